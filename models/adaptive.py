@@ -1,0 +1,33 @@
+"""PyTorch's adaptive softmax (Grave et al. 2017): frequent words cheap, rare ones in clusters."""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from models.checks import check_words
+
+
+class Adaptive(nn.Module):
+    """`AdaptiveLogSoftmaxWithLoss` for words in any order: it wants them by falling frequency."""
+
+    def __init__(self, mass: np.ndarray, size: int, cutoffs: list[int] | None = None):
+        super().__init__()
+        words = len(mass)
+        by_rank = torch.from_numpy(np.argsort(-np.asarray(mass), kind="stable"))
+        self.register_buffer("rank", torch.argsort(by_rank), persistent=False)
+        self.inner = nn.AdaptiveLogSoftmaxWithLoss(size, words, cutoffs or default_cutoffs(words))
+
+    def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
+        return -self.log_prob_of(h, targets).mean()
+
+    def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
+        check_words("words", words, len(self.rank))
+        return self.inner(h, self.rank[words]).output
+
+    def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
+        return self.inner.log_prob(h)[:, self.rank]
+
+
+def default_cutoffs(words: int) -> list[int]:
+    """The head is a fiftieth of the words; further clusters end at a tenth and at half of them."""
+    return sorted({max(1, words // part) for part in (50, 10, 2)} - {words}) or [1]

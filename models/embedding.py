@@ -1,0 +1,35 @@
+"""The input embedding: words enter the network by their features, as they leave it."""
+
+import torch
+from torch import Tensor, nn
+
+from models.checks import check_words, tied_weight
+from models.feature_dropout import feature_dropout
+from models.features import Features
+from models.product import FeatureProduct
+
+
+class FeatureEmbedding(nn.Module):
+    """ψ(x) = φ(x)·W: the sum of the rows of W that the word's features name.
+
+    Given the output layer's `weight`, input and output are tied: one vector per feature serves
+    to read a word and to predict it.
+    """
+
+    def __init__(
+        self,
+        features: Features,
+        size: int,
+        weight: nn.Parameter | None = None,
+        dropout: float = 0.0,
+    ):
+        super().__init__()
+        self.product = FeatureProduct(features)
+        self.weight = tied_weight(weight, features.width, size)
+        self.dropout = dropout
+        self.register_buffer("signature", torch.tensor(features.signature), persistent=False)
+
+    def forward(self, words: Tensor) -> Tensor:
+        check_words("words", words, len(self.signature))
+        weight = feature_dropout(self.weight, self.dropout, self.training)
+        return nn.functional.embedding(self.signature[words], self.product(weight))

@@ -1,0 +1,168 @@
+"""Φ: what is known of every word, kept once per distinct row.
+
+Words with the same row of Φ have the same a·φ(x). Each distinct row is a *signature*; a word is
+then no more than the number of its signature, and every computation of the log-linear model costs
+the number of signatures, not of words.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Φ by signature: a sparse (S × F) matrix by rows, and the signature of each of the V words.
+
+    Row s holds the values `values[indptr[s]:indptr[s+1]]` of the features
+    `indices[indptr[s]:indptr[s+1]]`.
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+    signature: np.ndarray
+    width: int
+
+    def __post_init__(self):
+        for name, kind in (
+            ("indptr", np.int64),
+            ("indices", np.int64),
+            ("values", np.float64),
+            ("signature", np.int64),
+        ):
+            object.__setattr__(self, name, _vector(getattr(self, name), kind, name))
+        object.__setattr__(self, "width", int(self.width))
+        _check_rows(self.indptr, self.indices, self.values, self.width)
+        if not self.words:
+            raise ValueError("signature: expected at least one word, got none")
+        _check_range("signature", self.signature, self.signatures, "the number of signatures")
+
+    @property
+    def words(self) -> int:
+        """V, the number of words."""
+        return len(self.signature)
+
+    @property
+    def signatures(self) -> int:
+        """S, the number of distinct rows."""
+        return len(self.indptr) - 1
+
+    @cached_property
+    def is_identity(self) -> bool:
+        """Whether Φ·W is W itself: signature s has the one feature s, with value 1."""
+        return (
+            self.signatures == self.width == len(self.indices)
+            and np.array_equal(self.indptr, np.arange(self.width + 1))
+            and np.array_equal(self.indices, np.arange(self.width))
+            and bool((self.values == 1).all())
+        )
+
+    @classmethod
+    def from_rows(cls, indptr, indices, values, width: int) -> "Features":
+        """Group the rows of words, one each, into signatures, numbered by first occurrence."""
+        indptr = _vector(indptr, np.int64, "indptr")
+        indices = _vector(indices, np.int64, "indices")
+        values = _vector(values, np.float64, "values")
+        _check_rows(indptr, indices, values, width)
+        indptr, indices, values = _canonical(indptr, indices, values)
+
+        # A row's bytes are its key: a dictionary compares them in full, so no two rows collide.
+        entries = np.empty(len(indices), dtype=[("index", "<i8"), ("value", "<f8")])
+        entries["index"], entries["value"] = indices, values
+        raw, bounds = entries.tobytes(), (indptr * entries.itemsize).tolist()
+        number: dict[bytes, int] = {}
+        signature = np.fromiter(
+            (number.setdefault(raw[start:end], len(number)) for start, end in pairwise(bounds)),
+            dtype=np.int64,
+            count=len(indptr) - 1,
+        )
+        rows = np.frombuffer(b"".join(number), dtype=entries.dtype)
+        lengths = np.fromiter(map(len, number), np.int64, len(number)) // entries.itemsize
+        return cls(_ends(lengths), rows["index"], rows["value"], signature, width)
+
+    @classmethod
+    def one_hot(cls, words: int) -> "Features":
+        """Every word its own feature: with a uniform background, the ordinary softmax."""
+        identity = np.arange(words)
+        return cls(np.arange(words + 1), identity, np.ones(words), identity, words)
+
+    def save(self, path: Path | str) -> None:
+        with Path(path).open("wb") as file:
+            np.savez(
+                file,
+                indptr=self.indptr,
+                indices=self.indices,
+                values=self.values,
+                signature=self.signature,
+                width=np.int64(self.width),
+            )
+
+    @classmethod
+    def load(cls, path: Path | str) -> "Features":
+        names = ("indptr", "indices", "values", "signature", "width")
+        with np.load(path, allow_pickle=False) as arrays:
+            if missing := [name for name in names if name not in arrays]:
+                raise ValueError(f"{path}: expected the arrays {names}, found no {missing}")
+            return cls(*(arrays[name] for name in names))
+
+
+def _canonical(indptr, indices, values):
+    """Sort each row by feature and drop zeros, so that equal rows are equal bytes."""
+    row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    if not values.all():
+        kept = values != 0
+        row, indices, values = row[kept], indices[kept], values[kept]
+        indptr = _ends(np.bincount(row, minlength=len(indptr) - 1))
+    same_row = np.diff(row) == 0
+    if (np.diff(indices)[same_row] <= 0).any():
+        order = np.lexsort((indices, row))
+        indices, values = indices[order], values[order]
+        repeated = np.flatnonzero(same_row & (np.diff(indices) == 0))
+        if len(repeated):
+            at = repeated[0]
+            raise ValueError(f"indices: row {row[at]} names feature {indices[at]} twice")
+    return indptr, indices, values
+
+
+def _ends(lengths: np.ndarray) -> np.ndarray:
+    return np.concatenate(([0], np.cumsum(lengths)))
+
+
+def _vector(array, kind, name: str) -> np.ndarray:
+    array = np.asarray(array)
+    if array.ndim != 1:
+        raise ValueError(f"{name}: expected one dimension, got the shape {array.shape}")
+    if kind is np.int64 and array.size and not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"{name}: expected whole numbers, got {array.dtype}")
+    return np.ascontiguousarray(array, dtype=kind)
+
+
+def _check_rows(indptr, indices, values, width: int) -> None:
+    if not len(indptr) or indptr[0] != 0 or indptr[-1] != len(indices):
+        ends = indptr[[0, -1]].tolist() if len(indptr) else "nothing"
+        raise ValueError(f"indptr: expected to run from 0 to {len(indices)}, got {ends}")
+    if (np.diff(indptr) < 0).any():
+        at = int(np.argmax(np.diff(indptr) < 0))
+        raise ValueError(f"indptr: expected to rise, falls after index {at}")
+    if len(values) != len(indices):
+        raise ValueError(
+            f"values: expected {len(indices)} numbers as in indices, got {len(values)}"
+        )
+    _check_range("indices", indices, width, "the width of Φ")
+    if not np.isfinite(values).all():
+        at = int(np.argmin(np.isfinite(values)))
+        raise ValueError(f"values: expected finite numbers, got {values[at]} at index {at}")
+
+
+def _check_range(name: str, array: np.ndarray, limit: int, meaning: str) -> None:
+    wrong = (array < 0) | (array >= limit)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise ValueError(
+            f"{name}: expected numbers from 0 to under {limit}, {meaning}; "
+            f"got {array[at]} at index {at}"
+        )

@@ -1,0 +1,46 @@
+"""One recurrent layer with weight dropout (Merity et al. 2018)."""
+
+import torch
+from torch import Tensor, nn
+
+
+class RecurrentLayer(nn.Module):
+    """One layer of PyTorch's fused kernels, with dropout on the recurrent weights.
+
+    Weight dropout (Merity et al. 2018) drops connections from state to state, the same ones for
+    a whole sequence, before the kernel sees the matrix: the kernel stays the fused one.
+    """
+
+    kernels = {"elman": torch.rnn_tanh, "gru": torch.gru, "lstm": torch.lstm}  # noqa: RUF012
+    gates = {"elman": 1, "gru": 3, "lstm": 4}  # noqa: RUF012
+
+    def __init__(self, name: str, inputs: int, outputs: int, weight_dropout: float = 0.0):
+        super().__init__()
+        self.name, self.outputs, self.weight_dropout = name, outputs, weight_dropout
+        rows = self.gates[name] * outputs
+        self.input_weight = nn.Parameter(torch.empty(rows, inputs))
+        self.recurrent_weight = nn.Parameter(torch.empty(rows, outputs))
+        self.input_bias = nn.Parameter(torch.empty(rows))
+        self.recurrent_bias = nn.Parameter(torch.empty(rows))
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -(outputs**-0.5), outputs**-0.5)
+
+    def forward(self, inputs: Tensor, state: tuple[Tensor, ...]):
+        recurrent = nn.functional.dropout(self.recurrent_weight, self.weight_dropout, self.training)
+        weights = [self.input_weight, recurrent, self.input_bias, self.recurrent_bias]
+        outputs, *state = self.kernels[self.name](
+            inputs,
+            state if self.name == "lstm" else state[0],
+            weights,
+            True,  # with biases
+            1,  # one layer
+            0.0,  # no dropout between layers
+            self.training,
+            False,  # one direction
+            False,  # time first
+        )
+        return outputs, tuple(state)
+
+    def initial_state(self, batch: int) -> tuple[Tensor, ...]:
+        zeros = self.recurrent_weight.new_zeros(1, batch, self.outputs)
+        return (zeros, zeros) if self.name == "lstm" else (zeros,)

@@ -1,0 +1,29 @@
+"""The full softmax: one vector per word. What LogLinear is with φ = one-hot and b uniform."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from models.checks import check_words, tied_weight
+
+
+class Softmax(nn.Module):
+    """p(x | K) = exp(w_x·h + c_x) / Σ_y exp(w_y·h + c_y)."""
+
+    def __init__(self, words: int, size: int, *, weight: nn.Parameter | None = None):
+        super().__init__()
+        self.weight = tied_weight(weight, words, size)
+        self.bias = nn.Parameter(torch.zeros(words))
+
+    def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
+        return -self.log_prob_of(h, targets).mean()
+
+    def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
+        check_words("words", words, len(self.bias))
+        return -functional.cross_entropy(self._scores(h), words, reduction="none")
+
+    def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
+        return self._scores(h).log_softmax(dim=1)
+
+    def _scores(self, h: Tensor) -> Tensor:
+        return functional.linear(h, self.weight, self.bias)
