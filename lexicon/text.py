@@ -1,0 +1,45 @@
+"""A lexicon that is a text file: read once into an index, then memory-mapped."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from lexicon.analysis import Lexicon
+from lexicon.index import Index, compiled
+from lexicon.reading import LexiconError, Report, Row
+
+
+class Request(NamedTuple):
+    """What `load` asks of every lexicon of a chain."""
+
+    folder: Callable[[str], Path]  # a source's name → the folder with its data
+    lowercase: bool = False  # match without regard to case
+    strict: bool = False  # stop at the first bad row
+    before: tuple[Lexicon, ...] = ()  # the lexicons earlier in the chain
+
+
+@dataclass(frozen=True)
+class TextLexicon:
+    """How a lexicon's file becomes a lexicon; an instance is what the registry holds."""
+
+    name: str
+    licence: str
+    source: str | None  # the name of its data's folder; none if `file` says it all
+    file: str  # the file in that folder
+    read: Callable[[Path, Report], Iterator[Row]]
+
+    def __call__(self, request: Request) -> Index:
+        folder = request.folder(self.source) if self.source else Path()
+        path = folder / self.file
+        return self.open(path, lowercase=request.lowercase, strict=request.strict)
+
+    def open(self, path: Path, *, lowercase: bool = False, strict: bool = False) -> Index:
+        if not path.is_file():
+            raise LexiconError(f"lexicon {self.name}: no file {path}")
+        code = Path(inspect.getfile(self.read))
+        index = compiled(path, self.read, code, lowercase=lowercase, strict=strict)
+        return Index(self.name, self.licence, index)
