@@ -1,0 +1,38 @@
+"""One spelling for characters that French writes in several ways.
+
+œ and æ become `oe` and `ae`: DELA, Lefff and Lexique know `coeur` and `ex aequo` and hold no œ at
+all (æ in ten proper names of Lefff), so that the ligature would hide a common word's analyses.
+Signs that carry meaning stay as they are: `m²`, `½`, « ».
+"""
+
+import unicodedata
+
+SPELLINGS = {
+    "'": "’‘ʼ´\x92",  # typographic, opening, modifier, acute, and cp1252's in Latin-1
+    "-": "\u2010\u2011",  # hyphen, non-breaking hyphen
+    " ": "\u00a0\u202f\u2007\u2009\u200a\t",  # no-break, narrow no-break, figure, thin, hair, tab
+    "": "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff",  # soft hyphen, zero-width and marks
+    "...": "…",
+    "oe": "œ",
+    "Oe": "Œ",
+    "ae": "æ",
+    "Ae": "Æ",
+    "ff": "\ufb00",
+    "fi": "\ufb01",
+    "fl": "\ufb02",
+    "ffi": "\ufb03",
+    "ffl": "\ufb04",
+    "st": "\ufb05\ufb06",
+    "ij": "ĳ",
+    "°": "º",  # nº
+    "n°": "№",
+    "e": "ᵉ",  # XIXᵉ
+    "r": "ʳ",  # 1ᵉʳ
+    "μ": "µ",  # the micro sign, for the Greek letter
+}
+TABLE = str.maketrans({char: one for one, several in SPELLINGS.items() for char in several})
+
+
+def normalise(text: str) -> str:
+    """The text composed (NFC), respelled by SPELLINGS, with single spaces; idempotent."""
+    return " ".join(unicodedata.normalize("NFC", text).translate(TABLE).split())
