@@ -8,13 +8,22 @@ from models.checks import check_words
 
 
 class Adaptive(nn.Module):
-    """`AdaptiveLogSoftmaxWithLoss` for words in any order: it wants them by falling frequency."""
+    """`AdaptiveLogSoftmaxWithLoss`, which wants words by falling frequency, for words as they are.
 
-    def __init__(self, mass: np.ndarray, size: int, cutoffs: list[int] | None = None):
+    `mass` says how frequent each word is; without it the ids are taken to fall in frequency.
+    """
+
+    def __init__(
+        self,
+        words: int,
+        size: int,
+        *,
+        mass: np.ndarray | None = None,
+        cutoffs: list[int] | None = None,
+    ):
         super().__init__()
-        words = len(mass)
-        by_rank = torch.from_numpy(np.argsort(-np.asarray(mass), kind="stable"))
-        self.register_buffer("rank", torch.argsort(by_rank), persistent=False)
+        by_rank = np.arange(words) if mass is None else np.argsort(-mass, kind="stable")
+        self.register_buffer("rank", torch.from_numpy(np.argsort(by_rank)), persistent=False)
         self.inner = nn.AdaptiveLogSoftmaxWithLoss(size, words, cutoffs or default_cutoffs(words))
 
     def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:

@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from models.alias import AliasTables
 from models.features import Features
 
 
@@ -14,6 +15,12 @@ class Background(nn.Module):
     that does not depend on it ignores it. Masses need not sum to one: the model normalises.
     """
 
+    def __init__(self, features: Features):
+        super().__init__()
+        members, starts = features.members
+        self.register_buffer("members", torch.from_numpy(members), persistent=False)
+        self.register_buffer("starts", torch.from_numpy(starts), persistent=False)
+
     def class_mass(self, context: Tensor | None = None) -> Tensor:
         """log B_s = log Σ_{x∈s} b(K, x): (S), or (N × S) where it depends on the context."""
         raise NotImplementedError
@@ -22,28 +29,68 @@ class Background(nn.Module):
         """log b(K, x) of one word for each context: (N)."""
         raise NotImplementedError
 
+    def draw(
+        self,
+        signatures: Tensor,
+        context: Tensor | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """A word of each given signature, with probability b(K, x)/B_s: (N).
+
+        Here by an exponential race among the signature's words, right for any background: the
+        word with the largest b(K, x)/E, E ~ Exp(1), wins.
+        """
+        drawn = []
+        for row, signature in enumerate(signatures.tolist()):
+            words = self.members[self.starts[signature] : self.starts[signature + 1]]
+            of_row = None if context is None else context[row].expand(len(words), -1)
+            log_mass = self.log_mass_of(words, of_row)
+            race = torch.empty_like(log_mass).exponential_(generator=generator)
+            drawn.append(words[(log_mass - race.log()).argmax()])
+        return torch.stack(drawn)
+
+    def check_made_for(self, features: Features) -> None:
+        made_for = len(self.members), len(self.starts) - 1
+        if made_for != (features.words, features.signatures):
+            raise ValueError(
+                f"background: expected one for {features.words} words in {features.signatures} "
+                f"signatures, got one for {made_for[0]} words in {made_for[1]}"
+            )
+
 
 class Unigram(Background):
     """b(x) = mass[x], whatever the context.
 
-    The logarithms are kept in double precision: B_s is summed before its logarithm is taken, and
-    b(x)/B_s, the share of a word in its signature, is a difference of two of them.
+    The logarithms are kept in double precision: b(x)/B_s, the share of a word in its signature,
+    is the difference of two of them.
     """
 
     def __init__(self, features: Features, mass: np.ndarray):
-        super().__init__()
+        super().__init__(features)
         mass = _checked(mass, features.words)
-        class_mass = np.bincount(features.signature, mass, minlength=features.signatures)
+        log_class_mass = _log_sums(mass, features.signature, features.signatures)
+        log_total = np.logaddexp.reduce(log_class_mass)
         with np.errstate(divide="ignore"):  # the logarithm of no mass is −inf, as it should be
-            log_mass, log_class_mass = np.log(mass), np.log(class_mass)
-        self.register_buffer("_log_mass", torch.from_numpy(log_mass), persistent=False)
-        self.register_buffer("_log_class_mass", torch.from_numpy(log_class_mass), persistent=False)
+            log_mass = np.log(mass) - log_total
+        for name, array in (("log_mass", log_mass), ("log_sums", log_class_mass - log_total)):
+            self.register_buffer(name, torch.from_numpy(array), persistent=False)
+        self.alias: AliasTables | None = None  # built when first drawn from
 
     def class_mass(self, context: Tensor | None = None) -> Tensor:
-        return self._log_class_mass
+        return self.log_sums
 
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
-        return self._log_mass[words]
+        return self.log_mass[words]
+
+    def draw(
+        self,
+        signatures: Tensor,
+        context: Tensor | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        if self.alias is None:
+            self.alias = AliasTables(self.log_mass[self.members], self.starts)
+        return self.members[self.alias.draw(signatures, generator)]
 
 
 class Uniform(Unigram):
@@ -54,7 +101,7 @@ class Uniform(Unigram):
 
 
 def _checked(mass, words: int) -> np.ndarray:
-    """The mass as probabilities in double precision, or a refusal that says which entry is bad."""
+    """The mass in double precision, or a refusal that says which entry is bad."""
     mass = np.asarray(mass, dtype=np.float64)
     if mass.shape != (words,):
         raise ValueError(f"mass: expected {words} numbers, one per word; got shape {mass.shape}")
@@ -64,5 +111,14 @@ def _checked(mass, words: int) -> np.ndarray:
         raise ValueError(f"mass: expected finite numbers ≥ 0, got {mass[at]} at index {at}")
     if not mass.any():
         raise ValueError(f"mass: expected a positive sum, got {words} zeros")
-    mass = mass / mass.max()  # first, so that neither 1e300 nor 1e-300 leaves the range in the sum
-    return mass / mass.sum()
+    return mass
+
+
+def _log_sums(mass: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
+    """log Σ mass of each group, relative to its heaviest word, so that 1e-300 and 1e300 survive."""
+    heaviest = np.zeros(groups)
+    np.maximum.at(heaviest, group, mass)
+    of_word = heaviest[group]
+    relative = np.divide(mass, of_word, where=of_word > 0, out=np.zeros_like(mass))
+    with np.errstate(divide="ignore"):
+        return np.log(heaviest) + np.log(np.bincount(group, relative, minlength=groups))

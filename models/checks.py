@@ -4,15 +4,15 @@ import torch
 from torch import Tensor, nn
 
 
-def check_words(name: str, words: Tensor, limit: int) -> None:
+def check_words(name: str, words: Tensor, limit: int, least: int = 0) -> None:
     """Refuse ids that are no word's. On a GPU this would wait for it at each step: only on CPU."""
     if words.device.type != "cpu" or not words.numel():
         return
-    wrong = (words < 0) | (words >= limit)
+    wrong = (words < least) | (words >= limit)
     if wrong.any():
         at = tuple(wrong.nonzero()[0].tolist())
         raise IndexError(
-            f"{name}: expected word ids from 0 to under {limit}; "
+            f"{name}: expected word ids from {least} to under {limit}; "
             f"got {words[at].item()} at index {at if len(at) > 1 else at[0]}"
         )
 

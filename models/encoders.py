@@ -76,12 +76,16 @@ class Window(nn.Module):
         return ((self.layers[0].weight.new_zeros(self.order - 1, batch, self.inputs),),)
 
 
-def encoder(name: str, **sizes) -> Recurrent | Window:
+def encoder(name: str, *, weight_dropout: float = 0.0, **settings) -> Recurrent | Window:
     """The encoder of that name: `elman`, `gru`, `lstm` or `window`."""
     if name == "window":
-        return Window(**sizes)
+        if weight_dropout:
+            raise ValueError(
+                "weight_dropout: a window has no recurrent weights to drop; expected 0"
+            )
+        return Window(**settings)
     if name in RecurrentLayer.kernels:
-        return Recurrent(name, **sizes)
+        return Recurrent(name, weight_dropout=weight_dropout, **settings)
     known = ", ".join([*RecurrentLayer.kernels, "window"])
     raise ValueError(f"encoder: expected one of {known}; got {name!r}")
 

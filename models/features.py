@@ -61,6 +61,12 @@ class Features:
             and bool((self.values == 1).all())
         )
 
+    @cached_property
+    def members(self) -> tuple[np.ndarray, np.ndarray]:
+        """The words in the order of their signatures, and where each signature's begin (S + 1)."""
+        sizes = np.bincount(self.signature, minlength=self.signatures)
+        return np.argsort(self.signature, kind="stable"), _ends(sizes)
+
     @classmethod
     def from_rows(cls, indptr, indices, values, width: int) -> "Features":
         """Group the rows of words, one each, into signatures, numbered by first occurrence."""
@@ -89,6 +95,24 @@ class Features:
         """Every word its own feature: with a uniform background, the ordinary softmax."""
         identity = np.arange(words)
         return cls(np.arange(words + 1), identity, np.ones(words), identity, words)
+
+    def split_by(self, group: np.ndarray) -> "Features":
+        """The same Φ with signatures split where their words are of different groups."""
+        pairs = np.stack([self.signature, np.asarray(group, np.int64)], axis=1)
+        _, first, number = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
+        rows = self.signature[first]
+        lengths = np.diff(self.indptr)[rows]
+        entry = np.arange(lengths.sum()) + np.repeat(
+            self.indptr[rows] - _ends(lengths)[:-1], lengths
+        )
+        return Features(
+            _ends(lengths), self.indices[entry], self.values[entry], number.ravel(), self.width
+        )
+
+    def having(self, feature: int) -> np.ndarray:
+        """Which words have a feature: a truth value for each."""
+        row = np.repeat(np.arange(self.signatures), np.diff(self.indptr))
+        return np.isin(self.signature, row[self.indices == feature])
 
     def save(self, path: Path | str) -> None:
         with Path(path).open("wb") as file:

@@ -1,28 +1,35 @@
 """The log-linear output layer of Dymetman & Xiao (2016): exact, and as cheap as its signatures."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
 
 from models.background import Background
 from models.checks import check_words, tied_weight
+from models.classes import Classes
 from models.features import Features
 from models.product import FeatureProduct
 
 BLOCK = 1 << 14  # words scored at a time where all are asked for
 
+Expert = Callable[[Tensor], tuple[Tensor, Tensor]]
+
 
 class LogLinear(nn.Module):
-    """p(x | K) = b(K, x) · exp(a_t·φ(x)) / Z(K), with the adaptor a_t = W·h_t + c.
+    """p(x | K) = b(K, x) · exp(a_t·φ(K, x)) / Z(K), with the adaptor a_t = W·h_t + c.
 
     Words of one signature s share a_t·φ_s, so with B_s = Σ_{x∈s} b(K, x)
 
         log p(s | K) = log B_s + a_t·φ_s − log Z,    log Z = logsumexp_s(log B_s + a_t·φ_s)
         log p(x | K) = log p(s(x) | K) + log b(K, x)/B_s(x)
 
-    The second term of the last line has no parameters, hence no gradient. A word without mass
-    has the log-probability −inf, and a loss of +inf, never NaN.
+    The last term has no parameters, hence no gradient: training costs what a softmax over the
+    signatures costs. A word without mass has the log-probability −inf and the loss +inf.
+
+    `weight`, where given, is W shared with the input embedding. `expert` maps contexts to words
+    (N × P; −1 where there are fewer) and the values (N × P) that one more feature has for them;
+    for all other words it is 0.
     """
 
     def __init__(
@@ -32,77 +39,93 @@ class LogLinear(nn.Module):
         size: int,
         *,
         weight: nn.Parameter | None = None,
+        expert: Expert | None = None,
     ):
         super().__init__()
+        background.check_made_for(features)
         self.background = background
         self.product = FeatureProduct(features)
         self.weight = tied_weight(weight, features.width, size)
         self.bias = nn.Parameter(torch.zeros(features.width))
+        self.expert = expert
+        self.expert_weight = nn.Parameter(torch.zeros(1, size)) if expert else None
         self.register_buffer("signature", torch.tensor(features.signature), persistent=False)
 
-    def adaptor(self, h: Tensor) -> Tensor:
-        """a_t = W·h_t + c, one weight per feature: (N × F)."""
-        return nn.functional.linear(h, self.weight, self.bias)
-
     def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
-        """Nats per target. Its gradient on a_t is E_p[φ(x)] − φ(x̄)."""
+        """Nats per target. Its gradient on a_t is E_p[φ(K, x)] − φ(K, x̄)."""
         return -self.log_prob_of(h, targets, context).mean()
 
     def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
-        """log p of one word for each state: (N)."""
+        """log p of one word in each state: (N)."""
         check_words("words", words, len(self.signature))
-        class_mass = self.background.class_mass(context)
-        log_p_signature = self._log_p_signature(h, class_mass)
-        signature = self.signature[words].unsqueeze(1)
-        log_mass = self.background.log_mass_of(words, context).unsqueeze(1)
-        log_share = _log_share(log_mass, class_mass.expand(len(h), -1).gather(1, signature))
-        return (log_p_signature.gather(1, signature) + log_share.to(h.dtype)).squeeze(1)
+        classes, words = self._classes(h, context), words.unsqueeze(1)
+        return classes.log_prob(words, self._log_mass(words, context)).squeeze(1)
 
     def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
         """log p of every word: (N × V)."""
-        return torch.cat([block for _, block in self._blocks(h, context)], dim=1)
+        return torch.cat([log_p for _, log_p in self._blocks(h, context)], dim=1)
+
+    def adaptor(self, h: Tensor) -> Tensor:
+        """a_t = W·h_t + c, one weight per feature, the expert's last: (N × F)."""
+        weights = nn.functional.linear(h, self.weight, self.bias)
+        return torch.cat([weights, h @ self.expert_weight.T], dim=1) if self.expert else weights
 
     def expected_features(self, h: Tensor, context: Tensor | None = None) -> Tensor:
-        """E_p[φ(x)], what the model expects of the next word: (N × F)."""
-        p_signature = self._log_p_signature(h, self.background.class_mass(context)).exp()
-        return self.product.transposed(p_signature.T).T
+        """E_p[φ(K, x)], what is expected of the next word, in the adaptor's order: (N × F)."""
+        classes = self._classes(h, context)
+        p, p_named = classes.log_p.exp().tensor_split([classes.signatures], dim=1)
+        p = p.scatter_add(1, self.signature[classes.named.clamp(min=0)], p_named)
+        expected = self.product.transposed(p.T).T
+        if not self.expert:
+            return expected
+        values = self.expert(context)[1].to(p.dtype)
+        return torch.cat([expected, (p_named * values).sum(dim=1, keepdim=True)], dim=1)
 
     def top(self, h: Tensor, k: int, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """The k likeliest words, the best first: their log p and their ids, each (N × k)."""
         best, words = h.new_empty(len(h), 0), self.signature.new_empty(len(h), 0)
-        for start, block in self._blocks(h, context):
-            ids = torch.arange(start, start + block.shape[1], device=h.device)
-            best, words = torch.cat([best, block], 1), torch.cat([words, ids.expand_as(block)], 1)
-            best, at = best.topk(min(k, best.shape[1]))
+        for block, log_p in self._blocks(h, context):
+            best, words = torch.cat([best, log_p], dim=1), torch.cat([words, block], dim=1)
+            best, at = best.topk(min(k, best.shape[1]), dim=1)
             words = words.gather(1, at)
         return best, words
 
-    def _log_p_signature(self, h: Tensor, class_mass: Tensor) -> Tensor:
-        """log p(s | K): (N × S), normalised in the precision of the weights, whatever h's is."""
-        offset = class_mass.to(self.bias.dtype) + self.product(self.bias.unsqueeze(1)).squeeze(1)
-        return (h @ self.product(self.weight).T + offset).log_softmax(dim=1)
+    @torch.no_grad()
+    def sample(
+        self, h: Tensor, generator: torch.Generator | None = None, context: Tensor | None = None
+    ) -> Tensor:
+        """One word in each state, drawn from p: a class first, then a word of it: (N)."""
+        classes = self._classes(h, context)
+        drawn = classes.log_p.exp().multinomial(1, generator=generator)
+        words = classes.only_word(drawn)
+        while (open := words < 0).any():  # once, unless a draw hits a word that was set apart
+            signature = drawn.clamp(max=classes.signatures - 1).squeeze(1)
+            proposed = self.background.draw(signature, context, generator).unsqueeze(1)
+            words = torch.where(open & (classes.of(proposed) == drawn), proposed, words)
+        return words.squeeze(1)
 
-    def _blocks(self, h: Tensor, context: Tensor | None) -> Iterator[tuple[int, Tensor]]:
-        """log p of all words, a block of columns at a time, with the first word of each block."""
-        class_mass = self.background.class_mass(context)
-        log_p_signature = self._log_p_signature(h, class_mass)
-        class_mass = class_mass.expand(len(h), -1)
-        for start, signature in zip(
-            range(0, len(self.signature), BLOCK), self.signature.split(BLOCK), strict=True
-        ):
-            words = torch.arange(start, start + len(signature), device=h.device)
-            log_mass = _each_by_each(self.background, words, context, len(h))
-            log_share = _log_share(log_mass, class_mass[:, signature])
-            yield start, log_p_signature[:, signature] + log_share.to(h.dtype)
+    def _classes(self, h: Tensor, context: Tensor | None) -> Classes:
+        """The classes with their scores, in the precision of the weights whatever that of h."""
+        log_mass = self.background.class_mass(context)
+        offset = self.product(self.bias.unsqueeze(1)).squeeze(1) + log_mass.to(self.bias.dtype)
+        logits = h @ self.product(self.weight).T + offset
+        classes = Classes(log_mass, logits, self.signature, self.signature.new_empty(len(h), 0))
+        if not self.expert:
+            return classes
+        words, values = self.expert(context)
+        check_words("the expert's words", words, len(self.signature), least=-1)
+        evidence = h @ self.expert_weight.T * values
+        return classes.naming(words, self._log_mass(words.clamp(min=0), context), evidence)
 
+    def _log_mass(self, words: Tensor, context: Tensor | None) -> Tensor:
+        """log b(K, x) of some words in each context: (N × M)."""
+        if context is not None:
+            context = context.repeat_interleave(words.shape[1], dim=0)
+        return self.background.log_mass_of(words.flatten(), context).view_as(words)
 
-def _log_share(log_mass: Tensor, log_class_mass: Tensor) -> Tensor:
-    """log b(x)/B_s, which is −inf for a word without mass, also where its class has none."""
-    return (log_mass - log_class_mass).nan_to_num(nan=-torch.inf, neginf=-torch.inf)
-
-
-def _each_by_each(background: Background, words: Tensor, context: Tensor | None, rows: int):
-    """log b(K, x) for every context and each of some words: (N × C)."""
-    if context is not None:
-        context = context.repeat_interleave(len(words), dim=0)
-    return background.log_mass_of(words.repeat(rows), context).view(rows, len(words))
+    def _blocks(self, h: Tensor, context: Tensor | None) -> Iterator[tuple[Tensor, Tensor]]:
+        """All words, a block at a time, and their log p: both (N × BLOCK)."""
+        classes = self._classes(h, context)
+        for block in torch.arange(len(self.signature), device=h.device).split(BLOCK):
+            words = block.expand(len(h), -1)
+            yield words, classes.log_prob(words, self._log_mass(words, context))

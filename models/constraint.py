@@ -1,0 +1,104 @@
+"""A priori constraints: a background that forbids words by the state of an automaton."""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from models.background import Background
+from models.features import Features
+
+
+class Automaton(nn.Module):
+    """Reads words, one group of them being as good as another, and forbids some in each state.
+
+    `group` (V) is the group of each word; `follow` (Q × G) the state after a word of a group, −1
+    where the state forbids it. It starts in state 0.
+    """
+
+    def __init__(self, group: np.ndarray, follow: np.ndarray):
+        super().__init__()
+        group, follow = np.asarray(group, np.int64), np.asarray(follow, np.int64)
+        states, groups = follow.shape
+        _check_below("group", group, 0, groups)
+        _check_below("follow", follow, -1, states)
+        self.register_buffer("group", torch.from_numpy(group), persistent=False)
+        self.register_buffer("follow", torch.from_numpy(follow), persistent=False)
+
+    def state(self, context: Tensor | None) -> Tensor:
+        """The state after each context (N × n), −1 standing for no word; before any, state 0.
+
+        A forbidden word leaves the state as it was: its text has the probability zero already.
+        """
+        if context is None:
+            return self.group.new_zeros(())
+        state = context.new_zeros(len(context))
+        for words in context.T:
+            after = self.follow[state, self.group[words.clamp(min=0)]]
+            state = torch.where((words >= 0) & (after >= 0), after, state)
+        return state
+
+
+class Constrained(Background):
+    """b(K, x) where the automaton allows x after K, else 0.
+
+    Words of one signature must be of one group, so that a signature is allowed or forbidden as
+    a whole: `features.split_by(group)` sees to that, and leaves W and c as they are.
+    """
+
+    def __init__(self, features: Features, background: Background, automaton: Automaton):
+        super().__init__(features)
+        background.check_made_for(features)
+        self.background, self.automaton = background, automaton
+        group = _group_of_signature(features, automaton.group.cpu().numpy())
+        allowed = automaton.follow[:, torch.from_numpy(group)] >= 0
+        self.register_buffer("allowed", allowed.double().log(), persistent=False)
+        self.register_buffer("signature", torch.tensor(features.signature), persistent=False)
+
+    def class_mass(self, context: Tensor | None = None) -> Tensor:
+        state = self.automaton.state(context)
+        log_mass = self.background.class_mass(context) + self.allowed[state]
+        stuck = log_mass.isneginf().all(dim=-1)
+        if stuck.any():
+            raise ValueError(
+                f"automaton: expected a word with mass in every state, state "
+                f"{state[stuck].flatten()[0].item()} allows none"
+            )
+        return log_mass
+
+    def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
+        allowed = self.allowed[self.automaton.state(context), self.signature[words]]
+        return self.background.log_mass_of(words, context) + allowed
+
+    def draw(
+        self,
+        signatures: Tensor,
+        context: Tensor | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        return self.background.draw(signatures, context, generator)
+
+
+def _group_of_signature(features: Features, group: np.ndarray) -> np.ndarray:
+    if len(group) != features.words:
+        raise ValueError(
+            f"group: expected {features.words} numbers, one per word; got {len(group)}"
+        )
+    of_signature = np.zeros(features.signatures, np.int64)
+    of_signature[features.signature] = group
+    differs = group != of_signature[features.signature]
+    if differs.any():
+        word = int(np.argmax(differs))
+        raise ValueError(
+            f"group: expected one group in signature {features.signature[word]}, word {word} is in "
+            f"another; features.split_by(group) separates them"
+        )
+    return of_signature
+
+
+def _check_below(name: str, numbers: np.ndarray, least: int, limit: int) -> None:
+    wrong = (numbers < least) | (numbers >= limit)
+    if wrong.any():
+        at = tuple(int(index[0]) for index in np.nonzero(wrong))
+        raise ValueError(
+            f"{name}: expected numbers from {least} to under {limit}, got {numbers[at]} at {at}"
+        )
