@@ -1,0 +1,60 @@
+"""The language model: words in, features of words, an encoder, an output layer."""
+
+from torch import Tensor, nn
+
+from models.adaptive import Adaptive
+from models.background import Background
+from models.embedding import FeatureEmbedding
+from models.encoders import State, encoder
+from models.features import Features
+from models.log_linear import LogLinear
+from models.recipe import Recipe
+from models.softmax import Softmax
+from models.variational_dropout import VariationalDropout
+
+
+class LanguageModel(nn.Module):
+    """h_t = f(ψ(x_t), h_{t−1}), then p(x_{t+1} | K) from h_t by the output layer.
+
+    The baseline RNN is this model with one-hot features and a uniform background.
+    """
+
+    def __init__(self, recipe: Recipe, features: Features, background: Background):
+        super().__init__()
+        self.embedding = FeatureEmbedding(
+            features, recipe.embedding, dropout=recipe.feature_dropout
+        )
+        self.encoder = encoder(
+            recipe.encoder,
+            inputs=recipe.embedding,
+            hidden=recipe.hidden,
+            outputs=recipe.embedding if recipe.tied else recipe.hidden,
+            layers=recipe.layers,
+            dropout=recipe.hidden_dropout,
+            weight_dropout=recipe.weight_dropout,
+        )
+        self.output = _output(recipe, features, background, self.embedding.weight)
+        self.input_dropout = VariationalDropout(recipe.input_dropout)
+        self.output_dropout = VariationalDropout(recipe.output_dropout)
+
+    def forward(self, words: Tensor, state: State) -> tuple[Tensor, State]:
+        """The encoder's outputs (T × B × H) for words (T × B), and the state after them."""
+        h, state = self.encoder(self.input_dropout(self.embedding(words)), state)
+        return self.output_dropout(h), state
+
+    def loss(self, words: Tensor, targets: Tensor, state: State) -> tuple[Tensor, State]:
+        """Nats per target word, and the state after the last."""
+        h, state = self(words, state)
+        return self.output.loss(h.flatten(0, 1), targets.flatten()), state
+
+    def parameter_count(self) -> int:
+        return sum(parameter.numel() for parameter in self.parameters())
+
+
+def _output(recipe: Recipe, features: Features, background: Background, weight: nn.Parameter):
+    size = recipe.embedding if recipe.tied else recipe.hidden
+    if recipe.output == "log-linear":
+        weight = weight if recipe.tied else None
+        return LogLinear(features, background, size, weight=weight)
+    outputs = {"softmax": Softmax, "adaptive": Adaptive}
+    return outputs[recipe.output](features.words, size)

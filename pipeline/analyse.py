@@ -1,0 +1,104 @@
+"""Stage `analyse`: the known words, and what the lexicon says of each.
+
+Under the `open` protocol the known words are the lexicon's forms and the words seen at least
+twice in training: a word outside the lexicon that is seen once stands for all the words that
+will be met later and are not known, so the model learns how often those come.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pandas as pd
+
+import lexicon
+from lexicon.registry import find
+from pipeline.arrow import open_table, splits
+from pipeline.data import folder_of
+from pipeline.progress import say
+from pipeline.stage import Inputs, Stage
+from pipeline.vocabulary import END, UNKNOWN
+
+
+@dataclass(frozen=True)
+class Params:
+    # The chain of lexicons: names, or paths of your own tables. `closed` holds closed classes,
+    # numbers and punctuation; `guesser`, learned from those before it, answers for any word.
+    lexicon: tuple[str, ...] = ("closed", "dela", "guesser")
+    # A word known to several lexicons has the first one's analyses (fallback) or all (union).
+    join: Literal["fallback", "union"] = "fallback"
+    # open: known words come from training and lexicon alone, others are spelled;
+    # closed: known words are all of the corpus, the test included.
+    protocol: Literal["open", "closed"] = "open"
+
+
+def compute(params: Params, inputs: Inputs, out: Path) -> None:
+    paths = splits(inputs["tokenise"])
+    counts = {split: _count(path) for split, path in paths.items()}
+    lowercase = not any(word != word.lower() for word in counts["train"])
+    chain = lexicon.load(params.lexicon, folder=folder_of, join=params.join, lowercase=lowercase)
+    if params.protocol == "open":
+        words = _open_vocabulary(counts["train"], chain)
+    else:
+        words = sorted(set().union(*counts.values()))
+    types = _types(words, counts["train"], open_table(paths["train"]).num_rows, params.protocol)
+    analyses = chain.lookup(types["form"].tolist())
+    types.to_parquet(out / "types.parquet")
+    analyses.to_parquet(out / "analyses.parquet")
+    coverage = _coverage(types, analyses)
+    coverage.to_csv(out / "coverage.csv", index=False)
+    covered = coverage["tokens"].dot(coverage["source"] != "nothing") / coverage["tokens"].sum()
+    say(f"analyse: {len(types):,} known words, {covered:.2%} of training words have an analysis")
+
+
+def _count(path: Path) -> Counter[str]:
+    counted = open_table(path)["words"].combine_chunks().flatten().value_counts()
+    words, counts = counted.flatten()
+    return Counter(dict(zip(words.to_pylist(), counts.to_pylist(), strict=True)))
+
+
+def _open_vocabulary(training: Counter[str], chain: lexicon.Lexicon) -> list[str]:
+    return sorted({*chain, *(word for word, count in training.items() if count > 1)})
+
+
+def _types(words: list[str], training: Counter[str], sentences: int, protocol: str) -> pd.DataFrame:
+    """Special words first, then by frequency, then by form: ids are places in this table."""
+    table = pd.DataFrame({"form": words, "count": [training[word] for word in words]})
+    table = table.sort_values(["count", "form"], ascending=[False, True], kind="stable")
+    special = pd.DataFrame({"form": [END], "count": [sentences]})
+    if protocol == "open":
+        unknown = training.total() - int(table["count"].sum())
+        special.loc[1] = [UNKNOWN, unknown]
+    return pd.concat([special, table], ignore_index=True)
+
+
+def _coverage(types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
+    """How many types and training tokens each lexicon of the chain answered for."""
+    first = analyses.drop_duplicates("word").set_index("word")["source"].astype(str)
+    source = first.reindex(types.index, fill_value="nothing")
+    words = ~types["form"].isin([END, UNKNOWN])
+    grouped = types[words].groupby(source[words], sort=True)["count"]
+    return grouped.agg(types="size", tokens="sum").reset_index(names="source")
+
+
+def _files(params: Params) -> list[Path]:
+    """The data files of the lexicons in the chain; some are written in code and have none."""
+    makers = [find(name) for name in params.lexicon]
+    read = [maker for maker in makers if getattr(maker, "file", None)]
+    return [(folder_of(maker.source) if maker.source else Path()) / maker.file for maker in read]
+
+
+STAGE = Stage(
+    name="analyse",
+    help="looks every known word up in the lexicon",
+    inputs={"tokenise": ()},
+    outputs={
+        "types.parquet": "the known words and their training counts; ids are places in it",
+        "analyses.parquet": "lemma, POS and features of each, and which lexicon said so",
+        "coverage.csv": "types and training tokens that each lexicon answered for",
+    },
+    params=Params,
+    compute=compute,
+    files=_files,
+)

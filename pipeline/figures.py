@@ -1,0 +1,88 @@
+"""The report's figures, drawn so that they read on a light and on a dark page."""
+
+from io import BytesIO
+from pathlib import Path
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.figure import Figure
+
+COLOURS = ["#8a8f98", "#2f6fde", "#d9822b", "#3a9d5d", "#b5488f", "#7a5cc7", "#c23b3b", "#2a9da8"]
+INK = "#6b7280"  # legible on white and on near-black
+STYLE = {
+    "font.size": 11,
+    "text.color": INK,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.color": INK,
+    "grid.alpha": 0.2,
+    "legend.frameon": False,
+    "figure.constrained_layout.use": True,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "accord",  # the same figure is the same file
+}
+
+
+def _figure(width: float, height: float):
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(width, height))
+        return figure, figure.subplots()
+
+
+def loss_curves(curves: pd.DataFrame) -> Figure:
+    """Validation loss by epoch, training loss dashed, a ring around the best epoch."""
+    figure, axes = _figure(7, 4)
+    for colour, (model, rows) in zip(_colours(), curves.groupby("model", sort=False), strict=False):
+        axes.plot(rows["epoch"], rows["valid_nats"], color=colour, label=model, linewidth=2)
+        axes.plot(rows["epoch"], rows["train_nats"], color=colour, linestyle=":", linewidth=1.5)
+        best = rows.loc[rows["valid_nats"].idxmin()]
+        axes.plot(best["epoch"], best["valid_nats"], "o", color=colour, markersize=8, mfc="none")
+    axes.set_xlabel("epoch")
+    axes.set_ylabel("nats per word")
+    axes.set_title("validation (solid) and training (dotted) loss", loc="left", fontsize=11)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.legend()
+    return figure
+
+
+def perplexity_bars(scores: pd.DataFrame) -> Figure:
+    """Perplexity of every model on every test split."""
+    chosen = scores[(scores["metric"] == "perplexity") & ~scores["split"].isin(["train", "valid"])]
+    wide = chosen.pivot(index="model", columns="split", values="value")
+    wide = wide.reindex(scores["model"].unique())
+    figure, axes = _figure(7, 0.9 + 0.5 * wide.size)
+    for place, (label, value) in enumerate(wide.stack().items()):
+        name = label[0] if wide.shape[1] == 1 else f"{label[0]}, {label[1]}"
+        colour = COLOURS[list(wide.index).index(label[0]) % len(COLOURS)]
+        axes.barh(name, value, color=colour, height=0.6)
+        axes.text(value, place, f" {value:,.1f}", va="center")
+    axes.invert_yaxis()
+    axes.grid(visible=False)
+    axes.margins(x=0.12)
+    axes.set_title("test perplexity: lower is better", loc="left", fontsize=11)
+    return figure
+
+
+def _colours():
+    while True:
+        yield from COLOURS
+
+
+def save(figure: Figure, path: Path) -> None:
+    """As PNG on white and as SVG on nothing."""
+    with mpl.rc_context(STYLE):
+        figure.savefig(path.with_suffix(".png"), dpi=150, metadata={"Software": None})
+        path.with_suffix(".svg").write_bytes(svg(figure))
+
+
+def svg(figure: Figure) -> bytes:
+    buffer = BytesIO()
+    with mpl.rc_context(STYLE):
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    return buffer.getvalue()

@@ -1,0 +1,78 @@
+"""Hashes of what a stage depends on: files, parameters, and the source of the code that computes.
+
+The code of a stage is its module and, transitively, every module of the four packages that it
+imports anywhere in its text. Importing a whole package (`import lexicon`) takes in all its
+modules, because what a package loads by name cannot be seen in an import statement.
+"""
+
+import ast
+import hashlib
+import json
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("pipeline", "corpora", "lexicon", "models")
+
+
+def of_file(path: Path) -> str:
+    """The SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def of_value(value: Any) -> str:
+    """The SHA-256 of a value in canonical JSON."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@cache
+def of_code(module: str) -> str:
+    """The hash of a module and of all it imports from the four packages; comments do not count."""
+    seen: dict[str, str] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        tree = ast.parse(_source(name).read_text(encoding="utf-8"))
+        seen[name] = ast.dump(tree)
+        waiting += _imports(tree, name)
+    return of_value(seen)
+
+
+def _source(module: str) -> Path:
+    return Path(find_spec(module).origin)
+
+
+def _imports(tree: ast.Module, importer: str) -> list[str]:
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            children = [f"{node.module}.{alias.name}" for alias in node.names]
+            modules = [child for child in children if _is_module(child)]
+            found += modules or [node.module]
+    ours = [name for name in found if name.split(".")[0] in PACKAGES]
+    return [module for name in ours for module in _with_package(name, importer)]
+
+
+def _is_module(name: str) -> bool:
+    if name.split(".")[0] not in PACKAGES:
+        return False
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _with_package(name: str, importer: str) -> list[str]:
+    """A module stands for itself; a package imported from outside it, for all that it holds."""
+    spec = find_spec(name)
+    if spec.submodule_search_locations is None or importer.split(".")[0] == name:
+        return [name]
+    folder = Path(spec.origin).parent
+    return [name, *(f"{name}.{path.stem}" for path in sorted(folder.glob("[!_]*.py")))]

@@ -1,0 +1,116 @@
+"""Stage `report`: all models' rows become tables, figures and one page."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from pipeline import figures, page
+from pipeline.progress import say
+from pipeline.stage import Inputs, Stage
+
+# Columns of the comparison table: title, split ("" for each test split), metric, digits.
+COLUMNS = [
+    ("perplexity", "test", "perplexity", 1),
+    ("nats/word", "test", "nats per word", 3),
+    ("bits/char", "test", "bits per character", 3),
+    ("unseen words' ppl", "test", "perplexity of unseen words", 0),
+    ("parameters", "train", "parameters", 0),
+    ("words/s", "train", "words trained per second", 0),
+    ("train s", "train", "seconds", 1),
+]
+
+
+@dataclass(frozen=True)
+class Params:
+    title: str = "Accord"  # of the page
+
+
+def compute(params: Params, inputs: Inputs, out: Path) -> None:
+    models = list(dict.fromkeys(label.split("/")[0] for label in inputs))
+    scores = _gather(inputs, models, "evaluate", lambda f: pd.read_parquet(f / "scores.parquet"))
+    curves = _gather(inputs, models, "train", lambda f: pd.read_csv(f / "curve.csv"))
+    coverage = _gather(inputs, models, "analyse", lambda f: pd.read_csv(f / "coverage.csv"))
+    table = comparison(scores)
+    scores.to_parquet(out / "scores.parquet", index=False)
+    scores.to_csv(out / "scores.csv", index=False)
+    (out / "table.md").write_text(markdown(table) + "\n")
+    drawn = {
+        "curves": figures.loss_curves(curves),
+        "perplexity": figures.perplexity_bars(scores),
+    }
+    for name, figure in drawn.items():
+        figures.save(figure, out / name)
+    about = _about(scores)
+    (out / "index.html").write_text(page.render(params.title, about, table, coverage, out, drawn))
+    say("report: written")
+
+
+def _gather(inputs: Inputs, models: list[str], stage: str, read) -> pd.DataFrame:
+    parts = {model: read(inputs[f"{model}/{stage}"]) for model in models}
+    return pd.concat(parts, names=["model"]).reset_index(level="model").reset_index(drop=True)
+
+
+def test_splits(scores: pd.DataFrame) -> list[str]:
+    """Every split that is neither trained on nor used for early stopping."""
+    return [split for split in scores["split"].unique() if split not in {"train", "valid"}]
+
+
+def comparison(scores: pd.DataFrame) -> pd.DataFrame:
+    """One row per model, formatted; a column per figure, one for each test split."""
+    values = scores.set_index(["model", "split", "metric"])["value"]
+    tests = test_splits(scores)
+    rows = []
+    for model in scores["model"].unique():
+        row = {"model": model}
+        for title, kind, metric, digits in COLUMNS:
+            for split in tests if kind == "test" else ["train"]:
+                name = f"{title} ({split})" if kind == "test" and len(tests) > 1 else title
+                value = values.get((model, split, metric))
+                row[name] = "–" if value is None else f"{value:,.{digits}f}"
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """A Markdown table whose columns line up as plain text too."""
+    cells = [list(table.columns), *table.astype(str).values.tolist()]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(table.columns))]
+    aligned = [
+        [row[0].ljust(widths[0])] + [c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)]
+        for row in cells
+    ]
+    rule = ["-" * widths[0]] + ["-" * (w - 1) + ":" for w in widths[1:]]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [aligned[0], rule, *aligned[1:]])
+
+
+def _about(scores: pd.DataFrame) -> str:
+    """What was scored, in a sentence."""
+    values = scores.drop_duplicates(["split", "metric"]).set_index(["split", "metric"])["value"]
+    return "; ".join(
+        f"{split}: {values[split, 'words']:,.0f} words in {values[split, 'sentences']:,.0f} "
+        f"sentences, {values[split, 'share of words unseen in training']:.1%} of them unseen in "
+        f"training"
+        for split in test_splits(scores)
+    )
+
+
+STAGE = Stage(
+    name="report",
+    help="gathers tables, figures and one page",
+    inputs={
+        "evaluate": ("scores.parquet",),
+        "train": ("curve.csv",),
+        "analyse": ("coverage.csv",),
+    },
+    outputs={
+        "index.html": "the page, self-contained",
+        "table.md": "the comparison table",
+        "scores.parquet": "one row per model, split and metric",
+        "scores.csv": "the same as text",
+        "*.png": "the figures, as .svg too",
+    },
+    params=Params,
+    compute=compute,
+    over_models=True,
+)

@@ -1,0 +1,167 @@
+"""Runs the stages of every model in order, and only those whose inputs, parameters or code changed.
+
+Each model of a run is a full set of sections, so each has its own chain of stages. A stage's key
+is the hash of its parameters, of the *content* of the files it reads and of its code: chains that
+agree share artefacts, and a stage rerun with the same outcome reruns nothing below it.
+"""
+
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from pipeline import fingerprint
+from pipeline.config import Config
+from pipeline.progress import say
+from pipeline.stage import Stage
+from pipeline.stages import STAGES
+from pipeline.store import FORMAT, Artefact, Store, read_json, write_json
+
+State = Literal["done", "stale", "missing"]
+WHOLE_RUN = "*"  # stands for the model of a stage that reads every model's artefacts
+
+
+@dataclass(frozen=True)
+class Status:
+    """Where one stage of one model stands, and why."""
+
+    stage: Stage
+    model: str
+    state: State
+    why: str
+
+
+class Run:
+    """One configuration in one folder of runs."""
+
+    def __init__(self, config: Config, runs: Path):
+        self.config = config
+        self.folder = runs / config.name
+        self.store = Store(runs / "artefacts")
+        self._before = self._manifest()
+        self.artefacts: dict[tuple[str, str], Artefact] = {}  # by (model, stage)
+
+    def execute(self, until: str | None = None, force: frozenset[str] = frozenset()) -> None:
+        """Bring every stage up to date, or every one up to and including `until`."""
+        made: set[str] = set()
+        for model, stage in self._steps(until):
+            recipe, name = self._recipe(model, stage)
+            if stage.name in force and name not in made:
+                self.store.discard(name)
+            artefact = self.store.find(name)
+            if artefact is None:
+                artefact = self._make(model, stage, recipe, name)
+                made.add(name)
+            self.artefacts[model, stage.name] = artefact
+            self._remember()
+        if not made:
+            say(f"all stages of '{self.config.name}' are done")
+        if (WHOLE_RUN, "report") in self.artefacts:
+            report = self.artefacts[WHOLE_RUN, "report"].folder
+            shutil.copytree(report, self.folder / "report", dirs_exist_ok=True)
+
+    def status(self) -> Iterator[Status]:
+        """Where every stage stands, without running any."""
+        for model, stage in self._steps(None):
+            try:
+                recipe, name = self._recipe(model, stage)
+            except KeyError as above:  # an artefact above is not there: the key is not known yet
+                known = self._known(model, stage)
+                state, why = ("stale" if known else "missing"), f"waits for {above.args[0][1]}"
+            except FileNotFoundError:
+                state, why = "missing", "its data is not fetched yet"
+            else:
+                artefact = self.store.find(name)
+                if artefact:
+                    self.artefacts[model, stage.name] = artefact
+                    state, why = "done", name
+                else:
+                    known = self._known(model, stage)
+                    state, why = ("stale" if known else "missing"), self._reason(known, recipe)
+            yield Status(stage, model, state, why)
+
+    def _steps(self, until: str | None) -> Iterator[tuple[str, Stage]]:
+        for stage in STAGES.values():
+            models = [WHOLE_RUN] if stage.over_models else self.config.models
+            yield from ((model, stage) for model in models)
+            if stage.name == until:
+                return
+
+    def _recipe(self, model: str, stage: Stage) -> tuple[dict[str, Any], str]:
+        """All that the artefact depends on, and its name."""
+        params = self._params(model, stage)
+        inputs = self._inputs(model, stage)
+        recipe = {
+            "stage": stage.name,
+            "params": {f.name: getattr(params, f.name) for f in fields(params) if f.compare},
+            "inputs": {
+                label: inputs[label].digests(read) for label, read in inputs_read(stage, inputs)
+            },
+            "data": {path.name: fingerprint.of_file(path) for path in stage.files(params)},
+            "code": fingerprint.of_code(stage.compute.__module__),
+        }
+        return recipe, f"{stage.name}-{fingerprint.of_value(recipe)[:16]}"
+
+    def _params(self, model: str, stage: Stage) -> Any:
+        sections = self.config.sections if model == WHOLE_RUN else self.config.models[model]
+        return sections[stage.name]
+
+    def _inputs(self, model: str, stage: Stage) -> dict[str, Artefact]:
+        if stage.over_models:
+            return {
+                f"{each}/{above}": self.artefacts[each, above]
+                for each in self.config.models
+                for above in stage.inputs
+            }
+        return {above: self.artefacts[model, above] for above in stage.inputs}
+
+    def _make(self, model: str, stage: Stage, recipe: Mapping, name: str) -> Artefact:
+        label = stage.name if stage.over_models else f"{stage.name} [{model}]"
+        say(f"{label}: {self._reason(self._known(model, stage), recipe)}")
+        folders = {at: artefact.folder for at, artefact in self._inputs(model, stage).items()}
+        params = self._params(model, stage)
+        start = time.monotonic()
+        artefact = self.store.make(
+            name, recipe, lambda out: stage.compute(params, folders, out), stage.resumes
+        )
+        say(f"{label}: done in {time.monotonic() - start:.1f} s", detail=True)
+        return artefact
+
+    def _reason(self, known: Artefact | None, recipe: Mapping) -> str:
+        """Why a stage runs: what differs from the last time this run had it."""
+        if known is None:
+            return "not made yet"
+        before = known.meta
+        changed = [
+            f"{stage_key} {before[part].get(stage_key)!r} → {recipe[part].get(stage_key)!r}"
+            if part == "params"
+            else f"{stage_key} changed"
+            for part in ("params", "inputs", "data")
+            for stage_key in sorted({*before[part], *recipe[part]})
+            if before[part].get(stage_key) != recipe[part].get(stage_key)
+        ]
+        changed += ["its code changed"] if before["code"] != recipe["code"] else []
+        return "; ".join(changed) or "forced, or its artefact was removed"
+
+    def _known(self, model: str, stage: Stage) -> Artefact | None:
+        name = self._before.get("models", {}).get(model, {}).get(stage.name)
+        return self.store.find(name) if name else None
+
+    def _manifest(self) -> dict[str, Any]:
+        path = self.folder / "run.json"
+        return read_json(path) if path.exists() else {}
+
+    def _remember(self) -> None:
+        models: dict[str, dict[str, str]] = {}
+        for (model, stage), artefact in self.artefacts.items():
+            models.setdefault(model, {})[stage] = artefact.folder.name
+        self.folder.mkdir(parents=True, exist_ok=True)
+        manifest = {"format": FORMAT, "config": self.config.as_dict(), "models": models}
+        write_json(self.folder / "run.json", manifest)
+
+
+def inputs_read(stage: Stage, inputs: Mapping) -> list[tuple[str, tuple[str, ...]]]:
+    """Each input of a stage with the files it reads there."""
+    return [(label, stage.inputs[label.rsplit("/")[-1]]) for label in inputs]

@@ -1,0 +1,28 @@
+"""What a stage is: a named function from parameters and artefacts to one folder of files."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Inputs = Mapping[str, Path]  # the folder of each artefact a stage reads, by the stage that made it
+
+
+def reads_no_files(params: Any) -> Sequence[Path]:
+    """Most stages read only what the stages above them made."""
+    return ()
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The declaration from which the runner, the command line and the README's table are made."""
+
+    name: str
+    help: str
+    inputs: Mapping[str, tuple[str, ...]]  # stage above -> the files of its folder that are read
+    outputs: Mapping[str, str]  # file in this stage's folder -> what it holds
+    params: type  # a frozen dataclass: this stage's section of the configuration
+    compute: Callable[[Any, Inputs, Path], None]
+    files: Callable[[Any], Sequence[Path]] = reads_no_files  # data outside the run that is read
+    resumes: bool = False  # goes on from what an interrupted run left in its folder
+    over_models: bool = False  # reads its inputs from every model of the run, not from one

@@ -1,0 +1,136 @@
+"""Feature templates: from words and their analyses to (word, feature, value) rows.
+
+A template of the lexicon reads one field of each analysis (`gender` gives `Gender=Fem`), a
+crossed one several at once (`pos×gender` gives `pos=NOUN×Gender=Fem`), a template of the form
+reads the word's letters. The value of a lexicon feature is the weight of the analyses that carry
+it: at most 1 for their union, their share of all for the weighted kind.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from pipeline.vocabulary import END, UNKNOWN
+
+FEATS = {
+    "gender": "Gender",
+    "number": "Number",
+    "tense": "Tense",
+    "mood": "Mood",
+    "person": "Person",
+    "verbform": "VerbForm",
+    "voice": "Voice",
+    "prontype": "PronType",
+    "poss": "Poss",
+    "reflex": "Reflex",
+    "numtype": "NumType",
+    "numform": "NumForm",
+    "polarity": "Polarity",
+    "degree": "Degree",
+    "definite": "Definite",
+}
+ROWS = ["word", "feature", "value"]
+
+
+def fill(params, types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
+    """The rows of all templates, sorted by word and feature, one row each."""
+    special = types.index[types["form"].isin([END, UNKNOWN])]
+    parts = [_rows(special, "form=" + types["form"].loc[special])]
+    for template in params.templates:
+        if template in OF_FORM:
+            filled = OF_FORM[template](params, types)
+        else:
+            filled = _of_analyses(template, params, types, analyses)
+        parts.append(filled[~filled["word"].isin(special)])
+    table = pd.concat(parts, ignore_index=True)
+    table["feature"] = table["feature"].astype("category")
+    return table.sort_values(["word", "feature"], kind="stable", ignore_index=True)
+
+
+def _rows(words, features, values=1.0) -> pd.DataFrame:
+    return pd.DataFrame({"word": np.asarray(words), "feature": features, "value": values})
+
+
+def _form(params, types: pd.DataFrame) -> pd.DataFrame:
+    """A feature of its own for each of the M most frequent words, @notTop for the others."""
+    seen = types["count"] > (1 if params.forms is None else 0)
+    top = seen & (np.arange(len(types)) < (len(types) if params.forms is None else params.forms))
+    return _rows(types.index, ("form=" + types["form"]).where(top, "@notTop"))
+
+
+def _suffix(params, types: pd.DataFrame) -> pd.DataFrame:
+    """The last three letters."""
+    return _rows(types.index, "suffix=" + types["form"].str[-3:])
+
+
+def _shape(params, types: pd.DataFrame) -> pd.DataFrame:
+    """Letters as x, capitals as X, digits as 0, runs shortened: `XIVe` is Xx, `1999` is 0."""
+    shape = types["form"]
+    for pattern, sign in ((r"[^\W\d_]", "x"), (r"\d", "0")):
+        if sign == "x":
+            shape = shape.str.replace(r"[A-ZÀ-ÖØ-ÞŒ]", "X", regex=True)
+            shape = shape.str.replace(r"[a-zß-öø-ÿœ]", "x", regex=True)
+        else:
+            shape = shape.str.replace(pattern, sign, regex=True)
+    return _rows(types.index, "shape=" + shape.str.replace(r"(.)\1+", r"\1", regex=True))
+
+
+def _number_class(params, types: pd.DataFrame) -> pd.DataFrame:
+    """The paper's example: small numbers, year-like numbers, and the size of any number."""
+    value = pd.to_numeric(types["form"].where(types["form"].str.fullmatch(r"\d{1,15}")))
+    value = value.dropna()
+    small, year = value[value <= 31], value[(value >= 1000) & (value <= 2100)]
+    return pd.concat(
+        [
+            _rows(small.index, "number=small"),
+            _rows(year.index, "number=year"),
+            _rows(value.index, "number=log10", np.log10(1 + value.to_numpy()).round()),
+        ]
+    )
+
+
+OF_FORM: dict[str, Callable] = {
+    "form": _form,
+    "suffix": _suffix,
+    "shape": _shape,
+    "number-class": _number_class,
+}
+
+
+def _of_analyses(template: str, params, types, analyses: pd.DataFrame) -> pd.DataFrame:
+    fields = [_field(name, params, types, analyses) for name in template.split("×")]
+    feature = fields[0]
+    for other in fields[1:]:
+        feature = feature.str.cat(other, sep="×")  # null where one of them is
+    table = _rows(analyses["word"], feature, analyses["weight"].astype(float)).dropna()
+    table = table.groupby(ROWS[:2], sort=False, observed=True)["value"].sum().reset_index()
+    if params.values == "weighted":
+        total = analyses.groupby("word")["weight"].sum()
+        table["value"] /= table["word"].map(total)
+    table["value"] = (table["value"].clip(upper=1.0) * params.steps).round() / params.steps
+    return table[table["value"] > 0]
+
+
+def _field(name: str, params, types: pd.DataFrame, analyses: pd.DataFrame) -> pd.Series:
+    """The feature that each analysis gives this template, null where it gives none."""
+    if name == "pos":
+        return "pos=" + analyses["upos"].astype(str)
+    if name == "lemma":
+        return _lemma(params, types, analyses)
+    if name in FEATS:
+        key = FEATS[name]
+        distinct = analyses["feats"].astype("category")
+        value = distinct.cat.categories.to_series().str.extract(rf"(?:^|\|)({key}=[^|]+)")[0]
+        return pd.Series(value.to_numpy()[distinct.cat.codes], index=analyses.index)
+    valid = ", ".join([*OF_FORM, "pos", "lemma", *FEATS])
+    raise ValueError(f"featurise.templates: unknown template '{name}'; there are {valid}")
+
+
+def _lemma(params, types: pd.DataFrame, analyses: pd.DataFrame) -> pd.Series:
+    """A feature for each of the most frequent lemmas, by the training counts of their forms."""
+    lemma = analyses["lemma"].astype("category")
+    counts = types["count"].reindex(analyses["word"]).to_numpy() * analyses["weight"].to_numpy()
+    by_lemma = pd.Series(counts).groupby(lemma.cat.codes.to_numpy()).sum()
+    top = by_lemma[by_lemma > 0].nlargest(params.lemmas).index
+    return ("lemma=" + lemma.astype(str)).where(lemma.cat.codes.isin(top))

@@ -1,0 +1,63 @@
+"""Stage `tokenise`: sentences become words, by the tokeniser or by the treebank's rows."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+
+from corpora.sentence import VIEWS
+from corpora.tokenise import Tokeniser
+from pipeline.arrow import open_table, rows, splits, write_rows
+from pipeline.progress import say, track
+from pipeline.stage import Inputs, Stage
+
+SCHEMA = pa.schema({"words": pa.list_(pa.string())})
+
+
+@dataclass(frozen=True)
+class Params:
+    # Of a treebank's contractions: surface (du), syntactic (de le), or rows (all three).
+    view: Literal["surface", "syntactic", "rows"] = "surface"
+    lowercase: bool = True  # words are compared without regard to capitals
+    processes: int = field(default=1, compare=False)  # that tokenise side by side
+
+
+def compute(params: Params, inputs: Inputs, out: Path) -> None:
+    tokeniser = Tokeniser(params.processes)
+    start, counted = time.monotonic(), 0
+    for split, path in splits(inputs["corpus"]).items():
+        sentences = _words(path, params, tokeniser)
+        total = open_table(path).num_rows
+        write_rows(out / path.name, SCHEMA, track(sentences, f"tokenising {split}", total))
+        counted += len(open_table(out / path.name)["words"].combine_chunks().flatten())
+    rate = counted / (time.monotonic() - start)
+    say(f"tokenise: {counted:,} words, {rate:,.0f} a second")
+
+
+def _words(path: Path, params: Params, tokeniser: Tokeniser) -> Iterator[dict]:
+    first = next(rows(path))
+    if first["forms"] is None:
+        sentences = tokeniser.words(row["text"] for row in rows(path))
+    else:
+        sentences = (_chosen(row, params.view, tokeniser) for row in rows(path))
+    for words in sentences:
+        yield {"words": [word.lower() for word in words] if params.lowercase else list(words)}
+
+
+def _chosen(row: dict, view: str, tokeniser: Tokeniser) -> list[str]:
+    """The treebank's words of one sentence, written as the tokeniser would write them."""
+    pairs = zip(row["forms"], row["kinds"], strict=True)
+    return [tokeniser.normalise(form) for form, kind in pairs if kind in VIEWS[view]]
+
+
+STAGE = Stage(
+    name="tokenise",
+    help="turns sentences into words",
+    inputs={"corpus": ()},
+    outputs={"*.arrow": "the words of each sentence of each split"},
+    params=Params,
+    compute=compute,
+)

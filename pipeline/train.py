@@ -1,0 +1,85 @@
+"""Stage `train`: ids, Φ and b become the weights of a network.
+
+This file and what it imports need only torch, numpy and safetensors: prepared data trains anywhere.
+"""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import load_model
+
+from models.background import Unigram
+from models.batching import Sentences
+from models.features import Features
+from models.language_model import LanguageModel
+from models.recipe import Recipe
+from models.trainer import Epoch, Trainer, choose_device
+from pipeline.progress import meter, say
+from pipeline.stage import Inputs, Stage
+from pipeline.vocabulary import END_ID
+
+
+def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
+    train, valid = (read_sentences(inputs["encode"], split) for split in ("train", "valid"))
+    torch.manual_seed(recipe.seed)
+    model = build(recipe, inputs)
+    say(f"train: {model.parameter_count():,} parameters, {len(train.ids):,} words an epoch")
+    advance = meter("words", len(train.ids))
+
+    def on_epoch(row: Epoch) -> None:
+        nonlocal advance
+        advance(0)
+        advance = meter("words", len(train.ids))
+        say(
+            f"  epoch {row.epoch}: train {row.train_nats:.3f}, valid {row.valid_nats:.3f} nats, "
+            f"{row.words_per_second:,.0f} words/s, {row.seconds:.1f} s"
+        )
+
+    (out / "recipe.json").write_text(json.dumps(asdict(recipe), indent=1))
+    trainer = Trainer(model, recipe, out, END_ID, lambda words: advance(words), on_epoch)
+    trainer.fit(train, valid)
+
+
+def build(recipe: Recipe, inputs: Inputs) -> LanguageModel:
+    """An untrained model over the features and the background that were prepared."""
+    features = Features.load(inputs["featurise"] / "phi.npz")
+    mass = np.load(inputs["background"] / "b.npy", allow_pickle=False)
+    return LanguageModel(recipe, features, Unigram(features, mass))
+
+
+def load_trained(inputs: Inputs) -> LanguageModel:
+    """The model with its best weights, ready to score."""
+    recipe = Recipe(**json.loads((inputs["train"] / "recipe.json").read_text()))
+    model = build(recipe, inputs)
+    load_model(model, str(inputs["train"] / "weights.safetensors"))
+    return model.to(choose_device(recipe.device)).eval()
+
+
+def read_sentences(folder: Path, split: str) -> Sentences:
+    """The encoded sentences of a split; the ids stay on disk until they are read."""
+    return Sentences(
+        np.load(folder / f"{split}.ids.npy", mmap_mode="r", allow_pickle=False),
+        np.load(folder / f"{split}.lengths.npy", allow_pickle=False),
+    )
+
+
+STAGE = Stage(
+    name="train",
+    help="trains the network to its best validation epoch",
+    inputs={
+        "encode": ("train.ids.npy", "train.lengths.npy", "valid.ids.npy", "valid.lengths.npy"),
+        "featurise": ("phi.npz",),
+        "background": ("b.npy",),
+    },
+    outputs={
+        "weights.safetensors": "the best weights",
+        "recipe.json": "how the network is built and was trained",
+        "curve.csv": "losses and speed by epoch",
+    },
+    params=Recipe,
+    compute=compute,
+    resumes=True,
+)
