@@ -19,9 +19,8 @@ class Analysis(NamedTuple):
     weight: float = 1.0
 
 
-UPOS = frozenset(
-    "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split()
-)
+UPOS = ("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM")
+UPOS += ("PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X")
 
 
 def join_feats(*feats: str) -> str:
@@ -49,21 +48,28 @@ class Lexicon:
     def lookup(self, forms: Sequence[str]) -> pd.DataFrame:
         """One row per analysis: word (position in `forms`), lemma, upos, feats, weight, source.
 
-        A form unknown as it stands is tried in lower case, as at the start of a sentence.
-        Rows are ordered by word; a form unknown either way has none.
+        A form unknown as it stands is tried in lower case, as at the start of a sentence, then
+        without ligatures, which older lexicons do not write. Rows are ordered by word; a form
+        unknown in every spelling has none.
         """
         forms = np.asarray(forms, dtype=object)
-        found = self.find(forms)
-        missing = absent(found, len(forms))
-        lower = np.array([form.lower() for form in forms[missing]], dtype=object)
-        changed = lower != forms[missing]
-        if not changed.any():
-            return found
-        return stack([found, moved(self.find(lower[changed]), missing[changed])])
+        parts = [self.find(forms)]
+        unknown = absent(parts[0], len(forms))
+        for respell in (str.lower, without_ligatures):
+            spelled = np.array([respell(form) for form in forms[unknown]], dtype=object)
+            changed = spelled != forms[unknown]
+            found = moved(self.find(spelled[changed]), unknown[changed])
+            parts.append(found)
+            unknown = np.setdiff1d(unknown, found["word"].to_numpy(), assume_unique=False)
+        return stack(parts)
 
     def analyses(self, form: str) -> tuple[Analysis, ...]:
         """The readings of one form; none when it is unknown."""
         return _analyses(self, form)
+
+
+def without_ligatures(form: str) -> str:
+    return form.lower().replace("œ", "oe").replace("æ", "ae")
 
 
 @lru_cache(maxsize=1 << 18)

@@ -15,8 +15,9 @@ from lexicon.shape import sure
 from lexicon.text import Request
 
 # A tokeniser leaves the hyphen, and the t that only sound asks for, on the pronoun: `-t-il`.
-CLITICS = "je moi m' tu toi t' il elle on nous vous ils elles ce le la les lui leur y en".split()
-AFTER_T = "il elle on ils elles y en".split()
+AFTER_T = ("il", "elle", "on", "ils", "elles", "y", "en")
+CLITICS = ("je", "moi", "m'", "tu", "toi", "t'", "nous", "vous", "ce", "le", "la", "les", "lui")
+CLITICS += ("leur", *AFTER_T)
 
 # Ordinary words, small or capitalised, have no shape to look at: most forms stop here.
 ORDINARY = r"^[A-ZÀ-ÞŒ]?[a-zß-öø-ÿœ]+('?[a-zß-öø-ÿœ]+)?$"
@@ -67,14 +68,13 @@ class Closed(Lexicon):
 
 def frame(answers: list[tuple[int, tuple[Analysis, ...]]]) -> pd.DataFrame:
     rows = [(place, *each) for place, analyses in answers for each in analyses]
-    columns = list(zip(*rows, strict=True)) or [()] * 5
+    word, lemma, upos, feats, weight = zip(*rows, strict=True) if rows else [()] * 5
     table = {
-        "word": pa.array(columns[0], pa.int64()),
-        **{
-            name: pa.array(columns[i], pa.string())
-            for i, name in enumerate(["lemma", "upos", "feats"], 1)
-        },
-        "weight": pa.array(columns[4], pa.float32()),
+        "word": pa.array(word, pa.int64()),
+        "lemma": pa.array(lemma, pa.string()),
+        "upos": pa.array(upos, pa.string()),
+        "feats": pa.array(feats, pa.string()),
+        "weight": pa.array(weight, pa.float32()),
         "source": pa.repeat("closed", len(rows)),
     }
     return pa.table(table).to_pandas()

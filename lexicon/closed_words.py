@@ -321,6 +321,9 @@ ci ci ADV
 aujourd'hui aujourd'hui ADV
 prud'homme prud'homme NOUN m s
 prud'hommes prud'homme NOUN m p
+tandis tandis ADV
+parce parce ADV
+quant quant ADV
 voici voici VERB
 voilà voilà VERB
 zéro zéro NUM card

@@ -38,8 +38,6 @@ CLASS = {
     "GN": [("NOUN", "")],  # l'eau
     "PCDN3": [("NOUN", "")],  # faute (de)
 }
-# Classes of fixed expressions, all of several words.
-EXPRESSIONS = {"NDET", "GNP", "GNPX"}
 # Traits that change the class; all others (style, semantic class, inner structure) do not.
 TRAIT = {
     ("N", "NPropre"): ("PROPN", ""),
@@ -50,7 +48,8 @@ TRAIT = {
 # UD tags the same forms of these verbs AUX or VERB by their use; DELA has one class for both.
 AUXILIARIES = {"avoir", "être"}
 
-ENTRY = re.compile(r"((?:\\.|[^,\\])+),((?:\\.|[^.\\])*)\.([^:]+)((?::[^:]+)*)$")
+GUARDED = r"([^{stop}\\]*(?:\\.[^{stop}\\]*)*)"
+ENTRY = re.compile(GUARDED.format(stop=",") + "," + GUARDED.format(stop=".") + r"\.([^:]+)(.*)$")
 
 
 def plain(text: str) -> str:
@@ -84,7 +83,7 @@ def read(path: Path, report: Report) -> Iterator[Row]:
             report.bad(number, "expected form,lemma.CLASS+traits:inflections", line)
             continue
         form, lemma, tags, codes = entry.groups()
-        if " " in form or tags.split("+")[0] in EXPRESSIONS:
+        if " " in form:
             report.left_out(number, "an entry of several words", line)
             continue
         form = plain(form)

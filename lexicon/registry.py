@@ -15,7 +15,17 @@ from lexicon.text import Request
 # Name → module:object, imported when asked for. Each object makes a lexicon from a Request.
 BUILT_IN = {
     "closed": "lexicon.closed:closed",
+    "lefff": "lexicon.lefff:lefff",
     "dela": "lexicon.dela:dela",
+    "lexique": "lexicon.lexique:lexique",
+    "unimorph": "lexicon.unimorph:unimorph",
+    "gsd-lexicon": "lexicon.treebank:gsd",
+}
+# What makes a lexicon of a file: `treebank:PATH`, `spacy:PATH`; a bare table's path is a table.
+FROM_PATH = {
+    "treebank": "lexicon.treebank:treebank",
+    "spacy": "lexicon.spacy:spacy_text",
+    "table": "lexicon.table:table",
 }
 TABLES = (".tsv", ".csv")
 GROUP = "accord.lexicons"
@@ -27,18 +37,23 @@ def names() -> list[str]:
 
 
 def find(name: str) -> Callable[[Request], Lexicon]:
-    """The maker of a lexicon: Accord's own, a user's table, or an entry point's."""
+    """The maker of a lexicon: Accord's own, one of a user's file, or an entry point's."""
     if name in BUILT_IN:
-        module, _, attribute = BUILT_IN[name].partition(":")
-        return getattr(import_module(module), attribute)
+        return imported(BUILT_IN[name])
+    kind, colon, path = name.partition(":")
+    if colon and kind in FROM_PATH:
+        return imported(FROM_PATH[kind])(Path(path))
     if Path(name).suffix in TABLES:
-        from lexicon.table import table
-
-        return table(Path(name))
+        return imported(FROM_PATH["table"])(Path(name))
     for point in entry_points(group=GROUP, name=name):
         return point.load()
     near = get_close_matches(name, names(), n=1, cutoff=0.0)
     raise LexiconError(
         f"unknown lexicon {name!r}; did you mean {near[0]!r}? Known: {', '.join(names())}, "
-        "a path to a .tsv or .csv table, or treebank:PATH"
+        f"the path of a .tsv or .csv table, {', '.join(f'{kind}:PATH' for kind in FROM_PATH)}"
     )
+
+
+def imported(place: str):
+    module, _, attribute = place.partition(":")
+    return getattr(import_module(module), attribute)

@@ -1,0 +1,113 @@
+"""Lexique 3.83: forms with their frequencies per million words in subtitles and in books."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from lexicon.analysis import join_feats
+from lexicon.ladl import GENDER, NUMBER, PERSON
+from lexicon.reading import LexiconError, Report, Row, complete_lines
+from lexicon.text import TextLexicon
+
+# Class → UPOS and the feats that the class itself says.
+CLASS = {
+    "NOM": ("NOUN", ""),
+    "VER": ("VERB", ""),
+    "AUX": ("AUX", ""),
+    "ADJ": ("ADJ", ""),
+    "ADJ:dem": ("DET", "PronType=Dem"),
+    "ADJ:ind": ("DET", "PronType=Ind"),
+    "ADJ:int": ("DET", "PronType=Int"),
+    "ADJ:num": ("NUM", "NumType=Card"),
+    "ADJ:pos": ("DET", "Poss=Yes|PronType=Prs"),
+    "ART:def": ("DET", "Definite=Def|PronType=Art"),
+    "ART:ind": ("DET", "Definite=Ind|PronType=Art"),
+    "PRO:dem": ("PRON", "PronType=Dem"),
+    "PRO:ind": ("PRON", "PronType=Ind"),
+    "PRO:int": ("PRON", "PronType=Int"),
+    "PRO:per": ("PRON", "PronType=Prs"),
+    "PRO:pos": ("PRON", "Poss=Yes|PronType=Prs"),
+    "PRO:rel": ("PRON", "PronType=Rel"),
+    "ADV": ("ADV", ""),
+    "PRE": ("ADP", ""),
+    "CON": ("SCONJ", ""),
+    "ONO": ("INTJ", ""),
+    "LIA": ("PART", ""),  # the l' of l'on
+}
+COORDINATORS = {"et", "ou", "mais", "ni", "car", "or", "donc", "puis", "soit"}  # the other CON
+# Lexique writes elided words without their apostrophe.
+ELIDED = {"c", "d", "j", "l", "m", "n", "s", "t", "qu", "lorsqu", "puisqu", "jusqu", "presqu"}
+ELIDING = {"PRO:per", "PRO:dem", "PRO:rel", "PRO:int", "ART:def", "CON", "PRE", "ADV"}
+
+# The three parts of a verb's code: `sub:imp:3s`.
+MOOD_AND_TENSE = {
+    "ind:pre": "Mood=Ind|Tense=Pres|VerbForm=Fin",
+    "ind:imp": "Mood=Ind|Tense=Imp|VerbForm=Fin",
+    "ind:pas": "Mood=Ind|Tense=Past|VerbForm=Fin",
+    "ind:fut": "Mood=Ind|Tense=Fut|VerbForm=Fin",
+    "cnd:pre": "Mood=Cnd|Tense=Pres|VerbForm=Fin",
+    "sub:pre": "Mood=Sub|Tense=Pres|VerbForm=Fin",
+    "sub:imp": "Mood=Sub|Tense=Imp|VerbForm=Fin",
+    "imp:pre": "Mood=Imp|Tense=Pres|VerbForm=Fin",
+    "par:pas": "Tense=Past|VerbForm=Part",
+    "par:pre": "Tense=Pres|VerbForm=Part",
+    "inf": "VerbForm=Inf",
+}
+COLUMNS = ("1_ortho", "3_lemme", "4_cgram", "5_genre", "6_nombre", "11_infover")
+FREQUENCIES = ("9_freqfilms2", "10_freqlivres")
+
+
+@cache
+def readings(name: str, gender: str, number: str, verb_codes: str) -> tuple[tuple[str, str], ...]:
+    """UPOS and feats of one row's tags. An unknown tag is a KeyError."""
+    upos, own = CLASS[name]
+    own = join_feats(own, GENDER[gender] if gender else "", NUMBER[number] if number else "")
+    found = []
+    for code in verb_codes.strip('";').split(";"):
+        parts = code.split(":")
+        verb = MOOD_AND_TENSE[":".join(parts[:2])] if code else ""
+        person, count = parts[2] if len(parts) == 3 else ("", "")
+        agreement = (PERSON[person], NUMBER[count]) if person else ()
+        found.append((upos, join_feats(own, verb, *agreement)))
+    return tuple(dict.fromkeys(found))
+
+
+def read(path: Path, report: Report) -> Iterator[Row]:
+    numbered = complete_lines(path, report, encoding="cp1252")
+    _, header = next(numbered)
+    names = header.split("\t")
+    lacking = [name for name in (*COLUMNS, *FREQUENCIES) if name not in names]
+    if lacking:
+        raise LexiconError(f"{path}:1: no column {', '.join(lacking)}")
+    wanted = [names.index(name) for name in COLUMNS]
+    frequencies = [names.index(name) for name in FREQUENCIES]
+    for number, line in numbered:
+        cells = line.split("\t")
+        if len(cells) != len(names):
+            report.bad(number, f"{len(names)} columns expected, {len(cells)} found", line)
+            continue
+        form, lemma, *tags = (cells[column] for column in wanted)
+        if " " in form:
+            report.left_out(number, "an entry of several words", form)
+            continue
+        if not tags[0]:
+            report.left_out(number, "no class given", form)
+            continue
+        try:
+            found = list(readings(*tags))
+            # Per million words, subtitles and books weighing the same.
+            count = sum(float(cells[column].replace(",", ".")) for column in frequencies) / 2
+        except (KeyError, ValueError) as error:
+            report.bad(number, f"unknown tag or number {error}", line)
+            continue
+        if tags[0] == "CON" and lemma in COORDINATORS:
+            found = [("CCONJ", "")]
+        if form in ELIDED and tags[0] in ELIDING:
+            form += "'"
+        for upos, feats in found:
+            yield Row(form, lemma, upos, feats, count / len(found))
+
+
+lexique = TextLexicon("lexique", "CC BY-SA 4.0", source="lexique", file="Lexique383.txt", read=read)

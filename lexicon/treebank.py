@@ -1,0 +1,107 @@
+"""A treebank as a lexicon: the analyses that its words were given, each with its count.
+
+Either CoNLL-U files, or a table of form, lemma, UPOS, feats and count without a header: the way
+of the paper. A lexicon made of the training text knows which words it holds; see the guesser.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from lexicon.analysis import UPOS, Lexicon
+from lexicon.chain import Chain
+from lexicon.reading import LexiconError, Report, Row, complete_lines, lines
+from lexicon.table import REQUIRED, analysis_row
+from lexicon.text import Request, TextLexicon
+
+# Releases before UD 2 have CONJ; the other tags are of the treebanks that taggers learn from.
+TAG = {upos: upos for upos in UPOS} | {
+    "CONJ": "CCONJ",
+    "A": "ADJ",
+    "CL": "PRON",
+    "D": "DET",
+    "N": "NOUN",
+    "P": "ADP",
+    "PONCT": "PUNCT",
+    "PRO": "PRON",
+    "V": "VERB",
+}
+# Marks of syntax and of spelling that UD keeps among the features of a word.
+NOT_MORPHOLOGY = ("ExtPos=", "Typo=")
+
+
+def morphology(feats: str) -> str:
+    return "|".join(pair for pair in feats.split("|") if not pair.startswith(NOT_MORPHOLOGY))
+
+
+def read_conllu(path: Path, report: Report) -> Iterator[Row]:
+    """Each word with its analysis; a contracted word (`8-9 du`) with those of its parts."""
+    counts: Counter[Row] = Counter()
+    contracted, last = "", 0
+    for number, line in lines(path, report):
+        if not line or line.startswith("#"):
+            last = 0
+            continue
+        cells = line.split("\t")
+        if len(cells) != 10:
+            report.bad(number, f"10 columns expected, {len(cells)} found", line)
+            continue
+        place, form, lemma, tag, _, feats, *_ = cells
+        if "-" in place:
+            contracted, last = form, int(place.split("-")[1])
+            continue
+        if "." in place:
+            continue  # an empty node: no word of the text
+        named = {"form": form, "lemma": lemma, "upos": TAG.get(tag, tag)}
+        row = analysis_row(named | {"feats": morphology(feats)}, number, report)
+        if row is None:
+            continue
+        counts[row] += 1
+        if int(place) <= last:
+            counts[row._replace(form=contracted)] += 1
+    yield from (row._replace(count=count) for row, count in counts.items())
+
+
+def read_counts(path: Path, report: Report) -> Iterator[Row]:
+    """A table `form lemma upos feats count`; a contracted form has no analysis of its own there."""
+    for number, line in complete_lines(path, report):
+        cells = line.split("\t")
+        if len(cells) != 5:
+            report.bad(number, f"5 columns expected, {len(cells)} found", line)
+            continue
+        if cells[2] == "_":
+            report.left_out(number, "a contracted form without an analysis", line)
+            continue
+        named = dict(zip((*REQUIRED, "count"), cells, strict=True))
+        row = analysis_row(named | {"upos": TAG.get(cells[2], cells[2])}, number, report)
+        if row is not None:
+            yield row
+
+
+def treebank(path: Path):
+    """The maker of a lexicon from a CoNLL-U file, a folder of them, or a table of counts."""
+
+    def make(request: Request) -> Lexicon:
+        files = sorted(path.glob("*.conllu")) if path.is_dir() else [path]
+        if not files:
+            raise LexiconError(f"treebank:{path}: the folder holds no .conllu file")
+        parts = [one_file(file)(request) for file in files]
+        return Chain(parts, "union") if len(parts) > 1 else parts[0]
+
+    return make
+
+
+def one_file(path: Path) -> TextLexicon:
+    read = read_conllu if path.suffix == ".conllu" else read_counts
+    return TextLexicon(path.stem, "the treebank's", source=None, file=str(path), read=read)
+
+
+gsd = TextLexicon(
+    "gsd-lexicon",
+    "CC BY-SA 4.0",
+    source="gsd-lexicon",
+    file="lexiqueFR-GSD.tsv",
+    read=read_counts,
+)

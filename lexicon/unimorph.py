@@ -1,0 +1,87 @@
+"""UniMorph French, as the `unimorph` package keeps it: lemma, form, features, parted by tabs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from lexicon.analysis import join_feats
+from lexicon.index import Index
+from lexicon.reading import Report, Row, complete_lines
+from lexicon.text import Request, TextLexicon
+
+# First feature → UPOS and the feats that it says.
+CLASS = {
+    "V": ("VERB", ""),
+    "V.PTCP": ("VERB", "VerbForm=Part"),
+    "V.CVB": ("VERB", "VerbForm=Part"),  # the gerund has the form of the present participle
+    "N": ("NOUN", ""),
+    "PROPN": ("PROPN", ""),
+    "ADJ": ("ADJ", ""),
+    "ADV": ("ADV", ""),
+}
+FEATURE = {
+    "IND": "Mood=Ind|VerbForm=Fin",
+    "SBJV": "Mood=Sub|VerbForm=Fin",
+    "IMP": "Mood=Imp|Tense=Pres|VerbForm=Fin",
+    "COND": "Mood=Cnd|Tense=Pres|VerbForm=Fin",
+    "NFIN": "VerbForm=Inf",
+    "PRS": "Tense=Pres",
+    "FUT": "Tense=Fut",
+    "PST": "Tense=Past",
+    "PFV": "",
+    "IPFV": "",
+    "POS": "",
+    "1": "Person=1",
+    "2": "Person=2",
+    "3": "Person=3",
+    "SG": "Number=Sing",
+    "PL": "Number=Plur",
+    "MASC": "Gender=Masc",
+    "FEM": "Gender=Fem",
+}
+# UD calls the imperfect a tense, and the only past of the subjunctive form is the imperfect.
+IMPERFECT = ({"PST", "IPFV"}, {"PST", "SBJV"})
+AUXILIARIES = {"avoir", "être"}  # UD: AUX or VERB by their use
+
+
+@cache
+def reading(tags: str) -> tuple[str, str]:
+    """UPOS and feats of `V;IND;PST;3;SG;IPFV`. An unknown feature is a KeyError."""
+    name, *features = tags.split(";")
+    upos, own = CLASS[name]
+    feats = join_feats(own, *(FEATURE[feature] for feature in features))
+    if any(both <= set(features) for both in IMPERFECT):
+        feats = feats.replace("Tense=Past", "Tense=Imp")
+    return upos, feats
+
+
+def read(path: Path, report: Report) -> Iterator[Row]:
+    for number, line in complete_lines(path, report):
+        cells = line.split("\t")
+        if len(cells) != 3:
+            report.bad(number, f"3 columns expected, {len(cells)} found", line)
+            continue
+        lemma, form, tags = cells
+        if " " in form:
+            report.left_out(number, "an entry of several words", line)
+            continue
+        try:
+            upos, feats = reading(tags)
+        except KeyError as error:
+            report.bad(number, f"unknown tag {error}", line)
+            continue
+        yield Row(form, lemma, upos, feats)
+        if upos == "VERB" and lemma in AUXILIARIES:
+            yield Row(form, lemma, "AUX", feats)
+
+
+FILE = TextLexicon("unimorph", "CC BY-SA 3.0", source="unimorph", file="fra/fra", read=read)
+
+
+def unimorph(request: Request) -> Index:
+    """From the folder that the `unimorph` package uses when UNIMORPH names one."""
+    home = os.environ.get("UNIMORPH")
+    return FILE(request._replace(folder=lambda _: Path(home)) if home else request)
