@@ -1,0 +1,102 @@
+import pytest
+import torch
+
+from models.encoders import detached, encoder
+from models.recurrent_layer import RecurrentLayer
+
+NAMES = ["elman", "gru", "lstm", "window"]
+every_encoder = pytest.mark.parametrize("name", NAMES)
+
+
+def build(name, **settings):
+    torch.manual_seed(0)
+    return encoder(name, **{"inputs": 6, "hidden": 10, "outputs": 8, "layers": 3} | settings)
+
+
+@every_encoder
+def test_a_text_read_in_pieces_is_the_text_read_at_once(name):
+    model = build(name).eval()
+    inputs = torch.randn(9, 4, 6)
+    at_once, last = model(inputs, model.initial_state(4))
+    state, pieces = model.initial_state(4), []
+    for piece in inputs.split([1, 5, 3]):
+        outputs, state = model(piece, state)
+        pieces.append(outputs)
+    assert at_once.shape == (9, 4, 8)
+    assert torch.allclose(torch.cat(pieces), at_once, atol=1e-6)
+    for left, right in zip(sum(state, ()), sum(last, ()), strict=True):
+        assert torch.allclose(left, right, atol=1e-6)
+
+
+@every_encoder
+def test_the_future_is_not_seen(name):
+    model = build(name).eval()
+    inputs = torch.randn(6, 2, 6)
+    changed = inputs.clone()
+    changed[4:] += 1
+    before, after = (model(x, model.initial_state(2))[0] for x in (inputs, changed))
+    assert torch.equal(before[:4], after[:4])
+    assert not torch.allclose(before[4:], after[4:])
+
+
+def test_the_window_forgets_what_is_further_back_than_its_order():
+    model = build("window", order=3).eval()
+    inputs = torch.randn(6, 2, 6)
+    changed = inputs.clone()
+    changed[1] += 1
+    before, after = (model(x, model.initial_state(2))[0] for x in (inputs, changed))
+    differs = (before != after).flatten(1).any(dim=1)
+    assert differs.tolist() == [False, True, True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [("elman", torch.nn.RNN), ("gru", torch.nn.GRU), ("lstm", torch.nn.LSTM)],
+)
+def test_a_layer_is_pytorch_s(name, module):
+    layer, theirs = RecurrentLayer(name, 5, 7), module(5, 7)
+    for mine, value in zip(layer.parameters(), theirs.parameters(), strict=True):
+        mine.data.copy_(value)
+    inputs = torch.randn(4, 3, 5)
+    outputs, _ = layer(inputs, layer.initial_state(3))
+    assert torch.equal(outputs, theirs(inputs)[0])
+
+
+@pytest.mark.parametrize("name", ["elman", "gru", "lstm"])
+def test_weight_dropout_drops_recurrent_weights_and_only_in_training(name):
+    layer = RecurrentLayer(name, 5, 7, weight_dropout=0.5)
+    inputs, state = torch.randn(4, 3, 5), layer.initial_state(3)
+    layer.train()
+    outputs = [layer(inputs, state)[0] for _ in range(2)]
+    assert torch.equal(outputs[0][0], outputs[1][0])  # the first step has no state to weigh
+    assert not torch.equal(outputs[0][1:], outputs[1][1:])
+    layer.eval()
+    assert torch.equal(layer(inputs, state)[0], layer(inputs, state)[0])
+
+
+def test_dropout_lies_between_layers():
+    single, double = build("lstm", layers=1, dropout=0.5), build("lstm", layers=2, dropout=0.5)
+    inputs = torch.randn(5, 3, 6)
+    for model, alike in ((single, True), (double, False)):
+        first, second = (model(inputs, model.initial_state(3))[0] for _ in range(2))
+        assert torch.equal(first, second) == alike
+
+
+@every_encoder
+def test_a_detached_state_carries_no_gradient(name):
+    model = build(name)
+    inputs = torch.randn(5, 3, 6, requires_grad=True)
+    _, state = model(inputs, model.initial_state(3))
+    assert all(tensor.requires_grad for tensor in sum(state, ()))
+    assert not any(tensor.requires_grad for tensor in sum(detached(state), ()))
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(ValueError, match="expected one of elman, gru, lstm, window; got 'ltsm'"):
+        build("ltsm")
+
+
+def test_a_window_has_no_recurrent_weights_to_drop():
+    assert build("window", weight_dropout=0.0)
+    with pytest.raises(ValueError, match="weight_dropout: a window has no recurrent weights"):
+        build("window", weight_dropout=0.1)

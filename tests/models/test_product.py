@@ -1,0 +1,41 @@
+import pytest
+import torch
+from hypothesis import given
+from log_linear_cases import cases, dense, random_features, sparse
+
+from models.features import Features
+from models.product import FeatureProduct
+
+
+@given(cases())
+def test_it_is_the_matrix_product(case):
+    phi, _, seed = case
+    features = sparse(phi)
+    product = FeatureProduct(features)
+    weight = torch.randn(features.width, 3, generator=torch.Generator().manual_seed(seed)).double()
+    of_words = product(weight)[torch.from_numpy(features.signature)]
+    assert torch.allclose(of_words, torch.from_numpy(phi) @ weight, atol=1e-12)
+
+
+def test_transposed_is_the_product_with_the_transpose():
+    features = random_features()
+    rows = torch.randn(features.signatures, 3, dtype=torch.float64)
+    of_words = torch.from_numpy(dense(features))
+    once_each = torch.from_numpy(features.members[0][features.members[1][:-1]])
+    expected = of_words[once_each].T @ rows
+    assert torch.allclose(FeatureProduct(features).transposed(rows), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["forward", "transposed"])
+def test_its_gradient_is_right(method):
+    features = random_features(words=12, width=4)
+    rows = features.width if method == "forward" else features.signatures
+    inputs = torch.randn(rows, 2, dtype=torch.float64, requires_grad=True)
+    product = getattr(FeatureProduct(features), method)
+    assert torch.autograd.gradcheck(product, inputs)
+    assert torch.autograd.gradgradcheck(product, inputs)
+
+
+def test_one_hot_features_cost_nothing():
+    weight = torch.randn(7, 3)
+    assert FeatureProduct(Features.one_hot(7))(weight) is weight

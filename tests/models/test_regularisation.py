@@ -1,0 +1,97 @@
+import pytest
+import torch
+from torch import nn
+
+from models.activation_penalty import activation_penalty
+from models.feature_dropout import feature_dropout
+from models.variational_dropout import VariationalDropout
+from models.weight_averaging import WeightAverage
+
+
+@pytest.fixture(autouse=True)
+def _seed():
+    torch.manual_seed(0)
+
+
+def test_variational_dropout_drops_the_same_units_at_every_step():
+    dropped = VariationalDropout(0.4)(torch.ones(7, 50, 20))
+    assert torch.equal(dropped, dropped[:1].expand_as(dropped))
+    assert dropped.unique().tolist() == pytest.approx([0, 1 / 0.6])
+    assert (dropped[0] == 0).float().mean().item() == pytest.approx(0.4, abs=0.08)
+    assert not torch.equal(dropped[0, 0], dropped[0, 1])
+
+
+def test_feature_dropout_drops_whole_rows():
+    dropped = feature_dropout(torch.ones(500, 6), 0.3, training=True)
+    assert torch.equal(dropped, dropped[:, :1].expand_as(dropped))
+    assert dropped.unique().tolist() == pytest.approx([0, 1 / 0.7])
+    assert (dropped[:, 0] == 0).float().mean().item() == pytest.approx(0.3, abs=0.08)
+
+
+def test_dropout_does_nothing_outside_training_or_at_rate_zero():
+    values = torch.randn(4, 3, 2)
+    assert VariationalDropout(0.9).eval()(values) is values
+    assert VariationalDropout(0.0)(values) is values
+    assert torch.equal(feature_dropout(values[0], 0.9, training=False), values[0])
+    assert torch.equal(feature_dropout(values[0], 0.0, training=True), values[0])
+
+
+def test_the_penalty_of_size_and_of_change():
+    outputs = torch.tensor([1.0, 3.0, 3.0]).reshape(3, 1, 1)
+    assert activation_penalty(outputs, outputs * 2, size=1.0, change=0.0) == pytest.approx(76 / 3)
+    assert activation_penalty(outputs, outputs * 2, size=0.0, change=1.0) == pytest.approx(2.0)
+    assert activation_penalty(outputs[:1], outputs[:1], size=2.0, change=1.0) == pytest.approx(2.0)
+
+
+def train(model, average, values):
+    for value in values:
+        nn.init.constant_(model.weight, value)
+        average.update(model)
+
+
+def test_an_even_average_is_the_mean_of_the_updates():
+    model = nn.Linear(2, 2)
+    average = WeightAverage(model)
+    train(model, average, [1.0, 2.0, 6.0])
+    assert torch.allclose(average.mean["weight"], torch.tensor(3.0))
+
+
+def test_a_decaying_average_forgets():
+    model = nn.Linear(2, 2)
+    average = WeightAverage(model, decay=0.75)
+    train(model, average, [1.0, 1.0, 1.0, 1.0, 5.0])
+    assert torch.allclose(average.mean["weight"], torch.tensor(2.0))
+
+
+def test_the_average_is_applied_and_taken_back_even_after_an_error():
+    model = nn.Linear(2, 2)
+    average = WeightAverage(model)
+    train(model, average, [1.0, 3.0])
+    with pytest.raises(RuntimeError), average.applied(model):
+        assert torch.allclose(model.weight, torch.tensor(2.0))
+        raise RuntimeError
+    assert torch.allclose(model.weight, torch.tensor(3.0))
+
+
+def test_an_average_goes_on_where_it_was_stored():
+    model = nn.Linear(2, 2)
+    whole, first, second = (WeightAverage(model, decay=0.9) for _ in range(3))
+    train(model, whole, [1.0, 2.0, 3.0, 4.0])
+    train(model, first, [1.0, 2.0])
+    second.load_state_dict(first.state_dict())
+    train(model, second, [3.0, 4.0])
+    assert torch.equal(second.mean["weight"], whole.mean["weight"])
+
+
+def test_tied_weights_are_averaged_once():
+    model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
+    model[1].weight = model[0].weight
+    average = WeightAverage(model)
+    average.update(model)
+    with average.applied(model):
+        assert model[1].weight is model[0].weight
+
+
+def test_a_decay_out_of_range_is_refused():
+    with pytest.raises(ValueError, match="decay: expected a number from 0 to under 1, got 1"):
+        WeightAverage(nn.Linear(1, 1), decay=1.0)
