@@ -38,7 +38,7 @@ def score(
 
 
 def _batches(sentences: Sentences) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Places (T × B) of words in the text, sentences of like length together, and which are real."""
+    """Places (T × B) of words, sentences of like length together, and which of them are real."""
     order = np.argsort(-sentences.lengths, kind="stable")
     first = 0
     while first < len(order):

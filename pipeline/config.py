@@ -6,6 +6,7 @@ explanations are the fields of the stage's frozen dataclass and the comments bes
 
 import inspect
 import re
+import textwrap
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -78,17 +79,29 @@ def explain() -> str:
     """Every section, key, default and meaning, in the form of a configuration file."""
     lines = [f"# Presets: {', '.join(preset_names())}."]
     for name, stage in STAGES.items():
-        lines.append(f"\n{name}:  # {stage.help}")
+        keys = explanations(stage.params)
+        lines += ["", f"{name}:{'' if keys else ' {}'}  # {stage.help}"]
         default = stage.params()
-        for key, meaning in explanations(stage.params).items():
-            value = getattr(default, key)
-            value = list(value) if isinstance(value, tuple) else value
-            text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=1000)
-            lines.append(f"  {key}: {text.splitlines()[0]}  # {meaning}")
-        if not fields(stage.params):
-            lines[-1] = f"\n{name}: {{}}  # {stage.help}"
-    lines += ["\nmodels:  # name -> what it changes in the sections above", "  model: {}"]
+        for key, meaning in keys.items():
+            lines += _explained(f"{key}: {_as_yaml(getattr(default, key))}", meaning)
+    lines += ["", "models:  # name -> what it changes in the sections above", "  model: {}"]
     return "\n".join(lines) + "\n"
+
+
+def _explained(entry: str, meaning: str) -> list[str]:
+    """The meaning beside the entry if it fits there, above it if not."""
+    if len(entry) + len(meaning) < 92:
+        return [f"  {entry}  # {meaning}"]
+    return [
+        *textwrap.wrap(meaning, 96, initial_indent="  # ", subsequent_indent="  # "),
+        f"  {entry}",
+    ]
+
+
+def _as_yaml(value: Any) -> str:
+    value = list(value) if isinstance(value, tuple) else value
+    text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=1000)
+    return text.splitlines()[0]
 
 
 def _read(source: str) -> tuple[str, str]:

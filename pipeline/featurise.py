@@ -13,23 +13,16 @@ from pipeline.progress import say
 from pipeline.stage import Inputs, Stage
 from pipeline.templates import fill
 
+MORPHOLOGY = ("form", "pos", "gender", "number", "tense", "mood", "person", "verbform")
+
 
 @dataclass(frozen=True)
 class Params:
-    # Templates by name; `a×b` crosses two or more. `accord config` lists them.
-    templates: tuple[str, ...] = (
-        "form",
-        "pos",
-        "gender",
-        "number",
-        "tense",
-        "mood",
-        "person",
-        "verbform",
-    )
-    forms: int | None = (
-        2500  # M: so many most frequent words have a feature of their own; null: all
-    )
+    # form, lemma, pos, suffix, shape, number-class, or a feature of the lexicon: gender, number,
+    # tense, mood, person, verbform, prontype and so on; a×b crosses two or more.
+    templates: tuple[str, ...] = MORPHOLOGY
+    # M: so many most frequent words have a feature of their own; null: all seen more than once.
+    forms: int | None = 2500
     lemmas: int = 1000  # so many most frequent lemmas have a feature, where `lemma` is a template
     # An ambiguous word carries the union of its analyses, or each by its share (weighted).
     values: Literal["union", "weighted"] = "union"
@@ -40,7 +33,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
     analyses = pd.read_parquet(inputs["analyse"] / "analyses.parquet")
     filled = fill(params, types, analyses)
-    names, codes = np.unique(filled["feature"].astype(str), return_inverse=True)
+    names, codes = filled["feature"].cat.categories, filled["feature"].cat.codes.to_numpy()
     indptr = np.zeros(len(types) + 1, dtype=np.int64)
     np.cumsum(np.bincount(filled["word"], minlength=len(types)), out=indptr[1:])
     features = Features.from_rows(indptr, codes, filled["value"].to_numpy(np.float32), len(names))

