@@ -19,7 +19,9 @@ BUILT_IN = {
     "dela": "lexicon.dela:dela",
     "lexique": "lexicon.lexique:lexique",
     "unimorph": "lexicon.unimorph:unimorph",
+    "guesser": "lexicon.guesser:guesser",
     "gsd-lexicon": "lexicon.treebank:gsd",
+    "tiny": "lexicon.table:tiny",
 }
 # What makes a lexicon of a file: `treebank:PATH`, `spacy:PATH`; a bare table's path is a table.
 FROM_PATH = {

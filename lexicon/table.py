@@ -77,3 +77,9 @@ def well_formed(feats: str) -> bool:
 
 def table(path: Path) -> TextLexicon:
     return TextLexicon(path.stem, "the user's own", source=None, file=str(path), read=read)
+
+
+# The words of the corpus `tiny`, and further forms of their lemmas.
+tiny = TextLexicon(
+    "tiny", "MIT", source=None, file=str(Path(__file__).with_name("tiny.tsv")), read=read
+)

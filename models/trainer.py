@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, load_model, save_file, save_model
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from models.batching import Sentences, windows
@@ -20,6 +20,7 @@ from models.language_model import LanguageModel
 from models.recipe import Recipe
 from models.scoring import score
 from models.weight_averaging import WeightAverage
+from models.weights import load_weights, parameters_of, save_tensors, save_weights
 
 OPTIMISERS = {
     "adamw": torch.optim.AdamW,
@@ -84,7 +85,7 @@ class Trainer:
                     group["lr"] /= self.recipe.decay
             self._save_state()
             self.on_epoch(epoch)
-        load_model(self.model, str(self.folder / WEIGHTS))
+        load_weights(self.model, self.folder / WEIGHTS)
         self._write_curve()
         (self.folder / STATE).unlink(missing_ok=True)
         (self.folder / TENSORS).unlink(missing_ok=True)
@@ -101,7 +102,7 @@ class Trainer:
         with self.average.applied(self.model) if self.average else nullcontext():
             valid_nats = -float(score(self.model, valid, self.end)[0].mean())
             if valid_nats < best:
-                save_model(self.model, str(self.folder / WEIGHTS))
+                save_weights(self.model, self.folder / WEIGHTS)
         return Epoch(
             number, nats / words, valid_nats, learning_rate, round(seconds, 3), words / seconds
         )
@@ -130,23 +131,19 @@ class Trainer:
 
     def _save_state(self) -> None:
         """What the next epoch needs; written beside the old state and then put in its place."""
-        tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
+        tensors = {f"model.{name}": value for name, value in parameters_of(self.model).items()}
         if self.average:
             tensors |= {f"average.{n}": value for n, value in self.average.state_dict().items()}
         packed = self.optimiser.state_dict()
         for index, values in packed["state"].items():
             tensors |= {f"optimiser.{index}.{name}": value for name, value in values.items()}
-        save_file(
-            {name: value.clone() for name, value in tensors.items()},
-            str(self.folder / f"{TENSORS}.new"),
-        )
+        save_tensors(tensors, self.folder / TENSORS)
         state = {
             "curve": [vars(row) for row in self.curve],
             "without_gain": self.without_gain,
             "groups": packed["param_groups"],
         }
         (self.folder / f"{STATE}.new").write_text(json.dumps(state))
-        (self.folder / f"{TENSORS}.new").replace(self.folder / TENSORS)
         (self.folder / f"{STATE}.new").replace(self.folder / STATE)
 
     def _resume(self) -> None:
@@ -154,7 +151,7 @@ class Trainer:
             return
         state = json.loads((self.folder / STATE).read_text())
         tensors = load_file(str(self.folder / TENSORS), device=str(self.device))
-        self.model.load_state_dict(_part(tensors, "model."))
+        load_weights(self.model, _part(tensors, "model."))
         if self.average:
             self.average.load_state_dict(_part(tensors, "average."))
         packed: dict = {"state": {}, "param_groups": state["groups"]}

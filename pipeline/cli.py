@@ -131,3 +131,7 @@ def config(
     from pipeline.config import explain, preset_text
 
     print(preset_text(preset) if preset else explain(), end="")
+
+
+if __name__ == "__main__":
+    app()

@@ -48,11 +48,13 @@ class Run:
         made: set[str] = set()
         for model, stage in self._steps(until):
             recipe, name = self._recipe(model, stage)
+            why = self._reason(self._known(model, stage), recipe)
             if stage.name in force and name not in made:
                 self.store.discard(name)
+                why = "forced"
             artefact = self.store.find(name)
             if artefact is None:
-                artefact = self._make(model, stage, recipe, name)
+                artefact = self._make(model, stage, recipe, name, why)
                 made.add(name)
             self.artefacts[model, stage.name] = artefact
             self._remember()
@@ -95,7 +97,9 @@ class Run:
         inputs = self._inputs(model, stage)
         recipe = {
             "stage": stage.name,
-            "params": {f.name: getattr(params, f.name) for f in fields(params) if f.compare},
+            "params": {
+                f.name: _plain(getattr(params, f.name)) for f in fields(params) if f.compare
+            },
             "inputs": {
                 label: inputs[label].digests(read) for label, read in inputs_read(stage, inputs)
             },
@@ -117,9 +121,9 @@ class Run:
             }
         return {above: self.artefacts[model, above] for above in stage.inputs}
 
-    def _make(self, model: str, stage: Stage, recipe: Mapping, name: str) -> Artefact:
+    def _make(self, model: str, stage: Stage, recipe: Mapping, name: str, why: str) -> Artefact:
         label = stage.name if stage.over_models else f"{stage.name} [{model}]"
-        say(f"{label}: {self._reason(self._known(model, stage), recipe)}")
+        say(f"{label}: {why}")
         folders = {at: artefact.folder for at, artefact in self._inputs(model, stage).items()}
         params = self._params(model, stage)
         start = time.monotonic()
@@ -143,7 +147,7 @@ class Run:
             if before[part].get(stage_key) != recipe[part].get(stage_key)
         ]
         changed += ["its code changed"] if before["code"] != recipe["code"] else []
-        return "; ".join(changed) or "forced, or its artefact was removed"
+        return "; ".join(changed) or "its artefact was removed"
 
     def _known(self, model: str, stage: Stage) -> Artefact | None:
         name = self._before.get("models", {}).get(model, {}).get(stage.name)
@@ -160,6 +164,11 @@ class Run:
         self.folder.mkdir(parents=True, exist_ok=True)
         manifest = {"format": FORMAT, "config": self.config.as_dict(), "models": models}
         write_json(self.folder / "run.json", manifest)
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON gives it back."""
+    return list(value) if isinstance(value, tuple) else value
 
 
 def inputs_read(stage: Stage, inputs: Mapping) -> list[tuple[str, tuple[str, ...]]]:

@@ -3,17 +3,20 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from corpora.tokenise import Tokeniser
 from models.batching import Sentences
 from models.scoring import score
 from models.spelling import Spelling
 from pipeline.stage import Inputs
 from pipeline.train import load_trained
 from pipeline.vocabulary import END, END_ID, UNKNOWN, UNKNOWN_ID
+
+if TYPE_CHECKING:
+    from corpora.tokenise import Tokeniser
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,9 @@ class Scorer:
         self.spelling = Spelling.load(artefacts["background"] / "spelling.json")
 
     @cached_property
-    def tokeniser(self) -> Tokeniser:
+    def tokeniser(self) -> "Tokeniser":
+        from corpora.tokenise import Tokeniser  # here, as spaCy's French takes seconds to import
+
         return Tokeniser()
 
     def score(self, sentence: str) -> list[Word]:

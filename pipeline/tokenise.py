@@ -4,15 +4,17 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
 from corpora.sentence import VIEWS
-from corpora.tokenise import Tokeniser
 from pipeline.arrow import open_table, rows, splits, write_rows
 from pipeline.progress import say, track
 from pipeline.stage import Inputs, Stage
+
+if TYPE_CHECKING:
+    from corpora.tokenise import Tokeniser
 
 SCHEMA = pa.schema({"words": pa.list_(pa.string())})
 
@@ -26,6 +28,8 @@ class Params:
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
+    from corpora.tokenise import Tokeniser  # here, as spaCy's French takes seconds to import
+
     tokeniser = Tokeniser(params.processes)
     start, counted = time.monotonic(), 0
     for split, path in splits(inputs["corpus"]).items():
@@ -37,7 +41,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     say(f"tokenise: {counted:,} words, {rate:,.0f} a second")
 
 
-def _words(path: Path, params: Params, tokeniser: Tokeniser) -> Iterator[dict]:
+def _words(path: Path, params: Params, tokeniser: "Tokeniser") -> Iterator[dict]:
     first = next(rows(path))
     if first["forms"] is None:
         sentences = tokeniser.words(row["text"] for row in rows(path))
@@ -47,7 +51,7 @@ def _words(path: Path, params: Params, tokeniser: Tokeniser) -> Iterator[dict]:
         yield {"words": [word.lower() for word in words] if params.lowercase else list(words)}
 
 
-def _chosen(row: dict, view: str, tokeniser: Tokeniser) -> list[str]:
+def _chosen(row: dict, view: str, tokeniser: "Tokeniser") -> list[str]:
     """The treebank's words of one sentence, written as the tokeniser would write them."""
     pairs = zip(row["forms"], row["kinds"], strict=True)
     return [tokeniser.normalise(form) for form, kind in pairs if kind in VIEWS[view]]

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import load_model
 
 from models.background import Unigram
 from models.batching import Sentences
@@ -17,6 +16,7 @@ from models.features import Features
 from models.language_model import LanguageModel
 from models.recipe import Recipe
 from models.trainer import Epoch, Trainer, choose_device
+from models.weights import load_weights
 from pipeline.progress import meter, say
 from pipeline.stage import Inputs, Stage
 from pipeline.vocabulary import END_ID
@@ -54,7 +54,7 @@ def load_trained(inputs: Inputs) -> LanguageModel:
     """The model with its best weights, ready to score."""
     recipe = Recipe(**json.loads((inputs["train"] / "recipe.json").read_text()))
     model = build(recipe, inputs)
-    load_model(model, str(inputs["train"] / "weights.safetensors"))
+    load_weights(model, inputs["train"] / "weights.safetensors")
     return model.to(choose_device(recipe.device)).eval()
 
 

@@ -1,0 +1,76 @@
+"""The command line: what it prints, its exit codes, and mistakes told in a line or two."""
+
+import subprocess
+import sys
+
+import pytest
+
+ACCORD = [sys.executable, "-m", "pipeline.cli"]
+
+
+def accord(*words: str, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([*ACCORD, *words], capture_output=True, text=True, **options)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["run", "tinny"], 2, "no preset 'tinny'; the nearest is 'tiny'"),
+        (["run", "tiny", "--until", "trian"], 2, "unknown stage 'trian'; the nearest is 'train'"),
+        (["run", "tiny", "--set", "train.epoch=1"], 2, "unknown key 'epoch'"),
+        (["run", "tiny", "--set", "corpus.source=lost.txt"], 2, "no corpus 'lost.txt'"),
+        (["run", "tiny", "--set", "analyse.lexicon=tinyy"], 2, "unknown lexicon 'tinyy'"),
+        (["run", "nowhere.yaml"], 1, "no configuration file nowhere.yaml"),
+        (["fetch", "lefffff"], 2, "unknown source 'lefffff'; the nearest is 'lefff'"),
+    ],
+)
+def test_a_mistake_is_one_or_two_lines_without_a_traceback(tmp_path, words, code, said):
+    done = accord(*words, cwd=tmp_path)
+    assert done.returncode == code
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) <= 2
+
+
+def test_verbose_shows_where_it_happened(tmp_path):
+    done = accord("--verbose", "run", "tinny", cwd=tmp_path)
+    assert "Traceback" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        ("Le chat dort.\nUn \xe9t\xe9.\n".encode("latin-1"), "offset 17"),
+    ],
+)
+def test_a_bad_corpus_is_named(tmp_path, content, said):
+    (tmp_path / "mine.txt").write_bytes(content)
+    done = accord("run", "tiny", "--set", "corpus.source=mine.txt", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "mine.txt" in done.stderr and said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_no_network_at_the_first_run_says_which_command_to_run(tmp_path):
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(tmp_path),
+        "PIP_NO_INDEX": "1",
+        "PIP_CONFIG_FILE": "/dev/null",
+    }
+    done = accord("run", cwd=tmp_path, env=environment)
+    assert done.returncode == 1
+    assert "With a network, run `accord fetch wiktionnaire`" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_quiet_prints_results_only(tmp_path):
+    done = accord("--quiet", "run", "tiny", "--set", "train.epochs=1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "| ll-rnn |" in done.stdout
+    assert "report: runs/tiny/report/index.html" in done.stdout
+    listed = accord("stages", "tiny", "--set", "train.epochs=1", cwd=tmp_path)
+    states = [line.split()[2] for line in listed.stdout.splitlines()]
+    assert len(states) == 17 and set(states) == {"done"}

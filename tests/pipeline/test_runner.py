@@ -1,0 +1,140 @@
+"""The runner: skips what is done, says why it reruns, and loses nothing when it is stopped."""
+
+import json
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import pipeline
+from pipeline import store
+from pipeline.config import load_config
+from pipeline.runner import Run
+
+ACCORD = [sys.executable, "-m", "pipeline.cli"]
+
+
+@pytest.fixture
+def runs(tmp_path, tiny_run) -> Path:
+    """A copy of the finished tiny run's folder of runs, in another place."""
+    shutil.copytree(tiny_run.folder.parent, tmp_path / "runs")
+    return tmp_path / "runs"
+
+
+def states(runs: Path, *overrides: str) -> dict[tuple[str, str], tuple[str, str]]:
+    config = load_config("tiny", ["train.epochs=3", *overrides])
+    return {(s.model, s.stage.name): (s.state, s.why) for s in Run(config, runs).status()}
+
+
+def test_all_is_done_after_a_run_even_if_its_folder_was_moved(runs):
+    assert {state for state, _ in states(runs).values()} == {"done"}
+
+
+def test_a_changed_parameter_makes_its_stage_stale_and_says_why(runs):
+    found = states(runs, "featurise.forms=30")
+    assert found["ll-rnn", "featurise"] == ("stale", "forms 60 → 30")
+    assert found["ll-rnn", "analyse"][0] == "done"
+    assert found["ll-rnn", "train"] == ("stale", "waits for featurise")
+    assert found["rnn", "train"][0] == "done", "the baseline has its own templates"
+
+
+def test_what_comes_out_the_same_reruns_nothing_below_it(runs, capsys):
+    pipeline.run("tiny", set={"train.epochs": 3}, force=["tokenise"], runs=runs)
+    said = capsys.readouterr().err
+    assert "tokenise [rnn]: forced" in said
+    assert "analyse" not in said
+
+
+def test_models_that_agree_share_artefacts(tiny_run):
+    shared = {"corpus", "tokenise", "analyse", "encode"}
+    names = {
+        stage: {artefact.folder for (_, s), artefact in tiny_run.artefacts.items() if s == stage}
+        for _, stage in tiny_run.artefacts
+    }
+    assert {stage for stage, folders in names.items() if len(folders) == 1} == shared | {"report"}
+
+
+def test_two_runs_of_the_same_seed_are_the_same_to_the_last_bit(tmp_path, tiny_run):
+    again = pipeline.run("tiny", set={"train.epochs": 3}, runs=tmp_path)
+    for key, artefact in tiny_run.artefacts.items():
+        repeated = again.artefacts[key].meta["files"]
+        for name, digest in artefact.meta["files"].items():
+            timed = {"curve.csv", "scores.parquet", "scores.csv", "index.html", "table.md"}
+            if name not in timed:
+                assert repeated[name] == digest, (key, name)
+
+
+def test_a_folder_from_a_newer_version_is_refused(runs):
+    manifest = runs / "tiny" / "run.json"
+    content = json.loads(manifest.read_text(encoding="utf-8"))
+    manifest.write_text(json.dumps(content | {"format": store.FORMAT + 1}))
+    with pytest.raises(ValueError, match=r"run\.json was written by a newer Accord"):
+        pipeline.run("tiny", runs=runs)
+
+
+def test_an_interrupt_keeps_what_is_done_and_the_next_run_goes_on(tmp_path):
+    command = [*ACCORD, "run", "tiny", "--set", "train.epochs=100", "--set", "train.patience=100"]
+    command += ["--runs", str(tmp_path)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    said = []
+    for line in process.stderr:
+        said.append(line)
+        if "epoch 3:" in line:
+            process.send_signal(signal.SIGINT)
+            break
+    said.append(process.communicate(timeout=60)[1])
+    assert process.returncode == 130
+    assert "interrupted: finished stages are kept" in said[-1]
+    assert "Traceback" not in "".join(said)
+
+    again = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    lines = []
+    for line in again.stderr:
+        lines.append(line)
+        if "epoch" in line and "valid" in line:
+            break
+    again.kill()
+    again.wait()
+    assert not any(line.startswith(("corpus", "encode", "featurise")) for line in lines)
+    assert int(lines[-1].split("epoch ")[1].split(":")[0]) >= 4, "it goes on after epoch 3"
+
+
+def test_a_file_that_cannot_be_written_whole_leaves_earlier_artefacts(tmp_path):
+    """The file-size limit of the process stands for a disk that is full."""
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+
+    command = [*ACCORD, "run", "tiny", "--set", "train.epochs=2", "--runs", str(tmp_path)]
+    done = subprocess.run(command, preexec_fn=limit, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "error: " in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    finished = [path for path in (tmp_path / "artefacts").iterdir() if path.name[0] != "."]
+    assert {path.name.split("-")[0] for path in finished} >= {"corpus", "tokenise"}
+    assert all((path / "meta.json").exists() for path in finished)
+    again = subprocess.run(command, capture_output=True, text=True)
+    assert again.returncode == 0
+    assert "corpus [rnn]" not in again.stderr
+
+
+def test_two_processes_in_one_folder_do_not_disturb_each_other(tmp_path):
+    command = [*ACCORD, "run", "tiny", "--set", "train.epochs=2", "--runs", str(tmp_path)]
+    pair = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    tables = [process.communicate(timeout=240)[0] for process in pair]
+    assert [process.returncode for process in pair] == [0, 0]
+    assert tables[0] == tables[1]
+    assert not list((tmp_path / "artefacts").glob(".*partial"))
+
+
+def test_the_run_takes_seconds_when_nothing_is_to_do(runs):
+    start = time.monotonic()
+    finished = pipeline.run("tiny", set={"train.epochs": 3}, runs=runs)
+    assert time.monotonic() - start < 5
+    assert (finished.folder / "report" / "index.html").exists()
