@@ -52,7 +52,7 @@ class Constrained(Background):
         group = _group_of_signature(features, automaton.group.cpu().numpy())
         allowed = automaton.follow[:, torch.from_numpy(group)] >= 0
         self.register_buffer("allowed", allowed.double().log(), persistent=False)
-        self.register_buffer("signature", torch.tensor(features.signature), persistent=False)
+        self.register_buffer("signature", torch.from_numpy(features.signature), persistent=False)
 
     def class_mass(self, context: Tensor | None = None) -> Tensor:
         state = self.automaton.state(context)

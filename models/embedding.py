@@ -27,7 +27,7 @@ class FeatureEmbedding(nn.Module):
         self.product = FeatureProduct(features)
         self.weight = tied_weight(weight, features.width, size)
         self.dropout = dropout
-        self.register_buffer("signature", torch.tensor(features.signature), persistent=False)
+        self.register_buffer("signature", torch.from_numpy(features.signature), persistent=False)
 
     def forward(self, words: Tensor) -> Tensor:
         check_words("words", words, len(self.signature))

@@ -49,7 +49,7 @@ class LogLinear(nn.Module):
         self.bias = nn.Parameter(torch.zeros(features.width))
         self.expert = expert
         self.expert_weight = nn.Parameter(torch.zeros(1, size)) if expert else None
-        self.register_buffer("signature", torch.tensor(features.signature), persistent=False)
+        self.register_buffer("signature", torch.from_numpy(features.signature), persistent=False)
 
     def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
         """Nats per target. Its gradient on a_t is E_p[φ(K, x)] − φ(K, x̄)."""

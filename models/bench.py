@@ -1,0 +1,281 @@
+"""What a training step costs with each output layer, all side by side in one run.
+
+`python -m models.bench --help` needs torch and numpy only, so that it runs on any machine.
+"""
+
+import argparse
+import csv
+import multiprocessing
+import os
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from models.adaptive import Adaptive
+from models.background import Unigram
+from models.embedding import FeatureEmbedding
+from models.encoders import encoder
+from models.features import Features
+from models.log_linear import LogLinear
+from models.softmax import Softmax
+from models.synthetic import vocabulary
+
+BATCH, LENGTH, SIZE, LAYERS = 32, 35, 256, 2
+SMALL, LARGE = 42_500, 750_000
+SIZES = (10_000, SMALL, 100_000, 250_000, LARGE, 1_000_000)
+
+
+class SignatureSoftmax(Softmax):
+    """The floor: a plain softmax over the signatures, with nothing sparse and no words."""
+
+    def __init__(self, features: Features):
+        super().__init__(features.signatures, SIZE)
+        self.register_buffer("signature", torch.from_numpy(features.signature))
+
+    def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
+        return super().loss(h, self.signature[targets])
+
+
+OUTPUTS: dict[str, Callable[[Features, np.ndarray], nn.Module]] = {
+    "floor": lambda features, mass: SignatureSoftmax(features),
+    "log-linear": lambda features, mass: LogLinear(features, Unigram(features, mass), SIZE),
+    "softmax": lambda features, mass: Softmax(features.words, SIZE),
+    "adaptive": lambda features, mass: Adaptive(features.words, SIZE, mass=mass),
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One output layer over one vocabulary, on one device in one precision."""
+
+    output: str
+    words: int
+    device: str = "cpu"
+    precision: str = "float32"
+
+    def fits(self) -> bool:
+        """Whether the full softmax has the memory it needs: no other output comes near that."""
+        if self.output != "softmax":
+            return True
+        logits, weights = 3 * BATCH * LENGTH, 4 * SIZE  # with gradients and the optimiser's moments
+        if self.device == "cpu":
+            free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        else:
+            free, _ = torch.cuda.mem_get_info()
+        return 4 * self.words * (logits + weights) < 0.8 * free
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The seconds of each step measured, and the most memory that one needs."""
+
+    setting: Setting
+    seconds: tuple[float, ...]
+    peak_bytes: int
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How two costs compare, and how they must: at most, or at least, `limit` times."""
+
+    what: str
+    ratio: float
+    limit: float
+    at_least: bool
+
+    @property
+    def reached(self) -> bool:
+        return self.ratio >= self.limit if self.at_least else self.ratio <= self.limit
+
+
+class Training:
+    """A network with that output, and its steps on words drawn from the background."""
+
+    def __init__(self, setting: Setting):
+        torch.manual_seed(0)
+        features, mass = vocabulary(setting.words)
+        self.setting = setting
+        self.embedding = FeatureEmbedding(features, SIZE)
+        self.encoder = encoder("lstm", inputs=SIZE, hidden=SIZE, outputs=SIZE, layers=LAYERS)
+        self.output = OUTPUTS[setting.output](features, mass)
+        network = nn.ModuleList([self.embedding, self.encoder, self.output]).to(setting.device)
+        self.optimiser = torch.optim.Adam(network.parameters())
+        text = np.random.default_rng(1).choice(
+            setting.words, size=(LENGTH + 1, BATCH), p=mass / mass.sum()
+        )
+        self.text = torch.from_numpy(text).to(setting.device)
+
+    def step(self) -> float:
+        """The seconds of one step, from words to changed weights."""
+        start = self._now()
+        self.optimiser.zero_grad()
+        bfloat16 = self.setting.precision == "bfloat16"
+        with torch.autocast(self.setting.device, dtype=torch.bfloat16, enabled=bfloat16):
+            h, _ = self.encoder(self.embedding(self.text[:-1]), self.encoder.initial_state(BATCH))
+            loss = self.output.loss(h.flatten(0, 1), self.text[1:].flatten())
+        loss.backward()
+        self.optimiser.step()
+        return self._now() - start
+
+    def _now(self) -> float:
+        if self.setting.device == "cuda":
+            torch.cuda.synchronize()
+        return time.perf_counter()
+
+
+def measure(settings: Sequence[Setting], rounds: int) -> list[Cost]:
+    """A step of each in turn, round after round, so that all meet the machine's moods alike."""
+    peaks = []
+    for setting in settings:
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as fresh:
+            peaks.append(fresh.submit(_peak_bytes, setting).result())
+    trainings = [Training(setting) for setting in settings]
+    for training in trainings * 2:  # to warm up
+        training.step()
+    steps = [[training.step() for training in trainings] for _ in range(rounds)]
+    seconds = zip(*steps, strict=True)
+    return [Cost(*cost) for cost in zip(settings, seconds, peaks, strict=True)]
+
+
+def _peak_bytes(setting: Setting) -> int:
+    """The most memory that network, optimiser and a step hold, in a process of their own."""
+    before = _resident("VmRSS")
+    training = Training(setting)
+    training.step()  # in which the optimiser makes its state
+    if setting.device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+        training.step()
+        return torch.cuda.max_memory_allocated()
+    Path("/proc/self/clear_refs").write_text("5")  # Linux forgets the peak so far
+    training.step()
+    return _resident("VmHWM") - before
+
+
+def _resident(field: str) -> int:
+    """Bytes of memory that this process holds (VmRSS) or held at most (VmHWM), by Linux."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
+
+
+def compare_outputs(
+    device: str, precision: str, sizes: Sequence[int] = SIZES, rounds: int = 10
+) -> list[Cost]:
+    """The costs that the verdicts compare, all in turn, then those of the remaining sizes."""
+
+    def on_device(pairs) -> list[Setting]:
+        settings = [Setting(output, words, device, precision) for output, words in pairs]
+        return [setting for setting in settings if setting.fits()]
+
+    compared = on_device(
+        [
+            ("floor", SMALL),
+            ("log-linear", SMALL),
+            ("softmax", SMALL),
+            ("log-linear", LARGE),
+            ("adaptive", LARGE),
+        ]
+    )
+    costs = measure(compared, rounds)
+    for words in sizes:
+        of_size = on_device((output, words) for output in ("log-linear", "softmax", "adaptive"))
+        costs += measure([setting for setting in of_size if setting not in compared], rounds // 2)
+    return costs
+
+
+def verdicts(costs: Sequence[Cost]) -> list[Verdict]:
+    """The ratios that the design promises, as measured. The costs are of one device."""
+    cost = {(cost.setting.output, cost.setting.words): cost for cost in costs}
+    small, large = cost["log-linear", SMALL], cost["log-linear", LARGE]
+
+    def times(above: Cost, below: Cost) -> float:
+        pairs = zip(above.seconds, below.seconds, strict=True)
+        return statistics.median(one / other for one, other in pairs)
+
+    return [
+        Verdict(
+            "log-linear ÷ plain softmax over the signatures",
+            times(small, cost["floor", SMALL]),
+            1.05,
+            at_least=False,
+        ),
+        Verdict(
+            f"full softmax ÷ log-linear, {SMALL:,} words",
+            times(cost["softmax", SMALL], small),
+            4,
+            at_least=True,
+        ),
+        Verdict(
+            f"log-linear at {LARGE:,} words ÷ at {SMALL:,}",
+            times(large, small),
+            1.10,
+            at_least=False,
+        ),
+        Verdict(
+            f"adaptive softmax ÷ log-linear, {LARGE:,} words",
+            times(cost["adaptive", LARGE], large),
+            12,
+            at_least=True,
+        ),
+        Verdict(
+            f"peak memory of log-linear at {LARGE:,} words ÷ at {SMALL:,}",
+            large.peak_bytes / small.peak_bytes,
+            1.3,
+            at_least=False,
+        ),
+    ]
+
+
+def rows(costs: Sequence[Cost]) -> list[dict]:
+    """The costs as a table's rows."""
+    return [
+        {
+            "output": cost.setting.output,
+            "words": cost.setting.words,
+            "device": cost.setting.device,
+            "precision": cost.setting.precision,
+            "milliseconds": round(1e3 * statistics.median(cost.seconds), 2),
+            "peak_mebibytes": round(cost.peak_bytes / 2**20, 1),
+        }
+        for cost in costs
+    ]
+
+
+def main() -> None:
+    has_gpu = torch.cuda.is_available()
+    parser = argparse.ArgumentParser(prog="python -m models.bench", description=__doc__)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cuda" if has_gpu else "cpu")
+    parser.add_argument(
+        "--precision", nargs="+", choices=["float32", "bfloat16"], default=["float32"]
+    )
+    parser.add_argument("--words", nargs="*", type=int, default=SIZES, help="vocabulary sizes")
+    parser.add_argument("--rounds", type=int, default=10, help="steps measured of each")
+    parser.add_argument("--csv", type=Path, help="write the costs there")
+    arguments = parser.parse_args()
+    table = []
+    for precision in arguments.precision:
+        costs = compare_outputs(arguments.device, precision, arguments.words, arguments.rounds)
+        for verdict in verdicts(costs):
+            sign, mark = "≥" if verdict.at_least else "≤", "yes" if verdict.reached else "NO"
+            print(f"{verdict.ratio:8.2f} ×  {sign} {verdict.limit:<5} {mark:4} {verdict.what}")
+        for row in rows(costs):
+            print(
+                "{output:>10} {words:>9,} {milliseconds:>10.2f} ms {peak_mebibytes:>8.1f} MiB  "
+                "{device} {precision}".format(**row)
+            )
+        table += rows(costs)
+    if arguments.csv:
+        with arguments.csv.open("w", newline="") as file:
+            writer = csv.DictWriter(file, fieldnames=list(table[0]))
+            writer.writeheader()
+            writer.writerows(table)
+
+
+if __name__ == "__main__":
+    main()
