@@ -7,34 +7,10 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from corpora.sentence import Row, Sentence
 from corpora.text import CorpusError, lines, open_bytes
-
-
-class Token(NamedTuple):
-    """One row, its ten columns as they stand in the file (`_` where nothing stands)."""
-
-    id: str
-    form: str
-    lemma: str
-    upos: str
-    xpos: str
-    feats: str
-    head: str
-    deprel: str
-    deps: str
-    misc: str
-
-
-class Tree(NamedTuple):
-    """One sentence: its comment lines, its rows, and the line of the file it begins on."""
-
-    comments: tuple[str, ...]
-    tokens: tuple[Token, ...]
-    line: int
-
+from corpora.tree import ID_KEYS, Token, Tree, comment, kinds, text
 
 # What each column must look like. Forms and lemmas may hold a space inside (`50 000`).
 ANY, SPACED = r"\S+", r"\S(?:[^\t]*\S)?"
@@ -53,9 +29,10 @@ COLUMNS = {
     "misc": (SPACED, "text with no space around it"),
 }
 ROW = re.compile("\t".join(f"(?:{pattern})" for pattern, _ in COLUMNS.values()))
-# The keys under which releases 2 and 1 write a sentence's id and text.
-ID_KEYS = ("# sent_id =", "# sentid:")
-TEXT_KEYS = ("# text =", "# sentence-text:")
+
+# A contraction has no analysis of its own, an empty node no place in the basic tree.
+BARE_WHEN_CONTRACTED = ("lemma", "upos", "xpos", "head", "deprel", "deps")
+BARE_WHEN_EMPTY = ("head", "deprel")
 
 
 class ConlluError(CorpusError):
@@ -72,20 +49,20 @@ def read(path: Path) -> Iterator[Tree]:
     """The trees of a file, compressed or not; the first fault is an error."""
     comments, tokens, begin, number = [], [], 1, 0
     for number, line in enumerate(lines(path), start=1):
-        text = check_line_end(path, number, line)
-        if not text:
+        row = without_end(path, number, line)
+        if not row:
             if not tokens:
                 raise ConlluError(path, number, "a blank line that ends no sentence")
             tree = Tree(tuple(comments), tuple(tokens), begin)
-            check_tree(path, tree)
+            check(path, tree)
             yield tree
             comments, tokens, begin = [], [], number + 1
-        elif text.startswith("#"):
+        elif row.startswith("#"):
             if tokens:
                 raise ConlluError(path, number, "a comment after the first row of its sentence")
-            comments.append(text)
+            comments.append(row)
         else:
-            tokens.append(parse(path, number, text))
+            tokens.append(parse(path, number, row))
     if tokens or comments:
         raise ConlluError(path, number + 1, "the blank line that ends the last sentence is missing")
 
@@ -94,11 +71,8 @@ def write(trees: Iterable[Tree], path: Path) -> None:
     """Write trees as CoNLL-U, compressed as the name's ending says."""
     with open_bytes(path, "wb") as file:
         for tree in trees:
-            file.write(dump(tree).encode("utf-8"))
-
-
-def dump(tree: Tree) -> str:
-    return "\n".join([*tree.comments, *("\t".join(token) for token in tree.tokens)]) + "\n\n"
+            rows = [*tree.comments, *("\t".join(token) for token in tree.tokens)]
+            file.write(("\n".join(rows) + "\n\n").encode("utf-8"))
 
 
 def read_sentences(path: Path, split: str | None = None) -> Iterator[Sentence]:
@@ -106,48 +80,10 @@ def read_sentences(path: Path, split: str | None = None) -> Iterator[Sentence]:
     for tree in read(path):
         rows = tuple(map(Row, (token.form for token in tree.tokens), kinds(tree.tokens)))
         name = comment(tree, ID_KEYS) or f"{path.name}:{tree.line}"
-        yield Sentence(name, comment(tree, TEXT_KEYS) or surface_text(tree), rows, split)
+        yield Sentence(name, text(tree), rows, split)
 
 
-def kinds(tokens: Iterable[Token]) -> Iterator[str]:
-    """The kind of each row: word, contracted, part or empty."""
-    last_part = 0
-    for token in tokens:
-        if "-" in token.id:
-            last_part = int(token.id.partition("-")[2])
-            yield "contracted"
-        elif "." in token.id:
-            yield "empty"
-        else:
-            yield "part" if int(token.id) <= last_part else "word"
-
-
-def comment(tree: Tree, keys: tuple[str, ...]) -> str | None:
-    """What stands after the first of these keys among the comments."""
-    for line in tree.comments:
-        if line.startswith(keys):
-            return next(line.removeprefix(key) for key in keys if line.startswith(key)).strip()
-    return None
-
-
-def surface_text(tree: Tree) -> str:
-    """The text as its surface rows and `SpaceAfter=No` give it."""
-    pieces = []
-    for token, kind in zip(tree.tokens, kinds(tree.tokens), strict=True):
-        if kind in ("word", "contracted"):
-            space = "" if "SpaceAfter=No" in token.misc.split("|") else " "
-            pieces.append(token.form + space)
-    return "".join(pieces).strip()
-
-
-def features(feats: str) -> dict[str, str]:
-    """`Gender=Fem|Number=Sing` as a dictionary."""
-    if feats == "_":
-        return {}
-    return dict(feature.split("=", 1) for feature in feats.split("|"))
-
-
-def check_line_end(path: Path, number: int, line: str) -> str:
+def without_end(path: Path, number: int, line: str) -> str:
     """The line without its end, which must be `\\n` alone."""
     if number == 1 and line.startswith("\ufeff"):
         raise ConlluError(path, 1, "a byte order mark: expected UTF-8 without one")
@@ -158,33 +94,35 @@ def check_line_end(path: Path, number: int, line: str) -> str:
     return line[:-1]
 
 
-def parse(path: Path, number: int, text: str) -> Token:
+def parse(path: Path, number: int, row: str) -> Token:
     """One row, each column as COLUMNS expects it."""
-    columns = text.split("\t")
+    columns = row.split("\t")
     if len(columns) != len(COLUMNS):
         raise ConlluError(path, number, f"expected 10 tab-separated columns, got {len(columns)}")
-    if not ROW.fullmatch(text):
+    if not ROW.fullmatch(row):
         for value, (name, (pattern, expected)) in zip(columns, COLUMNS.items(), strict=True):
             if not re.fullmatch(pattern, value):
                 raise ConlluError(path, number, f"expected {expected}, got {value!r}", name)
     return Token._make(columns)
 
 
-def check_tree(path: Path, tree: Tree) -> None:
+def check(path: Path, tree: Tree) -> None:
     """What one row cannot show: the order of the ids, heads that exist, features said twice."""
-    first_line = tree.line + len(tree.comments)
     word = empty = last_part = 0
-    for number, token in enumerate(tree.tokens, start=first_line):
+    numbered = list(enumerate(tree.tokens, start=tree.line + len(tree.comments)))
+    for number, token in numbered:
         if "-" in token.id:
             first, last = map(int, token.id.split("-"))
             if first != word + 1 or last <= first or first <= last_part:
                 fault = f"expected a range that begins at {word + 1}, got {token.id}"
                 raise ConlluError(path, number, fault, "id")
             last_part = last
+            check_bare(path, number, token, BARE_WHEN_CONTRACTED)
         elif "." in token.id:
             empty += 1
             if token.id != f"{word}.{empty}":
                 raise ConlluError(path, number, f"expected {word}.{empty}, got {token.id}", "id")
+            check_bare(path, number, token, BARE_WHEN_EMPTY)
         else:
             word, empty = word + 1, 0
             if token.id != str(word):
@@ -194,10 +132,17 @@ def check_tree(path: Path, tree: Tree) -> None:
     if word < last_part:
         fault = f"the sentence ends at word {word}, within a range up to {last_part}"
         raise ConlluError(path, number, fault, "id")
-    for number, token in enumerate(tree.tokens, start=first_line):
+    for number, token in numbered:
         if token.head != "_" and (int(token.head) > word or token.head == token.id):
             fault = f"expected the id of another word, at most {word}, or 0, got {token.head}"
             raise ConlluError(path, number, fault, "head")
+
+
+def check_bare(path: Path, number: int, token: Token, columns: tuple[str, ...]) -> None:
+    for column in columns:
+        if getattr(token, column) != "_":
+            fault = f"expected _ in row {token.id}, got {getattr(token, column)!r}"
+            raise ConlluError(path, number, fault, column)
 
 
 @cache

@@ -1,7 +1,7 @@
 """The corpora that have a name: their folders, files, licences and where they come from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Corpus:
     folder: str | None  # in the data folder; None for what lies in this package
     files: Mapping[str, str | None]
     licence: str
-    repository: Repository | None = field(default=None)
+    repository: Repository | None = None
 
 
 def treebank(folder: str, stem: str, licence: str, url: str, tag: str, blobs: dict) -> Corpus:
@@ -61,6 +61,15 @@ CORPORA = {
     ),
     "ud-french-gsd": treebank("ud-french-gsd-2.16", "fr_gsd-ud", "CC BY-SA 4.0", GSD, "r2.16", {}),
     "ud-french-sequoia": treebank(
-        "ud-french-sequoia-2.16", "fr_sequoia-ud", "LGPL-LR", SEQUOIA, "r2.16", {}
+        "ud-french-sequoia-2.16",
+        "fr_sequoia-ud",
+        "LGPL-LR",
+        SEQUOIA,
+        "r2.16",
+        {
+            "train": "11af6d52c3d26887e6616220f9bda5633d1fe223",
+            "dev": "b3a73c556e7113909b93a26c0e88f43c20938538",
+            "test": "67ec0c0aa6d62e44a24758e5f12ab4f8809f5c8e",
+        },
     ),
 }

@@ -1,7 +1,6 @@
 """From the name a user writes to sentences: a named corpus, a path or a hub data set."""
 
 import difflib
-import glob
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +10,8 @@ from corpora.named import CORPORA
 from corpora.sentence import Sentence
 from corpora.text import CorpusError
 
-READERS = {".txt": text.read, ".conllu": conllu.read_sentences}
+# In a folder that holds both, the text files are a treebank's notes and licence.
+READERS = {".conllu": conllu.read_sentences, ".txt": text.read}
 SPLITS = ("train", "valid", "dev", "test")
 Folder = Callable[[str], Path]
 
@@ -32,74 +32,76 @@ def read(source: str, *, folder: Folder | None = None) -> Iterator[Sentence]:
 
 def files(source: str, *, folder: Folder | None = None) -> list[Path]:
     """The files that reading this source opens; none for a hub data set."""
-    if source.startswith(hub.PREFIX):
-        return []
-    if source in CORPORA:
-        home = home_of(source, folder)
-        paths = [home / name for name in CORPORA[source].files]
-        for path in paths:
-            if not path.is_file():
-                raise CorpusError(f"{path} is missing: the corpus {source} reads it")
-        return paths
-    return local_files(source)
+    return [] if source.startswith(hub.PREFIX) else list(files_and_splits(source, folder))
 
 
 def sentences(source: str, folder: Folder | None) -> Iterator[Sentence]:
     if source.startswith(hub.PREFIX):
         yield from hub.read(source)
-    elif source == "wiktionnaire":
-        for path in files(source, folder=folder):
+        return
+    for path, split in files_and_splits(source, folder).items():
+        if source == "wiktionnaire":
             yield from wiktionnaire.read(path)
-    else:
-        paths = files(source, folder=folder)
-        splits = CORPORA[source].files if source in CORPORA else splits_by_name(paths)
-        for path in paths:
-            yield from READERS[text.kind(path)](path, splits[path.name])
+        else:
+            yield from READERS[text.kind(path)](path, split)
 
 
-def home_of(name: str, folder: Folder | None) -> Path:
+def files_and_splits(source: str, folder: Folder | None) -> dict[Path, str | None]:
+    if source in CORPORA:
+        return named_files(source, folder)
+    paths = local_files(source)
+    splits = [split_in_name(path) for path in paths]
+    # `x-train.txt` beside `x-test.txt` fixes the splits; one name alone fixes nothing.
+    fixed = None not in splits and len(set(splits)) > 1
+    return dict(zip(paths, splits if fixed else [None] * len(paths), strict=True))
+
+
+def named_files(name: str, folder: Folder | None) -> dict[Path, str | None]:
     corpus = CORPORA[name]
     if corpus.folder is None:
-        return Path(__file__).parent
-    if folder is None:
+        home = Path(__file__).parent
+    elif folder is None:
         raise CorpusError(f"the corpus {name} needs its data folder: pass folder=")
-    return Path(folder(corpus.folder))
+    else:
+        home = Path(folder(corpus.folder))
+    paths = {home / file: split for file, split in corpus.files.items()}
+    for path in paths:
+        if not path.is_file():
+            raise CorpusError(f"{path} is missing: the corpus {name} reads it")
+    return paths
 
 
 def local_files(source: str) -> list[Path]:
     """The readable files that a path, a pattern or a folder names, sorted."""
     path = Path(source).expanduser()
     if path.is_dir():
-        found = sorted(entry for entry in path.iterdir() if text.kind(entry) in READERS)
+        endings = {text.kind(entry) for entry in path.iterdir()}
+        chosen = next((ending for ending in READERS if ending in endings), None)
+        found = [entry for entry in path.iterdir() if text.kind(entry) == chosen]
     elif path.is_file():
         found = [path]
     else:
-        found = sorted(Path(match) for match in glob.glob(str(path), recursive=True))
+        matches = Path(path.anchor).glob(str(path.relative_to(path.anchor)))
+        found = [match for match in matches if match.is_file()]
     if not found:
         raise CorpusError(f"no corpus {source!r}: {expectation(source, path)}")
     for file in found:
         if text.kind(file) not in READERS:
             raise CorpusError(
-                f"{file}: expected a file ending in {' or '.join(READERS)}"
-                f" (or with {', '.join(text.OPENERS)} after it), got {file.suffix or 'no ending'!r}"
+                f"{file}: expected a name ending in {' or '.join(READERS)}"
+                f" (or with {', '.join(text.OPENERS)} after it)"
             )
-    return found
+    return sorted(found)
 
 
-def splits_by_name(paths: list[Path]) -> dict[str, str | None]:
-    """`x-train.txt` beside `x-test.txt` fixes the splits; one name alone fixes nothing."""
-    splits = {}
-    for path in paths:
-        parts = re.split(r"[-_.]", path.name)
-        splits[path.name] = next((part for part in parts if part in SPLITS), None)
-    if len(set(splits.values())) > 1 and None not in splits.values():
-        return splits
-    return dict.fromkeys(splits)
+def split_in_name(path: Path) -> str | None:
+    return next((part for part in re.split(r"[-_.]", path.name) if part in SPLITS), None)
 
 
 def expectation(source: str, path: Path) -> str:
     if path.is_dir():
         return f"the folder holds no file ending in {' or '.join(READERS)}"
-    nearest = difflib.get_close_matches(source, CORPORA, n=1, cutoff=0.5)
+    neighbours = map(str, path.parent.iterdir()) if path.parent.is_dir() else ()
+    nearest = difflib.get_close_matches(source, [*CORPORA, *neighbours], n=1)
     hint = f"did you mean {nearest[0]}? " if nearest else ""
     return f"{hint}Expected a path that exists, hub:ID, or one of {', '.join(CORPORA)}"

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -35,11 +36,14 @@ def lines(path: Path) -> Iterator[str]:
                 yield line.decode("utf-8")
                 offset += len(line)
     except UnicodeDecodeError as error:
-        raise CorpusError(
-            f"{path}: expected UTF-8, found byte 0x{error.object[error.start]:02x} "
-            f"at byte offset {offset + error.start}{' once decompressed' * (path.suffix in OPENERS)}"
-        ) from None
-    except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as error:
+        byte = error.object[error.start]
+        place = f"byte offset {offset + error.start}"
+        if path.suffix in OPENERS:
+            place += " of the decompressed text"
+        raise CorpusError(f"{path}: expected UTF-8, found byte 0x{byte:02x} at {place}") from None
+    except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
+            raise
         raise CorpusError(f"{path}: the compressed file is damaged or cut short: {error}") from None
 
 

@@ -7,7 +7,6 @@ and `J.-C.` fall apart; `est-elle` stays whole while `est-il` is split; `va-t-il
 
 import multiprocessing
 import re
-import time
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import islice
@@ -21,7 +20,7 @@ from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix
 from corpora.normalise import normalise
 
 # Elided words are split off the front only: `l'` of `l'arbre`, nothing of `prud'homme`.
-ELIDED = ("c", "d", "j", "l", "m", "n", "s", "t", "ç", "qu", "jusqu", "lorsqu", "puisqu", "quoiqu")
+ELIDED = "c d j l m n s t ç qu jusqu lorsqu presqu puisqu quoiqu"
 
 # Enclitics are split off the end with their hyphen, and with the `t` that only makes them heard.
 ENCLITICS = (
@@ -30,25 +29,26 @@ ENCLITICS = (
     r"[mt]'",  # va-t'en, donnez-m'en
 )
 
-# What looks elided or enclitic and is not, from the hyphenated forms of DELA, Lefff and Lexique.
+# What looks like several words and is one, most of it from the forms of DELA, Lefff and Lexique.
 WHOLE = """
     c'est-à-dire jusqu'au-boutisme jusqu'au-boutismes jusqu'au-boutiste jusqu'au-boutistes
-    j'm'en-foutisme m'as-tu-vu m'as-tu-vue qu'en-dira-t-on d'arrache-pied
+    j'm'en-foutisme m'as-tu-vu m'as-tu-vue qu'en-dira-t-on presqu'île presqu'îles
     celui-ci celui-là celle-ci celle-là ceux-ci ceux-là celles-ci celles-là
     chez-moi chez-nous chez-toi chez-lui chez-vous garde-à-vous non-moi rendez-vous revenez-y
-    de-ci de-là jusque-là par-ci par-là sur-moi la-la-la être-là
+    de-ci de-là jusque-là par-ci par-là sur-moi la-la-la être-là °C °F
 """
 
 # A full stop belongs to these; any other is a word of its own after a lower-case letter. Left out
 # is what also ends sentences as a word: `art.`, `vol.`, `cap.`, `sept.`, and units such as `m.`
 ABBREVIATIONS = """
-    apr. av. bull. c.-à-d. c.-à.-d. cf. chap. coll. dép. dir. éd. env. etc. ex. fasc. fig. hab. i.e.
-    ibid. id. ill. n° op. p. p.-s. pp. préc. réf. rééd. sq. suiv. tél. trad. var. vs. zool.
-    janv. févr. avr. juil. juill. oct. nov. déc. Dr. J.-C. M. MM. Mgr. Mlle. Mme. Mr. St. Ste.
+    apr. av. bull. c.-à-d. c.-à.-d. cf. chap. coll. dép. dir. e.g. éd. env. etc. ex. fasc. fig. hab.
+    i.e. ibid. id. ill. n° op. p. p.-s. pp. préc. réf. rééd. sp. spp. sq. subsp. suiv. syn. tél.
+    trad. var. vs. zool. janv. févr. avr. juil. juill. oct. nov. déc.
+    Dr. J.-C. M. MM. Mgr. Mlle. Mme. Mr. St. Ste.
 """
 
 # ami(e)s, quel(le), objet(s)
-BRACKETED = re.compile(rf"[{ALPHA}]+\([{ALPHA}]{{1,5}}\)[{ALPHA}]*\Z").match
+BRACKETED = re.compile(rf"[{ALPHA}]+\([{ALPHA}]{{1,5}}\)[{ALPHA}]*\Z")
 
 # The groups of three in 50 000, written with the word joiner so that spaCy sees one word.
 JOINER = "\u2060"
@@ -78,12 +78,6 @@ class Tokeniser:
                 for sentences in pool.imap(words_of, batches):
                     yield from sentences
 
-    def speed(self, texts: list[str]) -> float:
-        """Words per second over these texts, a figure for the log."""
-        start = time.perf_counter()
-        count = sum(map(len, self.words(texts)))
-        return count / (time.perf_counter() - start)
-
 
 def batched(texts: Iterable[str]) -> Iterator[list[str]]:
     texts = iter(texts)
@@ -105,21 +99,22 @@ def join_groups(number: re.Match) -> str:
 def french_tokenizer() -> Tokenizer:
     """spaCy's tokeniser with its French punctuation rules and our rules for ' and -."""
     defaults = French.Defaults
-    elided = "|".join(ELIDED)
+    elided = ELIDED.replace(" ", "|")
     prefixes = [rf"(?i:{elided})'(?=[{ALPHA}\d])", *defaults.prefixes]
     suffixes = [rf"(?<=[{ALPHA}])-{enclitic}" for enclitic in ENCLITICS]
-    suffixes += [r"(?<=-[mt]')(?:en|y)", "[–—]"]
+    suffixes += [r"(?<=-[mt]')(?:en|y)", "[–—]", r"(?<=[\])}²³])\.", r"(?<=\d)h"]
     suffixes += [rule for rule in defaults.suffixes if "clés" not in rule]  # its enclitics
-    infixes = [rule for rule in French.Defaults.infixes if HYPHENS not in rule and "'" not in rule]
+    infixes = [rule for rule in defaults.infixes if HYPHENS not in rule and "['’]" not in rule]
     infixes += [rf"(?<=[{ALPHA}])(?:[–—]|--+)(?=[{ALPHA}])"]
-    whole = [*WHOLE.split(), *ABBREVIATIONS.split(), *(f"{word}'" for word in ELIDED)]
+    whole = [*WHOLE.split(), *ABBREVIATIONS.split(), *(f"{word}'" for word in ELIDED.split())]
     spellings = {spelling for form in whole for spelling in (form, form[0].upper() + form[1:])}
+    suffix_search = compile_suffix_regex(suffixes).search
     return Tokenizer(
         spacy.blank("fr").vocab,
         rules={form: [{"ORTH": form}] for form in spellings},
         prefix_search=compile_prefix_regex(prefixes).search,
-        suffix_search=compile_suffix_regex(suffixes).search,
+        suffix_search=lambda form: None if BRACKETED.search(form) else suffix_search(form),
         infix_finditer=compile_infix_regex(infixes).finditer,
-        token_match=BRACKETED,
+        token_match=BRACKETED.match,
         url_match=defaults.url_match,
     )

@@ -1,0 +1,172 @@
+"""The strict CoNLL-U reader: faults are placed, what is accepted comes back byte for byte."""
+
+import gzip
+from collections import Counter
+
+import pytest
+
+from corpora import CorpusError, conllu, read, words
+from corpora.tree import features
+
+GOOD = """\
+# sent_id = un
+# text = Il parle des 50 000 chats.
+1\tIl\til\tPRON\t_\tGender=Masc|Number=Sing\t2\tnsubj\t_\t_
+2\tparle\tparler\tVERB\t_\tTense=Pres\t0\troot\t_\t_
+3-4\tdes\t_\t_\t_\t_\t_\t_\t_\t_
+3\tde\tde\tADP\t_\t_\t6\tcase\t_\t_
+4\tles\tle\tDET\t_\tNumber=Plur|Number[psor]=Sing,Plur\t6\tdet\t_\t_
+5\t50 000\t50 000\tNUM\t_\t_\t6\tnummod\t_\t_
+6\tchats\tchat\tNOUN\t_\t_\t2\tobl\t_\tSpaceAfter=No
+6.1\tparle\tparler\tVERB\t_\t_\t_\t_\t0:root\t_
+7\t.\t.\tPUNCT\t_\t_\t2\tpunct\t_\t_
+
+1\tOui\toui\tINTJ\t_\t_\t0\troot\t_\tSpaceAfter=No
+2\t!\t!\tPUNCT\t_\t_\t1\tpunct\t_\t_
+
+"""
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(content: str | bytes):
+        path = tmp_path / "a.conllu"
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+def test_rows_have_their_kinds_and_sentences_their_text(written):
+    first, second = conllu.read_sentences(written(GOOD), "dev")
+    kinds = ["word", "word", "contracted", "part", "part", "word", "word", "empty", "word"]
+    assert [row.kind for row in first.rows] == kinds
+    assert words(first, "surface") == ("Il", "parle", "des", "50 000", "chats", ".")
+    assert (first.id, first.text, first.split) == ("un", "Il parle des 50 000 chats.", "dev")
+    assert (second.id, second.text) == ("a.conllu:13", "Oui!")
+
+
+def test_columns_are_kept_for_who_needs_the_tree(written):
+    tree = next(conllu.read(written(GOOD)))
+    les = tree.tokens[4]
+    assert (les.form, les.head, les.deprel) == ("les", "6", "det")
+    assert features(les.feats) == {"Number": "Plur", "Number[psor]": "Sing,Plur"}
+    assert features(tree.tokens[3].feats) == {}
+
+
+@pytest.mark.parametrize("name", ["b.conllu", "b.conllu.gz", "b.conllu.xz", "b.conllu.bz2"])
+def test_reading_and_writing_gives_the_same_bytes(written, tmp_path, name):
+    path = written(GOOD)
+    conllu.write(conllu.read(path), tmp_path / name)
+    again = tmp_path / "again.conllu"
+    conllu.write(conllu.read(tmp_path / name), again)
+    assert again.read_bytes() == path.read_bytes()
+
+
+def row(*columns: str) -> str:
+    return "\t".join(columns)
+
+
+BARE = ("_",) * 8
+FAULTS = {
+    "spaces for tabs": ("1 Oui _ _ _ _ 0 root _ _\n\n", 1, "got 1"),
+    "nine columns": (row("1", "Oui", *BARE[:7]) + "\n\n", 1, "10 tab-separated columns, got 9"),
+    "eleven columns": (row("1", "Oui", *BARE, "_") + "\n\n", 1, "columns, got 11"),
+    "an empty column": (row("1", "", *BARE) + "\n\n", 1, "column 2 (FORM)"),
+    "a space around a form": (row("1", "Oui ", *BARE) + "\n\n", 1, "column 2 (FORM)"),
+    "a space in a tag": (row("1", "Oui", "_", "A B", *BARE[2:]) + "\n\n", 1, "column 4 (UPOS)"),
+    "no id": (row("x", "Oui", *BARE) + "\n\n", 1, "column 1 (ID): expected an id such as"),
+    "a first id of two": (row("2", "Oui", *BARE) + "\n\n", 1, "column 1 (ID): expected 1, got 2"),
+    "an id twice": ((row("1", "a", *BARE) + "\n") * 2 + "\n", 2, "expected 2, got 1"),
+    "a range in the wrong place": (row("2-3", "du", *BARE) + "\n\n", 1, "begins at 1, got 2-3"),
+    "a range backwards": (row("1-1", "du", *BARE) + "\n\n", 1, "begins at 1, got 1-1"),
+    "a range cut short": (
+        row("1-2", "du", *BARE) + "\n" + row("1", "de", *BARE) + "\n\n",
+        2,
+        "ends at word 1, within a range up to 2",
+    ),
+    "a range in a range": (
+        row("1-3", "x", *BARE)
+        + "\n"
+        + row("1", "a", *BARE)
+        + "\n"
+        + row("2-3", "y", *BARE)
+        + "\n\n",
+        3,
+        "column 1 (ID)",
+    ),
+    "a range with a lemma": (row("1-2", "du", "de", *BARE[1:]) + "\n\n", 1, "column 3 (LEMMA)"),
+    "an empty node out of order": (row("1.1", "x", *BARE) + "\n\n", 1, "expected 0.1, got 1.1"),
+    "an empty node with a head": (
+        row("0.1", "x", "_", "_", "_", "_", "1", "_", "_", "_") + "\n\n",
+        1,
+        "column 7 (HEAD)",
+    ),
+    "a feature twice": (
+        row("1", "x", "_", "_", "_", "Number=Sing|Number=Plur", *BARE[4:]) + "\n\n",
+        1,
+        "column 6 (FEATS): the feature Number stands twice",
+    ),
+    "a feature without a value": (
+        row("1", "x", "_", "_", "_", "Number", *BARE[4:]) + "\n\n",
+        1,
+        "column 6 (FEATS): expected _ or features",
+    ),
+    "a head that is no word": (
+        row("1", "x", "_", "_", "_", "_", "2", *BARE[5:]) + "\n\n",
+        1,
+        "column 7 (HEAD): expected the id of another word, at most 1",
+    ),
+    "a word that is its own head": (
+        row("1", "x", "_", "_", "_", "_", "1", *BARE[5:]) + "\n\n",
+        1,
+        "column 7 (HEAD)",
+    ),
+    "CRLF": (row("1", "Oui", *BARE) + "\r\n\r\n", 1, "ends in CRLF"),
+    "a byte order mark": ("\ufeff" + row("1", "Oui", *BARE) + "\n\n", 1, "byte order mark"),
+    "no last blank line": (row("1", "Oui", *BARE) + "\n", 2, "blank line that ends the last"),
+    "no last line end": (row("1", "Oui", *BARE), 1, "the file ends within a line"),
+    "two blank lines": (row("1", "Oui", *BARE) + "\n\n\n", 3, "a blank line that ends no sentence"),
+    "a comment within": (row("1", "Oui", *BARE) + "\n# non\n\n", 2, "a comment after the first"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_is_named_with_file_line_and_column(written, fault):
+    content, line, message = FAULTS[fault]
+    for before in ("", GOOD if fault != "a byte order mark" else ""):
+        path = written(before + content)
+        with pytest.raises(conllu.ConlluError) as caught:
+            list(conllu.read(path))
+        place = f"{path}, line {line + before.count(chr(10))}"
+        assert str(caught.value).startswith(place)
+        assert message in str(caught.value)
+
+
+def test_a_damaged_compressed_treebank_is_named(tmp_path):
+    path = tmp_path / "a.conllu.gz"
+    path.write_bytes(gzip.compress(GOOD.encode())[:-9])
+    with pytest.raises(CorpusError, match=r"a\.conllu\.gz: the compressed file is damaged"):
+        list(conllu.read(path))
+
+
+def test_every_real_treebank_file_comes_back_byte_for_byte(shared_data, tmp_path):
+    paths = sorted(shared_data.glob("*/*.conllu"))
+    if not paths:
+        pytest.skip("no treebank in ACCORD_DATA")
+    for path in paths:
+        conllu.write(conllu.read(path), tmp_path / path.name)
+        assert (tmp_path / path.name).read_bytes() == path.read_bytes(), path
+
+
+def test_ud_french_1_4_has_the_numbers_of_the_papers_tables(fetched):
+    sentences, counts = Counter(), Counter()
+    for sentence in read("ud-french-1.4", folder=fetched):
+        sentences[sentence.split] += 1
+        counts.update(row.kind for row in sentence.rows)
+        counts["surface"] += len(words(sentence, "surface"))
+        counts["syntactic"] += len(words(sentence, "syntactic"))
+    assert sentences == {"train": 14_554, "dev": 1_596, "test": 298}
+    assert counts["syntactic"] == 402_197
+    assert counts["contracted"] == 11_057
+    assert counts["surface"] == 391_140

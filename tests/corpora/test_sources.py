@@ -1,0 +1,103 @@
+"""What a user may name as a corpus, and what is said when it cannot be read."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from corpora import CorpusError, files, read
+from corpora.named import CORPORA
+from corpora.text import kind
+
+TREE = "1\tOui\toui\tINTJ\t_\t_\t0\troot\t_\t_\n\n"
+
+
+def texts(source, **given):
+    return [sentence.text for sentence in read(str(source), **given)]
+
+
+def test_a_file_a_pattern_and_a_folder(tmp_path):
+    (tmp_path / "a.txt").write_text("Un.\n")
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"Deux.\n"))
+    (tmp_path / "notes.md").write_text("not a corpus")
+    assert texts(tmp_path / "a.txt") == ["Un."]
+    assert texts(tmp_path / "*.txt*") == texts(tmp_path) == ["Un.", "Deux."]
+    assert files(str(tmp_path)) == [tmp_path / "a.txt", tmp_path / "b.txt.gz"]
+
+
+def test_a_relative_pattern_and_the_home_folder(tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text("Un.\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert texts("*.txt") == texts("~/a.txt") == ["Un."]
+
+
+def test_a_treebanks_licence_is_no_text_of_its_folder(tmp_path):
+    (tmp_path / "LICENSE.txt").write_text("All rights.\n")
+    (tmp_path / "x.conllu").write_text(TREE)
+    assert texts(tmp_path) == ["Oui"]
+
+
+def test_files_named_for_splits_fix_them_and_one_alone_does_not(tmp_path):
+    for split in ("train", "dev", "test"):
+        (tmp_path / f"fr_x-ud-{split}.conllu").write_text(TREE)
+    splits = {sentence.id: sentence.split for sentence in read(str(tmp_path))}
+    assert splits == {f"fr_x-ud-{split}.conllu:1": split for split in ("train", "dev", "test")}
+    (only,) = read(str(tmp_path / "fr_x-ud-train.conllu"))
+    assert only.split is None
+
+
+def test_named_treebanks_are_read_from_the_folder_given(tmp_path):
+    for name, split in CORPORA["ud-french-sequoia"].files.items():
+        (tmp_path / name).write_text(f"# sent_id = {split}\n{TREE}")
+    asked = []
+    found = list(read("ud-french-sequoia", folder=lambda name: asked.append(name) or tmp_path))
+    assert asked == ["ud-french-sequoia-2.16"]
+    assert [(sentence.id, sentence.split) for sentence in found] == [
+        ("train", "train"),
+        ("dev", "dev"),
+        ("test", "test"),
+    ]
+
+
+def test_the_table_of_named_corpora_is_whole():
+    for corpus in CORPORA.values():
+        assert corpus.licence
+        assert {kind(Path(name)) for name in corpus.files} <= {".txt", ".conllu"}
+        if corpus.repository:
+            assert set(corpus.repository.blobs) == set(corpus.files)
+
+
+@pytest.mark.parametrize(
+    "source, message",
+    [
+        ("wiktionaire", "did you mean wiktionnaire?"),
+        ("ud-french-1.5", "did you mean ud-french-1.[34]?"),
+        ("nothing/like/it", "Expected a path that exists, hub:ID, or one of wiktionnaire"),
+        ("hub:", "expected hub:ID"),
+    ],
+)
+def test_an_unknown_source_gets_the_nearest_name(source, message):
+    with pytest.raises(CorpusError, match=message):
+        list(read(source))
+
+
+def test_a_missing_file_gets_the_nearest_file(tmp_path):
+    (tmp_path / "phrases.txt").write_text("Un.\n")
+    with pytest.raises(CorpusError, match=r"did you mean .*/phrases\.txt\?"):
+        list(read(str(tmp_path / "phrase.txt")))
+
+
+def test_what_cannot_be_a_corpus_is_said(tmp_path):
+    with pytest.raises(CorpusError, match=r"holds no file ending in \.conllu or \.txt"):
+        files(str(tmp_path))
+    (tmp_path / "a.pdf").write_text("x")
+    with pytest.raises(CorpusError, match=r"a\.pdf: expected a name ending in"):
+        files(str(tmp_path / "a.pdf"))
+    (tmp_path / "empty.txt").write_text("\n \n")
+    with pytest.raises(CorpusError, match=r"empty\.txt is empty"):
+        list(read(str(tmp_path / "empty.txt")))
+    with pytest.raises(CorpusError, match=r"fr-ud-train\.conllu is missing: .* ud-french-1\.3"):
+        files("ud-french-1.3", folder=lambda name: tmp_path)
+    with pytest.raises(CorpusError, match="wiktionnaire needs its data folder"):
+        list(read("wiktionnaire"))

@@ -1,0 +1,112 @@
+"""French words: the hard cases, and what holds of any text."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import corpora
+from corpora.normalise import normalise
+from corpora.tokenise import Tokeniser
+
+# The words of each text, between bars.
+HARD_CASES = """
+    l'arbre qu'il a vu -> l'|arbre|qu'|il|a|vu
+    l’arbre -> l'|arbre
+    L'homme d'aujourd'hui -> L'|homme|d'|aujourd'hui
+    Aujourd’hui, il part. -> Aujourd'hui|,|il|part|.
+    lorsqu'elle, jusqu'à -> lorsqu'|elle|,|jusqu'|à
+    quelqu'un entr'ouvrit -> quelqu'un|entr'ouvrit
+    presqu'île, presqu'aveugle -> presqu'île|,|presqu'|aveugle
+    prud'homme et grand'mère -> prud'homme|et|grand'mère
+    l' arbre -> l'|arbre
+    'mot' -> '|mot|'
+    va-t-il ? -> va|-t-il|?
+    Y a-t-on pensé -> Y|a|-t-on|pensé
+    est-elle là, est-il là -> est|-elle|là|,|est|-il|là
+    qu'est-ce que -> qu'|est|-ce|que
+    donne-le-moi ! -> donne|-le|-moi|!
+    va-t'en, allez-vous-en -> va|-t'|en|,|allez|-vous|-en
+    vas-y, prends-en -> vas|-y|,|prends|-en
+    ce jour-là -> ce|jour|-là
+    celui-ci, jusque-là -> celui-ci|,|jusque-là
+    un arc-en-ciel là-bas -> un|arc-en-ciel|là-bas
+    chef-d'œuvre, rendez-vous -> chef-d'oeuvre|,|rendez-vous
+    moi-même, peut-être, mots-clés -> moi-même|,|peut-être|,|mots-clés
+    c'est-à-dire, c.-à-d. -> c'est-à-dire|,|c.-à-d.
+    le qu'en-dira-t-on -> le|qu'en-dira-t-on
+    Saint-Étienne, Paris-Match -> Saint-Étienne|,|Paris-Match
+    50 000 personnes -> 50 000|personnes
+    50\u202f000 personnes -> 50 000|personnes
+    50\u00a0000, puis 1 000 000. -> 50 000|,|puis|1 000 000|.
+    1 234 567,89 € -> 1 234 567,89|€
+    en 2010 300 personnes -> en|2010|300|personnes
+    3,5 km et 20 % -> 3,5|km|et|20|%
+    1990-1995 -> 1990|-|1995
+    10 m² -> 10|m²
+    20°C à 15h, 10h30 -> 20|°C|à|15|h|,|10h30
+    en 50 av. J.-C. -> en|50|av.|J.-C.
+    n° 5, nº5 -> n°|5|,|n°|5
+    bois, fer, etc. -> bois|,|fer|,|etc.
+    (bois, etc.). -> (|bois|,|etc.|)|.
+    (chap. 8) -> (|chap.|8|)
+    M. Dupont et MM. Durand -> M.|Dupont|et|MM.|Durand
+    une oeuvre d'art. -> une|oeuvre|d'|art|.
+    la S.N.C.F. -> la|S.N.C.F.
+    XIXᵉ siècle -> XIXe|siècle
+    « Bonjour » -> «|Bonjour|»
+    «C'est l'ami.» -> «|C'|est|l'|ami|.|»
+    "l'ami" -> "|l'|ami|"
+    les ami(e)s, quel(le) -> les|ami(e)s|,|quel(le)
+    qu'il(s) vienne(nt) -> qu'|il(s)|vienne(nt)
+    et/ou -> et|/|ou
+    mot—autre… -> mot|—|autre|...
+    ex æquo, cœur, ﬁn -> ex|aequo|,|coeur|,|fin
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("case", HARD_CASES, ids=str.strip)
+def test_hard_cases(case):
+    text, _, expected = case.strip().partition(" -> ")
+    assert list(Tokeniser().words([text])) == [tuple(expected.split("|"))]
+
+
+french = st.text("abélàçœ'’- .,!«»()0123456789 \u00a0\u202f–", max_size=60)
+
+
+@given(st.text() | french)
+def test_normalising_twice_changes_nothing(text):
+    once = Tokeniser().normalise(text)
+    assert Tokeniser().normalise(once) == once
+
+
+@settings(deadline=None)
+@given(st.text() | french)
+def test_no_character_is_lost(text):
+    (words,) = Tokeniser().words([text])
+    assert "".join(words).replace(" ", "") == Tokeniser().normalise(text).replace(" ", "")
+    assert all(word.strip() == word != "" for word in words)
+
+
+def test_processes_share_the_work_and_keep_the_order():
+    texts = [f"Voilà l'arbre n° {number}." for number in range(2500)]
+    assert list(Tokeniser(processes=2).words(texts)) == list(Tokeniser().words(texts))
+
+
+def pieces(words: tuple[str, ...]) -> set[tuple[int, str]]:
+    """Each word with the place of its first character, spaces apart."""
+    found, place = set(), 0
+    for word in words:
+        found.add((place, word))
+        place += len(word.replace(" ", ""))
+    return found
+
+
+def test_words_are_those_of_a_gold_treebank(fetched):
+    sentences = list(corpora.read("ud-french-sequoia", folder=fetched))
+    ours = Tokeniser().words(sentence.text for sentence in sentences)
+    right = made = 0
+    for sentence, words in zip(sentences, ours, strict=True):
+        gold = tuple(map(normalise, corpora.words(sentence, "surface")))
+        right += len(pieces(gold) & pieces(words))
+        made += len(words)
+    assert right / made > 0.99
