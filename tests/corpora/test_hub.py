@@ -31,9 +31,8 @@ configs:
 
 
 @pytest.fixture
-def repository(tmp_path, monkeypatch):
+def repository(tmp_path):
     """Write splits of examples as a data set repository and give its address."""
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 
     def write(splits: dict[str, list[dict]], config: str = "default") -> str:
         lines = []
