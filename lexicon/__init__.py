@@ -28,14 +28,19 @@ def load(
     A name is a lexicon's, the path of a TSV or CSV table, or `treebank:PATH`. `folder` tells
     where a source's data lie. With `lowercase` the text is taken to be lowercased, so that forms
     match whatever their case; otherwise a form is tried as it stands and then in lower case.
+    A lexicon made of a text (a treebank) only teaches the guesser where there is one: its own
+    answers would tell the words of that text from all others.
     `strict` stops at the first row that cannot be read; the default lists them in `.skipped`.
     """
     if not names:
         raise LexiconError("a chain needs at least one lexicon")
     lexicons: list[Lexicon] = []
+    if "guesser" in names[:-1]:
+        raise LexiconError("the guesser answers everything, so it must come last in the chain")
     for name in names:
         request = Request(folder, lowercase, strict, tuple(lexicons))
         lexicons.append(find(name)(request))
-    if len(lexicons) == 1:
-        return lexicons[0]
-    return Chain(lexicons, join)
+    *asked, last = lexicons
+    if names[-1] != "guesser":
+        return Chain(lexicons, join) if asked else last
+    return Chain([lexicon for lexicon in asked if not lexicon.of_text], join, guesser=last)

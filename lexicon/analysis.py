@@ -34,6 +34,7 @@ class Lexicon:
     name: str
     licence: str
     skipped: tuple = ()
+    of_text: bool = False  # made of a text, whose words alone it knows
 
     def find(self, forms: np.ndarray) -> pd.DataFrame:
         """The rows of `lookup` for forms taken as they are written."""
@@ -44,6 +45,11 @@ class Lexicon:
 
     def __len__(self) -> int:
         raise NotImplementedError
+
+    def identity(self) -> str:
+        """Changes whenever an answer does; what is learned from the lexicon is kept under it."""
+        rows = self.find(np.array(list(self), dtype=object))
+        return str(pd.util.hash_pandas_object(rows).sum())
 
     def lookup(self, forms: Sequence[str]) -> pd.DataFrame:
         """One row per analysis: word (position in `forms`), lemma, upos, feats, weight, source.

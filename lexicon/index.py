@@ -31,17 +31,23 @@ def hashes(forms: np.ndarray) -> np.ndarray:
 class Index(Lexicon):
     """A compiled lexicon."""
 
-    def __init__(self, name: str, licence: str, path: Path):
+    path: Path | None = None
+
+    def __init__(self, name: str, licence: str, table: pa.Table):
         self.name = name
         self.licence = licence
-        self.path = path
-        table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
-        about = json.loads(table.schema.metadata[b"accord"])
-        self.lowercase = about["lowercase"]
-        self.skipped = tuple(Skipped(r, n, tuple(e)) for r, n, e in about["skipped"])
+        about = json.loads((table.schema.metadata or {}).get(b"accord", "{}"))
+        self.lowercase = about.get("lowercase", False)
+        self.skipped = tuple(Skipped(r, n, tuple(e)) for r, n, e in about.get("skipped", ()))
         self._hash = table["hash"].chunk(0).to_numpy()
         self._forms = table["form"].chunk(0)
         self._analyses = table["analyses"].chunk(0)
+
+    @classmethod
+    def open(cls, name: str, licence: str, path: Path) -> Index:
+        index = cls(name, licence, pa.ipc.open_file(pa.memory_map(str(path))).read_all())
+        index.path = path
+        return index
 
     def __len__(self) -> int:
         return len(self._forms)
@@ -49,7 +55,7 @@ class Index(Lexicon):
     def __iter__(self) -> Iterator[str]:
         return iter(self._forms.to_pylist())
 
-    def _positions(self, forms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def positions(self, forms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which of the forms are known, and the row of each of those."""
         if self.lowercase:
             forms = np.array([form.lower() for form in forms], dtype=object)
@@ -61,38 +67,48 @@ class Index(Lexicon):
         same = same.to_numpy(zero_copy_only=False)
         return word[same], rows[same]
 
+    def identity(self) -> str:
+        return self.path.stem if self.path else super().identity()
+
     def find(self, forms: np.ndarray) -> pd.DataFrame:
-        word, rows = self._positions(forms)
-        return self._rows(self._analyses.take(pa.array(rows)), word)
-
-    def rows(self) -> pd.DataFrame:
-        """Every analysis of every form, `word` being the form's place in iteration."""
-        return self._rows(self._analyses, np.arange(len(self)))
-
-    def _rows(self, lists: pa.ListArray, word: np.ndarray) -> pd.DataFrame:
-        entries = pc.list_flatten(lists)
-        of = pc.list_parent_indices(lists).to_numpy()
-        columns = {name: pc.struct_field(entries, name) for name in ("lemma", "upos", "feats")}
-        rows = pa.table({name: pc.cast(column, pa.string()) for name, column in columns.items()})
-        rows = rows.to_pandas()
-        rows.insert(0, "word", word[of])
+        rows = self.entries(forms).drop(columns="count")
         rows["weight"] = np.float32(1.0)
-        rows["source"] = pd.array(pa.repeat(self.name, len(rows)).to_pandas())
+        rows["source"] = pa.repeat(self.name, len(rows)).to_pandas()
         return rows
+
+    def entries(self, forms: np.ndarray) -> pd.DataFrame:
+        """What the index holds of each form: word, lemma, upos, feats, count."""
+        return self.at(*self.positions(forms))
+
+    def at(self, word: np.ndarray, rows: np.ndarray) -> pd.DataFrame:
+        """What stands at some rows of the index, `word` being what each answers."""
+        lists = self._analyses.take(pa.array(rows))
+        entries = pc.list_flatten(lists)
+        columns = {name: pc.struct_field(entries, name) for name in ("lemma", "upos", "feats")}
+        table = pa.table({name: pc.cast(column, pa.string()) for name, column in columns.items()})
+        found = table.to_pandas()
+        found.insert(0, "word", word[pc.list_parent_indices(lists).to_numpy()])
+        found["count"] = pc.struct_field(entries, "count").to_numpy()
+        return found
 
     def frequency(self, forms: Sequence[str]) -> np.ndarray:
         """How often each form occurs in the lexicon's own corpus, over its analyses; 0 if never."""
         forms = np.asarray(forms, dtype=object)
-        word, rows = self._positions(forms)
-        lists = self._analyses.take(pa.array(rows))
-        counts = pc.struct_field(pc.list_flatten(lists), "count").to_numpy()
-        of = word[pc.list_parent_indices(lists).to_numpy()]
-        return np.bincount(of, weights=counts, minlength=len(forms))
+        found = self.entries(forms)
+        return np.bincount(found["word"], weights=found["count"], minlength=len(forms))
 
 
 def cache_folder() -> Path:
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "accord" / "lexicon"
+
+
+def cached(name: str, make: Callable[[], pa.Table]) -> Path:
+    """The file of a name in the cache, made if it is not there."""
+    path = cache_folder() / f"{name}.arrow"
+    if not path.is_file():
+        write(make(), path)
+    return path
 
 
 def compiled(
@@ -104,27 +120,30 @@ def compiled(
     strict: bool,
 ) -> Path:
     """The index of a text file, made if there is none yet for this text and this code."""
-    target = cache_folder() / f"{path.stem}-{fingerprint(path, code, lowercase, strict)}.arrow"
-    if not target.is_file():
+
+    def make() -> pa.Table:
         report = Report(path, strict)
         table = build(read(path, report), lowercase)
         if not len(table):
-            raise LexiconError(f"{path}: no row could be read; first: {report.skipped()[:1]}")
+            raise LexiconError(f"{path}: no row could be read; skipped: {report.skipped()}")
         about = {"lowercase": lowercase, "skipped": report.skipped()}
-        write(table.replace_schema_metadata({"accord": json.dumps(about)}), target)
-    return target
+        return table.replace_schema_metadata({"accord": json.dumps(about)})
+
+    key = fingerprint([path, code], f"lowercase {lowercase}", f"strict {strict}")
+    return cached(f"{path.stem}-{key}", make)
 
 
-def fingerprint(path: Path, code: Path, lowercase: bool, strict: bool) -> str:
-    """Changes with the text, with the code that reads it, and with the hash of a form."""
-    parts = [f"{lowercase} {strict} {hashes(np.array(['accord'], dtype=object))[0]}".encode()]
-    for file in (path, code, *sorted(Path(__file__).parent.glob("*.py"))):
+def fingerprint(files: Sequence[Path], *words: str) -> str:
+    """Changes with the files, the words, the code of this package and the hash of a form."""
+    probe = hashes(np.array(["accord"], dtype=object))[0]
+    parts = [f"{probe} {words}".encode()]
+    for file in (*files, *sorted(Path(__file__).parent.glob("*.py"))):
         with file.open("rb") as opened:
             parts.append(hashlib.file_digest(opened, "sha256").digest())
     return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
 
 
-def build(rows: Iterator[Row], lowercase: bool) -> pa.Table:
+def build(rows: Iterator[Row] | pd.DataFrame, lowercase: bool = False) -> pa.Table:
     """Rows gathered by form; the same analysis twice is one, with the counts added."""
     data = pd.DataFrame(rows, columns=Row._fields)
     if lowercase:

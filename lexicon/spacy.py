@@ -47,4 +47,6 @@ def read(path: Path, report: Report) -> Iterator[Row]:
 
 
 def spacy_text(path: Path) -> TextLexicon:
-    return TextLexicon("spacy", "LGPL-LR (the model)", source=None, file=str(path), read=read)
+    return TextLexicon(
+        "spacy", "LGPL-LR (the model)", source=None, file=str(path), read=read, of_text=True
+    )

@@ -31,6 +31,7 @@ class TextLexicon:
     source: str | None  # the name of its data's folder; none if `file` says it all
     file: str  # the file in that folder
     read: Callable[[Path, Report], Iterator[Row]]
+    of_text: bool = False  # whether the file is a text, or made of one
 
     def __call__(self, request: Request) -> Index:
         folder = request.folder(self.source) if self.source else Path()
@@ -42,4 +43,6 @@ class TextLexicon:
             raise LexiconError(f"lexicon {self.name}: no file {path}")
         code = Path(inspect.getfile(self.read))
         index = compiled(path, self.read, code, lowercase=lowercase, strict=strict)
-        return Index(self.name, self.licence, index)
+        lexicon = Index.open(self.name, self.licence, index)
+        lexicon.of_text = self.of_text
+        return lexicon

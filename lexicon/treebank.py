@@ -88,14 +88,20 @@ def treebank(path: Path):
         if not files:
             raise LexiconError(f"treebank:{path}: the folder holds no .conllu file")
         parts = [one_file(file)(request) for file in files]
-        return Chain(parts, "union") if len(parts) > 1 else parts[0]
+        if len(parts) == 1:
+            return parts[0]
+        together = Chain(parts, "union")
+        together.of_text = True
+        return together
 
     return make
 
 
 def one_file(path: Path) -> TextLexicon:
     read = read_conllu if path.suffix == ".conllu" else read_counts
-    return TextLexicon(path.stem, "the treebank's", source=None, file=str(path), read=read)
+    return TextLexicon(
+        path.stem, "the treebank's", source=None, file=str(path), read=read, of_text=True
+    )
 
 
 gsd = TextLexicon(
@@ -104,4 +110,5 @@ gsd = TextLexicon(
     source="gsd-lexicon",
     file="lexiqueFR-GSD.tsv",
     read=read_counts,
+    of_text=True,
 )

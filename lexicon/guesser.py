@@ -1,0 +1,196 @@
+"""A guess at any string, from its longest known suffix, its capitals and its shape.
+
+Learned from the lexicons before it in the chain. With s the last k letters of a form, a an
+analysis, c(s, a) the number of forms ending in s that have it, and n(s) how many analyses s has,
+
+    P(a | s) = (c(s, a) + n(s) · P(a | s less its first letter)) / (c(s) + n(s))
+
+A form with several analyses counts for each by its share. Open classes only: no new article is
+ever met. The guess never asks whether the form itself was in a lexicon or in a training text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lexicon.analysis import Lexicon, moved, stack
+from lexicon.index import Index, build, cached, fingerprint
+from lexicon.reading import LexiconError
+from lexicon.shape import LIKELY, looks
+from lexicon.text import Request
+
+OPEN = ("ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB", "X")
+LONGEST = 7  # letters of a suffix
+FEWEST = 2  # forms that a suffix needs
+SMALLEST = 0.01  # share below which an analysis is not worth keeping
+PRIOR = 1000  # forms that the look of a capitalised word counts for, beside the lexicon's
+
+
+class Guesser(Lexicon):
+    """Weighted analyses for any form whatever; the weights of a form sum to one."""
+
+    name = "guesser"
+
+    def __init__(self, suffixes: Index):
+        self._suffixes = suffixes
+        self.licence = suffixes.licence
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+    def find(self, forms: np.ndarray) -> pd.DataFrame:
+        look = looks(forms)
+        sure = np.array([LIKELY[name].surety for name in LIKELY], dtype=np.float32)
+        sure = pd.Series(sure, index=list(LIKELY)).loc[look].to_numpy()
+        mixed = np.flatnonzero(sure < 1)
+        if not len(mixed):
+            return self._by_suffix(look, forms, sure)
+        # What the look leaves open is left to the ending, as for a word in small letters.
+        small = np.full(len(mixed), "small", dtype=object)
+        by_ending = moved(self._by_suffix(small, forms[mixed], 1 - sure[mixed]), mixed)
+        return merged(stack([self._by_suffix(look, forms, sure), by_ending]))
+
+    def lookup(self, forms: Sequence[str]) -> pd.DataFrame:
+        return self.find(np.asarray(forms, dtype=object))
+
+    def _by_suffix(self, look: np.ndarray, forms: np.ndarray, share: np.ndarray) -> pd.DataFrame:
+        """The analyses of the longest known suffix of each form, weighing `share` together."""
+        prefix = pa.array(look + " ", pa.string())
+        lower = pc.utf8_lower(pa.array(forms, pa.string()))
+        rows = np.full(len(forms), -1)
+        left = np.arange(len(forms))
+        for length in range(LONGEST, -1, -1):
+            place = pa.array(left)
+            endings = suffixes(lower.take(place), length)
+            keys = pc.binary_join_element_wise(prefix.take(place), endings, "").dictionary_encode()
+            known, at = self._suffixes.positions(keys.dictionary.to_numpy(zero_copy_only=False))
+            row_of_key = np.full(len(keys.dictionary), -1)
+            row_of_key[known] = at
+            rows[left] = row_of_key[keys.indices.to_numpy()]
+            left = left[rows[left] < 0]
+        found = self._suffixes.at(np.arange(len(forms)), rows)
+        weight = found.pop("count").to_numpy() * share[found["word"].to_numpy()]
+        source = pa.repeat(self.name, len(found)).to_pandas()
+        return found.assign(weight=weight.astype(np.float32), source=source)
+
+
+def suffixes(forms: pa.StringArray, length: int) -> pa.StringArray:
+    return pc.utf8_slice_codeunits(forms, -length) if length else pa.repeat("", len(forms))
+
+
+def merged(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the same word and analysis as one, their weights added."""
+    keys = ["word", "lemma", "upos", "feats", "source"]
+    again = rows.duplicated(keys)
+    if again.any():
+        rows["weight"] = rows.groupby(keys, sort=False)["weight"].transform("sum")
+    return rows[~again].reset_index(drop=True)
+
+
+def learn(rows: pd.DataFrame) -> pd.DataFrame:
+    """The shares of the analyses of every suffix; `rows` has form, lemma, upos and feats."""
+    rows = rows[rows["upos"].isin(OPEN)]
+    if rows.empty:
+        raise LexiconError("the guesser has nothing to learn from: name a lexicon before it")
+    look = looks(rows["form"].to_numpy(dtype=object))
+    names = rows["upos"] == "PROPN"
+    # Capitals without small letters, and digits, say nothing of gender by their ending.
+    teaching = {"small": rows[look == "small"], "capital": rows[(look == "capital") & names]}
+    learned = [learn_look(name, teaching.get(name, rows[:0])) for name in LIKELY]
+    return pd.concat(learned, ignore_index=True)
+
+
+def learn_look(look: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """The suffixes of the forms of one look, shortest first, each leaning on the one before."""
+    rows = rows.assign(form=rows["form"].str.lower(), tag=rows["upos"] + " " + rows["feats"])
+    rows = rows.drop_duplicates(["form", "tag"])
+    prior = {f"{upos} ": PRIOR * share for upos, share in LIKELY[look].shares.items()}
+    tags = pd.Index(sorted({*rows["tag"], *prior}))
+    tag = tags.get_indexer(rows["tag"])
+    share = 1 / rows.groupby("form")["form"].transform("size").to_numpy()
+    # A verb has forty forms and a noun two, but new words are mostly nouns: the forms of a lemma
+    # count together as the square root of their number.
+    family = rows.groupby(["lemma", "upos"])["form"].transform("size").to_numpy()
+    weight = share / np.sqrt(family)
+    root = pd.Series(prior, dtype=float).reindex(tags, fill_value=0.0).to_numpy()
+    root = root + np.bincount(tag, weights=weight, minlength=len(tags))
+    shares = (root / max(root.sum(), 1))[None, :]
+    levels = [kept(look, [""], shares, tags)]
+    forms = pa.array(rows["form"].to_numpy(dtype=object), pa.string())
+    shorter = np.zeros(len(forms), dtype=int)
+    for length in range(1, LONGEST + 1):
+        ending = suffixes(forms, length).dictionary_encode()
+        suffix = ending.indices.to_numpy()
+        whole = pc.greater_equal(pc.utf8_length(forms), length).to_numpy(False)
+        known = np.bincount(suffix, weights=share * whole, minlength=len(ending.dictionary))
+        known = known >= FEWEST
+        use = known[suffix] & whole
+        names = ending.dictionary.to_numpy(zero_copy_only=False)[known]
+        suffix = (np.cumsum(known) - 1)[suffix[use]]
+        forms = forms.filter(pa.array(use))
+        tag, share, weight, shorter = (column[use] for column in (tag, share, weight, shorter))
+        counts = weighted_counts(suffix, tag, share, weight, (len(names), len(tags)))
+        analyses = (counts > 0).sum(axis=1, keepdims=True)
+        parent = np.zeros(len(names), dtype=int)
+        parent[suffix] = shorter
+        total = counts.sum(axis=1, keepdims=True)
+        shares = (counts + analyses * shares[parent]) / (total + analyses)
+        levels.append(kept(look, names, shares, tags))
+        shorter = suffix
+    return pd.concat(levels, ignore_index=True)
+
+
+def weighted_counts(suffix, tag, share, weight, size) -> np.ndarray:
+    """c(s, a): forms by suffix and analysis, as many in all as there are, weighed by lemma."""
+    cell = suffix * size[1] + tag
+    counts = np.bincount(cell, weights=weight, minlength=size[0] * size[1]).reshape(size)
+    forms = np.bincount(suffix, weights=share, minlength=size[0])
+    return counts * (forms / counts.sum(axis=1))[:, None]
+
+
+def kept(look: str, names: Sequence[str], shares: np.ndarray, tags: pd.Index) -> pd.DataFrame:
+    """The shares worth keeping, as rows of an index; those of a suffix sum to one."""
+    shares = np.where(shares >= SMALLEST, shares, 0)
+    shares /= shares.sum(axis=1, keepdims=True)
+    suffix, tag = np.nonzero(shares)
+    upos, feats = np.array([name.split(" ") for name in tags], dtype=object).T
+    return pd.DataFrame(
+        {
+            "form": np.array([f"{look} {name}" for name in names], dtype=object)[suffix],
+            "lemma": "",
+            "upos": upos[tag],
+            "feats": feats[tag],
+            "count": shares[suffix, tag],
+        }
+    )
+
+
+def everything(lexicon: Lexicon) -> pd.DataFrame:
+    """All rows of a lexicon, with the form of each."""
+    forms = np.array(list(lexicon), dtype=object)
+    rows = lexicon.find(forms)
+    return rows.assign(form=forms[rows["word"].to_numpy()])
+
+
+def guesser(request: Request) -> Guesser:
+    """A guesser from the open-class lexicons before it in the chain."""
+    teachers = [lexicon for lexicon in request.before if lexicon.name != "closed"]
+    if not teachers:
+        raise LexiconError("the guesser has nothing to learn from: name a lexicon before it")
+    key = fingerprint([], *(teacher.identity() for teacher in teachers))
+    path = cached(f"guesser-{key}", lambda: build(learn(pd.concat(map(everything, teachers)))))
+    licence = ", ".join(dict.fromkeys(teacher.licence for teacher in teachers))
+    return Guesser(Index.open("guesser", licence, path))
+
+
+def learned_guesser(rows: pd.DataFrame, licence: str) -> Guesser:
+    """A guesser from rows of form, lemma, upos and feats, kept in memory only."""
+    return Guesser(Index("guesser", licence, build(learn(rows))))
