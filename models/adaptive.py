@@ -31,10 +31,17 @@ class Adaptive(nn.Module):
 
     def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
         check_words("words", words, len(self.rank))
-        return self.inner(h, self.rank[words]).output
+        with self._full_precision(h):
+            return self.inner(h.to(self.inner.head.weight.dtype), self.rank[words]).output
 
     def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
-        return self.inner.log_prob(h)[:, self.rank]
+        with self._full_precision(h):
+            return self.inner.log_prob(h.to(self.inner.head.weight.dtype))[:, self.rank]
+
+    @staticmethod
+    def _full_precision(h: Tensor) -> torch.autocast:
+        """PyTorch's layer mixes precisions under autocast, and fails."""
+        return torch.autocast(h.device.type, enabled=False)
 
 
 def default_cutoffs(words: int) -> list[int]:

@@ -27,7 +27,7 @@ from models.log_linear import LogLinear
 from models.softmax import Softmax
 from models.synthetic import vocabulary
 
-BATCH, LENGTH, SIZE, LAYERS = 32, 35, 256, 2
+LENGTH, SIZE, LAYERS = 35, 256, 2
 SMALL, LARGE = 42_500, 750_000
 SIZES = (10_000, SMALL, 100_000, 250_000, LARGE, 1_000_000)
 
@@ -59,12 +59,16 @@ class Setting:
     words: int
     device: str = "cpu"
     precision: str = "float32"
+    batch: int = 32
 
     def fits(self) -> bool:
         """Whether the full softmax has the memory it needs: no other output comes near that."""
         if self.output != "softmax":
             return True
-        logits, weights = 3 * BATCH * LENGTH, 4 * SIZE  # with gradients and the optimiser's moments
+        logits, weights = (
+            3 * self.batch * LENGTH,
+            4 * SIZE,
+        )  # with gradients and the optimiser's moments
         if self.device == "cpu":
             free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         else:
@@ -108,7 +112,7 @@ class Training:
         network = nn.ModuleList([self.embedding, self.encoder, self.output]).to(setting.device)
         self.optimiser = torch.optim.Adam(network.parameters())
         text = np.random.default_rng(1).choice(
-            setting.words, size=(LENGTH + 1, BATCH), p=mass / mass.sum()
+            setting.words, size=(LENGTH + 1, setting.batch), p=mass / mass.sum()
         )
         self.text = torch.from_numpy(text).to(setting.device)
 
@@ -118,7 +122,8 @@ class Training:
         self.optimiser.zero_grad()
         bfloat16 = self.setting.precision == "bfloat16"
         with torch.autocast(self.setting.device, dtype=torch.bfloat16, enabled=bfloat16):
-            h, _ = self.encoder(self.embedding(self.text[:-1]), self.encoder.initial_state(BATCH))
+            state = self.encoder.initial_state(self.setting.batch)
+            h, _ = self.encoder(self.embedding(self.text[:-1]), state)
             loss = self.output.loss(h.flatten(0, 1), self.text[1:].flatten())
         loss.backward()
         self.optimiser.step()
@@ -132,10 +137,7 @@ class Training:
 
 def measure(settings: Sequence[Setting], rounds: int) -> list[Cost]:
     """A step of each in turn, round after round, so that all meet the machine's moods alike."""
-    peaks = []
-    for setting in settings:
-        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as fresh:
-            peaks.append(fresh.submit(_peak_bytes, setting).result())
+    peaks = [_peak_on_gpu(s) if s.device == "cuda" else _peak_on_cpu(s) for s in settings]
     trainings = [Training(setting) for setting in settings]
     for training in trainings * 2:  # to warm up
         training.step()
@@ -144,15 +146,26 @@ def measure(settings: Sequence[Setting], rounds: int) -> list[Cost]:
     return [Cost(*cost) for cost in zip(settings, seconds, peaks, strict=True)]
 
 
-def _peak_bytes(setting: Setting) -> int:
-    """The most memory that network, optimiser and a step hold, in a process of their own."""
-    before = _resident("VmRSS")
+def _peak_on_gpu(setting: Setting) -> int:
+    """The most memory that network, optimiser and a step hold."""
+    before = torch.cuda.memory_allocated()
     training = Training(setting)
     training.step()  # in which the optimiser makes its state
-    if setting.device == "cuda":
-        torch.cuda.reset_peak_memory_stats()
-        training.step()
-        return torch.cuda.max_memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    training.step()
+    return torch.cuda.max_memory_allocated() - before
+
+
+def _peak_on_cpu(setting: Setting) -> int:
+    """The same, in a process of their own: the memory of this one is what other steps left."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as fresh:
+        return fresh.submit(_peak_of_this_process, setting).result()
+
+
+def _peak_of_this_process(setting: Setting) -> int:
+    before = _resident("VmRSS")
+    training = Training(setting)
+    training.step()
     Path("/proc/self/clear_refs").write_text("5")  # Linux forgets the peak so far
     training.step()
     return _resident("VmHWM") - before
@@ -165,12 +178,17 @@ def _resident(field: str) -> int:
 
 
 def compare_outputs(
-    device: str, precision: str, sizes: Sequence[int] = SIZES, rounds: int = 10
+    device: str,
+    precision: str,
+    *,
+    batch: int = 32,
+    sizes: Sequence[int] = SIZES,
+    rounds: int = 10,
 ) -> list[Cost]:
     """The costs that the verdicts compare, all in turn, then those of the remaining sizes."""
 
     def on_device(pairs) -> list[Setting]:
-        settings = [Setting(output, words, device, precision) for output, words in pairs]
+        settings = [Setting(output, words, device, precision, batch) for output, words in pairs]
         return [setting for setting in settings if setting.fits()]
 
     compared = on_device(
@@ -240,6 +258,7 @@ def rows(costs: Sequence[Cost]) -> list[dict]:
             "words": cost.setting.words,
             "device": cost.setting.device,
             "precision": cost.setting.precision,
+            "batch": cost.setting.batch,
             "milliseconds": round(1e3 * statistics.median(cost.seconds), 2),
             "peak_mebibytes": round(cost.peak_bytes / 2**20, 1),
         }
@@ -255,12 +274,19 @@ def main() -> None:
         "--precision", nargs="+", choices=["float32", "bfloat16"], default=["float32"]
     )
     parser.add_argument("--words", nargs="*", type=int, default=SIZES, help="vocabulary sizes")
+    parser.add_argument("--batch", type=int, default=32, help=f"texts of {LENGTH} words a step")
     parser.add_argument("--rounds", type=int, default=10, help="steps measured of each")
     parser.add_argument("--csv", type=Path, help="write the costs there")
     arguments = parser.parse_args()
     table = []
     for precision in arguments.precision:
-        costs = compare_outputs(arguments.device, precision, arguments.words, arguments.rounds)
+        costs = compare_outputs(
+            arguments.device,
+            precision,
+            batch=arguments.batch,
+            sizes=arguments.words,
+            rounds=arguments.rounds,
+        )
         for verdict in verdicts(costs):
             sign, mark = "≥" if verdict.at_least else "≤", "yes" if verdict.reached else "NO"
             print(f"{verdict.ratio:8.2f} ×  {sign} {verdict.limit:<5} {mark:4} {verdict.what}")

@@ -27,7 +27,7 @@ class RecurrentLayer(nn.Module):
 
     def forward(self, inputs: Tensor, state: tuple[Tensor, ...]):
         recurrent = nn.functional.dropout(self.recurrent_weight, self.weight_dropout, self.training)
-        weights = [self.input_weight, recurrent, self.input_bias, self.recurrent_bias]
+        weights = _in_one_piece(self.input_weight, recurrent, self.input_bias, self.recurrent_bias)
         outputs, *state = self.kernels[self.name](
             inputs,
             state if self.name == "lstm" else state[0],
@@ -44,3 +44,10 @@ class RecurrentLayer(nn.Module):
     def initial_state(self, batch: int) -> tuple[Tensor, ...]:
         zeros = self.recurrent_weight.new_zeros(1, batch, self.outputs)
         return (zeros, zeros) if self.name == "lstm" else (zeros,)
+
+
+def _in_one_piece(*weights: Tensor) -> list[Tensor]:
+    """The same weights side by side in memory: cuDNN's kernels copy them there otherwise."""
+    sizes = [weight.numel() for weight in weights]
+    pieces = torch.cat([weight.flatten() for weight in weights]).split(sizes)
+    return [piece.view_as(weight) for piece, weight in zip(pieces, weights, strict=True)]

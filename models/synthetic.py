@@ -1,5 +1,7 @@
 """A vocabulary shaped like that of French, of any size: for measuring costs without a corpus."""
 
+from functools import cache
+
 import numpy as np
 
 from models.features import Features
@@ -9,6 +11,7 @@ BUNDLES = 800  # combinations of morphological features
 MORPHOLOGY = 60  # morphological features
 
 
+@cache
 def vocabulary(words: int, seed: int = 0) -> tuple[Features, np.ndarray]:
     """Φ with FREQUENT + BUNDLES signatures, and b by Zipf's law: word number r has 1/(r + 1).
 
