@@ -1,20 +1,26 @@
 """What the command line does, for Python: run a configuration, load a trained model, score."""
 
+import json
+import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from pipeline import sweep
 from pipeline.config import load_config
 from pipeline.data import MissingData
 from pipeline.fetch import fetch
 from pipeline.runner import WHOLE_RUN, Run
 from pipeline.scorer import Scorer
 from pipeline.stages import STAGES
-from pipeline.store import read_json
+from pipeline.store import Store, read_json
 
 RUNS = "runs"
+PACKED = ("featurise", "background", "encode")  # what training and measuring read
 
 
 def run(
@@ -46,6 +52,42 @@ def _fetch_missing(this: Run) -> None:
                     break
                 except MissingData as missing:
                     fetch(missing.source)
+
+
+def pack(
+    config: str, folder: Path, *, set: Sequence[str] = (), runs: str | Path = RUNS
+) -> dict[str, dict]:
+    """Prepare every model of a configuration and copy what its training reads into a folder."""
+    this = run(config, set=set, until="encode", runs=runs)
+    jobs = {}
+    for model, sections in this.config.models.items():
+        recipe, name = this.recipe(model, STAGES["train"])
+        inputs = {above: this.artefacts[model, above].folder.name for above in PACKED}
+        jobs[model] = {
+            "recipe": asdict(sections["train"]),
+            "inputs": inputs,
+            "artefact": name,
+            "made from": recipe,
+        }
+    sweep.pack(jobs, this.store.folder, folder)
+    return jobs
+
+
+def unpack(folder: Path, *, runs: str | Path = RUNS) -> list[str]:
+    """Put the models trained in a packed folder where `run` finds them; their names come back."""
+    store = Store(Path(runs) / "artefacts")
+    taken = []
+    for model, job in json.loads((folder / sweep.JOBS).read_text()).items():
+        trained = folder / "trained" / model
+        if (trained / "weights.safetensors").exists() and (trained / "figures.json").exists():
+            store.make(job["artefact"], job["made from"], partial(_copy_outputs, trained), False)
+            taken.append(model)
+    return taken
+
+
+def _copy_outputs(trained: Path, out: Path) -> None:
+    for name in STAGES["train"].outputs:
+        shutil.copy(trained / name, out / name)
 
 
 def load(run: str | Path, model: str | None = None) -> Scorer:

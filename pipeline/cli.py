@@ -104,6 +104,30 @@ def stages(config: Configuration = "default", set: Set = None, runs: Runs = Path
 
 
 @command
+def pack(
+    config: Configuration = "default",
+    to: Annotated[Path, typer.Option(help="The folder to write.")] = Path("packed"),
+    set: Set = None,
+    runs: Runs = Path("runs"),
+) -> None:
+    """Prepare all models of a run for training elsewhere, by `python -m pipeline.sweep`."""
+    from pipeline import api
+
+    print(f"{len(api.pack(config, to, set=set or (), runs=runs))} models packed into {to}")
+
+
+@command
+def unpack(
+    folder: Annotated[Path, typer.Argument(help="A packed folder whose models were trained.")],
+    runs: Runs = Path("runs"),
+) -> None:
+    """Take models that were trained elsewhere into the runs; `accord run` then goes on."""
+    from pipeline import api
+
+    print(f"taken in: {', '.join(api.unpack(folder, runs=runs)) or 'nothing was finished'}")
+
+
+@command
 def fetch(
     sources: Annotated[
         list[str] | None, typer.Argument(metavar="NAME…", help="None: list what there is.")

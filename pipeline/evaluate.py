@@ -1,21 +1,15 @@
 """Stage `evaluate`: the trained model scores every split but the one it was trained on."""
 
-import csv
-import json
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from models.scoring import score
-from models.spelling import Spelling
-from pipeline.metrics import summary
+from pipeline.measure import measure, test_splits, training_figures
 from pipeline.progress import say
 from pipeline.stage import Inputs, Stage
-from pipeline.train import load_trained, read_sentences
-from pipeline.vocabulary import END_ID, UNKNOWN_ID
+from pipeline.train import load_trained
 
 
 @dataclass(frozen=True)
@@ -25,48 +19,24 @@ class Params:
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
     model = load_trained(inputs)
-    about = json.loads((inputs["encode"] / "about.json").read_text())
-    spelling = Spelling.load(inputs["background"] / "spelling.json")
-    rows = _training_rows(inputs["train"] / "curve.csv")
-    rows.append({"split": "train", "metric": "parameters", "value": model.parameter_count()})
-    for split in about:
-        if split == "train":
-            continue
-        sentences = read_sentences(inputs["encode"], split)
-        spelled = json.loads((inputs["encode"] / f"{split}.spelled.json").read_text())
-        start = time.monotonic()
-        log_p, _ = score(model, sentences, END_ID)
-        rate = len(log_p) / (time.monotonic() - start)
-        log_p[sentences.ids == UNKNOWN_ID] += [spelling.log_prob(word) for word in spelled]
-        unseen = np.load(inputs["encode"] / f"{split}.unseen.npy")
-        figures = summary(log_p, sentences.ids == END_ID, unseen, about[split]["characters"])
-        figures["words scored per second"] = rate
-        figures["share of words spelled"] = len(spelled) / figures["words"]
-        rows += [{"split": split, "metric": name, "value": v} for name, v in figures.items()]
+    figures = {"train": training_figures(model, inputs["train"] / "curve.csv")}
+    for split in test_splits(inputs["encode"]):
+        figures[split], log_p = measure(model, inputs, split)
         np.save(out / f"{split}.log_p.npy", log_p)
-        say(f"evaluate: perplexity {figures['perplexity']:.1f} on {split}")
+        say(f"evaluate: perplexity {figures[split]['perplexity']:.1f} on {split}")
+    rows = [
+        {"split": split, "metric": metric, "value": value}
+        for split, values in figures.items()
+        for metric, value in values.items()
+    ]
     pd.DataFrame(rows).to_parquet(out / "scores.parquet")
-
-
-def _training_rows(path: Path) -> list[dict]:
-    with path.open() as file:
-        curve = list(csv.DictReader(file))
-    best = min(curve, key=lambda row: float(row["valid_nats"]))
-    seconds = [float(row["seconds"]) for row in curve]
-    figures = {
-        "best epoch": int(best["epoch"]),
-        "seconds": sum(seconds),
-        "seconds to the best epoch": sum(seconds[: int(best["epoch"])]),
-        "words trained per second": np.median([float(row["words_per_second"]) for row in curve]),
-    }
-    return [{"split": "train", "metric": name, "value": v} for name, v in figures.items()]
 
 
 STAGE = Stage(
     name="evaluate",
     help="scores the validation and test sentences",
     inputs={
-        "train": ("weights.safetensors", "curve.csv", "recipe.json"),
+        "train": ("weights.safetensors", "recipe.json", "curve.csv"),
         "encode": (),
         "featurise": ("phi.npz",),
         "background": ("b.npy", "spelling.json"),

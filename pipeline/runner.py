@@ -47,7 +47,7 @@ class Run:
         """Bring every stage up to date, or every one up to and including `until`."""
         made: set[str] = set()
         for model, stage in self._steps(until):
-            recipe, name = self._recipe(model, stage)
+            recipe, name = self.recipe(model, stage)
             why = self._reason(self._known(model, stage), recipe)
             if stage.name in force and name not in made:
                 self.store.discard(name)
@@ -68,7 +68,7 @@ class Run:
         """Where every stage stands, without running any."""
         for model, stage in self._steps(None):
             try:
-                recipe, name = self._recipe(model, stage)
+                recipe, name = self.recipe(model, stage)
             except KeyError as above:  # an artefact above is not there: the key is not known yet
                 known = self._known(model, stage)
                 state, why = ("stale" if known else "missing"), f"waits for {above.args[0][1]}"
@@ -91,7 +91,7 @@ class Run:
             if stage.name == until:
                 return
 
-    def _recipe(self, model: str, stage: Stage) -> tuple[dict[str, Any], str]:
+    def recipe(self, model: str, stage: Stage) -> tuple[dict[str, Any], str]:
         """All that the artefact depends on, and its name."""
         params = self._params(model, stage)
         inputs = self._inputs(model, stage)

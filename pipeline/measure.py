@@ -1,0 +1,77 @@
+"""A model's figures on each split, every one with its denominator.
+
+Needs torch, numpy and safetensors only, as it also runs where a model was trained.
+"""
+
+import csv
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+
+from models.language_model import LanguageModel
+from models.scoring import score
+from models.spelling import Spelling
+from pipeline.stage import Inputs
+from pipeline.train import read_sentences
+from pipeline.vocabulary import END_ID, UNKNOWN_ID
+
+
+def test_splits(encoded: Path) -> list[str]:
+    """Every split but the one that was trained on."""
+    return [name for name in json.loads((encoded / "about.json").read_text()) if name != "train"]
+
+
+def measure(model: LanguageModel, inputs: Inputs, split: str) -> tuple[dict, np.ndarray]:
+    """The figures of a split, and log p of each of its words and ends in nats.
+
+    A word that is not known costs what the unknown word costs and then its spelling.
+    """
+    encoded = inputs["encode"]
+    sentences = read_sentences(encoded, split)
+    start = time.monotonic()
+    log_p, _ = score(model, sentences, END_ID)
+    rate = len(log_p) / (time.monotonic() - start)
+    spelled = json.loads((encoded / f"{split}.spelled.json").read_text())
+    if spelled:
+        spelling = Spelling.load(inputs["background"] / "spelling.json")
+        log_p[sentences.ids == UNKNOWN_ID] += [spelling.log_prob(word) for word in spelled]
+    unseen = np.load(encoded / f"{split}.unseen.npy")
+    characters = json.loads((encoded / "about.json").read_text())[split]["characters"]
+    figures = summary(log_p, sentences.ids == END_ID, unseen, characters)
+    figures["share of words spelled"] = len(spelled) / figures["words"]
+    figures["words scored per second"] = rate
+    return figures, log_p
+
+
+def summary(log_p: np.ndarray, is_end: np.ndarray, unseen: np.ndarray, characters: int) -> dict:
+    """What log-probabilities come to; a sentence's end counts as a word unless it says not."""
+    words = ~is_end
+    figures = {
+        "nats per word": -log_p.mean(),
+        "nats per word without ends": -log_p[words].mean(),
+        "perplexity": np.exp(-log_p.mean()),
+        "bits per character": -log_p.sum() / np.log(2) / characters,
+        "words": words.sum(),
+        "sentences": is_end.sum(),
+        "share of words unseen in training": unseen.sum() / words.sum(),
+    }
+    if unseen.any():
+        figures["perplexity of unseen words"] = np.exp(-log_p[unseen].mean())
+    return {name: float(value) for name, value in figures.items()}
+
+
+def training_figures(model: LanguageModel, curve: Path) -> dict:
+    """The size of a model, and how long and how fast it was trained."""
+    with curve.open() as file:
+        rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+    best = int(min(rows, key=lambda row: row["valid_nats"])["epoch"])
+    seconds = [row["seconds"] for row in rows]
+    return {
+        "parameters": float(model.parameter_count()),
+        "best epoch": float(best),
+        "seconds": sum(seconds),
+        "seconds to the best epoch": sum(seconds[:best]),
+        "words trained per second": float(np.median([row["words_per_second"] for row in rows])),
+    }

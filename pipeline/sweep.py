@@ -1,0 +1,73 @@
+"""Training many prepared models elsewhere, several at a time: pack here, sweep there, unpack here.
+
+`python -m pipeline.sweep FOLDER` needs torch, numpy and safetensors only. What it leaves in the
+folder, `accord unpack` takes into the runs as if the models had been trained there.
+"""
+
+import argparse
+import json
+import shutil
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from models.recipe import Recipe
+from pipeline import train
+from pipeline.measure import measure, test_splits, training_figures
+
+JOBS = "jobs.json"
+
+
+def sweep(folder: Path, at_once: int) -> None:
+    """Train and measure every job of a packed folder that is not finished."""
+    jobs = json.loads((folder / JOBS).read_text())
+    waiting = [name for name in jobs if not (folder / "trained" / name / "figures.json").exists()]
+    with ProcessPoolExecutor(at_once, get_context("spawn")) as pool:
+        for name, line in zip(
+            waiting, pool.map(_job, [folder] * len(waiting), waiting), strict=True
+        ):
+            print(f"{name}: {line}", flush=True)
+
+
+def _job(folder: Path, name: str) -> str:
+    job = json.loads((folder / JOBS).read_text())[name]
+    out = folder / "trained" / name
+    out.mkdir(parents=True, exist_ok=True)
+    inputs = {stage: folder / artefact for stage, artefact in job["inputs"].items()}
+    with (out / "log.txt").open("a") as sys.stderr:
+        train.compute(Recipe(**job["recipe"]), inputs, out)
+    inputs["train"] = out
+    model = train.load_trained(inputs)
+    figures = {"train": training_figures(model, out / "curve.csv")}
+    for split in test_splits(inputs["encode"]):
+        figures[split], log_p = measure(model, inputs, split)
+        np.save(out / f"{split}.log_p.npy", log_p.astype(np.float32))
+    (out / "figures.json").write_text(json.dumps(figures, indent=1))
+    tests = {split: values for split, values in figures.items() if split != "train"}
+    return (
+        ", ".join(f"{split} {values['perplexity']:.1f}" for split, values in tests.items())
+        + f"; best epoch {figures['train']['best epoch']:.0f}, {figures['train']['seconds']:.0f} s"
+    )
+
+
+def pack(jobs: dict[str, dict], store: Path, folder: Path) -> None:
+    """Copy what the jobs read into a folder: {name: {recipe, inputs: {stage: artefact}}}."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for artefact in {name for job in jobs.values() for name in job["inputs"].values()}:
+        shutil.copytree(store / artefact, folder / artefact, dirs_exist_ok=True)
+    (folder / JOBS).write_text(json.dumps(jobs, indent=1))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, help="what `accord pack` wrote")
+    parser.add_argument("--at-once", type=int, default=4, help="models trained side by side")
+    arguments = parser.parse_args()
+    sweep(arguments.folder, arguments.at_once)
+
+
+if __name__ == "__main__":
+    main()
