@@ -120,14 +120,16 @@ class Training:
         """The seconds of one step, from words to changed weights."""
         start = self._now()
         self.optimiser.zero_grad()
+        self.loss().backward()
+        self.optimiser.step()
+        return self._now() - start
+
+    def loss(self) -> Tensor:
         bfloat16 = self.setting.precision == "bfloat16"
         with torch.autocast(self.setting.device, dtype=torch.bfloat16, enabled=bfloat16):
             state = self.encoder.initial_state(self.setting.batch)
             h, _ = self.encoder(self.embedding(self.text[:-1]), state)
-            loss = self.output.loss(h.flatten(0, 1), self.text[1:].flatten())
-        loss.backward()
-        self.optimiser.step()
-        return self._now() - start
+            return self.output.loss(h.flatten(0, 1), self.text[1:].flatten())
 
     def _now(self) -> float:
         if self.setting.device == "cuda":

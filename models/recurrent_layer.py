@@ -1,5 +1,7 @@
 """One recurrent layer with weight dropout (Merity et al. 2018)."""
 
+from contextlib import nullcontext
+
 import torch
 from torch import Tensor, nn
 
@@ -28,17 +30,19 @@ class RecurrentLayer(nn.Module):
     def forward(self, inputs: Tensor, state: tuple[Tensor, ...]):
         recurrent = nn.functional.dropout(self.recurrent_weight, self.weight_dropout, self.training)
         weights = _in_one_piece(self.input_weight, recurrent, self.input_bias, self.recurrent_bias)
-        outputs, *state = self.kernels[self.name](
-            inputs,
-            state if self.name == "lstm" else state[0],
-            weights,
-            True,  # with biases
-            1,  # one layer
-            0.0,  # no dropout between layers
-            self.training,
-            False,  # one direction
-            False,  # time first
-        )
+        # Not every CPU has a bfloat16 kernel: there, autocast leaves the recurrence in float32.
+        with nullcontext() if inputs.is_cuda else torch.autocast("cpu", enabled=False):
+            outputs, *state = self.kernels[self.name](
+                inputs,
+                state if self.name == "lstm" else state[0],
+                weights,
+                True,  # with biases
+                1,  # one layer
+                0.0,  # no dropout between layers
+                self.training,
+                False,  # one direction
+                False,  # time first
+            )
         return outputs, tuple(state)
 
     def initial_state(self, batch: int) -> tuple[Tensor, ...]:

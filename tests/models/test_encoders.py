@@ -91,6 +91,15 @@ def test_a_detached_state_carries_no_gradient(name):
     assert not any(tensor.requires_grad for tensor in sum(detached(state), ()))
 
 
+@every_encoder
+def test_it_trains_under_autocast(name):
+    model = build(name)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        outputs, _ = model(torch.randn(5, 3, 6), model.initial_state(3))
+    outputs.float().sum().backward()
+    assert all(parameter.grad.isfinite().all() for parameter in model.parameters())
+
+
 def test_an_unknown_name_is_refused():
     with pytest.raises(ValueError, match="expected one of elman, gru, lstm, window; got 'ltsm'"):
         build("ltsm")

@@ -1,0 +1,73 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from models.bench import (
+    LARGE,
+    OUTPUTS,
+    SMALL,
+    Cost,
+    Setting,
+    Training,
+    measure,
+    verdicts,
+)
+from models.synthetic import BUNDLES, FREQUENT, MORPHOLOGY, vocabulary
+
+
+@pytest.mark.parametrize("words", [5_000, 20_000])
+def test_the_vocabulary_grows_and_its_signatures_do_not(words):
+    features, mass = vocabulary(words)
+    assert features.words == len(mass) == words
+    assert features.signatures == FREQUENT + BUNDLES
+    assert features.width == FREQUENT + MORPHOLOGY
+    assert len(np.unique(features.signature[:FREQUENT])) == FREQUENT
+    assert (np.diff(mass) < 0).all()
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_every_output_learns(output, precision):
+    training = Training(Setting(output, 5_000, precision=precision, batch=2))
+    before = training.loss().item()
+    assert all(training.step() > 0 for _ in range(5))
+    assert training.loss().item() < before
+
+
+def test_memory_is_that_of_the_setting_alone():
+    small, large = measure([Setting("softmax", words, batch=2) for words in (4_000, 40_000)], 2)
+    assert len(small.seconds) == len(large.seconds) == 2
+    # Weights, their gradients and the optimiser's two moments, of 256 numbers of four bytes each.
+    assert large.peak_bytes - small.peak_bytes > 36_000 * 256 * 4 * 4
+
+
+def test_verdicts_compare_round_by_round():
+    def cost(output, words, seconds, peak_bytes=100):
+        return Cost(Setting(output, words), seconds, peak_bytes)
+
+    ratios = verdicts(
+        [
+            cost("floor", SMALL, (1.0, 2.0, 4.0)),
+            cost("log-linear", SMALL, (1.0, 2.0, 4.0)),
+            cost("softmax", SMALL, (5.0, 10.0, 20.0)),
+            cost("log-linear", LARGE, (2.0, 4.0, 8.0), 140),
+            cost("adaptive", LARGE, (26.0, 52.0, 104.0)),
+        ]
+    )
+    assert [verdict.ratio for verdict in ratios] == [1.0, 5.0, 2.0, 13.0, 1.4]
+    assert [verdict.reached for verdict in ratios] == [True, True, False, True, False]
+
+
+def test_a_softmax_that_would_not_fit_is_left_out():
+    assert Setting("softmax", 1_000).fits()
+    assert not Setting("softmax", 10**10).fits()
+    assert Setting("log-linear", 10**10).fits()
+
+
+def test_it_explains_itself_without_the_other_packages():
+    command = [sys.executable, "-m", "models.bench", "--help"]
+    assert (
+        "--precision" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    )
