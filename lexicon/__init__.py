@@ -40,7 +40,8 @@ def load(
     for name in names:
         request = Request(folder, lowercase, strict, tuple(lexicons))
         lexicons.append(find(name)(request))
-    *asked, last = lexicons
     if names[-1] != "guesser":
-        return Chain(lexicons, join) if asked else last
-    return Chain([lexicon for lexicon in asked if not lexicon.of_text], join, guesser=last)
+        return Chain(lexicons, join) if len(lexicons) > 1 else lexicons[0]
+    *known, guesser = lexicons
+    known = [lexicon for lexicon in known if not lexicon.of_text]
+    return Chain(known, join, guesser) if known else guesser

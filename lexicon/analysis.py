@@ -61,7 +61,7 @@ class Lexicon:
         forms = np.asarray(forms, dtype=object)
         parts = [self.find(forms)]
         unknown = absent(parts[0], len(forms))
-        for respell in (str.lower, without_ligatures):
+        for respell in RESPELLINGS:
             spelled = np.array([respell(form) for form in forms[unknown]], dtype=object)
             changed = spelled != forms[unknown]
             found = moved(self.find(spelled[changed]), unknown[changed])
@@ -69,20 +69,24 @@ class Lexicon:
             unknown = np.setdiff1d(unknown, found["word"].to_numpy(), assume_unique=False)
         return stack(parts)
 
+    def exact(self, form: str) -> tuple[Analysis, ...]:
+        """What `find` answers to one form alone."""
+        rows = self.find(np.array([form], dtype=object))
+        columns = (rows[name].tolist() for name in Analysis._fields)
+        return tuple(Analysis(*values) for values in zip(*columns, strict=True))
+
     def analyses(self, form: str) -> tuple[Analysis, ...]:
-        """The readings of one form; none when it is unknown."""
+        """What `lookup` answers to one form alone."""
         return _analyses(self, form)
 
 
-def without_ligatures(form: str) -> str:
-    return form.lower().replace("œ", "oe").replace("æ", "ae")
+RESPELLINGS = (str.lower, lambda form: form.lower().replace("œ", "oe").replace("æ", "ae"))
 
 
 @lru_cache(maxsize=1 << 18)
 def _analyses(lexicon: Lexicon, form: str) -> tuple[Analysis, ...]:
-    rows = lexicon.lookup([form])
-    columns = (rows[name].tolist() for name in Analysis._fields)
-    return tuple(Analysis(*values) for values in zip(*columns, strict=True))
+    spellings = dict.fromkeys((form, *(respell(form) for respell in RESPELLINGS)))
+    return next(filter(None, map(lexicon.exact, spellings)), ())
 
 
 def absent(rows: pd.DataFrame, count: int) -> np.ndarray:

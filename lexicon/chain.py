@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from lexicon.analysis import Lexicon, absent, moved, stack
+from lexicon.analysis import Analysis, Lexicon, absent, moved, stack
 
 
 class Chain(Lexicon):
@@ -57,6 +57,16 @@ class Chain(Lexicon):
     def _union(self, forms: np.ndarray) -> pd.DataFrame:
         rows = stack([lexicon.find(forms) for lexicon in self.lexicons])
         return rows.drop_duplicates(["word", "lemma", "upos", "feats"], ignore_index=True)
+
+    def exact(self, form: str) -> tuple[Analysis, ...]:
+        found = (lexicon.exact(form) for lexicon in self.lexicons)
+        if self.join == "fallback":
+            return next(filter(None, found), ())
+        return tuple(dict.fromkeys(each for analyses in found for each in analyses))
+
+    def analyses(self, form: str) -> tuple[Analysis, ...]:
+        known = super().analyses(form)
+        return known if known or self.guesser is None else self.guesser.analyses(form)
 
     def lookup(self, forms: Sequence[str]) -> pd.DataFrame:
         known = super().lookup(forms)

@@ -51,15 +51,20 @@ class Closed(Lexicon):
     def __iter__(self) -> Iterator[str]:
         return iter(self._words)
 
+    def exact(self, form: str) -> tuple[Analysis, ...]:
+        return self._word(form) or sure(form, self.lowercase)
+
+    def _word(self, form: str) -> tuple[Analysis, ...]:
+        return self._words.get(form) or self._words.get(form.lower(), ())
+
     def find(self, forms: np.ndarray) -> pd.DataFrame:
-        found = [self._words.get(form) or self._words.get(form.lower()) for form in forms]
+        found = [self._word(form) for form in forms]
         words = pa.array(forms, pa.string())
         plain = pc.match_substring_regex(words, ORDINARY)
         roman = pc.match_substring_regex(words, MAYBE_ROMAN)
         for position in np.flatnonzero(pc.or_(pc.invert(plain), roman)):
-            if found[position] is None:
-                found[position] = sure(forms[position], self.lowercase)
-        return frame([(place, found[place]) for place in range(len(found)) if found[place]])
+            found[position] = found[position] or sure(forms[position], self.lowercase)
+        return frame([(place, analyses) for place, analyses in enumerate(found) if analyses])
 
     # The word table answers any capitals itself, so a lowercased second try would find no more.
     def lookup(self, forms: Sequence[str]) -> pd.DataFrame:

@@ -18,7 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lexicon.analysis import Lexicon
+from lexicon.analysis import Analysis, Lexicon
 from lexicon.reading import LexiconError, Report, Row, Skipped
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -84,12 +84,21 @@ class Index(Lexicon):
         """What stands at some rows of the index, `word` being what each answers."""
         lists = self._analyses.take(pa.array(rows))
         entries = pc.list_flatten(lists)
-        columns = {name: pc.struct_field(entries, name) for name in ("lemma", "upos", "feats")}
-        table = pa.table({name: pc.cast(column, pa.string()) for name, column in columns.items()})
-        found = table.to_pandas()
+        texts = {name: pc.struct_field(entries, name) for name in ("lemma", "upos", "feats")}
+        # Taken rather than cast: a cast would decode the dictionary of the whole lexicon.
+        texts = {name: text.dictionary.take(text.indices) for name, text in texts.items()}
+        found = pa.table(texts).to_pandas()
         found.insert(0, "word", word[pc.list_parent_indices(lists).to_numpy()])
         found["count"] = pc.struct_field(entries, "count").to_numpy()
         return found
+
+    def exact(self, form: str) -> tuple[Analysis, ...]:
+        form = form.lower() if self.lowercase else form
+        row = int(np.searchsorted(self._hash, hashes(np.array([form], dtype=object))[0]))
+        if row == len(self) or self._forms[row].as_py() != form:
+            return ()
+        entries = self._analyses[row].as_py()
+        return tuple(Analysis(each["lemma"], each["upos"], each["feats"]) for each in entries)
 
     def frequency(self, forms: Sequence[str]) -> np.ndarray:
         """How often each form occurs in the lexicon's own corpus, over its analyses; 0 if never."""

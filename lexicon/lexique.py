@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -41,8 +42,10 @@ COORDINATORS = {"et", "ou", "mais", "ni", "car", "or", "donc", "puis", "soit"}  
 ELIDED = {"c", "d", "j", "l", "m", "n", "s", "t", "qu", "lorsqu", "puisqu", "jusqu", "presqu"}
 ELIDING = {"PRO:per", "PRO:dem", "PRO:rel", "PRO:int", "ART:def", "CON", "PRE", "ADV"}
 
-# The three parts of a verb's code: `sub:imp:3s`.
+# A verb's code: `sub:imp:3s`, `par:pas`, `inf`; other words have none.
+VERB = re.compile(r"(.*?)(?::([123])([sp]))?")
 MOOD_AND_TENSE = {
+    "": "",
     "ind:pre": "Mood=Ind|Tense=Pres|VerbForm=Fin",
     "ind:imp": "Mood=Ind|Tense=Imp|VerbForm=Fin",
     "ind:pas": "Mood=Ind|Tense=Past|VerbForm=Fin",
@@ -63,14 +66,13 @@ FREQUENCIES = ("9_freqfilms2", "10_freqlivres")
 def readings(name: str, gender: str, number: str, verb_codes: str) -> tuple[tuple[str, str], ...]:
     """UPOS and feats of one row's tags. An unknown tag is a KeyError."""
     upos, own = CLASS[name]
-    own = join_feats(own, GENDER[gender] if gender else "", NUMBER[number] if number else "")
+    agreement = (GENDER[gender] if gender else "", NUMBER[number] if number else "")
     found = []
     for code in verb_codes.strip('";').split(";"):
-        parts = code.split(":")
-        verb = MOOD_AND_TENSE[":".join(parts[:2])] if code else ""
-        person, count = parts[2] if len(parts) == 3 else ("", "")
-        agreement = (PERSON[person], NUMBER[count]) if person else ()
-        found.append((upos, join_feats(own, verb, *agreement)))
+        verb, person, count = VERB.fullmatch(code).groups("")
+        # The columns of gender and number are the participle's where a row has other readings.
+        agrees = (PERSON[person], NUMBER[count]) if person else agreement
+        found.append((upos, join_feats(own, MOOD_AND_TENSE[verb], *agrees)))
     return tuple(dict.fromkeys(found))
 
 
@@ -105,7 +107,7 @@ def read(path: Path, report: Report) -> Iterator[Row]:
         if tags[0] == "CON" and lemma in COORDINATORS:
             found = [("CCONJ", "")]
         if form in ELIDED and tags[0] in ELIDING:
-            form += "'"
+            form, lemma = f"{form}'", f"{lemma}'"
         for upos, feats in found:
             yield Row(form, lemma, upos, feats, count / len(found))
 

@@ -1,0 +1,138 @@
+"""Chains by name: what is asked of whom, in which case, and lexicons of other packages."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lexicon
+from lexicon import Analysis, LexiconError
+
+ROOT = Path(__file__).parents[2]
+FIRST = (
+    "form\tlemma\tupos\tfeats\nporte\tporte\tNOUN\tGender=Fem|Number=Sing\nParis\tParis\tPROPN\t\n"
+)
+SECOND = (
+    "form\tlemma\tupos\tfeats\nporte\tporter\tVERB\t\nparis\tpari\tNOUN\t\noeuf\toeuf\tNOUN\t\n"
+)
+
+
+@pytest.fixture
+def names(tmp_path):
+    (tmp_path / "first.tsv").write_text(FIRST, encoding="utf-8")
+    (tmp_path / "second.tsv").write_text(SECOND, encoding="utf-8")
+    return [str(tmp_path / "first.tsv"), str(tmp_path / "second.tsv")]
+
+
+def lemmas(chain, form):
+    return [each.lemma for each in chain.analyses(form)]
+
+
+def test_fallback_asks_the_next_only_what_is_unknown(names):
+    chain = lexicon.load(names, folder=None)
+    assert lemmas(chain, "porte") == ["porte"]
+    assert lemmas(chain, "paris") == ["pari"]
+    assert lemmas(chain, "zut") == []
+
+
+def test_union_asks_all(names):
+    chain = lexicon.load(names, folder=None, join="union")
+    assert lemmas(chain, "porte") == ["porte", "porter"]
+
+
+def test_exact_case_first_then_lower_case_then_no_ligature(names):
+    chain = lexicon.load(list(reversed(names)), folder=None)
+    assert lemmas(chain, "Paris") == ["Paris"]
+    assert lemmas(chain, "PORTE") == ["porter"]
+    assert lemmas(chain, "Œuf") == ["oeuf"]
+
+
+def test_a_lowercased_text_finds_names_too(names):
+    chain = lexicon.load(names, folder=None, join="union", lowercase=True)
+    assert lemmas(chain, "paris") == ["Paris", "pari"]
+
+
+@pytest.mark.parametrize("join", ["fallback", "union"])
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_lookup_and_analyses_say_the_same(names, join, lowercase):
+    chain = lexicon.load(["closed", *names, "guesser"], folder=None, join=join, lowercase=lowercase)
+    forms = ["Porte", "du", "1999", "zut", "PARIS", "œuf", "Zorglub", "paris", "porte", "porte"]
+    rows = chain.lookup(forms)
+    assert list(rows.columns) == ["word", "lemma", "upos", "feats", "weight", "source"]
+    assert rows["word"].is_monotonic_increasing
+    assert set(rows["word"]) == set(range(len(forms)))
+    for place, form in enumerate(forms):
+        of_form = rows[rows["word"] == place][list(Analysis._fields)]
+        assert [tuple(row) for row in of_form.itertuples(index=False)] == list(chain.analyses(form))
+
+
+def test_the_source_of_each_answer(names):
+    rows = lexicon.load(["closed", *names, "guesser"], folder=None).lookup(["le", "porte", "zut"])
+    assert rows.groupby("word")["source"].first().tolist() == ["closed", "first", "guesser"]
+
+
+def test_iteration_gives_each_form_once(names):
+    chain = lexicon.load(names, folder=None)
+    assert sorted(chain) == sorted({"porte", "Paris", "paris", "oeuf"})
+    assert len(chain) == 4
+
+
+def test_an_unknown_name_names_the_nearest(names):
+    with pytest.raises(LexiconError, match="unknown lexicon 'lefft'; did you mean 'lefff'"):
+        lexicon.load(["lefft"], folder=None)
+
+
+def test_the_guesser_comes_last(names):
+    with pytest.raises(LexiconError, match="last"):
+        lexicon.load(["guesser", *names], folder=None)
+    with pytest.raises(LexiconError, match="nothing to learn from"):
+        lexicon.load(["closed", "guesser"], folder=None)
+
+
+def test_a_treebank_teaches_the_guesser_and_says_nothing_itself(tmp_path):
+    row = "{}\t{}\t_\tNOUN\t_\tNumber=Sing\t0\troot\t_\t_\n"
+    words = ["maison", "raison", "saison"]
+    bank = tmp_path / "train.conllu"
+    bank.write_text("".join(row.format(i, word) for i, word in enumerate(words, 1)) + "\n")
+    chain = lexicon.load([f"treebank:{bank}", "guesser"], folder=None)
+    assert chain.analyses("maison") == chain.analyses("liaison")
+    assert set(chain.lookup(words)["source"]) == {"guesser"}
+
+
+PLUGIN = """
+from lexicon.reading import Row
+from lexicon.text import TextLexicon
+
+def read(path, report):
+    yield Row("schtroumpf", "schtroumpf", "NOUN", "Gender=Masc|Number=Sing")
+
+comic = TextLexicon("comic", "CC0", source=None, file=__file__, read=read)
+"""
+SETUP = """
+from setuptools import setup
+setup(name="comic-words", version="1", py_modules=["comic_words"],
+      entry_points={"accord.lexicons": ["comic = comic_words:comic"]})
+"""
+ASK = "import lexicon; print(lexicon.load(['comic'], folder=None).analyses('Schtroumpf')[0].upos)"
+
+
+def test_a_lexicon_that_another_package_brings(tmp_path):
+    project, target = tmp_path / "project", tmp_path / "target"
+    project.mkdir()
+    (project / "comic_words.py").write_text(PLUGIN)
+    (project / "setup.py").write_text(SETUP)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run(
+        [*pip, "--no-build-isolation", "--target", str(target), str(project)], check=True
+    )
+    path = os.pathsep.join([str(ROOT), str(target)])
+    asked = subprocess.run(
+        [sys.executable, "-c", ASK],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert asked.stdout.strip() == "NOUN"

@@ -1,0 +1,69 @@
+"""Closed classes and shapes."""
+
+import pytest
+
+from lexicon.closed import Closed
+
+UPOS_OF = {
+    "du": {"ADP", "DET"},
+    "aux": {"ADP", "DET"},
+    "desquelles": {"ADP", "PRON"},
+    "qu'": {"PRON", "SCONJ", "ADV"},
+    "L'": {"DET", "PRON"},
+    "-t-il": {"PRON"},
+    "-ce": {"PRON"},
+    "-moi": {"PRON"},
+    "quatre-vingt-dix-sept": {"NUM"},
+    "3,5": {"NUM"},
+    "10 000": {"NUM"},
+    "12/03/1999": {"NUM"},
+    "14h30": {"NUM"},
+    "XIV": {"NUM"},
+    "XIVe": {"ADJ"},
+    "Ier": {"ADJ"},
+    "3e": {"ADJ"},
+    "1re": {"ADJ"},
+    "«": {"PUNCT"},
+    "...": {"PUNCT"},
+    "€": {"SYM"},
+    "%": {"SYM"},
+    ":)": {"SYM"},
+    "Mme": {"NOUN"},
+    "etc.": {"ADV"},
+    "U.S.A.": {"PROPN"},
+    "www.exemple.fr": {"X"},
+    "κόσμος": {"X"},
+    "the": {"X"},
+    "vie": set(),
+    "Paris": set(),
+    "maison": set(),
+}
+
+
+@pytest.mark.parametrize("form", UPOS_OF)
+def test_class(form):
+    assert {each.upos for each in Closed().analyses(form)} == UPOS_OF[form]
+
+
+def test_a_year_is_a_number_and_a_year():
+    (year,) = Closed().analyses("1999")
+    assert year.upos == "NUM"
+    assert "Year=Yes" in year.feats.split("|")
+    assert all("Year" not in each.feats for each in Closed().analyses("3999"))
+
+
+@pytest.mark.parametrize(("form", "upos"), [("xive", "ADJ"), ("xiv", "NUM"), ("u.s.a.", "PROPN")])
+def test_shapes_of_a_lowercased_text(form, upos):
+    assert [each.upos for each in Closed(lowercase=True).analyses(form)] == [upos]
+    assert not Closed(lowercase=True).analyses("vie")
+
+
+def test_lookup_and_analyses_say_the_same():
+    closed = Closed()
+    forms = [*UPOS_OF, *closed]
+    rows = closed.lookup(forms)
+    for place, form in enumerate(forms):
+        of_form = rows[rows["word"] == place]
+        assert list(zip(of_form["lemma"], of_form["upos"], of_form["feats"], strict=True)) == [
+            each[:3] for each in closed.analyses(form)
+        ]

@@ -1,0 +1,62 @@
+"""Guesses: proper distributions, the same for words the lexicon has and for others."""
+
+import numpy as np
+import pytest
+
+import lexicon
+from lexicon.evaluation import evaluate_guesser
+from lexicon.guesser import everything, learned_guesser
+
+
+@pytest.fixture(scope="module")
+def lefff(folder):
+    return lexicon.load(["lefff"], folder=folder)
+
+
+@pytest.fixture(scope="module")
+def guesser(lefff):
+    return learned_guesser(everything(lefff), lefff.licence)
+
+
+STRINGS = ["tweetera", "ninjas", "Zorglub", "FMI", "A380", "x", "œ", "", "🙂", "chanteuses", "東京"]
+
+
+def test_the_weights_of_any_string_sum_to_one(guesser):
+    rows = guesser.lookup(STRINGS)
+    assert np.allclose(rows.groupby("word")["weight"].sum(), 1, atol=1e-5)
+    assert rows["word"].nunique() == len(STRINGS)
+    assert not rows.duplicated(["word", "upos", "feats"]).any()
+
+
+@pytest.mark.parametrize(
+    ("form", "upos", "feature"),
+    [
+        ("tweetera", "VERB", "Tense=Fut"),
+        ("googlisations", "NOUN", "Gender=Fem"),
+        ("wikipédiennement", "ADV", ""),
+        ("Zorglub", "PROPN", ""),
+    ],
+)
+def test_the_likeliest_guess(guesser, form, upos, feature):
+    best = max(guesser.analyses(form), key=lambda each: each.weight)
+    assert best.upos == upos
+    assert feature in best.feats
+
+
+def test_the_same_rows_teach_the_same_guesses(lefff, guesser):
+    shuffled = everything(lefff).sample(frac=1, random_state=1)
+    again = learned_guesser(shuffled, lefff.licence).lookup(STRINGS)
+    assert np.allclose(
+        again.sort_values(["word", "upos", "feats"])["weight"],
+        guesser.lookup(STRINGS).sort_values(["word", "upos", "feats"])["weight"],
+        atol=1e-5,
+    )
+
+
+@pytest.mark.parametrize("name", ["lefff", "lexique"])
+def test_held_out_lemmas_are_guessed_well(name, folder):
+    figures = evaluate_guesser(lexicon.load([name], folder=folder), seed=0)
+    assert figures.forms > 5_000
+    assert figures.pos >= 0.85
+    assert figures.gender_of_nouns >= 0.90
+    assert figures.number >= 0.97

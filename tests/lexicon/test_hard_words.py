@@ -1,0 +1,56 @@
+"""Hard words, one readable table: tests/data/hard-words.txt, checked by hand."""
+
+from pathlib import Path
+
+import pytest
+
+import lexicon
+
+TABLE = Path(__file__).parents[1] / "data" / "hard-words.txt"
+SHORT = {
+    "Mood=Ind": "ind",
+    "Mood=Sub": "sub",
+    "Mood=Cnd": "cnd",
+    "Mood=Imp": "imp",
+    "VerbForm=Part": "part",
+    "VerbForm=Inf": "inf",
+    "VerbForm=Fin": "",
+    "Tense=Pres": "pres",
+    "Tense=Imp": "impf",
+    "Tense=Past": "past",
+    "Tense=Fut": "fut",
+    "Person=1": "1",
+    "Person=2": "2",
+    "Person=3": "3",
+    "Gender=Masc": "m",
+    "Gender=Fem": "f",
+    "Number=Sing": "s",
+    "Number=Plur": "p",
+}
+
+
+def expected(name: str) -> dict[str, str]:
+    table, word = {}, ""
+    for line in TABLE.read_text(encoding="utf-8").splitlines():
+        if not line.startswith(" "):
+            word = line
+        elif line.split()[0] == name:
+            table[word] = line.split(maxsplit=1)[1]
+    return table
+
+
+def readable(analyses) -> str:
+    rank = {pair: place for place, pair in enumerate(SHORT)}
+    lines = []
+    for lemma, upos, feats, _ in analyses:
+        pairs = sorted(feats.split("|"), key=lambda pair: (rank.get(pair, len(rank)), pair))
+        lines.append(" ".join(filter(None, [lemma, upos, *(SHORT.get(p, p) for p in pairs)])))
+    return "; ".join(sorted(lines)) or "—"
+
+
+@pytest.mark.parametrize("name", ["closed", "lefff", "dela", "lexique"])
+def test_hard_words(name, folder):
+    table = expected(name)
+    assert len(table) >= 40
+    known = lexicon.load([name], folder=folder)
+    assert {word: readable(known.analyses(word)) for word in table} == table

@@ -1,0 +1,102 @@
+"""Bad input: named by file and line; strict stops, the default skips, counts and lists."""
+
+import pytest
+
+import lexicon
+from lexicon import LexiconError, dela, lefff, lexique, treebank, unimorph
+from lexicon.reading import Report
+
+HEADER = "form\tlemma\tupos\tfeats\n"
+GOOD = "blog\tblog\tNOUN\tGender=Masc|Number=Sing\n"
+
+
+def here(_):
+    raise AssertionError("no source is needed")
+
+
+def table(tmp_path, text, name="words.tsv"):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(path)
+
+
+BAD_ROWS = {
+    "too few columns": ("vlog\tvlog\n", "4 columns expected, 2 found"),
+    "unknown upos": ("vlog\tvlog\tNOM\t\n", "unknown upos 'NOM'"),
+    "feats that are none": ("vlog\tvlog\tNOUN\tmasculin\n", "feats are Name=Value"),
+    "no form": ("\tvlog\tNOUN\t\n", "no form"),
+    "duplicate": (GOOD, "the same as line 2"),
+    "bad encoding": ("vlog\tvl\xe9g\tNOUN\t\n".encode("latin-1"), "byte 68 is not utf-8"),
+}
+
+
+@pytest.mark.parametrize("row", BAD_ROWS)
+def test_a_bad_row_of_a_table(row, tmp_path):
+    bad, reason = BAD_ROWS[row]
+    bad = bad if isinstance(bad, bytes) else bad.encode()
+    path = table(tmp_path, (HEADER + GOOD).encode() + bad)
+    known = lexicon.load([path], folder=here)
+    (skipped,) = known.skipped
+    assert reason in skipped.reason
+    assert skipped.count == 1
+    assert skipped.examples[0].startswith("words.tsv:3: ")
+    assert len(known) == 1
+    with pytest.raises(LexiconError, match=r"words\.tsv:3: ") as error:
+        lexicon.load([path], folder=here, strict=True)
+    assert reason in str(error.value)
+
+
+def test_a_table_without_a_named_column(tmp_path):
+    path = table(tmp_path, "form\tlemma\tpos\tfeats\n")
+    with pytest.raises(LexiconError, match=r"words\.tsv:1: no column upos.*names form, lemma, pos"):
+        lexicon.load([path], folder=here)
+
+
+def test_an_empty_file(tmp_path):
+    with pytest.raises(LexiconError, match="the file is empty"):
+        lexicon.load([table(tmp_path, "")], folder=here)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(LexiconError, match=r"no file .*nowhere\.tsv"):
+        lexicon.load([str(tmp_path / "nowhere.tsv")], folder=here)
+
+
+def test_columns_go_by_name_and_commas_by_suffix(tmp_path):
+    path = table(tmp_path, 'upos,form,count,feats,lemma\nNOUN,"x,y",3,_,z\n', "words.csv")
+    known = lexicon.load([path], folder=here)
+    assert known.analyses("x,y") == (lexicon.Analysis("z", "NOUN", ""),)
+    assert known.frequency(["x,y"]).tolist() == [3]
+
+
+BROKEN = {
+    "dela, no comma": (dela.read, "abaissa\n", "expected form,lemma.CLASS"),
+    "dela, class": (dela.read, "abaissa,abaisser.VV:J3s\n", "unknown tag 'VV'"),
+    "dela, code": (dela.read, "abaissa,abaisser.V:Q3s\n", "unknown tag 'Q3s'"),
+    "lefff, columns": (lefff.read, "abats\tv\tabattre\n", "4 columns expected, 3 found"),
+    "lefff, class": (lefff.read, "abats\tw\tabattre\tP12s\n", "unknown tag 'w'"),
+    "lefff, code": (lefff.read, "abats\tv\tabattre\tPXs\n", "unknown tag 'PXs'"),
+    "unimorph, feature": (unimorph.read, "aller\tva\tV;IND;XYZ\n", "unknown tag 'XYZ'"),
+    "treebank, columns": (treebank.read_conllu, "1\tva\taller\tVERB\n", "10 columns expected"),
+    "treebank, tag": (treebank.read_conllu, "1\tva\t_\tQ" + "\t_" * 6 + "\n", "unknown upos 'Q'"),
+    "cut short": (dela.read, "abaissa,abaisser.V:J3s\nabaissai,ab", "a download cut short"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_bad_row_of_a_published_file(case, tmp_path):
+    read, text, reason = BROKEN[case]
+    path = tmp_path / "words"
+    path.write_text(text, encoding="utf-8")
+    report = Report(path)
+    list(read(path, report))
+    assert any(reason in each.reason for each in report.skipped())
+    with pytest.raises(LexiconError, match="words:"):
+        list(read(path, Report(path, strict=True)))
+
+
+def test_lexique_needs_its_columns(tmp_path):
+    path = tmp_path / "words"
+    path.write_text("1_ortho\t2_phon\n")
+    with pytest.raises(LexiconError, match="words:1: no column 3_lemme"):
+        list(lexique.read(path, Report(path)))

@@ -1,0 +1,90 @@
+"""The published files: every tag has a meaning, the index is fast, a text is covered."""
+
+import re
+from collections import Counter
+
+import pytest
+
+import lexicon
+from lexicon.analysis import UPOS
+from lexicon.bench import measure
+from lexicon.coverage import coverage, gaps
+
+REAL = ["dela", "lefff", "lexique", "unimorph", "gsd-lexicon"]
+# Sound rows that are no words; anything else skipped would be a tag or a row not understood.
+NO_WORDS = {
+    "an entry of several words",
+    "a mark, not a word",
+    "no class given",
+    "a contracted form without an analysis",
+}
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_every_tag_of_the_real_file_is_mapped(name, folder):
+    known = lexicon.load([name], folder=folder, strict=True)
+    assert {each.reason for each in known.skipped} <= NO_WORDS
+    rows = known.lookup(list(known))
+    assert set(rows["upos"]) <= set(UPOS)
+    assert rows["feats"].map(lambda feats: feats == "|".join(sorted(feats.split("|")))).all()
+    one_value = rows["feats"].map(
+        lambda feats: len({pair.split("=")[0] for pair in feats.split("|")}) == feats.count("|") + 1
+    )
+    assert one_value.all()
+
+
+def test_dela_is_read_opened_and_asked_fast(folder):
+    """Half of what is promised, so that a busy machine does not fail the test."""
+    speed = measure("dela", folder=folder)
+    assert speed.parse_seconds < 30
+    assert speed.open_seconds < 0.6
+    assert speed.lookup_per_second > 250_000
+
+
+def test_lexique_keeps_its_frequencies(folder):
+    known = lexicon.load(["lexique"], folder=folder)
+    the, plough, unknown = known.frequency(["la", "charrue", "xyzzy"])
+    assert the > 10_000 > 10 > plough > 0
+    assert unknown == 0
+
+
+@pytest.fixture(scope="module")
+def training_words(folder):
+    """Alphabetic words of UD French, proper nouns aside, with their counts."""
+    counts = Counter()
+    path = folder("ud-french-1.4") / "fr-ud-train.conllu"
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            cells = line.split("\t")
+            if len(cells) == 10 and cells[0].isdigit() and cells[1].isalpha():
+                counts[cells[1], cells[3]] += 1
+    return {word: count for word, count in counts.items() if word[1] != "PROPN"}
+
+
+@pytest.mark.parametrize(
+    ("names", "share"),
+    [
+        (["lefff"], 0.985),
+        (["dela"], 0.985),
+        (["lefff", "dela"], 0.99),
+        (["closed", "lefff", "dela", "guesser"], 1.0),
+    ],
+)
+def test_coverage_of_ud_french(names, share, folder, training_words):
+    forms, upos = zip(*training_words, strict=True)
+    counts = list(training_words.values())
+    known = lexicon.load(names, folder=folder)
+    table = coverage(known, forms, counts, upos).set_index("upos")
+    assert table.loc["all", "tokens"] == sum(counts)
+    assert table.loc["all", "token_share"] >= share
+    assert table.drop("all")["tokens_covered"].sum() == table.loc["all", "tokens_covered"]
+    missing = gaps(known, forms, counts, most=5)
+    assert not any(known.analyses(form) for form in missing["form"])
+
+
+def test_a_tokenised_number_with_a_space_is_a_word_of_a_treebank(folder):
+    path = folder("ud-french-sequoia-2.16") / "fr_sequoia-ud-train.conllu"
+    known = lexicon.load([f"treebank:{path}"], folder=folder)
+    assert {each.upos for each in known.analyses("20 000")} == {"NUM"}
+    assert {each.upos for each in known.analyses("du")} >= {"ADP", "DET"}
+    assert not [form for form in known if re.search(r"Typo|ExtPos", str(known.analyses(form)))][:1]
