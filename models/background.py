@@ -49,6 +49,10 @@ class Background(nn.Module):
             drawn.append(words[(log_mass - race.log()).argmax()])
         return torch.stack(drawn)
 
+    def contenders(self, k: int) -> Tensor:
+        """Words among which the k likeliest are, in any context: here all."""
+        return self.members
+
     def check_made_for(self, features: Features) -> None:
         made_for = len(self.members), len(self.starts) - 1
         if made_for != (features.words, features.signatures):
@@ -74,6 +78,8 @@ class Unigram(Background):
             log_mass = np.log(mass) - log_total
         for name, array in (("log_mass", log_mass), ("log_sums", log_class_mass - log_total)):
             self.register_buffer(name, torch.from_numpy(array), persistent=False)
+        by_falling_mass = np.lexsort((-mass, features.signature))
+        self.members = torch.from_numpy(by_falling_mass)
         self.alias: AliasTables | None = None  # built when first drawn from
 
     def class_mass(self, context: Tensor | None = None) -> Tensor:
@@ -81,6 +87,11 @@ class Unigram(Background):
 
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
         return self.log_mass[words]
+
+    def contenders(self, k: int) -> Tensor:
+        """The k heaviest words of each signature: the others have k before them always."""
+        places = self.starts[:-1, None] + torch.arange(k, device=self.starts.device)
+        return self.members[places[places < self.starts[1:, None]]]
 
     def draw(
         self,

@@ -69,6 +69,9 @@ class Constrained(Background):
         allowed = self.allowed[self.automaton.state(context), self.signature[words]]
         return self.background.log_mass_of(words, context) + allowed
 
+    def contenders(self, k: int) -> Tensor:
+        return self.background.contenders(k)
+
     def draw(
         self,
         signatures: Tensor,

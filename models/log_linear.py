@@ -63,7 +63,9 @@ class LogLinear(nn.Module):
 
     def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
         """log p of every word: (N × V)."""
-        return torch.cat([log_p for _, log_p in self._blocks(h, context)], dim=1)
+        classes = self._classes(h, context)
+        every_word = torch.arange(len(self.signature), device=h.device)
+        return torch.cat([log_p for _, log_p in self._blocks(classes, every_word, context)], dim=1)
 
     def adaptor(self, h: Tensor) -> Tensor:
         """a_t = W·h_t + c, one weight per feature, the expert's last: (N × F)."""
@@ -83,8 +85,11 @@ class LogLinear(nn.Module):
 
     def top(self, h: Tensor, k: int, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """The k likeliest words, the best first: their log p and their ids, each (N × k)."""
+        classes = self._classes(h, context)
+        named = classes.named[classes.named >= 0]
+        contenders = self.background.contenders(k + classes.named.shape[1])
         best, words = h.new_empty(len(h), 0), self.signature.new_empty(len(h), 0)
-        for block, log_p in self._blocks(h, context):
+        for block, log_p in self._blocks(classes, torch.cat([contenders, named]).unique(), context):
             best, words = torch.cat([best, log_p], dim=1), torch.cat([words, block], dim=1)
             best, at = best.topk(min(k, best.shape[1]), dim=1)
             words = words.gather(1, at)
@@ -123,9 +128,10 @@ class LogLinear(nn.Module):
             context = context.repeat_interleave(words.shape[1], dim=0)
         return self.background.log_mass_of(words.flatten(), context).view_as(words)
 
-    def _blocks(self, h: Tensor, context: Tensor | None) -> Iterator[tuple[Tensor, Tensor]]:
-        """All words, a block at a time, and their log p: both (N × BLOCK)."""
-        classes = self._classes(h, context)
-        for block in torch.arange(len(self.signature), device=h.device).split(BLOCK):
-            words = block.expand(len(h), -1)
-            yield words, classes.log_prob(words, self._log_mass(words, context))
+    def _blocks(
+        self, classes: Classes, words: Tensor, context: Tensor | None
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """Many words, a block at a time, and their log p in each context: both (N × BLOCK)."""
+        for block in words.split(BLOCK):
+            block = block.expand(len(classes.logits), -1)
+            yield block, classes.log_prob(block, self._log_mass(block, context))

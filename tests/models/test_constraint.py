@@ -77,6 +77,8 @@ def test_it_is_the_inner_background_without_the_forbidden_words(depends_on_conte
     with np.errstate(divide="ignore"):
         expected = by_definition(dense(features), np.log(b), layer.adaptor(h))
     assert torch.allclose(layer.log_prob(h, context), expected, atol=1e-12)
+    best, _ = layer.top(h, 7, context)
+    assert torch.allclose(best, expected.sort(dim=1, descending=True)[0][:, :7], atol=1e-12)
 
 
 def test_it_may_be_added_to_a_trained_layer():

@@ -154,14 +154,32 @@ def test_blocks_are_invisible(block, monkeypatch):
 
 @pytest.mark.parametrize("k", [1, 5, 60, 1000])
 @pytest.mark.parametrize("block", [7, 1 << 14])
-def test_top_is_the_head_of_a_full_sort(k, block, monkeypatch):
+@pytest.mark.parametrize("depends_on_context", [False, True])
+def test_top_is_the_head_of_a_full_sort(k, block, depends_on_context, monkeypatch):
     monkeypatch.setattr(log_linear, "BLOCK", block)
-    _, _, layer = unigram_layer()
-    h = random_states(6)
-    best, words = layer.top(h, k)
-    in_order, order = layer.log_prob(h).sort(dim=1, descending=True)
+    features, mass = random_features(), random_mass(60)
+    table = np.stack([np.roll(mass, shift) for shift in range(60)])
+    background = Bigram(features, table) if depends_on_context else Unigram(features, mass)
+    layer = random_layer(features, background)
+    h, context = random_states(6), torch.arange(6).unsqueeze(1)
+    best, words = layer.top(h, k, context)
+    in_order, order = layer.log_prob(h, context).sort(dim=1, descending=True)
     assert torch.equal(words, order[:, :k])
     assert torch.equal(best, in_order[:, :k])
+
+
+@given(cases())
+def test_top_has_the_largest_log_probabilities(case):
+    phi, mass, seed = case
+    features = sparse(phi)
+    layer = random_layer(features, Unigram(features, mass), seed=seed)
+    h = random_states(3, seed=seed)
+    log_prob = layer.log_prob(h)
+    for k in (1, 3):
+        best, words = layer.top(h, k)
+        assert torch.equal(best, log_prob.topk(min(k, features.words))[0])
+        assert torch.equal(best, log_prob.gather(1, words))
+        assert all(len(set(row)) == len(row) for row in words.tolist())
 
 
 @pytest.mark.parametrize("depends_on_context", [False, True])

@@ -37,6 +37,18 @@ def test_they_are_distributions_and_their_methods_agree(output):
 
 
 @pytest.mark.parametrize("output", outputs(), ids=lambda output: type(output).__name__)
+def test_they_train_under_autocast(output):
+    h, words = random_states(8, SIZE, dtype=torch.float32), torch.arange(8) * 5
+    exact = output.loss(h, words)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = output.loss(h.bfloat16(), words)
+    assert loss.dtype == torch.float32
+    assert loss.item() == pytest.approx(exact.item(), abs=0.02)
+    loss.backward()
+    assert all(parameter.grad.isfinite().all() for parameter in output.parameters())
+
+
+@pytest.mark.parametrize("output", outputs(), ids=lambda output: type(output).__name__)
 def test_a_word_out_of_range_is_refused(output):
     with pytest.raises(IndexError, match="words: expected word ids from 0 to under 40; got 40"):
         output.loss(torch.zeros(1, SIZE), torch.tensor([40]))
