@@ -1,4 +1,4 @@
-"""How much of a text a lexicon knows, in running words and in distinct ones."""
+"""What a lexicon can say, and how much of a text it knows, in running and in distinct words."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ import numpy as np
 import pandas as pd
 
 from lexicon.analysis import Lexicon, absent
+
+
+def features(lexicon: Lexicon) -> list[str]:
+    """Every `Name=Value` that an analysis of the lexicon may have."""
+    feats = lexicon.lookup(list(lexicon))["feats"].unique()
+    return sorted({pair for each in feats for pair in each.split("|") if pair})
 
 
 def known(lexicon: Lexicon, forms: Sequence[str]) -> np.ndarray:

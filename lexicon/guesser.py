@@ -111,7 +111,7 @@ def learn(rows: pd.DataFrame) -> pd.DataFrame:
 def learn_look(look: str, rows: pd.DataFrame) -> pd.DataFrame:
     """The suffixes of the forms of one look, shortest first, each leaning on the one before."""
     rows = rows.assign(form=rows["form"].str.lower(), tag=rows["upos"] + " " + rows["feats"])
-    rows = rows.drop_duplicates(["form", "tag"])
+    rows = rows.sort_values("lemma", kind="stable").drop_duplicates(["form", "tag"])
     prior = {f"{upos} ": PRIOR * share for upos, share in LIKELY[look].shares.items()}
     tags = pd.Index(sorted({*rows["tag"], *prior}))
     tag = tags.get_indexer(rows["tag"])

@@ -78,10 +78,11 @@ def read(path: Path, report: Report) -> Iterator[Row]:
             yield Row(form, lemma, "AUX", feats)
 
 
-FILE = TextLexicon("unimorph", "CC BY-SA 3.0", source="unimorph", file="fra/fra", read=read)
+class UniMorph(TextLexicon):
+    def __call__(self, request: Request) -> Index:
+        """From the folder that the `unimorph` package uses when UNIMORPH names one."""
+        home = os.environ.get("UNIMORPH")
+        return super().__call__(request._replace(folder=lambda _: Path(home)) if home else request)
 
 
-def unimorph(request: Request) -> Index:
-    """From the folder that the `unimorph` package uses when UNIMORPH names one."""
-    home = os.environ.get("UNIMORPH")
-    return FILE(request._replace(folder=lambda _: Path(home)) if home else request)
+unimorph = UniMorph("unimorph", "CC BY-SA 3.0", source="unimorph", file="fra/fra", read=read)

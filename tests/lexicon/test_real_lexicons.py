@@ -8,7 +8,7 @@ import pytest
 import lexicon
 from lexicon.analysis import UPOS
 from lexicon.bench import measure
-from lexicon.coverage import coverage, gaps
+from lexicon.coverage import coverage, features, gaps
 
 REAL = ["dela", "lefff", "lexique", "unimorph", "gsd-lexicon"]
 # Sound rows that are no words; anything else skipped would be a tag or a row not understood.
@@ -39,6 +39,13 @@ def test_dela_is_read_opened_and_asked_fast(folder):
     assert speed.parse_seconds < 30
     assert speed.open_seconds < 0.6
     assert speed.lookup_per_second > 250_000
+
+
+def test_unimorph_honours_its_own_variable(folder, monkeypatch, tmp_path):
+    monkeypatch.setenv("UNIMORPH", str(folder("unimorph")))
+    known = lexicon.load(["unimorph"], folder=lambda _: tmp_path)
+    assert len(known) > 10_000
+    assert {"Mood=Sub", "Tense=Imp", "VerbForm=Inf"} <= set(features(known))
 
 
 def test_lexique_keeps_its_frequencies(folder):
