@@ -38,8 +38,7 @@ class AliasTables(nn.Module):
 def _table(mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """How much of an even share each position keeps, and who takes the rest of it."""
     share = (mass * (len(mass) / mass.sum())).tolist()
-    # What rounding leaves over goes to the heaviest, so that nothing massless is ever drawn.
-    alias = [int(mass.argmax())] * len(mass)
+    alias = list(range(len(mass)))
     poor = [position for position, value in enumerate(share) if value < 1]
     rich = [position for position, value in enumerate(share) if value >= 1]
     while poor and rich:
@@ -49,4 +48,5 @@ def _table(mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         share[giver] -= 1 - share[taker]
         if share[giver] < 1:
             poor.append(rich.pop())
+    # What is left keeps all of an even share, up to rounding: the alias is the position itself.
     return np.array(share), np.array(alias)

@@ -29,6 +29,12 @@ def test_the_smallest_mass_beside_the_largest_is_kept():
     assert log_mass.tolist() == pytest.approx([np.log(5e-324) - np.log(1e308), 0.0])
 
 
+def test_a_sum_beyond_the_largest_number_is_kept():
+    features = random_features()
+    huge, even = Unigram(features, np.full(60, 1e308)), Uniform(features)
+    assert torch.allclose(huge.class_mass(), even.class_mass(), atol=1e-12)
+
+
 def test_uniform_gives_every_word_the_same():
     features = random_features()
     log_mass = Uniform(features).log_mass_of(torch.arange(60))

@@ -74,6 +74,8 @@ def test_it_is_the_inner_background_without_the_forbidden_words(depends_on_conte
     h = random_states(4)
     b = table[context[:, -1]] if depends_on_context else np.tile(mass, (4, 1))
     b = np.where(follow[states][:, group] >= 0, b, 0)
+    of_word_2 = layer.background.log_mass_of(torch.full((4,), 2), context)
+    assert of_word_2.isneginf().tolist() == [True, False, True, False]
     with np.errstate(divide="ignore"):
         expected = by_definition(dense(features), np.log(b), layer.adaptor(h))
     assert torch.allclose(layer.log_prob(h, context), expected, atol=1e-12)

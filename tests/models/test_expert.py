@@ -67,6 +67,9 @@ def test_scores_are_those_of_the_definition(case, data):
     assert torch.allclose(log_prob[:, ~light], expected[:, ~light], atol=1e-3)
     assert torch.allclose(log_prob.exp(), expected.exp(), atol=1e-10)
     assert not log_prob.isnan().any()
+    best, top_words = layer.top(h, 2, context)
+    assert torch.equal(best, log_prob.topk(min(2, len(phi)))[0])
+    assert torch.equal(best, log_prob.gather(1, top_words))
     words = torch.arange(3) % len(phi)
     of_words = layer.log_prob_of(h, words, context)
     assert torch.equal(of_words, log_prob.gather(1, words.unsqueeze(1)).squeeze(1))
@@ -125,6 +128,26 @@ def test_top_and_samples_heed_the_expert(layer_and_inputs):
     observed = [*counts[likely], counts[~likely].sum() + 5]
     expected = [*(p[likely] * draws), p[~likely].sum() * draws + 5]
     assert chisquare(observed, expected).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("named", "evidence", "best"),
+    [(0, -50.0, [1, 2, 3]), (4, 50.0, [4, 0, 1]), (4, 0.0, [0, 1, 2])],
+)
+def test_a_named_word_stands_apart_from_its_signature(named, evidence, best):
+    features = sparse([[1.0]] * 5)
+    layer = random_layer(
+        features,
+        Unigram(features, np.array([16.0, 8.0, 4.0, 2.0, 1.0])),
+        size=1,
+        expert=lambda context: (context, torch.full(context.shape, evidence)),
+    )
+    with torch.no_grad():
+        layer.expert_weight.fill_(1.0)
+    h, context = torch.ones(2000, 1, dtype=torch.float64), torch.full((2000, 1), named)
+    assert layer.top(h[:1], 3, context[:1])[1].tolist() == [best]
+    drawn = set(layer.sample(h, torch.Generator().manual_seed(0), context).tolist())
+    assert drawn == {-50.0: {1, 2, 3, 4}, 50.0: {4}, 0.0: {0, 1, 2, 3, 4}}[evidence]
 
 
 def test_an_expert_that_names_nothing_changes_nothing():
