@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.adaptive import Adaptive
+from models.adaptive import Adaptive, default_cutoffs
 from models.background import Unigram
 from models.embedding import FeatureEmbedding
 from models.encoders import encoder
@@ -214,6 +214,8 @@ def verdicts(costs: Sequence[Cost]) -> list[Verdict]:
     cost = {(cost.setting.output, cost.setting.words): cost for cost in costs}
     small, large = cost["log-linear", SMALL], cost["log-linear", LARGE]
 
+    cuts = ", ".join(f"{cutoff:,}" for cutoff in default_cutoffs(LARGE))
+
     def times(above: Cost, below: Cost) -> float:
         pairs = zip(above.seconds, below.seconds, strict=True)
         return statistics.median(one / other for one, other in pairs)
@@ -238,7 +240,7 @@ def verdicts(costs: Sequence[Cost]) -> list[Verdict]:
             at_least=False,
         ),
         Verdict(
-            f"adaptive softmax ÷ log-linear, {LARGE:,} words",
+            f"adaptive softmax cut at {cuts} ÷ log-linear, {LARGE:,} words",
             times(cost["adaptive", LARGE], large),
             12,
             at_least=True,

@@ -50,7 +50,7 @@ class _BagSum(torch.autograd.Function):
     """A sparse matrix times a dense one; its gradient is the same with the matrix transposed.
 
     With both orientations at hand, neither direction sorts or scatters: each is a plain sum over
-    bags of rows, twice as fast as the gradient that `embedding_bag` finds by itself.
+    bags of rows, faster than the gradient that `embedding_bag` finds by itself.
     """
 
     @staticmethod
