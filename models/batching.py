@@ -1,4 +1,4 @@
-"""Sentences as a stream: shuffled, laid side by side in columns, cut into windows of time."""
+"""Sentences in batches: as one stream cut into windows of time, or each by itself."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -21,20 +21,57 @@ class Sentences(NamedTuple):
         return np.cumsum(self.lengths) - self.lengths
 
 
+NO_WORD = -1  # the target behind a sentence that is shorter than others of its batch
+
+
+def batches(
+    sentences: Sentences, recipe: Recipe, end: int, generator: np.random.Generator
+) -> Iterator[tuple[Tensor, Tensor, bool]]:
+    """One epoch: words and targets (T × B), and whether columns go on from the batch before."""
+    if recipe.text == "sentences":
+        for targets in _by_length(sentences, recipe.batch, generator):
+            yield *_after(targets, end), False
+    else:
+        for number, (words, targets) in enumerate(windows(sentences, recipe, end, generator)):
+            yield words, targets, number > 0
+
+
+def _by_length(
+    sentences: Sentences, batch: int, generator: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """Whole sentences in columns, of like length together, the batches in random order."""
+    noisy = sentences.lengths + generator.uniform(-2, 2, len(sentences.lengths))
+    order = np.argsort(noisy, kind="stable")
+    groups = [order[start : start + batch] for start in range(0, len(order), batch)]
+    for number in generator.permutation(len(groups)):
+        chosen = groups[number]
+        steps = np.arange(sentences.lengths[chosen].max())[:, None]
+        is_word = steps < sentences.lengths[chosen]
+        places = np.where(is_word, sentences.starts[chosen] + steps, 0)
+        yield np.where(is_word, sentences.ids[places], NO_WORD)
+
+
+def _after(targets: np.ndarray, end: int) -> tuple[Tensor, Tensor]:
+    """Each target's preceding word, END before the first, and the targets."""
+    first = np.full((1, targets.shape[1]), end, targets.dtype)
+    words = np.concatenate([first, targets[:-1]])
+    return _tensor(np.where(words == NO_WORD, end, words)), _tensor(targets)
+
+
 def windows(
     sentences: Sentences, recipe: Recipe, end: int, generator: np.random.Generator
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """One epoch: (words, targets), each (T × B), every column going on where it stopped."""
+    """One epoch of the shuffled stream, every column going on where it stopped."""
     order = generator.permutation(len(sentences.lengths))
     stream = _in_order(sentences, order)
     columns = min(recipe.batch, len(stream))
     length = len(stream) // columns
     targets = stream[: length * columns].reshape(columns, length).T
-    words = np.concatenate([np.full((1, columns), end, targets.dtype), targets[:-1]])
+    words, targets = _after(targets, end)
     start = 0
     while start < length:
         stop = min(length, start + _window_length(recipe, generator))
-        yield _tensor(words[start:stop]), _tensor(targets[start:stop])
+        yield words[start:stop], targets[start:stop]
         start = stop
 
 

@@ -4,6 +4,7 @@ from torch import Tensor, nn
 
 from models.adaptive import Adaptive
 from models.background import Background
+from models.batching import NO_WORD
 from models.embedding import FeatureEmbedding
 from models.encoders import State, encoder
 from models.features import Features
@@ -43,9 +44,10 @@ class LanguageModel(nn.Module):
         return self.output_dropout(h), state
 
     def loss(self, words: Tensor, targets: Tensor, state: State) -> tuple[Tensor, State]:
-        """Nats per target word, and the state after the last."""
+        """Nats per target word, and the state after the last; a target of NO_WORD is none."""
         h, state = self(words, state)
-        return self.output.loss(h.flatten(0, 1), targets.flatten()), state
+        real = targets != NO_WORD
+        return self.output.loss(h[real], targets[real]), state
 
     def parameter_count(self) -> int:
         return sum(parameter.numel() for parameter in self.parameters())

@@ -26,7 +26,10 @@ class Recipe:
     clip: float = 1.0  # the norm that gradients are cut to
     average: float = 0.0  # of the weights over steps: how much stays at each; 0 does not average
     batch: int = 32  # texts read side by side
-    window: int = 35  # words between two steps; the state is carried on
+    # stream: sentences follow each other and the state is carried on, window by window;
+    # sentences: each is read by itself, as when it is scored, those of like length together.
+    text: Literal["stream", "sentences"] = "stream"
+    window: int = 35  # words of the stream between two steps
     vary_window: bool = True  # draws each window's length around `window`
     epochs: int = 40  # at most
     patience: int = 3  # epochs without gain in validation before the training stops

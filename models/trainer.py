@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from models.batching import Sentences, windows
+from models.batching import NO_WORD, Sentences, batches
 from models.encoders import detached
 from models.language_model import LanguageModel
 from models.recipe import Recipe
@@ -111,9 +111,10 @@ class Trainer:
         """One step of the optimiser per window; total loss in nats and words read."""
         self.model.train()
         state, nats, read = None, 0.0, 0
-        for words, targets in windows(train, self.recipe, self.end, generator):
+        for words, targets, goes_on in batches(train, self.recipe, self.end, generator):
+            count = int((targets != NO_WORD).sum())
             words, targets = words.to(self.device), targets.to(self.device)
-            state = self.model.encoder.initial_state(words.shape[1]) if state is None else state
+            state = state if goes_on else self.model.encoder.initial_state(words.shape[1])
             with torch.autocast(
                 self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bfloat16"
             ):
@@ -125,8 +126,8 @@ class Trainer:
             if self.average:
                 self.average.update(self.model)
             state = detached(state)
-            nats, read = nats + loss.detach() * targets.numel(), read + targets.numel()
-            self.on_step(targets.numel())
+            nats, read = nats + loss.detach() * count, read + count
+            self.on_step(count)
         return float(nats), read
 
     def _save_state(self) -> None:

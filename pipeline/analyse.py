@@ -31,6 +31,8 @@ class Params:
     # open: known words come from training and lexicon alone, others are spelled;
     # closed: known words are all of the corpus, the test included.
     protocol: Literal["open", "closed"] = "open"
+    # A lexicon with corpus frequencies (lexique), for the template `frequency`; null for none.
+    frequency: str | None = None
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
@@ -43,6 +45,9 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     else:
         words = sorted(set().union(*counts.values()))
     types = _types(words, counts["train"], open_table(paths["train"]).num_rows, params.protocol)
+    if params.frequency:
+        counted = lexicon.load([params.frequency], folder=folder_of, lowercase=lowercase)
+        types["frequency"] = counted.frequency(types["form"].tolist())
     analyses = chain.lookup(types["form"].tolist())
     types.to_parquet(out / "types.parquet")
     analyses.to_parquet(out / "analyses.parquet")
@@ -84,7 +89,8 @@ def _coverage(types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
 
 def _files(params: Params) -> list[Path]:
     """The data files of the lexicons in the chain; some are written in code and have none."""
-    makers = [find(name) for name in params.lexicon]
+    names = [*params.lexicon, *([params.frequency] if params.frequency else [])]
+    makers = [find(name) for name in names]
     read = [maker for maker in makers if getattr(maker, "file", None)]
     return [(folder_of(maker.source) if maker.source else Path()) / maker.file for maker in read]
 

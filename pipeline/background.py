@@ -39,17 +39,20 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
 
 
 def unigram(counts: np.ndarray, signature: np.ndarray) -> np.ndarray:
-    """Absolute discounting that backs off to the uniform distribution within a signature.
+    """Absolute discounting: what words of a signature lose goes to its words not seen.
 
-    b(x) = [max(c(x) − D, 0) + D·T_s / |s|] / N, with T_s the number of words of x's signature s
-    that were seen. A signature keeps the mass of its words, an unseen word has that of its like.
+    b(x) = max(c(x) − D, 0) / N for a word that was seen, D·T_s / U_s / N for one that was not,
+    T_s and U_s being how many words of its signature s were and were not; where all were seen,
+    all share alike. A signature keeps the mass of its words, whatever their number.
     """
     once, twice = np.sum(counts == 1), np.sum(counts == 2)
     discount = once / (once + 2 * twice) if once and twice else 0.5
-    size = np.bincount(signature)
-    freed = discount * np.bincount(signature, weights=counts > 0)
-    freed[np.bincount(signature, weights=counts) == 0] = UNSEEN_SIGNATURE
-    mass = np.maximum(counts - discount, 0) + (freed / size)[signature]
+    seen = np.bincount(signature, weights=counts > 0)
+    unseen = np.bincount(signature, weights=counts == 0)
+    freed = np.where(seen > 0, discount * seen, UNSEEN_SIGNATURE)
+    shares = freed / np.where(unseen > 0, unseen, seen)
+    receives = (counts == 0) | (unseen[signature] == 0)
+    mass = np.maximum(counts - discount, 0) + np.where(receives, shares[signature], 0)
     return mass / mass.sum()
 
 

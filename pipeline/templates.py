@@ -91,11 +91,21 @@ def _number_class(params, types: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def _frequency(params, types: pd.DataFrame) -> pd.DataFrame:
+    """How common French as a whole finds the word: half powers of ten per million, or unknown."""
+    with np.errstate(divide="ignore"):
+        level = np.floor(2 * np.log10(types["frequency"].to_numpy()))
+    known = np.isfinite(level)
+    names = np.where(known, np.where(known, level, 0).astype(int).astype(str), "unknown")
+    return _rows(types.index, "frequency=" + pd.Series(names, index=types.index))
+
+
 OF_FORM: dict[str, Callable] = {
     "form": _form,
     "suffix": _suffix,
     "shape": _shape,
     "number-class": _number_class,
+    "frequency": _frequency,
 }
 
 
@@ -117,6 +127,8 @@ def _field(name: str, params, types: pd.DataFrame, analyses: pd.DataFrame) -> pd
     """The feature that each analysis gives this template, null where it gives none."""
     if name == "pos":
         return "pos=" + analyses["upos"].astype(str)
+    if name == "source":
+        return "source=" + analyses["source"].astype(str)
     if name == "lemma":
         return _lemma(params, types, analyses)
     if name in FEATS:
@@ -124,7 +136,7 @@ def _field(name: str, params, types: pd.DataFrame, analyses: pd.DataFrame) -> pd
         distinct = analyses["feats"].astype("category")
         value = distinct.cat.categories.to_series().str.extract(rf"(?:^|\|)({key}=[^|]+)")[0]
         return pd.Series(value.to_numpy()[distinct.cat.codes], index=analyses.index)
-    valid = ", ".join([*OF_FORM, "pos", "lemma", *FEATS])
+    valid = ", ".join([*OF_FORM, "pos", "source", "lemma", *FEATS])
     raise ValueError(f"featurise.templates: unknown template '{name}'; there are {valid}")
 
 

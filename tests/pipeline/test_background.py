@@ -1,0 +1,32 @@
+"""The unigram background: every word has mass, and a signature keeps that of its words."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.background import UNSEEN_SIGNATURE, unigram
+
+WORDS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 6)), min_size=1, max_size=60)
+
+
+@given(WORDS)
+def test_every_word_has_mass_and_a_seen_signature_keeps_its_own(words):
+    counts = np.array([count for count, _ in words], dtype=float)
+    _, signature = np.unique([number for _, number in words], return_inverse=True)
+    mass = unigram(counts, signature)
+    assert (mass > 0).all()
+    assert mass.sum() == pytest.approx(1)
+    before = np.bincount(signature, counts)
+    before[before == 0] = UNSEEN_SIGNATURE
+    assert np.bincount(signature, mass) == pytest.approx(before / before.sum())
+
+
+def test_unseen_words_share_what_their_signature_frees():
+    counts = np.array([1.0, 1.0, 2.0, 0.0, 0.0, 9.0])
+    signature = np.array([0, 0, 0, 0, 0, 1])
+    mass = unigram(counts, signature)
+    discount = 2 / (2 + 2 * 1)
+    assert mass * counts.sum() == pytest.approx(
+        [1 - discount, 1 - discount, 2 - discount, 1.5 * discount, 1.5 * discount, 9]
+    )
