@@ -6,6 +6,7 @@ will be met later and are not known, so the model learns how often those come.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -29,22 +30,29 @@ class Params:
     # A word known to several lexicons has the first one's analyses (fallback) or all (union).
     join: Literal["fallback", "union"] = "fallback"
     # open: known words come from training and lexicon alone, others are spelled;
-    # closed: known words are all of the corpus, the test included.
-    protocol: Literal["open", "closed"] = "open"
+    # closed: known words are all of the corpus, the test included, but only training is counted;
+    # paper: words are counted over all of the corpus too, so φ and b know the test.
+    protocol: Literal["open", "closed", "paper"] = "open"
     # A lexicon with corpus frequencies (lexique), for the template `frequency`; null for none.
     frequency: str | None = None
 
 
-def compute(params: Params, inputs: Inputs, out: Path) -> None:
+def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | None = None) -> None:
+    """`known` fixes the known words beforehand, so that the audit can ask what else a text tells."""
     paths = splits(inputs["tokenise"])
     counts = {split: _count(path) for split, path in paths.items()}
     lowercase = not any(word != word.lower() for word in counts["train"])
     chain = lexicon.load(params.lexicon, folder=folder_of, join=params.join, lowercase=lowercase)
-    if params.protocol == "open":
+    if known is not None:
+        words = list(known)
+    elif params.protocol == "open":
         words = _open_vocabulary(counts["train"], chain)
     else:
         words = sorted(set().union(*counts.values()))
-    types = _types(words, counts["train"], open_table(paths["train"]).num_rows, params.protocol)
+    counted = [*paths] if params.protocol == "paper" else ["train"]
+    sentences = sum(open_table(paths[split]).num_rows for split in counted)
+    total = sum((counts[split] for split in counted), Counter())
+    types = _types(words, total, sentences, params.protocol)
     if params.frequency:
         counted = lexicon.load([params.frequency], folder=folder_of, lowercase=lowercase)
         types["frequency"] = counted.frequency(types["form"].tolist())
@@ -54,7 +62,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     coverage = _coverage(types, analyses)
     coverage.to_csv(out / "coverage.csv", index=False)
     covered = coverage["tokens"].dot(coverage["source"] != "nothing") / coverage["tokens"].sum()
-    say(f"analyse: {len(types):,} known words, {covered:.2%} of training words have an analysis")
+    say(f"analyse: {len(types):,} known words, {covered:.2%} of the words counted have an analysis")
 
 
 def _count(path: Path) -> Counter[str]:
@@ -67,19 +75,19 @@ def _open_vocabulary(training: Counter[str], chain: lexicon.Lexicon) -> list[str
     return sorted({*chain, *(word for word, count in training.items() if count > 1)})
 
 
-def _types(words: list[str], training: Counter[str], sentences: int, protocol: str) -> pd.DataFrame:
+def _types(words: list[str], counts: Counter[str], sentences: int, protocol: str) -> pd.DataFrame:
     """Special words first, then by frequency, then by form: ids are places in this table."""
-    table = pd.DataFrame({"form": words, "count": [training[word] for word in words]})
+    table = pd.DataFrame({"form": words, "count": [counts[word] for word in words]})
     table = table.sort_values(["count", "form"], ascending=[False, True], kind="stable")
     special = pd.DataFrame({"form": [END], "count": [sentences]})
     if protocol == "open":
-        unknown = training.total() - int(table["count"].sum())
+        unknown = counts.total() - int(table["count"].sum())
         special.loc[1] = [UNKNOWN, unknown]
     return pd.concat([special, table], ignore_index=True)
 
 
 def _coverage(types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
-    """How many types and training tokens each lexicon of the chain answered for."""
+    """How many types and counted tokens each lexicon of the chain answered for."""
     first = analyses.drop_duplicates("word").set_index("word")["source"].astype(str)
     source = first.reindex(types.index, fill_value="nothing")
     words = ~types["form"].isin([END, UNKNOWN])
@@ -100,9 +108,9 @@ STAGE = Stage(
     help="looks every known word up in the lexicon",
     inputs={"tokenise": ()},
     outputs={
-        "types.parquet": "the known words and their training counts; ids are places in it",
+        "types.parquet": "the known words and their counts; ids are places in it",
         "analyses.parquet": "lemma, POS and features of each, and which lexicon said so",
-        "coverage.csv": "types and training tokens that each lexicon answered for",
+        "coverage.csv": "types and counted tokens that each lexicon answered for",
     },
     params=Params,
     compute=compute,

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from pipeline import sweep
-from pipeline.config import load_config
+from pipeline.config import Config, load_config
 from pipeline.data import MissingData
 from pipeline.fetch import fetch
 from pipeline.runner import WHOLE_RUN, Run
@@ -36,7 +36,18 @@ def run(
     `set` overrides single keys: `{"corpus.limit": 100}`.
     """
     overrides = [f"{key}={value}" for key, value in set.items()] if isinstance(set, dict) else set
-    this = Run(load_config(config, overrides), Path(runs))
+    return run_config(load_config(config, overrides), until=until, force=force, runs=runs)
+
+
+def run_config(
+    config: Config,
+    *,
+    until: str | None = None,
+    force: Sequence[str] = (),
+    runs: str | Path = RUNS,
+) -> Run:
+    """Bring every stage of a configuration up to date, fetching the data it names."""
+    this = Run(config, Path(runs))
     _fetch_missing(this)
     this.execute(until, frozenset(force))
     return this

@@ -1,12 +1,12 @@
 """The command line: `accord`."""
 
-import sys
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from pipeline import cli_bench, cli_lexicon, console
+from pipeline.console import Configuration, Runs, Set, command
 
 app = typer.Typer(
     help="Morphology-aware language models for French: run the stages, look at the results.",
@@ -15,17 +15,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Configuration = Annotated[
-    str, typer.Argument(metavar="CONFIG", help="A preset's name, or a .yaml file of your own.")
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change one key; may be repeated."),
-]
-Runs = Annotated[Path, typer.Option("--runs", help="The folder that holds all runs.")]
-
-FAILED, USAGE, INTERRUPTED = 1, 2, 130  # exit codes
-_verbose = False
+app.add_typer(cli_lexicon.app, name="lexicon")
+app.add_typer(cli_bench.app, name="bench")
 
 
 @app.callback()
@@ -37,41 +28,11 @@ def main(
 ) -> None:
     from pipeline.progress import set_level
 
-    global _verbose
-    _verbose = verbose
+    console.tracebacks = verbose
     set_level("quiet" if quiet else "verbose" if verbose else "normal")
 
 
-def command(function: Callable) -> Callable:
-    """Register a command whose errors are a line or two, with a traceback only if asked for."""
-
-    @app.command()
-    @wraps(function)
-    def guarded(*args, **kwargs):
-        try:
-            return function(*args, **kwargs)
-        except KeyboardInterrupt:
-            print(
-                "\ninterrupted: finished stages are kept, the same command goes on", file=sys.stderr
-            )
-            raise typer.Exit(INTERRUPTED) from None
-        except (ValueError, OSError, LookupError) as error:
-            if _verbose:
-                raise
-            print(f"error: {_message(error)}", file=sys.stderr)
-            raise typer.Exit(USAGE if isinstance(error, ValueError) else FAILED) from None
-
-    return guarded
-
-
-def _message(error: Exception) -> str:
-    if isinstance(error, OSError) and error.errno is not None:
-        where = f": {error.filename}" if error.filename else ""
-        return f"{error.strerror}{where} (earlier stages are kept)"
-    return str(error)
-
-
-@command
+@command(app)
 def run(
     config: Configuration = "default",
     set: Set = None,
@@ -93,7 +54,7 @@ def run(
         print(f"report: {report / 'index.html'}")
 
 
-@command
+@command(app)
 def stages(config: Configuration = "default", set: Set = None, runs: Runs = Path("runs")) -> None:
     """Show the stages of a configuration: done, stale or missing, and why."""
     from pipeline.config import load_config
@@ -103,7 +64,7 @@ def stages(config: Configuration = "default", set: Set = None, runs: Runs = Path
         print(f"{status.stage.name:11}{status.model:12}{status.state:9}{status.why}")
 
 
-@command
+@command(app)
 def pack(
     config: Configuration = "default",
     to: Annotated[Path, typer.Option(help="The folder to write.")] = Path("packed"),
@@ -116,7 +77,7 @@ def pack(
     print(f"{len(api.pack(config, to, set=set or (), runs=runs))} models packed into {to}")
 
 
-@command
+@command(app)
 def unpack(
     folder: Annotated[Path, typer.Argument(help="A packed folder whose models were trained.")],
     runs: Runs = Path("runs"),
@@ -127,7 +88,7 @@ def unpack(
     print(f"taken in: {', '.join(api.unpack(folder, runs=runs)) or 'nothing was finished'}")
 
 
-@command
+@command(app)
 def fetch(
     sources: Annotated[
         list[str] | None, typer.Argument(metavar="NAME…", help="None: list what there is.")
@@ -145,7 +106,7 @@ def fetch(
             print(f"{name:26}{origin}")
 
 
-@command
+@command(app)
 def config(
     preset: Annotated[
         str | None, typer.Argument(metavar="PRESET", help="Print this preset, to copy it.")

@@ -70,6 +70,26 @@ def perplexity_bars(scores: pd.DataFrame) -> Figure:
     return figure
 
 
+@styled
+def output_costs(costs: pd.DataFrame) -> Figure:
+    """Milliseconds of a training step against the number of words, for each output layer."""
+    figure = Figure(figsize=(7, 4))
+    axes = figure.subplots()
+    drawn = costs[costs["output"].isin(["log-linear", "softmax", "adaptive"])]
+    for colour, (label, rows) in zip(
+        _colours(), drawn.groupby(["output", "precision"], sort=False), strict=False
+    ):
+        rows = rows.sort_values("words")
+        axes.plot(rows["words"], rows["milliseconds"], "o-", color=colour, label=", ".join(label))
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("words in the vocabulary")
+    axes.set_ylabel("milliseconds")
+    axes.set_title("one training step, by output layer", loc="left", fontsize=11)
+    axes.legend()
+    return figure
+
+
 def _colours():
     while True:
         yield from COLOURS

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from pipeline import figures, page
+from pipeline.console import markdown
 from pipeline.progress import say
 from pipeline.stage import Inputs, Stage
 
@@ -70,18 +71,6 @@ def comparison(scores: pd.DataFrame) -> pd.DataFrame:
                 row[name] = "–" if value is None else f"{value:,.{digits}f}"
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def markdown(table: pd.DataFrame) -> str:
-    """A Markdown table whose columns line up as plain text too."""
-    cells = [list(table.columns), *table.astype(str).values.tolist()]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(table.columns))]
-    aligned = [
-        [row[0].ljust(widths[0])] + [c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)]
-        for row in cells
-    ]
-    rule = ["-" * widths[0]] + ["-" * (w - 1) + ":" for w in widths[1:]]
-    return "\n".join(f"| {' | '.join(row)} |" for row in [aligned[0], rule, *aligned[1:]])
 
 
 def _about(scores: pd.DataFrame) -> str:

@@ -52,11 +52,12 @@ def test_verdicts_compare_round_by_round():
             cost("log-linear", SMALL, (1.0, 2.0, 4.0)),
             cost("softmax", SMALL, (5.0, 10.0, 20.0)),
             cost("log-linear", LARGE, (2.0, 4.0, 8.0), 140),
-            cost("adaptive", LARGE, (26.0, 52.0, 104.0)),
+            cost("adaptive", LARGE, (6.0, 12.0, 16.0)),
+            cost("adaptive, as documented", LARGE, (26.0, 52.0, 104.0)),
         ]
     )
-    assert [verdict.ratio for verdict in ratios] == [1.0, 5.0, 2.0, 13.0, 1.4]
-    assert [verdict.reached for verdict in ratios] == [True, True, False, True, False]
+    assert [verdict.ratio for verdict in ratios] == [1.0, 2.0, 5.0, 13.0, 3.0, 1.4]
+    assert [verdict.reached for verdict in ratios] == [True, False, True, True, True, False]
 
 
 def test_a_softmax_that_would_not_fit_is_left_out():

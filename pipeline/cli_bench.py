@@ -1,0 +1,59 @@
+"""`accord bench`: speed, measured side by side on this machine."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.console import command, print_table
+
+app = typer.Typer(help="Measure speed on this machine.", no_args_is_help=True)
+
+
+@command(app)
+def lexicon(
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME…")] = None,
+) -> None:
+    """Measure parsing, opening and looking up of lexicons."""
+    import pandas as pd
+
+    from lexicon.bench import measure
+    from pipeline.data import folder_of
+
+    speeds = [measure(name, folder=folder_of) for name in names or ["dela", "lefff", "lexique"]]
+    table = pd.DataFrame(speeds)
+    for column, digits in (
+        ("forms", 0),
+        ("parse_seconds", 1),
+        ("open_seconds", 3),
+        ("lookup_per_second", 0),
+        ("analyses_per_second", 0),
+    ):
+        table[column] = table[column].map(f"{{:,.{digits}f}}".format)
+    print_table(table)
+
+
+@command(app)
+def output(
+    csv: Annotated[Path, typer.Option(help="Where the costs go.")] = Path("bench-output.csv"),
+    figure: Annotated[Path, typer.Option(help="Where the figure goes.")] = Path("bench-output.png"),
+    rounds: Annotated[int, typer.Option(help="Steps measured of each.")] = 10,
+) -> None:
+    """Measure a training step of each output layer against the size of the vocabulary."""
+    import pandas as pd
+    import torch
+
+    from models import bench
+    from pipeline import figures
+
+    gpu = torch.cuda.is_available()
+    table = pd.DataFrame()
+    for precision in ("float32", "bfloat16") if gpu else ("float32",):
+        costs = bench.compare_outputs("cuda" if gpu else "cpu", precision, rounds=rounds)
+        for verdict in bench.verdicts(costs):
+            print(verdict)
+        table = pd.concat([table, pd.DataFrame(bench.rows(costs))], ignore_index=True)
+    table.to_csv(csv, index=False)
+    print_table(table)
+    figures.save(figures.output_costs(table), figure)
+    print(f"costs: {csv}, figure: {figure}")

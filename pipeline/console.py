@@ -1,0 +1,74 @@
+"""What every command shares: errors told in a line or two, exit codes, tables."""
+
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Configuration = Annotated[
+    str, typer.Argument(metavar="CONFIG", help="A preset's name, or a .yaml file of your own.")
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change one key; may be repeated."),
+]
+Runs = Annotated[Path, typer.Option("--runs", help="The folder that holds all runs.")]
+
+FAILED, USAGE, INTERRUPTED = 1, 2, 130  # exit codes
+tracebacks = False  # set by --verbose
+
+
+def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable], Callable]:
+    """Register a command whose errors are a line or two, with a traceback only if asked for."""
+
+    def register(function: Callable) -> Callable:
+        @app.command(name)
+        @wraps(function)
+        def guarded(*args, **kwargs):
+            try:
+                return function(*args, **kwargs)
+            except KeyboardInterrupt:
+                said = "\ninterrupted: finished stages are kept, the same command goes on"
+                print(said, file=sys.stderr)
+                raise typer.Exit(INTERRUPTED) from None
+            except (ValueError, OSError, LookupError) as error:
+                if tracebacks:
+                    raise
+                print(f"error: {_message(error)}", file=sys.stderr)
+                raise typer.Exit(USAGE if isinstance(error, ValueError) else FAILED) from None
+
+        return guarded
+
+    return register
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno is not None:
+        where = f": {error.filename}" if error.filename else ""
+        return f"{error.strerror}{where} (earlier stages are kept)"
+    return str(error)
+
+
+def print_table(table: "pd.DataFrame") -> None:
+    """A table in plain text that is Markdown too: first column left, the others right."""
+    print(markdown(table))
+
+
+def markdown(table: "pd.DataFrame") -> str:
+    """A Markdown table whose columns line up as plain text."""
+    cells = [[str(name) for name in table.columns], *table.astype(str).values.tolist()]
+    widths = [max(len(row[place]) for row in cells) for place in range(len(table.columns))]
+    lines = [
+        [cell.rjust(width) if place else cell.ljust(width) for place, (cell, width) in row]
+        for row in (list(enumerate(zip(row, widths, strict=True))) for row in cells)
+    ]
+    rule = [
+        ("-" * (width - 1) + ":") if place else "-" * width for place, width in enumerate(widths)
+    ]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rule, *lines[1:]])
