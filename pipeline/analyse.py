@@ -38,7 +38,7 @@ class Params:
 
 
 def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | None = None) -> None:
-    """`known` fixes the known words beforehand, so that the audit can ask what else a text tells."""
+    """`known` fixes the words beforehand, so that an audit can ask what else the texts tell."""
     paths = splits(inputs["tokenise"])
     counts = {split: _count(path) for split, path in paths.items()}
     lowercase = not any(word != word.lower() for word in counts["train"])
@@ -49,9 +49,9 @@ def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | No
         words = _open_vocabulary(counts["train"], chain)
     else:
         words = sorted(set().union(*counts.values()))
-    counted = [*paths] if params.protocol == "paper" else ["train"]
-    sentences = sum(open_table(paths[split]).num_rows for split in counted)
-    total = sum((counts[split] for split in counted), Counter())
+    read = [*paths] if params.protocol == "paper" else ["train"]
+    sentences = sum(open_table(paths[split]).num_rows for split in read)
+    total = sum((counts[split] for split in read), Counter())
     types = _types(words, total, sentences, params.protocol)
     if params.frequency:
         counted = lexicon.load([params.frequency], folder=folder_of, lowercase=lowercase)
