@@ -17,13 +17,14 @@ from models.variational_dropout import VariationalDropout
 class LanguageModel(nn.Module):
     """h_t = f(ψ(x_t), h_{t−1}), then p(x_{t+1} | K) from h_t by the output layer.
 
+    ψ is φ unless the recipe says that words are read one-hot.
     The baseline RNN is this model with one-hot features and a uniform background.
     """
 
     def __init__(self, recipe: Recipe, features: Features, background: Background):
         super().__init__()
         self.embedding = FeatureEmbedding(
-            features, recipe.embedding, dropout=recipe.feature_dropout
+            _read(recipe, features), recipe.embedding, dropout=recipe.feature_dropout
         )
         self.encoder = encoder(
             recipe.encoder,
@@ -51,6 +52,17 @@ class LanguageModel(nn.Module):
 
     def parameter_count(self) -> int:
         return sum(parameter.numel() for parameter in self.parameters())
+
+
+def _read(recipe: Recipe, features: Features) -> Features:
+    """Ψ, what is read of every word."""
+    if recipe.input == "features":
+        return features
+    if recipe.tied:
+        raise ValueError(
+            "input: words cannot be tied to an output over features; expected tied: false"
+        )
+    return Features.one_hot(features.words)
 
 
 def _output(recipe: Recipe, features: Features, background: Background, weight: nn.Parameter):

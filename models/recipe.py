@@ -11,7 +11,9 @@ class Recipe:
     layers: int = 2  # of the encoder
     embedding: int = 128  # width of ψ, the words as the encoder reads them
     hidden: int = 256  # width of the encoder's layers
-    tied: bool = True  # one matrix serves to read words and to predict them
+    # What the encoder reads of a word: the features φ, or only which word it is (one-hot).
+    input: Literal["features", "words"] = "features"
+    tied: bool = True  # one matrix serves to read words and to predict them; not for input: words
 
     input_dropout: float = 0.3  # share of the embedding's units dropped
     hidden_dropout: float = 0.3  # share of the units dropped between layers
