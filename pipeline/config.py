@@ -1,7 +1,8 @@
 """The configuration: one YAML file, one section per stage, one entry per model.
 
-`models` maps a model's name to what it changes in any section. A section's keys, defaults and
-explanations are the fields of the stage's frozen dataclass and the comments beside them.
+`models` maps a model's name to what it changes in any section, and `base` names a configuration to
+start from. A section's keys, defaults and explanations are the fields of the stage's frozen
+dataclass and the comments beside them.
 """
 
 import inspect
@@ -44,13 +45,7 @@ def preset_names() -> list[str]:
 
 def load_config(source: str, overrides: Sequence[str] = ()) -> Config:
     """Read a preset by name or a YAML file by path, and apply `section.key=value` overrides."""
-    text, where = _read(source)
-    try:
-        raw = yaml.safe_load(text) or {}
-    except yaml.YAMLError as error:
-        raise ValueError(f"{where} is not valid YAML: {error}") from None
-    if not isinstance(raw, dict):
-        raise ValueError(f"{where}: expected sections such as 'corpus:', found {raw!r}")
+    raw, where = _layers(source)
     models = raw.pop("models", {"model": {}})
     for override in overrides:
         _override(raw, override)
@@ -63,6 +58,24 @@ def load_config(source: str, overrides: Sequence[str] = ()) -> Config:
         for model, changes in models.items()
     }
     return Config(name, _sections([raw], where), chains)
+
+
+def _layers(source: str) -> tuple[dict, str]:
+    """What a file says, put section by section on what its base says; and its name for errors."""
+    text, where = _read(source)
+    try:
+        raw = yaml.safe_load(text) or {}
+    except yaml.YAMLError as error:
+        raise ValueError(f"{where} is not valid YAML: {error}") from None
+    if not isinstance(raw, dict):
+        raise ValueError(f"{where}: expected sections such as 'corpus:', found {raw!r}")
+    if "base" not in raw:
+        return raw, where
+    below, _ = _layers(str(raw.pop("base")))
+    for section, keys in raw.items():
+        both = isinstance(keys, dict) and isinstance(below.get(section), dict)
+        below[section] = below[section] | keys if both and section != "models" else keys
+    return below, where
 
 
 def preset_text(name: str) -> str:
@@ -84,6 +97,7 @@ def explain() -> str:
         default = stage.params()
         for key, meaning in keys.items():
             lines += _explained(f"{key}: {_as_yaml(getattr(default, key))}", meaning)
+    lines += ["", "# base: tiny  # a preset or file whose sections this one changes"]
     lines += ["", "models:  # name -> what it changes in the sections above", "  model: {}"]
     return "\n".join(lines) + "\n"
 

@@ -1,5 +1,7 @@
 """A configuration is checked key by key, and says what is wrong and what is nearest."""
 
+from dataclasses import replace
+
 import pytest
 
 from pipeline.config import explain, explanations, load_config, preset_names
@@ -76,3 +78,36 @@ def test_the_explanation_is_itself_a_valid_configuration_and_explains_every_key(
     assert config.sections == {name: stage.params() for name, stage in STAGES.items()}
     for stage in STAGES.values():
         assert all(explanations(stage.params).values()), f"{stage.name} has a key unexplained"
+
+
+def test_a_base_is_changed_section_by_section_and_its_models_are_replaced(tmp_path):
+    whole, tiny = load_config(write(tmp_path, "base: tiny")), load_config("tiny")
+    assert (whole.sections, whole.models) == (tiny.sections, tiny.models)
+    changed = load_config(write(tmp_path, "base: tiny\ntrain: {epochs: 2}\nmodels: {one: {}}"))
+    assert set(changed.models) == {"one"}
+    assert changed.sections["train"] == replace(tiny.sections["train"], epochs=2)
+    assert changed.sections["corpus"] == tiny.sections["corpus"]
+    with pytest.raises(ValueError, match="no preset 'tinny'; the nearest is 'tiny'"):
+        load_config(write(tmp_path, "base: tinny"))
+
+
+def test_each_ablation_leaves_out_one_thing_of_the_closed_preset():
+    ablation = load_config("ablation").models
+    whole = ablation["whole"]
+    title = {"report": whole["report"]}
+    assert {**load_config("closed").models["ll-rnn"], **title} == whole
+    left_out = {}
+    for model, sections in ablation.items():
+        (changed,) = [name for name in whole if sections[name] != whole[name]] or [None]
+        if changed == "featurise":
+            kept, all_of_them = sections[changed].templates, whole[changed].templates
+            left_out[model] = set(all_of_them) - set(kept)
+            assert sections[changed] == replace(whole[changed], templates=kept)
+            assert kept == tuple(name for name in all_of_them if name in kept)
+    templates = set(whole["featurise"].templates)
+    assert left_out.pop("no-identity") == {"form"}
+    assert left_out.pop("no-morphology") == templates - {"form"}
+    assert left_out == {f"no-{name}": {name} for name in templates - {"form"}}
+    assert ablation["no-background"]["background"].kind == "uniform"
+    assert ablation["untied"]["train"] == replace(whole["train"], tied=False)
+    assert ablation["words-read"]["train"] == replace(ablation["untied"]["train"], input="words")
