@@ -80,7 +80,8 @@ def pack(
             "artefact": name,
             "made from": recipe,
         }
-    sweep.pack(jobs, this.store.folder, folder)
+    spells = any(each["analyse"].protocol == "open" for each in this.config.models.values())
+    sweep.pack(jobs, this.store.folder, folder, () if spells else ("spelling.json",))
     return jobs
 
 

@@ -8,6 +8,7 @@ import argparse
 import json
 import shutil
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -53,11 +54,12 @@ def _job(folder: Path, name: str) -> str:
     )
 
 
-def pack(jobs: dict[str, dict], store: Path, folder: Path) -> None:
+def pack(jobs: dict[str, dict], store: Path, folder: Path, leave_out: Sequence[str] = ()) -> None:
     """Copy what the jobs read into a folder: {name: {recipe, inputs: {stage: artefact}}}."""
     folder.mkdir(parents=True, exist_ok=True)
+    unread = shutil.ignore_patterns(*leave_out)
     for artefact in {name for job in jobs.values() for name in job["inputs"].values()}:
-        shutil.copytree(store / artefact, folder / artefact, dirs_exist_ok=True)
+        shutil.copytree(store / artefact, folder / artefact, ignore=unread, dirs_exist_ok=True)
     (folder / JOBS).write_text(json.dumps(jobs, indent=1))
 
 
