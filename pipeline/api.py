@@ -14,10 +14,11 @@ from pipeline import sweep
 from pipeline.config import Config, load_config
 from pipeline.data import MissingData
 from pipeline.fetch import fetch
-from pipeline.runner import WHOLE_RUN, Run
+from pipeline.finished import Finished
+from pipeline.runner import Run
 from pipeline.scorer import Scorer
 from pipeline.stages import STAGES
-from pipeline.store import Store, read_json
+from pipeline.store import Store
 
 RUNS = "runs"
 PACKED = ("featurise", "background", "encode")  # what training and measuring read
@@ -104,18 +105,13 @@ def _copy_outputs(trained: Path, out: Path) -> None:
 
 def load(run: str | Path, model: str | None = None) -> Scorer:
     """A trained model of a finished run, by name where the run has several."""
-    folder = Path(run)
-    manifest = folder / "run.json"
-    if not manifest.exists():
-        raise FileNotFoundError(f"{folder} is no run: expected {manifest}. `accord run` makes one.")
-    models = {name: s for name, s in read_json(manifest)["models"].items() if name != WHOLE_RUN}
-    trained = [name for name, stages in models.items() if "train" in stages]
+    finished = Finished.read(Path(run))
+    trained = [name for name, stages in finished.artefacts.items() if "train" in stages]
     if model is None and len(trained) == 1:
         model = trained[0]
     if model not in trained:
-        raise ValueError(f"{folder}: expected one of the models {', '.join(trained)}, got {model}")
-    store = folder.parent / "artefacts"
-    return Scorer({stage: store / name for stage, name in models[model].items()})
+        raise ValueError(f"{run}: expected one of the models {', '.join(trained)}, got {model}")
+    return Scorer(finished.artefacts[model])
 
 
 def scores(run: str | Path) -> pd.DataFrame:

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from pipeline import cli_bench, cli_lexicon, console
-from pipeline.console import Configuration, Runs, Set, command
+from pipeline import cli_bench, cli_lexicon, cli_results, console
+from pipeline.console import Configuration, Runs, Set, command, print_table
 
 app = typer.Typer(
     help="Morphology-aware language models for French: run the stages, look at the results.",
@@ -17,6 +17,7 @@ app = typer.Typer(
 
 app.add_typer(cli_lexicon.app, name="lexicon")
 app.add_typer(cli_bench.app, name="bench")
+app.add_typer(cli_results.app)  # its commands stand beside those below
 
 
 @app.callback()
@@ -55,11 +56,24 @@ def run(
 
 
 @command(app)
-def stages(config: Configuration = "default", set: Set = None, runs: Runs = Path("runs")) -> None:
+def stages(
+    config: Configuration = "default",
+    set: Set = None,
+    runs: Runs = Path("runs"),
+    declared: Annotated[
+        bool, typer.Option("--declared", help="What each stage does, reads and writes.")
+    ] = False,
+) -> None:
     """Show the stages of a configuration: done, stale or missing, and why."""
+    import pandas as pd
+
+    from pipeline import stages as declarations
     from pipeline.config import load_config
     from pipeline.runner import Run
 
+    if declared:
+        print_table(pd.DataFrame(declarations.declared()))
+        return
     for status in Run(load_config(config, set or ()), runs).status():
         print(f"{status.stage.name:11}{status.model:12}{status.state:9}{status.why}")
 

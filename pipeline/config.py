@@ -54,10 +54,10 @@ def load_config(source: str, overrides: Sequence[str] = ()) -> Config:
         raise ValueError(f"{where}: expected 'models' to map names to changes, found {models!r}")
     name = Path(source).name.removesuffix(".yaml")
     chains = {
-        str(model): _sections([raw, changes or {}], f"{where}, model '{model}'")
+        str(model): checked_sections([raw, changes or {}], f"{where}, model '{model}'")
         for model, changes in models.items()
     }
-    return Config(name, _sections([raw], where), chains)
+    return Config(name, checked_sections([raw], where), chains)
 
 
 def _layers(source: str) -> tuple[dict, str]:
@@ -146,7 +146,7 @@ def _override(raw: dict, override: str) -> None:
     raw[section][key] = yaml.safe_load(value)
 
 
-def _sections(layers: Sequence[Mapping[str, Any]], where: str) -> Sections:
+def checked_sections(layers: Sequence[Mapping[str, Any]], where: str) -> Sections:
     """Every stage's dataclass, with the layers' values put on the defaults in order."""
     for layer in layers:
         _check_keys(layer, STAGES, where, "section")

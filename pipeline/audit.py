@@ -1,0 +1,118 @@
+"""From which splits a run's vocabulary, φ and b were computed, found out by doing without each.
+
+Each split's text is taken away in turn and the stages are computed again. What then comes out the
+same, to the last byte, was not computed from that split. φ and b are asked over the run's own
+vocabulary, so that words taken from the test do not make everything else look taken from it; b has
+beside it the spelling of unknown words.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import redirect_stderr
+from io import StringIO
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pandas as pd
+
+import lexicon
+from pipeline import fingerprint
+from pipeline.arrow import rows, splits, write_rows
+from pipeline.config import Sections
+from pipeline.data import folder_of
+from pipeline.finished import Finished
+from pipeline.progress import track
+from pipeline.stages import STAGES
+from pipeline.store import META
+from pipeline.tokenise import SCHEMA
+from pipeline.vocabulary import END, UNKNOWN
+
+ORDER = list(STAGES)
+PREPARED = ORDER[ORDER.index("analyse") + 1 : ORDER.index("background") + 1]
+WHOLE = "whole"  # stands for the split that is missing where none is
+
+
+def audit(run: Path) -> pd.DataFrame:
+    """One row for each model's vocabulary, φ and b; a column for each split, yes or no."""
+    finished = Finished.read(run)
+    finished.of_stage("background")
+    answers = []
+    with TemporaryDirectory() as scratch:
+        for model, made in track(finished.artefacts.items(), "models", len(finished.artefacts)):
+            with redirect_stderr(StringIO()):  # what the stages say of themselves
+                answers += _of_model(model, finished.sections[model], made, Path(scratch))
+    return pd.DataFrame(answers)
+
+
+def texts_in_lexicons(run: Path) -> list[str]:
+    """The lexicons of a run that are made of a text: no audit sees whose text that was."""
+    chains = [sections["analyse"].lexicon for sections in Finished.read(run).sections.values()]
+    names = dict.fromkeys(name for chain in chains for name in chain if name != "guesser")
+    return [name for name in names if lexicon.load([name], folder=folder_of).of_text]
+
+
+def _of_model(
+    model: str, sections: Sections, made: Mapping[str, Path], scratch: Path
+) -> Iterator[dict[str, str]]:
+    """What a model has, whether it can be had again, and whether it can be had without a split."""
+    known = _words(made["analyse"])
+    whole = _again(sections, made, WHOLE, known, scratch)
+    for stage in ("featurise", "background"):
+        if _digests(whole[stage]) != _digests(made[stage]):
+            raise ValueError(
+                f"{stage} of '{model}' does not come out as it did: its code or its data changed "
+                f"since. `accord run` the configuration again, then audit it."
+            )
+    without = {
+        split: _again(sections, made, split, known, scratch) for split in splits(made["tokenise"])
+    }
+    differs = {
+        "vocabulary": lambda folders: _words(folders["vocabulary"]) != known,
+        "φ": lambda folders: _digests(folders["featurise"]) != _digests(made["featurise"]),
+        "b": lambda folders: _digests(folders["background"]) != _digests(made["background"]),
+    }
+    for what, asked in differs.items():
+        answers = {split: "yes" if asked(each) else "no" for split, each in without.items()}
+        about = {"model": model, "protocol": sections["analyse"].protocol}
+        yield {**about, "computed from": what, **answers}
+
+
+def _again(
+    sections: Sections, made: Mapping[str, Path], missing: str, known: list[str], scratch: Path
+) -> dict[str, Path]:
+    """All stages from the vocabulary to b, computed again from texts of which one is missing.
+
+    Models that have their texts and analyses in common share them here too.
+    """
+    shared = scratch / made["analyse"].name / missing
+    folders = {stage: shared / stage for stage in ("tokenise", "vocabulary", "analyse")}
+    analyse = STAGES["analyse"].compute
+    if not shared.exists():
+        for folder in folders.values():
+            folder.mkdir(parents=True)
+        _leave_out(missing, made["tokenise"], folders["tokenise"])
+        analyse(sections["analyse"], folders, folders["vocabulary"])
+        analyse(sections["analyse"], folders, folders["analyse"], known)
+    own = scratch / made["background"].name / missing
+    for stage in PREPARED:
+        folders[stage] = own / made[stage].name
+        if not folders[stage].exists():
+            folders[stage].mkdir(parents=True)
+            STAGES[stage].compute(sections[stage], folders, folders[stage])
+    return folders
+
+
+def _leave_out(missing: str, texts: Path, out: Path) -> None:
+    """The same texts without one split; a sentence of training stays, for there to be counts."""
+    for split, path in splits(texts).items():
+        kept = None if split != missing else 1 if split == "train" else 0
+        write_rows(out / path.name, SCHEMA, islice(rows(path), kept))
+
+
+def _words(analysed: Path) -> list[str]:
+    forms = pd.read_parquet(analysed / "types.parquet")["form"]
+    return sorted(forms[~forms.isin([END, UNKNOWN])])
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    return {p.name: fingerprint.of_file(p) for p in folder.iterdir() if p.name != META}

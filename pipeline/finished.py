@@ -1,0 +1,48 @@
+"""A run as its folder tells it: what each model was made with, and what its stages made."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.config import Sections, checked_sections
+from pipeline.runner import WHOLE_RUN
+from pipeline.store import read_json
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The models of a run that was carried out, as far as it came."""
+
+    folder: Path
+    sections: Mapping[str, Sections]  # by model
+    artefacts: Mapping[str, Mapping[str, Path]]  # by model, then by stage
+
+    @classmethod
+    def read(cls, folder: Path) -> "Finished":
+        manifest = folder / "run.json"
+        if not manifest.exists():
+            raise FileNotFoundError(
+                f"{folder} is no run: expected {manifest}. `accord run` makes one."
+            )
+        content = read_json(manifest)
+        store = folder.parent / "artefacts"
+        artefacts = {
+            model: {stage: store / name for stage, name in stages.items()}
+            for model, stages in content["models"].items()
+            if model != WHOLE_RUN
+        }
+        sections = {
+            model: checked_sections([content["config"][model]], f"{manifest}, model '{model}'")
+            for model in artefacts
+        }
+        return cls(folder, sections, artefacts)
+
+    def of_stage(self, stage: str) -> dict[str, Path]:
+        """The folder that a stage made for each model, or an error if one is missing."""
+        missing = [model for model, made in self.artefacts.items() if stage not in made]
+        if missing or not self.artefacts:
+            raise FileNotFoundError(
+                f"{self.folder} is not finished: expected {stage} of every model, "
+                f"found none of {', '.join(missing)}. `accord run` goes on with it."
+            )
+        return {model: made[stage] for model, made in self.artefacts.items()}

@@ -1,0 +1,65 @@
+"""The audit finds what each protocol lets through, and nothing else."""
+
+import pytest
+
+import pipeline
+from pipeline.audit import audit, texts_in_lexicons
+
+# Which of vocabulary, φ and b know the splits that are not trained on.
+LEAKS = {
+    "open": {"vocabulary": "no", "φ": "no", "b": "no"},
+    "closed": {"vocabulary": "yes", "φ": "no", "b": "no"},
+    "paper": {"vocabulary": "yes", "φ": "yes", "b": "yes"},
+}
+
+
+@pytest.fixture(scope="module", params=LEAKS)
+def prepared(request, tmp_path_factory):
+    changes = {"analyse.protocol": request.param}
+    runs = tmp_path_factory.mktemp("audited")
+    return request.param, pipeline.run("tiny", set=changes, until="encode", runs=runs)
+
+
+def test_every_protocol_knows_of_the_test_what_it_says(prepared):
+    protocol, run = prepared
+    found = audit(run.folder)
+    assert set(found["model"]) == {"rnn", "ll-rnn"}
+    assert set(found["protocol"]) == {protocol}
+    for _, rows in found.groupby("model"):
+        answers = rows.set_index("computed from")
+        assert answers.loc[["φ", "b"], "train"].tolist() == ["yes", "yes"]
+        for split in ("valid", "test"):
+            assert answers[split].to_dict() == LEAKS[protocol]
+
+
+def test_a_uniform_b_knows_no_text_even_in_the_papers_protocol(tmp_path):
+    changes = {"analyse.protocol": "paper", "background.kind": "uniform"}
+    run = pipeline.run("tiny", set=changes, until="encode", runs=tmp_path)
+    found = audit(run.folder).set_index(["model", "computed from"])
+    assert found.loc[("ll-rnn", "b"), "test"] == "no"
+    assert found.loc[("ll-rnn", "φ"), "test"] == "yes"
+
+
+def test_what_cannot_be_made_again_is_not_audited(tmp_path):
+    run = pipeline.run("tiny", until="encode", runs=tmp_path)
+    made = run.artefacts["ll-rnn", "featurise"].folder / "names.json"
+    made.write_text(made.read_text() + " ")
+    with pytest.raises(ValueError, match="featurise of 'll-rnn' does not come out as it did"):
+        audit(run.folder)
+
+
+def test_a_run_that_is_not_there_or_not_prepared_is_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"is no run: expected .*run\.json"):
+        audit(tmp_path)
+    run = pipeline.run("tiny", until="analyse", runs=tmp_path)
+    with pytest.raises(FileNotFoundError, match="is not finished: expected background"):
+        audit(run.folder)
+
+
+def test_a_lexicon_made_of_a_text_is_named(tmp_path, tiny_run):
+    assert texts_in_lexicons(tiny_run.folder) == []
+    table = tmp_path / "text.tsv"
+    table.write_text("".join(f"{word}\t{word}\tNOUN\t_\t1\n" for word in ("chat", "maison")))
+    changes = {"analyse.lexicon": f"[tiny, 'treebank:{table}']"}
+    run = pipeline.run("tiny", set=changes, until="encode", runs=tmp_path / "runs")
+    assert texts_in_lexicons(run.folder) == [f"treebank:{table}"]
