@@ -24,3 +24,16 @@ def audit(run: Finished) -> None:
         print(
             f"φ also comes from the lexicon '{name}', which is made of a text: that text is known."
         )
+
+
+@command(app)
+def compare(
+    run: Finished,
+    against: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Compare with it; default: the first.")
+    ] = None,
+) -> None:
+    """Show which differences between a run's models are real, by a paired bootstrap."""
+    from pipeline import significance
+
+    print_table(significance.compare(run, against))

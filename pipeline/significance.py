@@ -1,0 +1,101 @@
+"""Which differences between models are real: a paired bootstrap over the test's sentences.
+
+Sentences are drawn anew with replacement, the same for both models, and with d(s) the difference
+of their losses on sentence s and n(s) its words, Σ d(s) / Σ n(s) is computed each time. Where 95 %
+of these lie tells how far another test of the same kind would move the difference. It tells
+nothing of another training: for that, train with other seeds.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pipeline.finished import Finished
+from pipeline.measure import test_splits
+
+RESAMPLES = 10_000
+AT_ONCE = 500  # resamples drawn together: a matrix of so many rows, a column for each sentence
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Nats per word by which the first model loses more than the second, and its interval."""
+
+    nats: float
+    low: float
+    high: float
+
+    @property
+    def is_real(self) -> bool:
+        """Whether the interval leaves out no difference at all."""
+        return self.low > 0 or self.high < 0
+
+
+def paired_bootstrap(
+    differences: np.ndarray, words: np.ndarray, resamples: int = RESAMPLES, seed: int = 1
+) -> Difference:
+    """The mean difference per word of two models, from each sentence's difference and words."""
+    sentences = len(words)
+    generator = np.random.default_rng(seed)
+    means = []
+    for start in range(0, resamples, AT_ONCE):
+        size = min(AT_ONCE, resamples - start)
+        drawn = generator.multinomial(sentences, np.full(sentences, 1 / sentences), size)
+        means.append(drawn @ differences / (drawn @ words))
+    tail = (1 - LEVEL) / 2
+    low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
+    return Difference(float(differences.sum() / words.sum()), float(low), float(high))
+
+
+def compare(run: Path, against: str | None = None) -> pd.DataFrame:
+    """Every model of a finished run against one of them, the first if none is named."""
+    finished = Finished.read(run)
+    evaluated, encoded = finished.of_stage("evaluate"), finished.of_stage("encode")
+    against = against or next(iter(evaluated))
+    if against not in evaluated:
+        raise ValueError(f"{run}: expected one of the models {', '.join(evaluated)}, got {against}")
+    rows = []
+    for model in evaluated:
+        for split in test_splits(encoded[model]):
+            if split == "valid":
+                continue
+            lengths = _lengths(encoded, model, against, split)
+            losses = _losses(evaluated[model], split, lengths)
+            other = _losses(evaluated[against], split, lengths)
+            perplexity = np.exp(losses.sum() / lengths.sum())
+            rows.append({"model": model, "split": split, "perplexity": f"{perplexity:,.1f}"})
+            if model != against:
+                rows[-1] |= _shown(paired_bootstrap(losses - other, lengths))
+    return pd.DataFrame(rows).fillna("–")
+
+
+def _shown(found: Difference) -> dict[str, str]:
+    return {
+        "nats/word more": f"{found.nats:+.4f}",
+        "95 % of resamples": f"{found.low:+.4f} to {found.high:+.4f}",
+        "perplexity ×": f"{np.exp(found.nats):.3f}",
+        "real": "yes" if found.is_real else "no",
+    }
+
+
+def _lengths(encoded: dict[str, Path], model: str, against: str, split: str) -> np.ndarray:
+    """The words of each sentence, which two models must have in common to be compared."""
+    ours, theirs = (
+        np.load(encoded[name] / f"{split}.lengths.npy", allow_pickle=False)
+        for name in (model, against)
+    )
+    if not np.array_equal(ours, theirs):
+        raise ValueError(
+            f"'{model}' and '{against}' did not score the same words of {split}: expected "
+            f"{theirs.sum():,} in {len(theirs):,} sentences, got {ours.sum():,} in {len(ours):,}"
+        )
+    return ours
+
+
+def _losses(evaluated: Path, split: str, lengths: np.ndarray) -> np.ndarray:
+    """−log p of each sentence in nats."""
+    log_p = np.load(evaluated / f"{split}.log_p.npy", allow_pickle=False).astype(np.float64)
+    return -np.add.reduceat(log_p, np.cumsum(lengths) - lengths)

@@ -1,0 +1,79 @@
+"""The paired bootstrap: its interval covers as it says, and finds only what is there."""
+
+import numpy as np
+import pytest
+
+import pipeline
+from pipeline import api
+from pipeline.significance import compare, paired_bootstrap
+
+
+def drawn(generator: np.random.Generator, mean: float) -> tuple[np.ndarray, np.ndarray]:
+    """Differences and lengths of 300 sentences; longer ones differ more, as in real tests."""
+    lengths = generator.geometric(1 / 25, 300)
+    noise = generator.normal(0, 0.4, 300) * np.sqrt(lengths)
+    return mean * lengths + noise, lengths
+
+
+def test_the_interval_covers_the_truth_nineteen_times_in_twenty():
+    generator = np.random.default_rng(5)
+    found = [paired_bootstrap(*drawn(generator, 0.0), resamples=1000) for _ in range(400)]
+    covered = np.mean([not each.is_real for each in found])
+    assert 0.92 <= covered <= 0.975  # 0.95, give or take 2.5 standard errors of 400 trials
+
+
+def test_what_is_added_to_the_difference_is_added_to_its_interval():
+    differences, lengths = drawn(np.random.default_rng(1), 0.0)
+    before = paired_bootstrap(differences, lengths)
+    after = paired_bootstrap(differences + 0.2 * lengths, lengths)
+    assert after.is_real and not before.is_real
+    assert (after.low, after.high) == pytest.approx((before.low + 0.2, before.high + 0.2))
+
+
+def test_the_interval_is_as_wide_as_the_theory_of_ratios_says():
+    differences, lengths = drawn(np.random.default_rng(2), 0.1)
+    found = paired_bootstrap(differences, lengths)
+    residual = differences - found.nats * lengths
+    error = np.sqrt((residual**2).sum()) / lengths.sum()
+    assert found.high - found.low == pytest.approx(2 * 1.96 * error, rel=0.05)
+    assert found.nats == pytest.approx(differences.sum() / lengths.sum())
+    assert found.low < found.nats < found.high
+
+
+def test_the_same_seed_gives_the_same_and_identical_models_differ_by_nothing():
+    differences, lengths = drawn(np.random.default_rng(3), 0.1)
+    assert paired_bootstrap(differences, lengths) == paired_bootstrap(differences, lengths)
+    assert paired_bootstrap(differences, lengths, seed=2) != paired_bootstrap(differences, lengths)
+    same = paired_bootstrap(np.zeros(300), lengths)
+    assert (same.nats, same.low, same.high) == (0, 0, 0)
+    assert not same.is_real
+
+
+def test_a_runs_models_are_compared_on_each_test_as_the_report_scores_them(tiny_run):
+    table = compare(tiny_run.folder, against="ll-rnn").set_index(["model", "split"])
+    assert list(table.index) == [("rnn", "test"), ("ll-rnn", "test")]
+    scores = api.scores(tiny_run.folder).set_index(["model", "split", "metric"])["value"]
+    nats = {model: scores[model, "test", "nats per word"] for model in ("rnn", "ll-rnn")}
+    row = table.loc[("rnn", "test")]
+    assert float(row["nats/word more"]) == pytest.approx(nats["rnn"] - nats["ll-rnn"], abs=1e-4)
+    low, high = map(float, row["95 % of resamples"].split(" to "))
+    assert low < float(row["nats/word more"]) < high
+    assert (row["real"] == "yes") == (low > 0 or high < 0)
+    assert table.loc[("ll-rnn", "test"), "real"] == "–"
+    for model in nats:
+        perplexity = scores[model, "test", "perplexity"]
+        assert table.loc[(model, "test"), "perplexity"] == f"{perplexity:,.1f}"
+    assert compare(tiny_run.folder)["real"].iloc[0] == "–", "the first model is the default"
+
+
+def test_an_unknown_model_is_refused_by_name(tiny_run):
+    with pytest.raises(ValueError, match="expected one of the models rnn, ll-rnn, got lstm"):
+        compare(tiny_run.folder, against="lstm")
+
+
+def test_models_that_scored_other_sentences_are_not_compared(tmp_path):
+    config = tmp_path / "seeds.yaml"
+    config.write_text("base: tiny\nmodels: {one: {}, two: {corpus: {seed: 2}}}")
+    run = pipeline.run(str(config), set={"train.epochs": 1}, runs=tmp_path)
+    with pytest.raises(ValueError, match="'two' and 'one' did not score the same words of test"):
+        compare(run.folder)
