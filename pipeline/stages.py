@@ -37,3 +37,16 @@ def check_names(names: Iterable[str]) -> None:
         if name not in STAGES:
             near = get_close_matches(name, STAGES, n=1, cutoff=0.0)
             raise ValueError(f"unknown stage '{name}'; the nearest is '{near[0]}'")
+
+
+def declared() -> list[dict[str, str]]:
+    """The stages as they declare themselves: the rows of the README's table."""
+    return [
+        {
+            "stage": f"`{stage.name}`",
+            "does": stage.help,
+            "reads": ", ".join(stage.inputs) or "the source",
+            "writes": "; ".join(f"`{file}` {what}" for file, what in stage.outputs.items()),
+        }
+        for stage in STAGES.values()
+    ]

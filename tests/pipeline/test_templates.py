@@ -1,0 +1,123 @@
+"""Templates: what each puts into φ, and that φ does not betray whether a word was seen."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import corpora
+import lexicon
+from pipeline.data import folder_of
+from pipeline.featurise import Params
+from pipeline.templates import FEATS, OF_FORM, fill
+from pipeline.vocabulary import END, UNKNOWN
+
+FORMS = [END, UNKNOWN, "le", "portes", "1999", "XIVe", "zorglubons"]
+COUNTS = [9, 1, 5, 2, 1, 0, 0]
+
+
+@pytest.fixture(scope="module")
+def types() -> pd.DataFrame:
+    return pd.DataFrame({"form": FORMS, "count": COUNTS, "frequency": [0, 0, 9e3, 2.5, 0, 0, 0]})
+
+
+@pytest.fixture(scope="module")
+def analyses() -> pd.DataFrame:
+    """Two readings of `portes`, one of `le`, and a guess in shares."""
+    rows = [
+        (2, "le", "DET", "Gender=Masc|Number=Sing", 1.0, "closed"),
+        (3, "porte", "NOUN", "Gender=Fem|Number=Plur", 1.0, "dela"),
+        (3, "porter", "VERB", "Number=Sing|Person=2|VerbForm=Fin", 1.0, "dela"),
+        (6, "", "VERB", "Number=Plur|Person=1|VerbForm=Fin", 0.7, "guesser"),
+        (6, "", "NOUN", "Gender=Masc|Number=Plur", 0.3, "guesser"),
+    ]
+    return pd.DataFrame(rows, columns=["word", "lemma", "upos", "feats", "weight", "source"])
+
+
+def phi(types, analyses, *templates: str, **params) -> dict[str, dict[str, float]]:
+    filled = fill(replace(Params(), templates=templates, **params), types, analyses)
+    return {
+        form: dict(zip(rows["feature"], rows["value"], strict=True))
+        for form, rows in filled.groupby(filled["word"].map(dict(enumerate(FORMS))))
+    }
+
+
+def test_an_ambiguous_word_carries_the_union_of_its_analyses(types, analyses):
+    assert phi(types, analyses, "pos", "number", "gender")["portes"] == {
+        "pos=NOUN": 1,
+        "pos=VERB": 1,
+        "Number=Plur": 1,
+        "Number=Sing": 1,
+        "Gender=Fem": 1,
+    }
+
+
+def test_weighted_values_are_shares(types, analyses):
+    found = phi(types, analyses, "pos", "gender", values="weighted")["portes"]
+    assert found == {"pos=NOUN": 0.5, "pos=VERB": 0.5, "Gender=Fem": 0.5}
+
+
+def test_a_guess_is_real_valued_in_steps(types, analyses):
+    found = phi(types, analyses, "pos", "number", steps=4)["zorglubons"]
+    assert found == {"pos=VERB": 0.75, "pos=NOUN": 0.25, "Number=Plur": 1}
+
+
+def test_crossed_templates_join_the_fields_of_one_analysis(types, analyses):
+    found = phi(types, analyses, "pos×gender×number")
+    assert found["portes"] == {"pos=NOUN×Gender=Fem×Number=Plur": 1}
+    assert found["le"] == {"pos=DET×Gender=Masc×Number=Sing": 1}
+
+
+def test_the_most_frequent_forms_and_lemmas_have_their_own_features(types, analyses):
+    found = phi(types, analyses, "form", "lemma", forms=3, lemmas=1)
+    assert found["le"] == {"form=le": 1, "lemma=le": 1}
+    assert found["portes"] == {"@notTop": 1}
+    assert phi(types, analyses, "form", forms=None)["portes"] == {"form=portes": 1}
+    assert phi(types, analyses, "form", forms=None)["1999"] == {"@notTop": 1}, "seen only once"
+
+
+def test_templates_of_the_letters(types, analyses):
+    found = phi(types, analyses, "suffix", "shape", "number-class")
+    assert found["portes"] == {"suffix=tes": 1, "shape=x": 1}
+    assert found["XIVe"] == {"suffix=IVe": 1, "shape=Xx": 1}
+    year = {"suffix=999": 1, "shape=0": 1, "number=year": 1, "number=log10": 3}
+    assert found["1999"] == year
+
+
+def test_frequency_goes_by_half_powers_of_ten_and_source_names_the_lexicon(types, analyses):
+    found = phi(types, analyses, "frequency", "source")
+    assert found["le"] == {"frequency=7": 1, "source=closed": 1}
+    assert found["portes"] == {"frequency=0": 1, "source=dela": 1}
+    assert found["zorglubons"] == {"frequency=unknown": 1, "source=guesser": 1}
+
+
+def test_special_words_have_only_themselves(types, analyses):
+    found = phi(types, analyses, *OF_FORM, "pos", *FEATS)
+    assert found[END] == {f"form={END}": 1}
+    assert found[UNKNOWN] == {f"form={UNKNOWN}": 1}
+
+
+def test_an_unknown_template_is_named(types, analyses):
+    with pytest.raises(ValueError, match="unknown template 'gendre'; there are form"):
+        phi(types, analyses, "gendre")
+
+
+def test_phi_does_not_betray_whether_a_word_was_seen(shared_data, fetched):
+    """Words held out of training look like rare words of training, feature by feature."""
+    fetched("lefff")
+    counts = {"train": Counter(), "test": Counter(), "dev": Counter()}
+    for sentence in corpora.read("ud-french-1.4", folder=folder_of):
+        words = corpora.words(sentence, "surface")
+        counts[sentence.split].update(word.lower() for word in words)
+    once = [word for word, count in counts["train"].items() if count == 1]
+    unseen = [word for word in counts["test"] | counts["dev"] if word not in counts["train"]]
+    chain = lexicon.load(["closed", "lefff", "guesser"], folder=folder_of, lowercase=True)
+    shares = []
+    for words in (once, unseen):
+        types = pd.DataFrame({"form": words, "count": 0})
+        filled = fill(Params(), types, chain.lookup(words))
+        shares.append(filled.groupby("feature", observed=True)["value"].sum() / len(words))
+    apart = shares[0].sub(shares[1], fill_value=0).abs()
+    assert np.max(apart) < 0.06, apart.nlargest(5)
