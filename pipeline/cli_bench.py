@@ -57,3 +57,32 @@ def output(
     print_table(table)
     figures.save(figures.output_costs(table), figure)
     print(f"costs: {csv}, figure: {figure}")
+
+
+@command(app)
+def features(
+    lexicon: Annotated[
+        str, typer.Option(help="The chain whose forms are taken, all of them.")
+    ] = "closed,lefff,dela,lexique",
+) -> None:
+    """Measure the building of Φ and its signatures for every form of a chain of lexicons."""
+    import resource
+    import time
+
+    import pandas as pd
+
+    import lexicon as lexicons
+    from pipeline import featurise
+    from pipeline.data import folder_of
+
+    chain = lexicons.load(lexicon.split(","), folder=folder_of)
+    forms = sorted(chain)
+    start = time.perf_counter()
+    types = pd.DataFrame({"form": forms, "count": 0})
+    built, _ = featurise.build(featurise.Params(), types, chain.lookup(forms))
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"{len(forms):,} forms, {built.signatures:,} signatures: {seconds:.1f} s, "
+        f"{peak:,.0f} MiB at most"
+    )

@@ -32,17 +32,25 @@ class Params:
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
     analyses = pd.read_parquet(inputs["analyse"] / "analyses.parquet")
-    filled = fill(params, types, analyses)
-    names, codes = filled["feature"].cat.categories, filled["feature"].cat.codes.to_numpy()
-    indptr = np.zeros(len(types) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(filled["word"], minlength=len(types)), out=indptr[1:])
-    features = Features.from_rows(indptr, codes, filled["value"].to_numpy(np.float32), len(names))
+    features, names = build(params, types, analyses)
     features.save(out / "phi.npz")
-    (out / "names.json").write_text(json.dumps(names.tolist(), ensure_ascii=False, indent=0))
+    (out / "names.json").write_text(json.dumps(names, ensure_ascii=False, indent=0))
     say(
         f"featurise: {features.words:,} words, {features.width:,} features, "
         f"{features.signatures:,} signatures"
     )
+
+
+def build(
+    params: Params, types: pd.DataFrame, analyses: pd.DataFrame
+) -> tuple[Features, list[str]]:
+    """Φ of the words of a table, and the names of its features."""
+    filled = fill(params, types, analyses)
+    names, codes = filled["feature"].cat.categories, filled["feature"].cat.codes.to_numpy()
+    indptr = np.zeros(len(types) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(filled["word"], minlength=len(types)), out=indptr[1:])
+    values = filled["value"].to_numpy(np.float32)
+    return Features.from_rows(indptr, codes, values, len(names)), names.tolist()
 
 
 STAGE = Stage(

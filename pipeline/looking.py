@@ -11,10 +11,13 @@ import corpora
 import lexicon
 from corpora import conllu
 from pipeline import api, featurise
+from pipeline.agreement import judge
 from pipeline.config import Config, load_config
-from pipeline.data import folder_of
+from pipeline.data import MissingData, folder_of
 from pipeline.report import comparison
 from pipeline.templates import fill
+
+PAIRS = 300  # of each construction, where lexicons are compared
 
 
 def features_of(word: str, chain: Sequence[str]) -> dict[str, float]:
@@ -58,7 +61,18 @@ def compare_lexicons(
     scores = pd.read_parquet(finished.folder / "report" / "scores.parquet")
     table = comparison(scores)
     table.insert(1, "covered", [_covered(finished.artefacts[m, "analyse"].folder) for m in models])
+    table.insert(2, "agreement", [_agreement(finished.folder, model) for model in models])
     return table, finished.folder
+
+
+def _agreement(folder: Path, model: str) -> str:
+    """The mean accuracy over the constructions of CLAMS, where its data is here."""
+    try:
+        suite = folder_of("clams-fr")
+    except MissingData:
+        return "–"
+    outcomes = judge(api.load(folder, model), suite, PAIRS)
+    return f"{sum(outcome.accuracy for outcome in outcomes) / len(outcomes):.3f}"
 
 
 def _covered(folder: Path) -> str:

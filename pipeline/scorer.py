@@ -45,6 +45,13 @@ class Scorer:
 
         return Tokeniser()
 
+    def knows(self, sentence: str) -> bool:
+        """Whether every word of a sentence has a probability under this model."""
+        if UNKNOWN in self.ids:
+            return True
+        words = next(self.tokeniser.words([sentence]))
+        return all(word in self.ids for word in self._cased(words))
+
     def score(self, sentence: str) -> list[Word]:
         """Each word of a sentence and its end, with log p given what stands before it."""
         return self.score_all([sentence])[0]
