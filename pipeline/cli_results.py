@@ -37,3 +37,11 @@ def compare(
     from pipeline import significance
 
     print_table(significance.compare(run, against))
+
+
+@command(app)
+def tables(run: Finished) -> None:
+    """Set the tables of the LL-RNN paper beside a run of the preset `paper`."""
+    from pipeline import paper
+
+    print(paper.tables(run), end="")
