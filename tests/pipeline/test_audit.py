@@ -63,3 +63,15 @@ def test_a_lexicon_made_of_a_text_is_named(tmp_path, tiny_run):
     changes = {"analyse.lexicon": f"[tiny, 'treebank:{table}']"}
     run = pipeline.run("tiny", set=changes, until="encode", runs=tmp_path / "runs")
     assert texts_in_lexicons(run.folder) == [f"treebank:{table}"]
+
+
+def test_the_closed_preset_takes_only_the_words_of_the_treebanks_tests(
+    tmp_path, shared_data, fetched
+):
+    fetched("lefff")
+    run = pipeline.run("closed", until="encode", runs=tmp_path)
+    found = audit(run.folder).set_index(["model", "computed from"])
+    for split in ("valid", "dev", "test"):
+        leaks = found[split] == "yes"
+        assert leaks[leaks].index.unique("computed from").tolist() == ["vocabulary"]
+        assert leaks.sum() == 2, "of both models"
