@@ -5,6 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from models.alias import AliasTables
+from models.batching import Sentences
 from models.features import Features
 
 
@@ -20,6 +21,10 @@ class Background(nn.Module):
         members, starts = features.members
         self.register_buffer("members", torch.from_numpy(members), persistent=False)
         self.register_buffer("starts", torch.from_numpy(starts), persistent=False)
+
+    def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
+        """The context of every word of a text (N × n); here none of it is needed: n is 0."""
+        return np.zeros((len(sentences.ids), 0), np.int64)
 
     def class_mass(self, context: Tensor | None = None) -> Tensor:
         """log B_s = log Σ_{x∈s} b(K, x): (S), or (N × S) where it depends on the context."""

@@ -21,24 +21,38 @@ class Sentences(NamedTuple):
         return np.cumsum(self.lengths) - self.lengths
 
 
+def preceding(sentences: Sentences, reach: int, end: int) -> np.ndarray:
+    """The words before each word (N × reach), the most recent last; END before a sentence."""
+    offset = np.arange(len(sentences.ids)) - np.repeat(sentences.starts, sentences.lengths)
+    back = np.arange(reach, 0, -1)
+    places = np.arange(len(sentences.ids))[:, None] - back
+    return np.where(offset[:, None] >= back, sentences.ids[places], end).astype(np.int64)
+
+
 NO_WORD = -1  # the target behind a sentence that is shorter than others of its batch
+
+
+class Batch(NamedTuple):
+    """Words and what follows each, in columns."""
+
+    words: Tensor  # (T × B)
+    targets: Tensor  # (T × B), NO_WORD where there is none
+    places: np.ndarray  # (T × B), where the targets are in the text
+    goes_on: bool  # whether columns go on from the batch before
 
 
 def batches(
     sentences: Sentences, recipe: Recipe, end: int, generator: np.random.Generator
-) -> Iterator[tuple[Tensor, Tensor, bool]]:
-    """One epoch: words and targets (T × B), and whether columns go on from the batch before."""
+) -> Iterator[Batch]:
+    """One epoch."""
     if recipe.text == "sentences":
-        for targets in _by_length(sentences, recipe.batch, generator):
-            yield *_after(targets, end), False
-    else:
-        for number, (words, targets) in enumerate(windows(sentences, recipe, end, generator)):
-            yield words, targets, number > 0
+        return by_length(sentences, recipe.batch, end, generator)
+    return windows(sentences, recipe, end, generator)
 
 
-def _by_length(
-    sentences: Sentences, batch: int, generator: np.random.Generator
-) -> Iterator[np.ndarray]:
+def by_length(
+    sentences: Sentences, batch: int, end: int, generator: np.random.Generator
+) -> Iterator[Batch]:
     """Whole sentences in columns, of like length together, the batches in random order."""
     noisy = sentences.lengths + generator.uniform(-2, 2, len(sentences.lengths))
     order = np.argsort(noisy, kind="stable")
@@ -48,7 +62,8 @@ def _by_length(
         steps = np.arange(sentences.lengths[chosen].max())[:, None]
         is_word = steps < sentences.lengths[chosen]
         places = np.where(is_word, sentences.starts[chosen] + steps, 0)
-        yield np.where(is_word, sentences.ids[places], NO_WORD)
+        targets = np.where(is_word, sentences.ids[places], NO_WORD)
+        yield Batch(*_after(targets, end), places, False)
 
 
 def _after(targets: np.ndarray, end: int) -> tuple[Tensor, Tensor]:
@@ -60,26 +75,26 @@ def _after(targets: np.ndarray, end: int) -> tuple[Tensor, Tensor]:
 
 def windows(
     sentences: Sentences, recipe: Recipe, end: int, generator: np.random.Generator
-) -> Iterator[tuple[Tensor, Tensor]]:
+) -> Iterator[Batch]:
     """One epoch of the shuffled stream, every column going on where it stopped."""
     order = generator.permutation(len(sentences.lengths))
     stream = _in_order(sentences, order)
     columns = min(recipe.batch, len(stream))
     length = len(stream) // columns
-    targets = stream[: length * columns].reshape(columns, length).T
-    words, targets = _after(targets, end)
+    places = stream[: length * columns].reshape(columns, length).T
+    words, targets = _after(sentences.ids[places], end)
     start = 0
     while start < length:
         stop = min(length, start + _window_length(recipe, generator))
-        yield words[start:stop], targets[start:stop]
+        yield Batch(words[start:stop], targets[start:stop], places[start:stop], start > 0)
         start = stop
 
 
 def _in_order(sentences: Sentences, order: np.ndarray) -> np.ndarray:
-    """The sentences' ids in that order, END after each as before."""
+    """The places of the sentences' words in that order, END after each as before."""
     lengths, starts = sentences.lengths[order], sentences.starts[order]
     shift = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-    return sentences.ids[np.arange(len(shift)) + shift]
+    return np.arange(len(shift)) + shift
 
 
 def _window_length(recipe: Recipe, generator: np.random.Generator) -> int:

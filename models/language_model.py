@@ -1,10 +1,11 @@
 """The language model: words in, features of words, an encoder, an output layer."""
 
+import numpy as np
 from torch import Tensor, nn
 
 from models.adaptive import Adaptive
 from models.background import Background
-from models.batching import NO_WORD
+from models.batching import NO_WORD, Sentences
 from models.embedding import FeatureEmbedding
 from models.encoders import State, encoder
 from models.features import Features
@@ -44,11 +45,22 @@ class LanguageModel(nn.Module):
         h, state = self.encoder(self.input_dropout(self.embedding(words)), state)
         return self.output_dropout(h), state
 
-    def loss(self, words: Tensor, targets: Tensor, state: State) -> tuple[Tensor, State]:
-        """Nats per target word, and the state after the last; a target of NO_WORD is none."""
+    def loss(
+        self, words: Tensor, targets: Tensor, state: State, context: Tensor
+    ) -> tuple[Tensor, State]:
+        """Nats per target word, and the state after the last; a target of NO_WORD is none.
+
+        `context` (T × B × n) is what `contexts` has for the targets.
+        """
         h, state = self(words, state)
         real = targets != NO_WORD
-        return self.output.loss(h[real], targets[real]), state
+        return self.output.loss(h[real], targets[real], context[real]), state
+
+    def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
+        """What the output needs to know of the words before each word of a text: (N × n)."""
+        if isinstance(self.output, LogLinear):
+            return self.output.background.contexts(sentences, training)
+        return np.zeros((len(sentences.ids), 0), np.int64)
 
     def parameter_count(self) -> int:
         return sum(parameter.numel() for parameter in self.parameters())

@@ -23,16 +23,18 @@ def score(
     model.eval()
     device = model.embedding.weight.device
     scores = np.zeros((1 if beside is None else 2, len(sentences.ids)))
+    contexts = model.contexts(sentences)
     for places, is_word in _batches(sentences):
         targets = torch.from_numpy(sentences.ids[places].astype(np.int64)).to(device)
         words = torch.cat([targets.new_full((1, targets.shape[1]), end), targets[:-1]])
         h, _ = model(words, model.encoder.initial_state(words.shape[1]))
         chosen = torch.from_numpy(is_word).to(device)
         h, targets = h[chosen], targets[chosen]
-        scores[0, places[is_word]] = model.output.log_prob_of(h, targets).double().cpu()
+        context = torch.from_numpy(contexts[places[is_word]]).to(device)
+        scores[0, places[is_word]] = model.output.log_prob_of(h, targets, context).double().cpu()
         if beside is not None:
             other = torch.full_like(targets, beside)
-            scores[1, places[is_word]] = model.output.log_prob_of(h, other).double().cpu()
+            scores[1, places[is_word]] = model.output.log_prob_of(h, other, context).double().cpu()
     model.train(was_training)
     return scores[0], None if beside is None else scores[1]
 

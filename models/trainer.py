@@ -111,14 +111,16 @@ class Trainer:
         """One step of the optimiser per window; total loss in nats and words read."""
         self.model.train()
         state, nats, read = None, 0.0, 0
-        for words, targets, goes_on in batches(train, self.recipe, self.end, generator):
-            count = int((targets != NO_WORD).sum())
-            words, targets = words.to(self.device), targets.to(self.device)
-            state = state if goes_on else self.model.encoder.initial_state(words.shape[1])
+        contexts = self.model.contexts(train, training=True)
+        for batch in batches(train, self.recipe, self.end, generator):
+            count = int((batch.targets != NO_WORD).sum())
+            words, targets = batch.words.to(self.device), batch.targets.to(self.device)
+            context = torch.from_numpy(contexts[batch.places]).to(self.device)
+            state = state if batch.goes_on else self.model.encoder.initial_state(words.shape[1])
             with torch.autocast(
                 self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bfloat16"
             ):
-                loss, state = self.model.loss(words, targets, state)
+                loss, state = self.model.loss(words, targets, state, context)
             self.optimiser.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)

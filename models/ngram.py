@@ -1,0 +1,138 @@
+"""n-gram language models, whatever their smoothing: tables, and probabilities looked up in them.
+
+    p(w | h) = p of the table where hw is listed, else γ(h)·p(w | h′);   γ(h) = 1 if h is not listed
+
+h′ is h without its oldest word. All words are listed after the empty context.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from models.batching import Sentences, preceding
+from models.ngram_counts import END
+
+WORDS_AT_ONCE = 1 << 20  # scored together
+
+
+class Table(NamedTuple):
+    """The n-grams with contexts of one length, keys as in `ngram_counts.Level`."""
+
+    contexts: np.ndarray  # key of each node, rising
+    keys: np.ndarray  # key of each n-gram, rising
+    p: np.ndarray  # p(w | h) of each n-gram
+    backoff: np.ndarray  # γ(h) of each node
+
+
+class NGrams(nn.Module):
+    """Tables for contexts of 0, 1, 2… words.
+
+    Several models may lie in the tables, each below a root of its own: a node of the empty context.
+    """
+
+    def __init__(self, tables: Sequence[Table], words: int):
+        super().__init__()
+        self.words, self.order = words, len(tables)
+        for number, table in enumerate(tables):
+            for name, array in zip(Table._fields, table, strict=True):
+                tensor = torch.from_numpy(np.ascontiguousarray(array))
+                self.register_buffer(f"{name}_{number}", tensor, persistent=False)
+
+    @property
+    def tables(self) -> list[Table]:
+        """The tables as tensors, by the length of their contexts."""
+        return [
+            Table(*(getattr(self, f"{name}_{number}") for name in Table._fields))
+            for number in range(self.order)
+        ]
+
+    def score(self, sentences: Sentences) -> np.ndarray:
+        """log p of every word of every sentence in order, END included, in nats."""
+        context = torch.from_numpy(preceding(sentences, self.order - 1, END))
+        words = torch.from_numpy(sentences.ids.astype(np.int64))
+        parts = zip(words.split(WORDS_AT_ONCE), context.split(WORDS_AT_ONCE), strict=True)
+        return torch.cat([self.p(self.nodes(part), word).log() for word, part in parts]).numpy()
+
+    def distributions(self, context: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+        """p of every word after each context (N × n), the most recent word last: (N × V)."""
+        nodes, tables = self.nodes(context), self.tables
+        scales = self.scales(nodes)
+        p = torch.outer(scales[0].to(dtype), tables[0].p[: self.words].to(dtype))
+        for table, node, scale in zip(tables[1:], nodes[1:], scales[1:], strict=True):
+            starts = torch.searchsorted(table.keys, node.clamp(min=0) * self.words)
+            ends = torch.searchsorted(table.keys, (node + 1) * self.words)
+            row, entry = rows_of(starts, torch.where(node >= 0, ends, starts))
+            listed = (scale[row] * table.p[entry]).to(dtype)
+            p.view(-1)[row * self.words + table.keys[entry] % self.words] = listed
+        return p
+
+    def nodes(self, context: Tensor, root: Tensor | None = None) -> list[Tensor]:
+        """The node of each context's last 0, 1, 2… words, −1 where they are not listed.
+
+        Negative numbers stand for no word. A sentence's start ends the context by itself, as no
+        listed context goes beyond it.
+        """
+        found = [context.new_zeros(len(context)) if root is None else root]
+        for length, table in enumerate(self.tables[1:], start=1):
+            oldest = context[:, -length] if length <= context.shape[1] else context.new_tensor(-1)
+            found.append(_find(table.contexts, found[-1], oldest, self.words))
+        return found
+
+    def p(self, nodes: Sequence[Tensor], words: Tensor) -> Tensor:
+        """p(w | h) of one word for each context, given by its nodes: (N)."""
+        for number, (table, node) in enumerate(zip(self.tables, nodes, strict=False)):
+            at = _find(table.keys, node, words, self.words)
+            if not number:
+                p = table.p[at]
+                continue
+            backoff = torch.where(node >= 0, table.backoff[node], 1)
+            p = torch.where(at >= 0, table.p[at], backoff * p)
+        return p
+
+    def scales(self, nodes: Sequence[Tensor]) -> list[Tensor]:
+        """By what the p of each table is multiplied in each context: Π γ of the longer ones."""
+        scale = torch.ones_like(nodes[0], dtype=self.p_0.dtype)
+        scales = [scale]
+        for table, node in zip(self.tables[:0:-1], nodes[:0:-1], strict=True):
+            scale = scale * torch.where(node >= 0, table.backoff[node], 1)
+            scales.append(scale)
+        return scales[::-1]
+
+
+def stacked(models: Sequence[NGrams]) -> NGrams:
+    """The models in one set of tables: each has its place in them as its root."""
+    words = models[0].words
+    tables: list[Table] = []
+    shorter = np.zeros(len(models), np.int64)
+    for same_length in zip(*(model.tables for model in models), strict=True):
+        sizes = [len(table.contexts) for table in same_length]
+        nodes = np.cumsum(sizes) - sizes  # before those of each model
+        contexts = _joined(same_length, "contexts", shorter * words)
+        keys = _joined(same_length, "keys", nodes * words)
+        p, backoff = (_joined(same_length, name, 0 * nodes) for name in ("p", "backoff"))
+        tables.append(Table(contexts, keys, p, backoff))
+        shorter = nodes
+    return NGrams(tables, words)
+
+
+def _joined(tables: Sequence[Table], name: str, shifts: np.ndarray) -> np.ndarray:
+    arrays = (getattr(table, name).numpy() for table in tables)
+    return np.concatenate([array + shift for array, shift in zip(arrays, shifts, strict=True)])
+
+
+def rows_of(starts: Tensor, ends: Tensor) -> tuple[Tensor, Tensor]:
+    """Every place from a row's start to before its end, and the row it belongs to."""
+    sizes = ends - starts
+    row = torch.repeat_interleave(sizes)
+    shift = starts - (sizes.cumsum(0) - sizes)
+    return row, torch.arange(len(row), device=row.device) + shift[row]
+
+
+def _find(keys: Tensor, node: Tensor, word: Tensor, words: int) -> Tensor:
+    """Where the pair is among sorted keys; −1 where it is not, or one of the two is negative."""
+    wanted = node * words + word
+    at = torch.searchsorted(keys, wanted).clamp(max=len(keys) - 1)
+    return torch.where((keys[at] == wanted) & (node >= 0) & (word >= 0), at, -1)

@@ -1,0 +1,235 @@
+"""n-gram models as ARPA files, which KenLM, SRILM and recognisers read; `.gz` ones too.
+
+The file has words, the model ids: `forms` names them, END's being `</s>`. As the oldest word of a
+context END is written `<s>`.
+"""
+
+import gzip
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+import numpy as np
+
+from models.ngram import NGrams, Table
+from models.ngram_counts import END, pack
+
+START, STOP = "<s>", "</s>"
+NEVER = -99.0  # the logarithm by which ARPA files say that a word is never predicted
+
+
+class Listed(NamedTuple):
+    """The n-grams of one order as a file lists them."""
+
+    ids: np.ndarray  # (N × order)
+    p: np.ndarray
+    backoff: np.ndarray
+    lines: np.ndarray
+
+
+def write_arpa(model: NGrams, forms: Sequence[str], path: Path) -> None:
+    """Write the model; its probabilities keep eight digits."""
+    _check_forms(forms, model.words)
+    tables = [Table(*(tensor.cpu().numpy() for tensor in table)) for table in model.tables]
+    with _open(path, "wt") as file:
+        file.write("\\data\\\n")
+        for order, table in enumerate(tables, start=1):
+            file.write(f"ngram {order}={len(table.keys) + (order == 1)}\n")
+        contexts = [""]
+        for order, table in enumerate(tables, start=1):
+            above = tables[order] if order < len(tables) else None
+            longer = _spelled(above, contexts, forms) if above else []
+            backoff = dict(zip(longer, above.backoff.tolist(), strict=True)) if above else {}
+            file.write(f"\n\\{order}-grams:\n")
+            if order == 1:
+                file.write(_line(NEVER, START, backoff))
+            with np.errstate(divide="ignore"):
+                log_p = np.maximum(np.log10(table.p), NEVER).tolist()
+            nodes, words = (part.tolist() for part in np.divmod(table.keys, model.words))
+            for node, word, number in zip(nodes, words, log_p, strict=True):
+                file.write(_line(number, f"{contexts[node]} {forms[word]}".lstrip(" "), backoff))
+            contexts = longer
+        file.write("\n\\end\\\n")
+
+
+def _spelled(table: Table, shorter: Sequence[str], forms: Sequence[str]) -> list[str]:
+    """The words of each node's context."""
+    parents, oldest = (part.tolist() for part in np.divmod(table.contexts, len(forms)))
+    return [
+        f"{START if word == END else forms[word]} {shorter[parent]}".rstrip(" ")
+        for parent, word in zip(parents, oldest, strict=True)
+    ]
+
+
+def _line(log_p: float, ngram: str, backoff: dict[str, float]) -> str:
+    weight = backoff.get(ngram)
+    end = "\n" if weight is None else f"\t{math.log10(weight) if weight else NEVER:.8g}\n"
+    return f"{log_p:.8g}\t{ngram}{end}"
+
+
+def read_arpa(path: Path, forms: Sequence[str]) -> NGrams:
+    """The model of a file that is over these words; what is wrong with it is named by line."""
+    _check_forms(forms, len(forms))
+    ids = {form: number for number, form in enumerate(forms)} | {START: END}
+    with _open(path, "rt") as file:
+        lines = _Lines(path, file)
+        sizes = _sizes(lines)
+        listed = [_section(lines, order, size, ids) for order, size in enumerate(sizes, start=1)]
+        lines.expect("\\end\\")
+    unigrams = listed[0]
+    if len(unigrams.ids) != len(forms):
+        missing = np.setdiff1d(np.arange(len(forms)), unigrams.ids)[0]
+        raise ValueError(
+            f"{path}: expected all {len(forms)} words of the vocabulary among the 1-grams; "
+            f"'{forms[missing]}' is missing"
+        )
+    return NGrams(_tables(listed, len(forms), path), len(forms))
+
+
+class _Lines:
+    """The lines of a file that are not empty, by number, and complaints about them."""
+
+    def __init__(self, path: Path, file: TextIO):
+        self.path, self.number = path, 0
+        self.lines = self._filled(file)
+
+    def _filled(self, file: TextIO) -> Iterator[str]:
+        for self.number, line in enumerate(file, start=1):
+            if line := line.rstrip("\r\n"):
+                yield line
+        self.number += 1
+
+    def next(self, expected: str) -> str:
+        line = next(self.lines, None)
+        if line is None:
+            raise self.wrong(expected, "the end of the file")
+        return line
+
+    def expect(self, expected: str) -> None:
+        line = self.next(expected)
+        if line.strip() != expected:
+            raise self.wrong(expected, f"'{line}'")
+
+    def wrong(self, expected: str, found: str) -> ValueError:
+        return ValueError(f"{self.path}, line {self.number}: expected {expected}, found {found}")
+
+
+def _sizes(lines: _Lines) -> list[int]:
+    """How many n-grams of each order the file's head promises; the line after it is read too."""
+    lines.expect("\\data\\")
+    sizes: list[int] = []
+    while (line := lines.next("'ngram 1=…' or '\\1-grams:'")).startswith("ngram "):
+        order, _, size = line.removeprefix("ngram ").partition("=")
+        if order.strip() != str(len(sizes) + 1) or not size.strip().isdigit():
+            raise lines.wrong(f"'ngram {len(sizes) + 1}=' and a number", f"'{line}'")
+        if not int(size):
+            raise lines.wrong(f"n-grams of order {order}, or no such order", "none")
+        sizes.append(int(size))
+    if not sizes or line.strip() != "\\1-grams:":
+        raise lines.wrong("'\\1-grams:'" if sizes else "'ngram 1=' and a number", f"'{line}'")
+    return sizes
+
+
+def _section(lines: _Lines, order: int, size: int, ids: dict[str, int]) -> Listed:
+    if order > 1:
+        lines.expect(f"\\{order}-grams:")
+    rows, p, backoff, places = [], [], [], []
+    start_weight = 1.0
+    expected = f"{size} {order}-grams as the head says"
+    for _ in range(size):
+        line = lines.next(expected)
+        if line.startswith("\\") and "\t" not in line:
+            raise lines.wrong(expected, f"fewer, then '{line}'")
+        log_p, words, weight = _fields(lines, line, order)
+        if START in words[1:] or STOP in words[:-1]:
+            raise lines.wrong(f"{START} first and {STOP} last in an n-gram", f"'{line}'")
+        if words == [START]:
+            start_weight = weight
+            continue
+        try:
+            rows.append([ids[word] for word in words])
+        except KeyError as unknown:
+            raise lines.wrong("words of the vocabulary", str(unknown)) from None
+        p.append(10**log_p)
+        backoff.append(1.0 if words[-1] == STOP else weight)
+        places.append(lines.number)
+    found = Listed(np.array(rows).reshape(-1, order), *map(np.array, (p, backoff, places)))
+    if order == 1:  # END's own weight is that of the sentence's start, which it stands for
+        found.backoff[found.ids[:, 0] == END] = start_weight
+    return found
+
+
+def _fields(lines: _Lines, line: str, order: int) -> tuple[float, list[str], float]:
+    fields = [field for field in line.replace("\t", " ").split(" ") if field]
+    if len(fields) not in (order + 1, order + 2):
+        raise lines.wrong(f"log p, {order} words and perhaps a backoff weight", f"'{line}'")
+    try:
+        log_p, weight = float(fields[0]), float((*fields, "0")[order + 1])
+    except ValueError:
+        raise lines.wrong("numbers before and after the words", f"'{line}'") from None
+    if not log_p <= 0:
+        raise lines.wrong("a log-probability of at most 0", fields[0])
+    if not math.isfinite(weight):
+        raise lines.wrong("a finite backoff weight", fields[-1])
+    return log_p, fields[1 : order + 1], 10**weight
+
+
+def _tables(listed: Sequence[Listed], words: int, path: Path) -> list[Table]:
+    """The tables: a node for each context that has n-grams or a weight, or is part of one."""
+    rows = [np.zeros((1, 0), np.int64)]
+    longer = np.zeros((0, len(listed)), np.int64)
+    for shorter, full in zip(listed[-2::-1], listed[:0:-1], strict=True):
+        weighted = shorter.ids[shorter.backoff != 1]
+        longer = np.concatenate([full.ids[:, :-1], weighted, longer[:, 1:]])
+        rows.insert(1, longer)
+    contexts: list[np.ndarray] = [np.zeros(1, np.int64)]
+    for of_length in rows[1:]:
+        keys = pack(_nodes(of_length[:, 1:], contexts, words), of_length[:, 0], words)
+        contexts.append(np.unique(keys))
+    tables = []
+    for length, ngrams in enumerate(listed):
+        keys = pack(_nodes(ngrams.ids[:, :-1], contexts, words), ngrams.ids[:, -1], words)
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        again = np.flatnonzero(keys[1:] == keys[:-1])
+        if len(again):
+            first, second = ngrams.lines[order][again[0] : again[0] + 2]
+            raise ValueError(
+                f"{path}, line {second}: expected each n-gram once, found that of line {first}"
+            )
+        backoff = np.ones(len(contexts[length]))
+        if length:
+            weighted = listed[length - 1].backoff != 1
+            nodes = _nodes(listed[length - 1].ids[weighted], contexts, words)
+            backoff[nodes] = listed[length - 1].backoff[weighted]
+        tables.append(Table(contexts[length], keys, ngrams.p[order], backoff))
+    return tables
+
+
+def _nodes(rows: np.ndarray, contexts: Sequence[np.ndarray], words: int) -> np.ndarray:
+    """The nodes of contexts, of which all are there."""
+    node = np.zeros(len(rows), np.int64)
+    for length in range(1, rows.shape[1] + 1):
+        node = np.searchsorted(contexts[length], pack(node, rows[:, -length], words))
+    return node
+
+
+def _check_forms(forms: Sequence[str], words: int) -> None:
+    if len(forms) != words or len(set(forms)) != words:
+        raise ValueError(
+            f"forms: expected {words} different words, got {len(set(forms))} among {len(forms)}"
+        )
+    if forms[END] != STOP:
+        raise ValueError(f"forms: expected '{STOP}' for word {END}, got '{forms[END]}'")
+    for number, form in enumerate(forms):
+        if not form or form == START or any(character in " \t\r\n\0" for character in form):
+            raise ValueError(
+                f"forms: expected words without blanks, and no {START}, as ARPA separates words "
+                f"by blanks; got {form!r} for word {number}"
+            )
+
+
+def _open(path: Path, mode: str) -> TextIO:
+    opener = gzip.open if path.suffix == ".gz" else open
+    return opener(path, mode, encoding="utf-8", newline="\n")

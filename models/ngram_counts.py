@@ -1,0 +1,87 @@
+"""Counts of n-grams: sorted keys and numbers, one pair of sorts per order, no loop over words.
+
+A context is a node: the empty context is node 0, and a longer one is known by the node of the
+same context without its oldest word, and that word. An n-gram is then its context's node and the
+word after it. Both pairs are packed into one number, `pack`, and looked up in a sorted array.
+
+A sentence's start is END as the oldest word of a context, once: no n-gram reaches beyond it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.batching import Sentences
+
+END = 0  # closes every sentence and stands before its first word
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """The n-grams with contexts of one length, by rising key."""
+
+    contexts: np.ndarray  # of each node: (node of the context without its oldest word, that word)
+    keys: np.ndarray  # of each n-gram: (node of its context, word)
+    counts: np.ndarray  # how often each n-gram occurs; of the empty context all words are listed
+    shorter: np.ndarray  # where each n-gram without its oldest word is in the level below
+    words: int
+
+    @property
+    def nodes(self) -> np.ndarray:
+        """The node of each n-gram's context."""
+        return self.keys // self.words
+
+    @property
+    def at_start(self) -> np.ndarray:
+        """Whether each n-gram begins with the sentence's start."""
+        return (self.contexts % self.words == END)[self.nodes]
+
+
+def pack(node: np.ndarray, word: np.ndarray, words: int) -> np.ndarray:
+    """One number for a pair; pairs are in the order of their numbers."""
+    return node * words + word
+
+
+def count(sentences: Sentences, order: int, words: int) -> list[Level]:
+    """The n-grams up to that order, by the length of their contexts: 0 to order − 1."""
+    _check(sentences, order, words)
+    ids = sentences.ids.astype(np.int64)
+    offset = np.arange(len(ids)) - np.repeat(sentences.starts, sentences.lengths)
+    counts = np.bincount(ids, minlength=words)
+    nothing = np.zeros(0, np.int64)
+    levels = [Level(np.zeros(1, np.int64), np.arange(words), counts, nothing, words)]
+    at, node = np.arange(len(ids)), np.zeros(len(ids), np.int64)
+    for length in range(1, order):
+        far_enough = offset[at] >= length - 1
+        at, node = at[far_enough], node[far_enough]
+        oldest = np.where(offset[at] == length - 1, END, ids[at - length])
+        contexts, node = np.unique(pack(node, oldest, words), return_inverse=True)
+        keys, counts = np.unique(pack(node, ids[at], words), return_counts=True)
+        below = pack(contexts[keys // words] // words, keys % words, words)
+        shorter = np.searchsorted(levels[-1].keys, below)
+        levels.append(Level(contexts, keys, counts, shorter, words))
+    return levels
+
+
+def _check(sentences: Sentences, order: int, words: int) -> None:
+    if order < 1:
+        raise ValueError(f"order: expected 1 or more, got {order}")
+    if not len(sentences.ids):
+        raise ValueError("sentences: expected text to count, got none")
+    longest = int(sentences.lengths.max()) + 1
+    if order > longest:
+        raise ValueError(
+            f"order: expected at most {longest}, the longest sentence with its start; got {order}"
+        )
+    wrong = (sentences.ids < 0) | (sentences.ids >= words)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise ValueError(
+            f"sentences: expected word ids from 0 to under {words}, got {sentences.ids[at]} at {at}"
+        )
+    last = sentences.ids[np.cumsum(sentences.lengths) - 1]
+    if (last != END).any():
+        at = int(np.argmax(last != END))
+        raise ValueError(
+            f"sentences: expected END, {END}, to close each; sentence {at} has {last[at]}"
+        )

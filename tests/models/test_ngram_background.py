@@ -1,0 +1,128 @@
+"""The n-gram background: exact masses, and in training never those of the sentence itself."""
+
+import numpy as np
+import pytest
+import torch
+from log_linear_cases import by_definition, dense, random_features, random_layer, random_states
+from ngram_cases import WORDS, random_sentences
+
+from models.batching import NO_WORD, Sentences, batches
+from models.language_model import LanguageModel
+from models.ngram_background import NGramBackground
+from models.ngram_counts import END, count
+from models.ngram_smoothing import SMOOTHINGS, kneser_ney
+from models.recipe import Recipe
+from models.scoring import score
+from models.trainer import Trainer
+
+FEATURES = random_features(WORDS, width=3, real=False)
+MASS = np.arange(1.0, WORDS + 1)
+TEXT = random_sentences(count=60)
+RECIPE = Recipe(embedding=8, hidden=8, layers=1, batch=4, window=7, epochs=2, device="cpu")
+
+
+def learnt(order=3, smoothing=kneser_ney, folds=4) -> NGramBackground:
+    return NGramBackground.learn(FEATURES, TEXT, order, smoothing, MASS, folds)
+
+
+def of_all_words(background: NGramBackground, context: torch.Tensor) -> torch.Tensor:
+    """log b(K, x) of every word in each context, one by one: (N × V)."""
+    columns = [
+        background.log_mass_of(torch.full((len(context),), word), context) for word in range(WORDS)
+    ]
+    return torch.stack(columns, dim=1)
+
+
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+@pytest.mark.parametrize("order", [1, 2, 4])
+@pytest.mark.parametrize("training", [False, True])
+def test_class_mass_is_the_sum_over_the_words_of_a_signature(smoothing, order, training):
+    background = learnt(order, SMOOTHINGS[smoothing])
+    context = torch.from_numpy(background.contexts(TEXT, training))
+    unseen = torch.randint(0, WORDS, (50, context.shape[1]), generator=torch.Generator())
+    unseen[:, 0 : int(training)] %= 5
+    context = torch.cat([context, unseen])
+    sums = torch.zeros(len(context), FEATURES.signatures, dtype=torch.float64)
+    sums.index_add_(
+        1, torch.from_numpy(FEATURES.signature), of_all_words(background, context).exp()
+    )
+    assert torch.allclose(background.class_mass(context).double(), sums.log(), atol=3e-6)
+    assert torch.allclose(sums.sum(dim=1), torch.ones(len(sums), dtype=torch.float64))
+
+
+def test_in_training_a_sentence_asks_the_ngrams_of_the_other_parts():
+    folds = 4
+    background = learnt(folds=folds)
+    context = torch.from_numpy(background.contexts(TEXT, training=True))
+    sentence = np.repeat(np.arange(len(TEXT.lengths)), TEXT.lengths)
+    for part in range(folds):
+        others = np.arange(len(TEXT.lengths)) % folds != part
+        text = Sentences(TEXT.ids[np.repeat(others, TEXT.lengths)], TEXT.lengths[others])
+        without = NGramBackground.learn(FEATURES, text, 3, kneser_ney, MASS, folds=0)
+        here = sentence % folds == part
+        expected = without.class_mass(torch.from_numpy(without.contexts(TEXT)[here]))
+        assert torch.allclose(background.class_mass(context[here]), expected)
+
+
+def test_when_scoring_it_asks_the_ngrams_of_all():
+    background, text = learnt(), random_sentences(seed=5, count=20, words=WORDS)
+    unseen = np.where(np.bincount(TEXT.ids, minlength=WORDS) == 0, MASS, 0)
+    plain = kneser_ney(count(TEXT, 3, WORDS), unseen / unseen.sum())
+    context = torch.from_numpy(background.contexts(text))
+    log_mass = background.log_mass_of(torch.from_numpy(text.ids.astype(np.int64)), context)
+    assert log_mass.numpy() == pytest.approx(plain.score(text), rel=1e-12)
+
+
+def test_the_log_linear_model_over_it_is_what_its_definition_says():
+    background = learnt()
+    layer, h = random_layer(FEATURES, background, dtype=torch.float32), random_states(40).float()
+    context = torch.from_numpy(background.contexts(TEXT, training=True)[:40])
+    expected = by_definition(
+        dense(FEATURES), of_all_words(background, context), layer.adaptor(h).double()
+    )
+    assert torch.allclose(layer.log_prob(h, context).double(), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("text", ["stream", "sentences"])
+def test_every_target_is_trained_with_the_words_before_it_in_its_sentence(text):
+    model = network(learnt(order=4))
+    contexts = model.contexts(TEXT, training=True)
+    recipe = Recipe(batch=4, window=7, text=text)
+    for batch in batches(TEXT, recipe, END, np.random.default_rng(0)):
+        real = (batch.targets != NO_WORD).numpy()
+        rows, targets = contexts[batch.places[real]], batch.targets.numpy()[real]
+        assert np.array_equal(TEXT.ids[batch.places[real]], targets)
+        for place, row in zip(batch.places[real], rows, strict=True):
+            start = TEXT.starts[TEXT.starts <= place].max()
+            padded = [END] * 3 + TEXT.ids[start:place].tolist()
+            assert row[1:].tolist() == padded[-3:]
+
+
+def network(background: NGramBackground) -> LanguageModel:
+    torch.manual_seed(5)
+    return LanguageModel(RECIPE, FEATURES, background)
+
+
+def test_a_network_without_weights_scores_as_the_ngrams_do():
+    background = learnt()
+    model = network(background)
+    for parameter in model.parameters():
+        parameter.data.zero_()
+    text = random_sentences(seed=5, count=20, words=WORDS)
+    words = torch.from_numpy(text.ids.astype(np.int64))
+    expected = background.log_mass_of(words, torch.from_numpy(background.contexts(text)))
+    assert score(model, text, END)[0] == pytest.approx(expected.numpy(), abs=1e-5)
+    with_end, end = score(model, text, END, beside=END)
+    assert end[text.ids == END] == pytest.approx(with_end[text.ids == END], abs=1e-6)
+
+
+def test_a_network_trains_on_it(tmp_path):
+    trainer = Trainer(network(learnt()), RECIPE, tmp_path, END)
+    trainer.fit(TEXT, random_sentences(seed=5, count=20))
+    assert trainer.curve[-1].valid_nats < trainer.curve[0].valid_nats
+
+
+def test_ngrams_over_other_words_are_refused():
+    ngrams = kneser_ney(count(TEXT, 2, WORDS), np.full(WORDS, 1 / WORDS))
+    with pytest.raises(ValueError, match="n-grams: expected 60 words, as Φ has; got 9"):
+        NGramBackground(random_features(60), ngrams)
