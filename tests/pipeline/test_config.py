@@ -105,9 +105,14 @@ def test_each_ablation_leaves_out_one_thing_of_the_closed_preset():
             assert sections[changed] == replace(whole[changed], templates=kept)
             assert kept == tuple(name for name in all_of_them if name in kept)
     templates = set(whole["featurise"].templates)
+    crossed = {name for name in templates if "×" in name}
     assert left_out.pop("no-identity") == {"form"}
     assert left_out.pop("no-morphology") == templates - {"form"}
-    assert left_out == {f"no-{name}": {name} for name in templates - {"form"}}
+    assert left_out.pop("no-crossed") == crossed
+    assert left_out == {
+        f"no-{name}": {each for each in templates if name in each.split("×")}
+        for name in templates - crossed - {"form"}
+    }
     assert ablation["no-background"]["background"].kind == "uniform"
     assert ablation["untied"]["train"] == replace(whole["train"], tied=False)
     assert ablation["words-read"]["train"] == replace(ablation["untied"]["train"], input="words")
