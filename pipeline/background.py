@@ -1,7 +1,8 @@
 """Stage `background`: the prior mass b of every known word, and the spelling of all others."""
 
+import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -19,8 +20,11 @@ UNSEEN_SIGNATURE = 0.5  # the count a signature has when none of its words was s
 @dataclass(frozen=True)
 class Params:
     # unigram: training counts, what discounting frees going to the words of the same signature;
-    # uniform: every known word alike, as in a softmax.
-    kind: Literal["unigram", "uniform"] = "unigram"
+    # uniform: every known word alike, as in a softmax;
+    # ngram: n-grams of the training ids, words that they lack sharing as in unigram.
+    kind: Literal["unigram", "uniform", "ngram"] = "unigram"
+    order: int = 5  # of the n-grams: so many words, the predicted one included
+    smoothing: Literal["kneser-ney", "jelinek-mercer", "add-alpha"] = "kneser-ney"  # of the n-grams
     spelling_order: int = 5  # letters of the spelling model's n-grams
 
 
@@ -32,6 +36,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     else:
         mass = unigram(counts, features.signature)
     np.save(out / "b.npy", mass)
+    (out / "about.json").write_text(json.dumps(asdict(params), indent=1))
     words = open_table(inputs["tokenise"] / "train.arrow")["words"].combine_chunks().flatten()
     training = Counter(words.to_pylist())
     once = sorted(word for word, count in training.items() if count == 1) or sorted(training)
@@ -64,7 +69,11 @@ STAGE = Stage(
         "analyse": ("types.parquet",),
         "featurise": ("phi.npz",),
     },
-    outputs={"b.npy": "the prior mass of each word", "spelling.json": "the spelling model"},
+    outputs={
+        "b.npy": "the prior mass of each word",
+        "about.json": "the kind of background, from which training counts its n-grams",
+        "spelling.json": "the spelling model",
+    },
     params=Params,
     compute=compute,
 )

@@ -39,7 +39,7 @@ STAGE = Stage(
         "train": ("weights.safetensors", "recipe.json", "curve.csv"),
         "encode": (),
         "featurise": ("phi.npz",),
-        "background": ("b.npy", "spelling.json"),
+        "background": ("b.npy", "about.json", "spelling.json"),
     },
     outputs={
         "scores.parquet": "one row per split and metric",

@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from models.background import Unigram
+from models.background import Background, Unigram
 from models.batching import Sentences
 from models.features import Features
 from models.language_model import LanguageModel
+from models.ngram_background import FOLDS, NGramBackground
+from models.ngram_smoothing import SMOOTHINGS
 from models.recipe import Recipe
 from models.trainer import Epoch, Trainer, choose_device
 from models.weights import load_weights
@@ -25,7 +27,7 @@ from pipeline.vocabulary import END_ID
 def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
     train, valid = (read_sentences(inputs["encode"], split) for split in ("train", "valid"))
     torch.manual_seed(recipe.seed)
-    model = build(recipe, inputs)
+    model = build(recipe, inputs, FOLDS)
     say(f"train: {model.parameter_count():,} parameters, {len(train.ids):,} words an epoch")
     advance = meter("words", len(train.ids))
 
@@ -43,11 +45,22 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
     trainer.fit(train, valid)
 
 
-def build(recipe: Recipe, inputs: Inputs) -> LanguageModel:
-    """An untrained model over the features and the background that were prepared."""
+def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel:
+    """An untrained model over the features and the background that were prepared.
+
+    To be trained it needs folds, if its background is to be counted on the text it is trained on.
+    """
     features = Features.load(inputs["featurise"] / "phi.npz")
+    return LanguageModel(recipe, features, _background(features, inputs, folds))
+
+
+def _background(features: Features, inputs: Inputs, folds: int) -> Background:
     mass = np.load(inputs["background"] / "b.npy", allow_pickle=False)
-    return LanguageModel(recipe, features, Unigram(features, mass))
+    about = json.loads((inputs["background"] / "about.json").read_text())
+    if about["kind"] != "ngram":
+        return Unigram(features, mass)
+    text, smoothing = read_sentences(inputs["encode"], "train"), SMOOTHINGS[about["smoothing"]]
+    return NGramBackground.learn(features, text, about["order"], smoothing, mass, folds)
 
 
 def load_trained(inputs: Inputs) -> LanguageModel:
@@ -72,7 +85,7 @@ STAGE = Stage(
     inputs={
         "encode": ("train.ids.npy", "train.lengths.npy", "valid.ids.npy", "valid.lengths.npy"),
         "featurise": ("phi.npz",),
-        "background": ("b.npy",),
+        "background": ("b.npy", "about.json"),
     },
     outputs={
         "weights.safetensors": "the best weights",
