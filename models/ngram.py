@@ -51,10 +51,12 @@ class NGrams(nn.Module):
 
     def score(self, sentences: Sentences) -> np.ndarray:
         """log p of every word of every sentence in order, END included, in nats."""
-        context = torch.from_numpy(preceding(sentences, self.order - 1, END))
-        words = torch.from_numpy(sentences.ids.astype(np.int64))
+        device = self.p_0.device
+        context = torch.from_numpy(preceding(sentences, self.order - 1, END)).to(device)
+        words = torch.from_numpy(sentences.ids.astype(np.int64)).to(device)
         parts = zip(words.split(WORDS_AT_ONCE), context.split(WORDS_AT_ONCE), strict=True)
-        return torch.cat([self.p(self.nodes(part), word).log() for word, part in parts]).numpy()
+        log_p = [self.p(self.nodes(part), word).log() for word, part in parts]
+        return torch.cat(log_p).cpu().numpy()
 
     def distributions(self, context: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """p of every word after each context (N × n), the most recent word last: (N × V)."""
@@ -82,12 +84,10 @@ class NGrams(nn.Module):
         return found
 
     def p(self, nodes: Sequence[Tensor], words: Tensor) -> Tensor:
-        """p(w | h) of one word for each context, given by its nodes: (N)."""
-        for number, (table, node) in enumerate(zip(self.tables, nodes, strict=False)):
+        """p(w | h) of one word for each context, given by its nodes or those of its end: (N)."""
+        p = self.p_0[nodes[0] * self.words + words]
+        for table, node in zip(self.tables[1:], nodes[1:], strict=False):
             at = _find(table.keys, node, words, self.words)
-            if not number:
-                p = table.p[at]
-                continue
             backoff = torch.where(node >= 0, table.backoff[node], 1)
             p = torch.where(at >= 0, table.p[at], backoff * p)
         return p
