@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from lexicon.registry import find
-from lexicon.text import Request
 
 
 class Speed(NamedTuple):
@@ -31,10 +30,11 @@ def measure(name: str, *, folder: Callable[[str], Path], seed: int = 0) -> Speed
 
     `analyses` is asked one form at a time, 20,000 distinct ones, none asked before.
     """
-    request = Request(folder)
+    maker = find(name)
+    path = maker.path(folder)
     with tempfile.TemporaryDirectory() as cache, environment("XDG_CACHE_HOME", cache):
-        parse_seconds, _ = timed(lambda: find(name)(request))
-        open_seconds, lexicon = timed(lambda: find(name)(request))
+        parse_seconds, _ = timed(lambda: maker.open(path))
+        open_seconds, lexicon = timed(lambda: maker.open(path))
         forms = np.array(list(lexicon), dtype=object)
         np.random.default_rng(seed).shuffle(forms)
         lookup_seconds, _ = timed(lambda: lexicon.lookup(forms))

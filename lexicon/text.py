@@ -34,9 +34,12 @@ class TextLexicon:
     of_text: bool = False  # whether the file is a text, or made of one
 
     def __call__(self, request: Request) -> Index:
-        folder = request.folder(self.source) if self.source else Path()
-        path = folder / self.file
+        path = self.path(request.folder)
         return self.open(path, lowercase=request.lowercase, strict=request.strict)
+
+    def path(self, folder: Callable[[str], Path]) -> Path:
+        """Where its file is, `folder` telling where a source's data lie."""
+        return folder(self.source) / self.file if self.source else Path(self.file)
 
     def open(self, path: Path, *, lowercase: bool = False, strict: bool = False) -> Index:
         if not path.is_file():

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
 from lexicon.analysis import join_feats
-from lexicon.index import Index
 from lexicon.reading import Report, Row, complete_lines
-from lexicon.text import Request, TextLexicon
+from lexicon.text import TextLexicon
 
 # First feature → UPOS and the feats that it says.
 CLASS = {
@@ -79,10 +78,10 @@ def read(path: Path, report: Report) -> Iterator[Row]:
 
 
 class UniMorph(TextLexicon):
-    def __call__(self, request: Request) -> Index:
-        """From the folder that the `unimorph` package uses when UNIMORPH names one."""
+    def path(self, folder: Callable[[str], Path]) -> Path:
+        """In the folder that the `unimorph` package uses, when UNIMORPH names one."""
         home = os.environ.get("UNIMORPH")
-        return super().__call__(request._replace(folder=lambda _: Path(home)) if home else request)
+        return Path(home) / self.file if home else super().path(folder)
 
 
 unimorph = UniMorph("unimorph", "CC BY-SA 3.0", source="unimorph", file="fra/fra", read=read)

@@ -99,8 +99,7 @@ def _files(params: Params) -> list[Path]:
     """The data files of the lexicons in the chain; some are written in code and have none."""
     names = [*params.lexicon, *([params.frequency] if params.frequency else [])]
     makers = [find(name) for name in names]
-    read = [maker for maker in makers if getattr(maker, "file", None)]
-    return [(folder_of(maker.source) if maker.source else Path()) / maker.file for maker in read]
+    return [maker.path(folder_of) for maker in makers if hasattr(maker, "path")]
 
 
 STAGE = Stage(

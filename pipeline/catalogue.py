@@ -58,10 +58,21 @@ WHEELS: Mapping[str, Wheel] = {
     ),
 }
 
+UNIMORPH = "unimorph"  # cloned by the package of that name, which names no version: CC BY-SA 3.0
+
 REPOSITORIES: Mapping[str, Repository] = {
     corpus.folder: corpus.repository for corpus in CORPORA.values() if corpus.repository
 }
 
 
+def origin(source: str) -> str:
+    """Where a source comes from, for a person to read."""
+    if source in WHEELS:
+        return f"{WHEELS[source].requirement} (pip), {WHEELS[source].licence}"
+    if source == UNIMORPH:
+        return "the unimorph package, CC BY-SA 3.0"
+    return f"{REPOSITORIES[source].url} at {REPOSITORIES[source].tag}"
+
+
 def source_names() -> list[str]:
-    return sorted([*WHEELS, *REPOSITORIES])
+    return sorted([*WHEELS, UNIMORPH, *REPOSITORIES])

