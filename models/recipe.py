@@ -35,6 +35,7 @@ class Recipe:
     vary_window: bool = True  # draws each window's length around `window`
     epochs: int = 40  # at most
     patience: int = 3  # epochs without gain in validation before the training stops
+    gain: float = 0.0  # nats per word that validation must fall by for an epoch to count as a gain
     precision: Literal["float32", "bfloat16"] = "float32"  # of the products while training
     seed: int = 1  # of the first weights, the order of sentences and the dropout
     device: str = field(default="auto", compare=False)  # cpu, cuda, or auto for the best there is

@@ -77,7 +77,7 @@ class Trainer:
             best = min((row.valid_nats for row in self.curve), default=math.inf)
             epoch = self._epoch(train, valid, best)
             self.curve.append(epoch)
-            if epoch.valid_nats < best:
+            if epoch.valid_nats < best - self.recipe.gain:
                 self.without_gain = 0
             else:
                 self.without_gain += 1
