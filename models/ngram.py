@@ -68,8 +68,8 @@ class NGrams(nn.Module):
             bounds = torch.searchsorted(table.keys, torch.stack([first, first + self.words]))
             # Row by row, as gathering all rows' entries at once takes twice the time.
             for row, (start, end) in enumerate(bounds.T.tolist()):
-                words = table.keys[start:end] - first[row]
-                p[row, words] = (table.p[start:end] * scale[row]).to(dtype)
+                listed = (table.p[start:end] * scale[row]).to(dtype)
+                p[row].scatter_(0, table.keys[start:end] - first[row], listed)
         return p
 
     def nodes(self, context: Tensor, root: Tensor | None = None) -> list[Tensor]:
