@@ -43,8 +43,14 @@ def of_code(module: str) -> str:
     return of_value(seen)
 
 
-def _source(module: str) -> Path:
-    return Path(find_spec(module).origin)
+def _source(module: str) -> Path | None:
+    """A module's file, found without importing anything; None for what is no module of ours."""
+    package, *parts = module.split(".")
+    if package not in PACKAGES:
+        return None
+    path = Path(find_spec(package).origin).parent.joinpath(*parts)
+    files = (path / "__init__.py", path.with_suffix(".py"))
+    return next((file for file in files if file.is_file()), None)
 
 
 def _imports(tree: ast.Module, importer: str) -> list[str]:
@@ -54,25 +60,13 @@ def _imports(tree: ast.Module, importer: str) -> list[str]:
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             children = [f"{node.module}.{alias.name}" for alias in node.names]
-            modules = [child for child in children if _is_module(child)]
-            found += modules or [node.module]
-    ours = [name for name in found if name.split(".")[0] in PACKAGES]
-    return [module for name in ours for module in _with_package(name, importer)]
-
-
-def _is_module(name: str) -> bool:
-    if name.split(".")[0] not in PACKAGES:
-        return False
-    try:
-        return find_spec(name) is not None
-    except ModuleNotFoundError:
-        return False
+            found += [child for child in children if _source(child)] or [node.module]
+    return [module for name in found if _source(name) for module in _with_package(name, importer)]
 
 
 def _with_package(name: str, importer: str) -> list[str]:
     """A module stands for itself; a package imported from outside it, for all that it holds."""
-    spec = find_spec(name)
-    if spec.submodule_search_locations is None or importer.split(".")[0] == name:
+    file = _source(name)
+    if file.name != "__init__.py" or importer.split(".")[0] == name:
         return [name]
-    folder = Path(spec.origin).parent
-    return [name, *(f"{name}.{path.stem}" for path in sorted(folder.glob("[!_]*.py")))]
+    return [name, *(f"{name}.{path.stem}" for path in sorted(file.parent.glob("[!_]*.py")))]
