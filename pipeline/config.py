@@ -120,10 +120,10 @@ def _as_yaml(value: Any) -> str:
 
 def _read(source: str) -> tuple[str, str]:
     path = Path(source)
-    if path.suffix in {".yaml", ".yml"} or path.exists():
-        if not path.is_file():
-            raise FileNotFoundError(f"no configuration file {path}")
+    if path.is_file():
         return read_text(path), str(path)
+    if path.suffix in {".yaml", ".yml"}:
+        raise FileNotFoundError(f"no configuration file {path}")
     return preset_text(source), f"preset '{source}'"
 
 

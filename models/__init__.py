@@ -1,0 +1,1 @@
+"""Ids, Φ and b in; probabilities out. Knows torch, numpy and safetensors, nothing of French."""
