@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -184,34 +184,34 @@ def _resident(field: str) -> int:
 
 
 def compare_outputs(
-    device: str,
-    precision: str,
-    *,
-    batch: int = 32,
-    sizes: Sequence[int] = SIZES,
-    rounds: int = 10,
+    device: str, precision: str, *, batch: int = 32, rounds: int = 10
 ) -> list[Cost]:
-    """The costs that the verdicts compare, all in turn, then those of the remaining sizes."""
-
-    def on_device(pairs) -> list[Setting]:
-        settings = [Setting(output, words, device, precision, batch) for output, words in pairs]
-        return [setting for setting in settings if setting.fits()]
-
-    compared = on_device(
-        [
-            ("floor", SMALL),
-            ("log-linear", SMALL),
-            ("softmax", SMALL),
-            ("log-linear", LARGE),
-            ("adaptive", LARGE),
-            ("adaptive, as documented", LARGE),
-        ]
+    """The costs that the verdicts compare, all in turn."""
+    compared = (
+        ("floor", SMALL),
+        ("log-linear", SMALL),
+        ("softmax", SMALL),
+        ("log-linear", LARGE),
+        ("adaptive", LARGE),
+        ("adaptive, as documented", LARGE),
     )
-    costs = measure(compared, rounds)
+    return measure(_fitting(compared, device, precision, batch), rounds)
+
+
+def cost_by_size(
+    device: str, precision: str, sizes: Sequence[int], *, batch: int = 32, rounds: int = 2
+) -> Iterator[Cost]:
+    """What each output costs at each size of the vocabulary, as far as there is memory for it."""
     for words in sizes:
-        of_size = on_device((output, words) for output in ("log-linear", "softmax", "adaptive"))
-        costs += measure([setting for setting in of_size if setting not in compared], rounds // 2)
-    return costs
+        pairs = [(output, words) for output in ("log-linear", "softmax", "adaptive")]
+        yield from measure(_fitting(pairs, device, precision, batch), rounds)
+
+
+def _fitting(
+    pairs: Sequence[tuple[str, int]], device: str, precision: str, batch: int
+) -> list[Setting]:
+    settings = [Setting(output, words, device, precision, batch) for output, words in pairs]
+    return [setting for setting in settings if setting.fits()]
 
 
 def verdicts(costs: Sequence[Cost]) -> list[Verdict]:
@@ -282,15 +282,12 @@ def main() -> None:
     arguments = parser.parse_args()
     table = []
     for precision in arguments.precision:
-        costs = compare_outputs(
-            arguments.device,
-            precision,
-            batch=arguments.batch,
-            sizes=arguments.words,
-            rounds=arguments.rounds,
-        )
+        about = {"batch": arguments.batch, "rounds": arguments.rounds}
+        costs = compare_outputs(arguments.device, precision, **about)
         for verdict in verdicts(costs):
             print(verdict)
+        about["rounds"] = 2
+        costs += cost_by_size(arguments.device, precision, arguments.words, **about)
         for row in rows(costs):
             print(
                 "{output:>23} {words:>9,} {milliseconds:>10.2f} ms {peak_mebibytes:>8.1f} MiB  "

@@ -33,6 +33,7 @@ class Params:
     # closed: known words are all of the corpus, the test included, but only training is counted;
     # paper: words are counted over all of the corpus too, so φ and b know the test.
     protocol: Literal["open", "closed", "paper"] = "open"
+    strict: bool = False  # stop at the first row of a lexicon that cannot be read; else skip it
     # A lexicon with corpus frequencies (lexique), for the template `frequency`; null for none.
     frequency: str | None = None
 
@@ -42,7 +43,15 @@ def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | No
     paths = splits(inputs["tokenise"])
     counts = {split: _count(path) for split, path in paths.items()}
     lowercase = not any(word != word.lower() for word in counts["train"])
-    chain = lexicon.load(params.lexicon, folder=folder_of, join=params.join, lowercase=lowercase)
+    chain = lexicon.load(
+        params.lexicon,
+        folder=folder_of,
+        join=params.join,
+        lowercase=lowercase,
+        strict=params.strict,
+    )
+    for skipped in chain.skipped:
+        say(f"analyse: {skipped.count:,} rows left out, {skipped.reason}: {skipped.examples[0]}")
     if known is not None:
         words = list(known)
     elif params.protocol == "open":

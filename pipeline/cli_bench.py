@@ -45,14 +45,17 @@ def output(
 
     from models import bench
     from pipeline import figures
+    from pipeline.progress import track
 
-    gpu = torch.cuda.is_available()
-    table = pd.DataFrame()
-    for precision in ("float32", "bfloat16") if gpu else ("float32",):
-        costs = bench.compare_outputs("cuda" if gpu else "cpu", precision, rounds=rounds)
-        for verdict in bench.verdicts(costs):
-            print(verdict)
-        table = pd.concat([table, pd.DataFrame(bench.rows(costs))], ignore_index=True)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    costs = []
+    for precision in ("float32", "bfloat16") if device == "cuda" else ("float32",):
+        compared = bench.compare_outputs(device, precision, rounds=rounds)
+        for verdict in bench.verdicts(compared):
+            print(verdict, flush=True)
+        by_size = bench.cost_by_size(device, precision, bench.SIZES)
+        costs += [*compared, *track(by_size, "costs by size")]
+    table = pd.DataFrame(bench.rows(costs))
     table.to_csv(csv, index=False)
     print_table(table)
     figures.save(figures.output_costs(table), figure)
