@@ -28,7 +28,8 @@ def test_every_row_is_found_and_no_other(rows, others):
         assert {each[:3] for each in index.exact(form)} == {r[1:4] for r in rows if r.form == form}
 
 
-def test_the_same_text_is_compiled_once_and_a_changed_one_anew(tmp_path):
+def test_the_same_text_is_compiled_once_and_a_changed_one_anew(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     table = tmp_path / "mine.tsv"
     head = "form\tlemma\tupos\tfeats\n"
 
