@@ -17,7 +17,7 @@ from pipeline.config import Config
 from pipeline.progress import say
 from pipeline.stage import Stage
 from pipeline.stages import STAGES
-from pipeline.store import FORMAT, Artefact, Store, read_json, write_json
+from pipeline.store import FORMAT, Artefact, Store, copy_whole, read_json, write_json
 
 State = Literal["done", "stale", "missing"]
 WHOLE_RUN = "*"  # stands for the model of a stage that reads every model's artefacts
@@ -62,7 +62,8 @@ class Run:
             say(f"all stages of '{self.config.name}' are done")
         if (WHOLE_RUN, "report") in self.artefacts:
             report = self.artefacts[WHOLE_RUN, "report"].folder
-            shutil.copytree(report, self.folder / "report", dirs_exist_ok=True)
+            target = self.folder / "report"
+            shutil.copytree(report, target, copy_function=copy_whole, dirs_exist_ok=True)
 
     def status(self) -> Iterator[Status]:
         """Where every stage stands, without running any."""

@@ -87,12 +87,19 @@ def _hashes(folder: Path) -> dict[str, str]:
 
 def write_json(path: Path, value: Any) -> None:
     """Write JSON so that a reader finds the old file or the new one, never a half."""
-    partial = path.with_name(f".{path.name}.partial")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     with partial.open("w", encoding="utf-8") as file:
         json.dump(value, file, indent=1, ensure_ascii=False)
         file.flush()
         os.fsync(file.fileno())
     partial.replace(path)
+
+
+def copy_whole(source: str, target: str) -> None:
+    """Copy a file so that a reader finds the old one or the new one; for `shutil.copytree`."""
+    partial = f"{target}.{os.getpid()}.partial"
+    shutil.copy(source, partial)
+    Path(partial).replace(target)
 
 
 def read_json(path: Path) -> dict[str, Any]:
