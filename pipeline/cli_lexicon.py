@@ -54,7 +54,7 @@ def show(
     from pipeline.looking import features_of
 
     rows = []
-    for name in [*(name for name in BUILT_IN if name != "guesser"), "closed,dela,guesser"]:
+    for name in [*(name for name in BUILT_IN if name != "guesser"), lexicon]:
         found = _load_if_present(name)
         for analysis in found.analyses(word) if found else ():
             rows.append(
