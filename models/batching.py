@@ -29,6 +29,7 @@ def preceding(sentences: Sentences, reach: int, end: int) -> np.ndarray:
     return np.where(offset[:, None] >= back, sentences.ids[places], end).astype(np.int64)
 
 
+END = 0  # closes every sentence and stands before its first word
 NO_WORD = -1  # the target behind a sentence that is shorter than others of its batch
 
 

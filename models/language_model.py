@@ -1,6 +1,7 @@
 """The language model: words in, features of words, an encoder, an output layer."""
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from models.adaptive import Adaptive
@@ -11,6 +12,7 @@ from models.encoders import State, encoder
 from models.features import Features
 from models.log_linear import LogLinear
 from models.recipe import Recipe
+from models.scoring import states
 from models.softmax import Softmax
 from models.variational_dropout import VariationalDropout
 
@@ -55,6 +57,21 @@ class LanguageModel(nn.Module):
         h, state = self(words, state)
         real = targets != NO_WORD
         return self.output.loss(h[real], targets[real], context[real]), state
+
+    @torch.inference_mode()
+    def score(self, sentences: Sentences) -> np.ndarray:
+        """log p of every word of every sentence in order, END included, in nats."""
+        scores = np.zeros(len(sentences.ids))
+        for places, words, h, context in states(self, sentences):
+            scores[places] = self.output.log_prob_of(h, words, context).double().cpu()
+        return scores
+
+    @torch.inference_mode()
+    def log_distributions(self, sentences: Sentences) -> Tensor:
+        """log p of every word of the vocabulary in every place: (N × V)."""
+        parts = [(s.places, self.output.log_prob(s.h, s.context)) for s in states(self, sentences)]
+        order = np.argsort(np.concatenate([places for places, _ in parts]))
+        return torch.cat([log_p for _, log_p in parts])[torch.from_numpy(order)]
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
         """What the output needs to know of the words before each word of a text: (N × n)."""

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.batching import Sentences
-
-END = 0  # closes every sentence and stands before its first word
+from models.batching import END, Sentences
 
 
 @dataclass(frozen=True, eq=False)

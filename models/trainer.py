@@ -18,7 +18,6 @@ from models.batching import NO_WORD, Sentences, batches
 from models.encoders import detached
 from models.language_model import LanguageModel
 from models.recipe import Recipe
-from models.scoring import score
 from models.weight_averaging import WeightAverage
 from models.weights import load_weights, parameters_of, save_tensors, save_weights
 
@@ -100,7 +99,7 @@ class Trainer:
         nats, words = self._pass(train, generator)
         seconds = time.monotonic() - start
         with self.average.applied(self.model) if self.average else nullcontext():
-            valid_nats = -float(score(self.model, valid, self.end)[0].mean())
+            valid_nats = -float(self.model.score(valid).mean())
             if valid_nats < best:
                 save_weights(self.model, self.folder / WEIGHTS)
         return Epoch(

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from models.language_model import LanguageModel
-from models.scoring import score
 from models.spelling import Spelling
 from pipeline.stage import Inputs
 from pipeline.train import read_sentences
@@ -31,7 +30,7 @@ def measure(model: LanguageModel, inputs: Inputs, split: str) -> tuple[dict, np.
     encoded = inputs["encode"]
     sentences = read_sentences(encoded, split)
     start = time.monotonic()
-    log_p, _ = score(model, sentences, END_ID)
+    log_p = model.score(sentences)
     rate = len(log_p) / (time.monotonic() - start)
     spelled = json.loads((encoded / f"{split}.spelled.json").read_text())
     if spelled:

@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 
 from models.batching import Sentences
-from models.scoring import score
 from models.spelling import Spelling
 from pipeline.stage import Inputs
 from pipeline.train import load_trained
-from pipeline.vocabulary import END, END_ID, UNKNOWN, UNKNOWN_ID
+from pipeline.vocabulary import END, UNKNOWN, UNKNOWN_ID
 
 if TYPE_CHECKING:
     from corpora.tokenise import Tokeniser
@@ -61,7 +60,7 @@ class Scorer:
         texts = [[*self._cased(words), END] for words in self.tokeniser.words(sentences)]
         ids = [[self._id(word) for word in words] for words in texts]
         batch = Sentences(np.concatenate(ids), np.array([len(words) for words in ids]))
-        log_p, _ = score(self.model, batch, END_ID)
+        log_p = self.model.score(batch)
         parts = np.split(log_p, np.cumsum(batch.lengths)[:-1])
         return [
             [self._word(*word) for word in zip(*sentence, strict=True)]

@@ -12,7 +12,6 @@ from models.ngram_background import NGramBackground
 from models.ngram_counts import END, count
 from models.ngram_smoothing import SMOOTHINGS, kneser_ney
 from models.recipe import Recipe
-from models.scoring import score
 from models.trainer import Trainer
 
 FEATURES = random_features(WORDS, width=3, real=False)
@@ -111,9 +110,7 @@ def test_a_network_without_weights_scores_as_the_ngrams_do():
     text = random_sentences(seed=5, count=20, words=WORDS)
     words = torch.from_numpy(text.ids.astype(np.int64))
     expected = background.log_mass_of(words, torch.from_numpy(background.contexts(text)))
-    assert score(model, text, END)[0] == pytest.approx(expected.numpy(), abs=1e-5)
-    with_end, end = score(model, text, END, beside=END)
-    assert end[text.ids == END] == pytest.approx(with_end[text.ids == END], abs=1e-6)
+    assert model.score(text) == pytest.approx(expected.numpy(), abs=1e-5)
 
 
 def test_a_network_trains_on_it(tmp_path):

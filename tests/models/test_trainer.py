@@ -10,7 +10,6 @@ from models.batching import Sentences, windows
 from models.features import Features
 from models.language_model import LanguageModel
 from models.recipe import Recipe
-from models.scoring import score
 from models.trainer import WEIGHTS, Trainer
 
 END, WORDS = 0, 12
@@ -77,7 +76,7 @@ def test_validation_falls_and_the_best_epoch_is_kept(sentences, tmp_path):
     trainer.fit(sentences, sentences)
     losses = [epoch.valid_nats for epoch in trainer.curve]
     assert losses[-1] < losses[0]
-    kept = -score(trainer.model, sentences, END)[0].mean()
+    kept = -trainer.model.score(sentences).mean()
     assert kept == pytest.approx(min(losses), abs=1e-9)
 
 
@@ -94,8 +93,8 @@ def test_an_epoch_reads_every_word_once_after_the_word_before_it(sentences):
 
 def test_a_sentence_scores_the_same_alone_and_among_others(sentences):
     network = model().double().eval()
-    together, _ = score(network, sentences, END)
+    together = network.score(sentences)
     for start, length in zip(sentences.starts[:10], sentences.lengths[:10], strict=True):
         alone = Sentences(sentences.ids[start : start + length], np.array([length]))
         expected = together[start : start + length]
-        assert score(network, alone, END)[0] == pytest.approx(expected, abs=1e-10)
+        assert network.score(alone) == pytest.approx(expected, abs=1e-10)
