@@ -1,8 +1,8 @@
-# `make run` and `make test` each do all of their own set-up.
+# `make run`, `make test` and `make test-long` each do all of their own set-up.
 PYTHON ?= python3
 VENV := .venv
 
-.PHONY: run test
+.PHONY: run test test-long
 
 run: $(VENV)/installed
 	$(VENV)/bin/accord run
@@ -11,6 +11,10 @@ test: $(VENV)/installed
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -q -n 2
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+
+# The tests marked `long`, which the others leave out.
+test-long: $(VENV)/installed
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -q -n 2 -m long
 
 $(VENV)/installed: setup.cfg pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
