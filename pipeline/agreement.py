@@ -1,55 +1,76 @@
 """Agreement: does a model find the right sentence of a minimal pair likelier than the wrong one?
 
-A suite is a folder of text files in the form of CLAMS, a construction each: `True`, a tab and a
-right sentence, followed by `False`, a tab and a wrong one.
+Asked of the whole sentence, its end included, and of the *critical word* alone: the first word
+that differs, after the words that both sentences have in common.
+
+Needs torch, numpy and safetensors only, as it also runs where a model was trained.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.scorer import Scorer
+import numpy as np
+
+from models.language_model import LanguageModel
+from models.spelling import Spelling
+from pipeline.stage import Inputs
+from pipeline.suite import ENDING, Suite
+from pipeline.vocabulary import UNKNOWN_ID
+
+ACCURACY = {"accuracy": 0, "accuracy by critical word": 1}  # metric -> column of the margins
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """Pairs of one construction: how many were judged, how many of them rightly."""
-
-    construction: str
-    pairs: int
-    right: int
-    unknown: int  # pairs with a word that the model's closed vocabulary does not hold
-
-    @property
-    def accuracy(self) -> float:
-        return self.right / (self.pairs - self.unknown) if self.pairs > self.unknown else 0.0
+def suites(encoded: Path) -> list[str]:
+    """The names of the suites that prepared data hold."""
+    return sorted(path.name.removesuffix(ENDING) for path in encoded.glob(f"*{ENDING}"))
 
 
-def read_pairs(path: Path) -> list[tuple[str, str]]:
-    """The right and the wrong sentence of each pair of a file."""
-    pairs, good = [], None
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        kind, tab, sentence = line.partition("\t")
-        if kind == "True" and tab:
-            good = sentence
-        elif kind == "False" and tab and good is not None:
-            pairs.append((good, sentence))
-        else:
-            expected = "True or False, a tab and a sentence, a True line first"
-            raise ValueError(f"{path}, line {number}: expected {expected}; got {line!r}")
-    return pairs
+def measure_agreement(model: LanguageModel, inputs: Inputs, name: str) -> tuple[dict, np.ndarray]:
+    """The figures of a suite that was prepared, and the margins of its pairs."""
+    suite = Suite.load(inputs["encode"] / f"{name}{ENDING}")
+    found = margins(model, suite, inputs)
+    return agreement(suite, found), found
 
 
-def judge(scorer: Scorer, suite: Path, most: int | None = None) -> list[Outcome]:
-    """Judge a suite by whole sentences; at most so many pairs of each construction, spread out."""
-    outcomes = []
-    for path in sorted(suite.glob("[a-z]*.txt")):
-        pairs = read_pairs(path)
-        chosen = pairs[:: max(1, len(pairs) // most)][:most] if most else pairs
-        known = [pair for pair in chosen if scorer.knows(pair[0]) and scorer.knows(pair[1])]
-        scores = [
-            sum(word.log_p for word in sentence)
-            for sentence in (scorer.score_all(s for pair in known for s in pair) if known else [])
-        ]
-        right = sum(good > bad for good, bad in zip(scores[::2], scores[1::2], strict=True))
-        outcomes.append(Outcome(path.stem, len(chosen), right, len(chosen) - len(known)))
-    return outcomes
+def margins(model: LanguageModel, suite: Suite, inputs: Inputs) -> np.ndarray:
+    """By how many nats the right one is likelier (pairs × whole sentence, critical word).
+
+    NaN where a pair has a word that is not known and cannot be spelled.
+    """
+    log_p = model.score(suite.sentences)
+    if len(suite.spelled):
+        spelling = Spelling.load(inputs["background"] / "spelling.json")
+        log_p[suite.ids == UNKNOWN_ID] += [spelling.log_prob(str(word)) for word in suite.spelled]
+    starts = suite.sentences.starts
+    whole = np.add.reduceat(log_p, starts)
+    found = np.full((len(suite.good), 2), np.nan)
+    good, bad, critical = (each[suite.known] for each in (suite.good, suite.bad, suite.critical))
+    found[suite.known, 0] = whole[good] - whole[bad]
+    found[suite.known, 1] = log_p[starts[good] + critical] - log_p[starts[bad] + critical]
+    return found
+
+
+def agreement(suite: Suite, margins: np.ndarray) -> dict[str, float]:
+    """Share of pairs judged rightly, in each construction and as the mean over constructions."""
+    right = np.where(suite.known[:, None], margins > 0, np.nan)
+    figures = {
+        "pairs": float(len(suite.known)),
+        "pairs with unknown words": float((~suite.known).sum()),
+    }
+    for metric, column in ACCURACY.items():
+        by_construction = {
+            f"{metric}: {name}": float(right[chosen & suite.known, column].mean())
+            for name, chosen in _constructions(suite)
+            if (chosen & suite.known).any()
+        }
+        if by_construction:
+            figures[metric] = float(np.mean([*by_construction.values()]))
+        figures |= by_construction
+    for name, chosen in _constructions(suite):
+        figures[f"pairs: {name}"] = float(chosen.sum())
+        figures[f"pairs with unknown words: {name}"] = float((chosen & ~suite.known).sum())
+    return figures
+
+
+def _constructions(suite: Suite) -> list[tuple[str, np.ndarray]]:
+    """Each construction and which pairs are of it."""
+    return [(str(name), suite.construction == i) for i, name in enumerate(suite.constructions)]

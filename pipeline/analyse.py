@@ -19,6 +19,7 @@ from pipeline.arrow import open_table, splits
 from pipeline.data import folder_of
 from pipeline.progress import say
 from pipeline.stage import Inputs, Stage
+from pipeline.suite import read_suite, suite_files, suite_name, suite_words
 from pipeline.vocabulary import END, UNKNOWN
 
 
@@ -36,6 +37,9 @@ class Params:
     strict: bool = False  # stop at the first row of a lexicon that cannot be read; else skip it
     # A lexicon with corpus frequencies (lexique), for the template `frequency`; null for none.
     frequency: str | None = None
+    # Agreement suites that every model is asked, in the form of CLAMS: names of data folders or
+    # paths. Their words are known under `closed` and `paper`, as those of the test are.
+    suites: tuple[str, ...] = ()
 
 
 def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | None = None) -> None:
@@ -52,12 +56,13 @@ def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | No
     )
     for skipped in chain.skipped:
         say(f"analyse: {skipped.count:,} rows left out, {skipped.reason}: {skipped.examples[0]}")
+    suites = {suite_name(suite): read_suite(suite, lowercase) for suite in params.suites}
     if known is not None:
         words = list(known)
     elif params.protocol == "open":
         words = _open_vocabulary(counts["train"], chain)
     else:
-        words = sorted(set().union(*counts.values()))
+        words = sorted(set().union(*counts.values(), *map(suite_words, suites.values())))
     read = [*paths] if params.protocol == "paper" else ["train"]
     sentences = sum(open_table(paths[split]).num_rows for split in read)
     total = sum((counts[split] for split in read), Counter())
@@ -68,6 +73,8 @@ def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | No
     analyses = chain.lookup(types["form"].tolist())
     types.to_parquet(out / "types.parquet")
     analyses.to_parquet(out / "analyses.parquet")
+    for name, pairs in suites.items():
+        pd.DataFrame(pairs).to_parquet(out / f"{name}.suite.parquet")
     coverage = _coverage(types, analyses)
     coverage.to_csv(out / "coverage.csv", index=False)
     covered = coverage["tokens"].dot(coverage["source"] != "nothing") / coverage["tokens"].sum()
@@ -105,10 +112,11 @@ def _coverage(types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
 
 
 def _files(params: Params) -> list[Path]:
-    """The data files of the lexicons in the chain; some are written in code and have none."""
+    """Those of the suites and of the lexicons; some lexicons are written in code and have none."""
     names = [*params.lexicon, *([params.frequency] if params.frequency else [])]
     makers = [find(name) for name in names]
-    return [maker.path(folder_of) for maker in makers if hasattr(maker, "path")]
+    lexicons = [maker.path(folder_of) for maker in makers if hasattr(maker, "path")]
+    return [*lexicons, *(path for suite in params.suites for path in suite_files(suite))]
 
 
 STAGE = Stage(
@@ -119,6 +127,7 @@ STAGE = Stage(
         "types.parquet": "the known words and their counts; ids are places in it",
         "analyses.parquet": "lemma, POS and features of each, and which lexicon said so",
         "coverage.csv": "types and counted tokens that each lexicon answered for",
+        "*.suite.parquet": "the pairs of each agreement suite",
     },
     params=Params,
     compute=compute,

@@ -1,4 +1,4 @@
-"""Stage `evaluate`: the trained model scores every split but the one it was trained on."""
+"""Stage `evaluate`: the trained model scores every split it was not trained on, and every suite."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from pipeline.agreement import measure_agreement, suites
 from pipeline.measure import measure, test_splits, training_figures
 from pipeline.progress import say
 from pipeline.stage import Inputs, Stage
@@ -24,6 +25,10 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
         figures[split], log_p = measure(model, inputs, split)
         np.save(out / f"{split}.log_p.npy", log_p)
         say(f"evaluate: perplexity {figures[split]['perplexity']:.1f} on {split}")
+    for suite in suites(inputs["encode"]):
+        figures[suite], margins = measure_agreement(model, inputs, suite)
+        np.save(out / f"{suite}.margins.npy", margins)
+        say(f"evaluate: accuracy {figures[suite].get('accuracy', np.nan):.3f} on {suite}")
     rows = [
         {"split": split, "metric": metric, "value": value}
         for split, values in figures.items()
@@ -34,7 +39,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
 
 STAGE = Stage(
     name="evaluate",
-    help="scores the validation and test sentences",
+    help="scores the validation and test sentences, and judges the agreement suites",
     inputs={
         "train": ("weights.safetensors", "recipe.json", "curve.csv"),
         "encode": (),
@@ -42,8 +47,10 @@ STAGE = Stage(
         "background": ("b.npy", "about.json", "spelling.json"),
     },
     outputs={
-        "scores.parquet": "one row per split and metric",
+        "scores.parquet": "one row per split or suite and metric",
         "*.log_p.npy": "the log-probability of each word of each split, in nats",
+        "*.margins.npy": "by how many nats the right sentence of each pair of a suite, and its "
+        "critical word, is likelier",
     },
     params=Params,
     compute=compute,

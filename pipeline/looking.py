@@ -11,13 +11,11 @@ import corpora
 import lexicon
 from corpora import conllu
 from pipeline import api, featurise
-from pipeline.agreement import judge
 from pipeline.config import Config, load_config
 from pipeline.data import MissingData, folder_of
 from pipeline.report import comparison
+from pipeline.suite import CLAMS
 from pipeline.templates import fill
-
-PAIRS = 300  # of each construction, where lexicons are compared
 
 
 def features_of(word: str, chain: Sequence[str]) -> dict[str, float]:
@@ -49,30 +47,32 @@ def counted_words(source: str) -> pd.DataFrame:
 def compare_lexicons(
     source: str, chains: Sequence[str], overrides: Sequence[str], runs: Path
 ) -> tuple[pd.DataFrame, Path]:
-    """The last model of a configuration, trained once with each chain of lexicons."""
+    """The last model of a configuration, trained once with each chain of lexicons.
+
+    Where CLAMS is here, each is asked it.
+    """
     config = load_config(source, overrides)
     sections = config.models[[*config.models][-1]]
+    suites = sections["analyse"].suites or _present(CLAMS)
     models = {}
     for chain in chains:
-        analyse = replace(sections["analyse"], lexicon=tuple(chain.split(",")))
+        analyse = replace(sections["analyse"], lexicon=tuple(chain.split(",")), suites=suites)
         models[chain.replace(",", "+")] = {**sections, "analyse": analyse}
     compared = Config(f"{config.name}-lexicons", config.sections, models)
     finished = api.run_config(compared, runs=runs)
     scores = pd.read_parquet(finished.folder / "report" / "scores.parquet")
     table = comparison(scores)
     table.insert(1, "covered", [_covered(finished.artefacts[m, "analyse"].folder) for m in models])
-    table.insert(2, "agreement", [_agreement(finished.folder, model) for model in models])
     return table, finished.folder
 
 
-def _agreement(folder: Path, model: str) -> str:
-    """The mean accuracy over the constructions of CLAMS, where its data is here."""
+def _present(source: str) -> tuple[str, ...]:
+    """The source, if its data is here."""
     try:
-        suite = folder_of("clams-fr")
+        folder_of(source)
     except MissingData:
-        return "–"
-    outcomes = judge(api.load(folder, model), suite, PAIRS)
-    return f"{sum(outcome.accuracy for outcome in outcomes) / len(outcomes):.3f}"
+        return ()
+    return (source,)
 
 
 def _covered(folder: Path) -> str:

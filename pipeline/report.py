@@ -10,12 +10,13 @@ from pipeline.console import markdown
 from pipeline.progress import say
 from pipeline.stage import Inputs, Stage
 
-# Columns of the comparison table: title, split ("" for each test split), metric, digits.
+# Columns of the comparison table: title, split (each test split, each suite), metric, digits.
 COLUMNS = [
     ("perplexity", "test", "perplexity", 1),
     ("nats/word", "test", "nats per word", 3),
     ("bits/char", "test", "bits per character", 3),
     ("unseen words' ppl", "test", "perplexity of unseen words", 0),
+    ("agreement", "suite", "accuracy", 3),
     ("parameters", "train", "parameters", 0),
     ("words/s", "train", "words trained per second", 0),
     ("train s", "train", "seconds", 1),
@@ -54,19 +55,25 @@ def _gather(inputs: Inputs, models: list[str], stage: str, read) -> pd.DataFrame
 
 def test_splits(scores: pd.DataFrame) -> list[str]:
     """Every split that is neither trained on nor used for early stopping."""
-    return [split for split in scores["split"].unique() if split not in {"train", "valid"}]
+    splits = scores["split"][scores["metric"] == "perplexity"].unique()
+    return [split for split in splits if split != "valid"]
+
+
+def suites(scores: pd.DataFrame) -> list[str]:
+    """Every agreement suite that was judged."""
+    return list(scores["split"][scores["metric"] == "accuracy"].unique())
 
 
 def comparison(scores: pd.DataFrame) -> pd.DataFrame:
     """One row per model, formatted; a column per figure, one for each test split."""
     values = scores.set_index(["model", "split", "metric"])["value"]
-    tests = test_splits(scores)
+    splits = {"test": test_splits(scores), "suite": suites(scores), "train": ["train"]}
     rows = []
     for model in scores["model"].unique():
         row = {"model": model}
         for title, kind, metric, digits in COLUMNS:
-            for split in tests if kind == "test" else ["train"]:
-                name = f"{title} ({split})" if kind == "test" and len(tests) > 1 else title
+            for split in splits[kind]:
+                name = f"{title} ({split})" if len(splits[kind]) > 1 else title
                 value = values.get((model, split, metric))
                 row[name] = "–" if value is None else f"{value:,.{digits}f}"
         rows.append(row)

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import filter as matching
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,9 @@ class Artefact:
     meta: Mapping[str, Any]
 
     def digests(self, files: tuple[str, ...]) -> dict[str, str]:
-        """The hashes of the named files, or of all where none is named."""
-        return {name: self.meta["files"][name] for name in files or self.meta["files"]}
+        """The hashes of the files that a name or a pattern chooses, or of all where none does."""
+        made = self.meta["files"]
+        return {name: made[name] for chosen in files or ["*"] for name in matching(made, chosen)}
 
 
 class Store:

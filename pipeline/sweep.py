@@ -17,6 +17,7 @@ import numpy as np
 
 from models.recipe import Recipe
 from pipeline import train
+from pipeline.agreement import measure_agreement, suites
 from pipeline.measure import measure, test_splits, training_figures
 
 JOBS = "jobs.json"
@@ -46,10 +47,16 @@ def _job(folder: Path, name: str) -> str:
     for split in test_splits(inputs["encode"]):
         figures[split], log_p = measure(model, inputs, split)
         np.save(out / f"{split}.log_p.npy", log_p.astype(np.float32))
+    for suite in suites(inputs["encode"]):
+        figures[suite], _ = measure_agreement(model, inputs, suite)
     (out / "figures.json").write_text(json.dumps(figures, indent=1))
-    tests = {split: values for split, values in figures.items() if split != "train"}
     return (
-        ", ".join(f"{split} {values['perplexity']:.1f}" for split, values in tests.items())
+        ", ".join(
+            f"{split} {values[metric]:.{digits}f}"
+            for metric, digits in (("perplexity", 1), ("accuracy", 3))
+            for split, values in figures.items()
+            if metric in values
+        )
         + f"; best epoch {figures['train']['best epoch']:.0f}, {figures['train']['seconds']:.0f} s"
     )
 

@@ -1,44 +1,136 @@
-"""Agreement suites: read strictly, judged by the model, nothing dropped in silence."""
+"""Agreement suites: read strictly, carried as ids, judged as if pair by pair by hand."""
 
+import numpy as np
 import pytest
 
-from pipeline.agreement import judge, read_pairs
-from pipeline.api import load
+import pipeline
+from pipeline import api
+from pipeline.agreement import agreement, margins, measure_agreement, suites
+from pipeline.suite import Pair, Suite, read_pairs, read_suite
 
-PAIRS = """True\tla fille mange une pomme
-False\tla fille mangent une pomme
-True\tles chats dorment
-False\tles chats dort
-"""
-
-
-@pytest.fixture
-def suite(tmp_path):
-    (tmp_path / "simple.txt").write_text(PAIRS, encoding="utf-8")
-    return tmp_path
+PAIRS = [
+    Pair("simple", "la fille mange une pomme .", "la fille mangent une pomme ."),
+    Pair("simple", "les enfants dorment .", "les enfants dort ."),
+    Pair("simple", "les enfants mangent une pomme .", "les enfants mange une pomme ."),
+    Pair("zébré", "le zygomatique dort .", "le zygomatique dorment ."),
+]
 
 
-def test_a_trained_model_judges_every_pair(tiny_run, suite):
-    (outcome,) = judge(load(tiny_run.folder, "ll-rnn"), suite)
-    assert (outcome.construction, outcome.pairs, outcome.unknown) == ("simple", 2, 0)
-    assert outcome.accuracy == outcome.right / 2
+def write(folder, pairs=PAIRS):
+    for name in {pair.construction for pair in pairs}:
+        lines = [f"True\t{p.good}\nFalse\t{p.bad}\n" for p in pairs if p.construction == name]
+        (folder / f"{name}.txt").write_text("".join(lines), encoding="utf-8")
+    return folder
 
 
-def test_the_right_sentence_is_the_likelier_one_or_not_whichever_comes_first(tiny_run, suite):
-    swapped = PAIRS.replace("True", "?").replace("False", "True").replace("?", "False")
-    lines = swapped.splitlines()
-    turned = [lines[1], lines[0], lines[3], lines[2]]
-    (suite / "turned.txt").write_text("\n".join(turned), encoding="utf-8")
-    simple, other = judge(load(tiny_run.folder, "ll-rnn"), suite)
-    assert simple.right + other.right == 2, "no pair is right both ways"
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """A run of the preset `tiny`, open or closed, that was asked the pairs above."""
+    folder = tmp_path_factory.mktemp("judged")
+    (folder / "pairs").mkdir()
+    write(folder / "pairs")
+
+    def run(protocol):
+        changes = {"train.epochs": 2, "analyse.protocol": protocol}
+        changes["analyse.suites"] = f"[{folder / 'pairs'}]"
+        return pipeline.run("tiny", set=changes, runs=folder / "runs")
+
+    return run
 
 
-def test_a_broken_line_is_named(tmp_path):
-    (tmp_path / "bad.txt").write_text("True\tbon\nFaux\tmauvais\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"bad\.txt, line 2: expected True or False"):
+def by_hand(scorer, pair):
+    """The margins of one pair: two sentences scored by themselves, the critical word looked for."""
+    good, bad = scorer.score(pair.good), scorer.score(pair.bad)
+    place = next(i for i, (a, b) in enumerate(zip(good, bad, strict=True)) if a.form != b.form)
+    whole = sum(word.log_p for word in good) - sum(word.log_p for word in bad)
+    return whole, good[place].log_p - bad[place].log_p
+
+
+def test_the_folder_holds_what_was_written(tmp_path):
+    assert read_suite(str(write(tmp_path))) == PAIRS
+
+
+def test_a_suite_comes_back_from_its_file_as_it_was(tmp_path):
+    words = {word for pair in PAIRS for word in f"{pair.good} {pair.bad}".split()}
+    forms = ["</s>", "<unk>", *sorted(words - {"zygomatique"})]
+    ids = {form: place for place, form in enumerate(forms)}
+    suite = Suite.encode(PAIRS, ids)
+    suite.save(tmp_path / "pairs.suite.npz")
+    again = Suite.load(tmp_path / "pairs.suite.npz")
+    spelled = iter(again.spelled)
+    sentences = np.split(again.ids, np.cumsum(again.lengths)[:-1])
+    texts = [
+        " ".join(str(next(spelled)) if i == 1 else forms[i] for i in sentence[:-1])
+        for sentence in sentences
+    ]
+    found = [
+        Pair(str(again.constructions[c]), texts[g], texts[b])
+        for c, g, b in zip(again.construction, again.good, again.bad, strict=True)
+    ]
+    assert found == PAIRS
+    assert again.critical.tolist() == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("model", ["rnn", "ll-rnn"])
+def test_a_suite_is_judged_as_if_pair_by_pair_by_hand(judged, model):
+    run = judged("open")
+    made = {stage: run.artefacts[model, stage].folder for stage in ("encode", "background")}
+    scorer = api.load(run.folder, model)
+    figures, found = measure_agreement(scorer.model, made, "pairs")
+    expected = np.array([by_hand(scorer, pair) for pair in PAIRS])
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    simple, other = (expected[:3] > 0).mean(axis=0), (expected[3:] > 0).mean(axis=0)
+    assert figures["accuracy: simple"] == pytest.approx(simple[0])
+    assert figures["accuracy"] == pytest.approx((simple[0] + other[0]) / 2)
+    assert figures["accuracy by critical word"] == pytest.approx((simple[1] + other[1]) / 2)
+    assert (figures["pairs"], figures["pairs with unknown words"]) == (4, 0)
+
+
+def test_evaluate_records_what_was_judged(judged):
+    run = judged("open")
+    scores = api.scores(run.folder).set_index(["model", "split", "metric"])["value"]
+    assert scores["ll-rnn", "pairs", "pairs"] == 4
+    assert 0 <= scores["ll-rnn", "pairs", "accuracy"] <= 1
+    assert "agreement" in (run.folder / "report" / "table.md").read_text()
+
+
+def test_a_closed_vocabulary_holds_the_words_of_its_suites(judged):
+    run = judged("closed")
+    encoded = run.artefacts["ll-rnn", "encode"].folder
+    assert suites(encoded) == ["pairs"]
+    assert Suite.load(encoded / "pairs.suite.npz").known.all()
+
+
+def test_pairs_with_words_that_are_not_known_are_counted_and_not_judged(judged):
+    scorer = api.load(judged("closed").folder, "ll-rnn")
+    strange = Pair("simple", "le xylophage dort .", "le xylophage dorment .")
+    suite = Suite.encode([*PAIRS, strange], scorer.ids)
+    assert suite.known.tolist() == [True] * 4 + [False]
+    found = margins(scorer.model, suite, {})
+    assert np.isnan(found[4]).all() and not np.isnan(found[:4]).any()
+    figures = agreement(suite, found)
+    assert (figures["pairs"], figures["pairs with unknown words"]) == (5, 1)
+    assert figures["accuracy: simple"] == (found[:3, 0] > 0).mean()
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("True\tbon\nFaux\tmauvais\n", r"line 2: expected False, a tab .* got 'Faux\\tmauvais'"),
+        ("False\tmauvais\n", "line 1: expected True"),
+        ("True\tbon\nTrue\tbon\n", "line 2: expected False"),
+        ("True\tbon\nFalse\tbon\n", "line 2: expected False, a tab and another sentence"),
+        ("True\tbon\nFalse mauvais\n", "line 2: expected False, a tab"),
+        ("True\tbon\nFalse\tmauvais\nTrue\tbon\n", "expected a False line at the end"),
+    ],
+)
+def test_a_broken_line_is_named(tmp_path, text, fault):
+    (tmp_path / "bad.txt").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"bad\.txt.*{fault}"):
         read_pairs(tmp_path / "bad.txt")
 
 
 def test_clams_has_all_its_pairs(shared_data):
-    suite = shared_data / "clams-fr"
-    assert sum(len(read_pairs(path)) for path in suite.glob("[a-z]*.txt")) == 49_360
+    pairs = read_suite(str(shared_data / "clams-fr"))
+    assert len(pairs) == 49_360
+    assert len({pair.construction for pair in pairs}) == 7

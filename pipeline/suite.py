@@ -1,0 +1,127 @@
+"""Agreement suites: minimal pairs of a right and a wrong sentence, as text and as ids.
+
+A suite is a folder of text files in the form of CLAMS, a construction each: `True`, a tab and a
+right sentence, followed by `False`, a tab and a wrong one. Words stand between single spaces.
+
+Needs numpy only, as suites travel with prepared data.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from models.batching import Sentences
+from pipeline.data import folder_of
+from pipeline.vocabulary import END_ID, UNKNOWN, UNKNOWN_ID
+
+ENDING = ".suite.npz"
+CLAMS = "clams-fr"  # the suite of Mueller et al. (2020), in French
+
+
+class Pair(NamedTuple):
+    construction: str
+    good: str
+    bad: str
+
+
+def suite_files(suite: str) -> list[Path]:
+    """The files of a suite, one for each construction, by the path or the name of its folder."""
+    folder = Path(suite) if Path(suite).is_dir() else folder_of(suite)
+    found = sorted(folder.glob("[a-z]*.txt"))
+    if not found:
+        raise FileNotFoundError(f"{folder} is no suite: expected a file for each construction")
+    return found
+
+
+def suite_name(suite: str) -> str:
+    return Path(suite).resolve().name
+
+
+def read_suite(suite: str, lowercase: bool = False) -> list[Pair]:
+    """All pairs of a suite, file by file."""
+    pairs = [pair for path in suite_files(suite) for pair in read_pairs(path)]
+    return [Pair(c, good.lower(), bad.lower()) for c, good, bad in pairs] if lowercase else pairs
+
+
+def suite_words(pairs: Sequence[Pair]) -> set[str]:
+    return {word for pair in pairs for text in (pair.good, pair.bad) for word in text.split(" ")}
+
+
+def read_pairs(path: Path) -> list[Pair]:
+    """The pairs of one construction."""
+    pairs, good = [], None
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        kind, tab, sentence = line.partition("\t")
+        if kind == "True" and tab and good is None:
+            good = sentence
+        elif kind == "False" and tab and good is not None and sentence != good:
+            pairs.append(Pair(path.stem, good, sentence))
+            good = None
+        else:
+            expected = "False, a tab and another sentence" if good else "True, a tab and a sentence"
+            raise ValueError(f"{path}, line {number}: expected {expected}; got {line!r}")
+    if good is not None:
+        raise ValueError(f"{path}: expected a False line at the end, after {good!r}")
+    return pairs
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite in the ids of a vocabulary; a sentence that several pairs share is kept once."""
+
+    ids: np.ndarray  # the words of all sentences, END after each
+    lengths: np.ndarray  # of each sentence, END included
+    good: np.ndarray  # the right sentence of each pair
+    bad: np.ndarray
+    critical: np.ndarray  # the place in both sentences of the first word that differs
+    known: np.ndarray  # whether a pair can be judged: a closed vocabulary may lack a word of it
+    construction: np.ndarray  # of each pair, a place in `constructions`
+    constructions: np.ndarray
+    spelled: np.ndarray  # what an open vocabulary lacks, in the order of the ids
+
+    @property
+    def sentences(self) -> Sentences:
+        return Sentences(self.ids, self.lengths)
+
+    def save(self, path: Path) -> None:
+        np.savez_compressed(path, **asdict(self))
+
+    @classmethod
+    def load(cls, path: Path) -> "Suite":
+        with np.load(path, allow_pickle=False) as arrays:
+            return cls(**arrays)
+
+    @classmethod
+    def encode(cls, pairs: Sequence[Pair], ids: Mapping[str, int]) -> "Suite":
+        is_open = UNKNOWN in ids
+        known = [is_open or all(w in ids for w in f"{p.good} {p.bad}".split(" ")) for p in pairs]
+        judged = [pair for pair, is_known in zip(pairs, known, strict=True) if is_known]
+        texts = list(dict.fromkeys(text for pair in judged for text in (pair.good, pair.bad)))
+        words = [text.split(" ") for text in texts]
+        place = {text: number for number, text in enumerate(texts)}
+        names = sorted({pair.construction for pair in pairs})
+        return cls(
+            ids=np.array(
+                [i for ws in words for i in (*(ids.get(w, UNKNOWN_ID) for w in ws), END_ID)],
+                np.int32,
+            ),
+            lengths=np.array([len(sentence) + 1 for sentence in words], np.int64),
+            # A pair that cannot be judged points at any sentence.
+            good=np.array([place.get(pair.good, 0) for pair in pairs], np.int64),
+            bad=np.array([place.get(pair.bad, 0) for pair in pairs], np.int64),
+            critical=np.array([_first_difference(pair) for pair in pairs], np.int64),
+            known=np.array(known, bool),
+            construction=np.array([names.index(pair.construction) for pair in pairs], np.int64),
+            constructions=np.array(names, str),
+            spelled=np.array([w for ws in words for w in ws if w not in ids], str),
+        )
+
+
+def _first_difference(pair: Pair) -> int:
+    """Where the first word stands that differs; the end of the shorter sentence is one too."""
+    good, bad = pair.good.split(" "), pair.bad.split(" ")
+    differing = (place for place, (a, b) in enumerate(zip(good, bad, strict=False)) if a != b)
+    return next(differing, min(len(good), len(bad)))
