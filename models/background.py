@@ -34,6 +34,17 @@ class Background(nn.Module):
         """log b(K, x) of one word for each context: (N)."""
         raise NotImplementedError
 
+    def log_masses(self, context: Tensor) -> Tensor:
+        """log b(K, x) of every word in each context: (N × V)."""
+        words = torch.arange(len(self.members), device=self.members.device)
+        rows = [self.log_mass_of(words, row.expand(len(words), -1)) for row in context]
+        return torch.stack(rows)
+
+    @property
+    def size(self) -> int:
+        """How many numbers it holds: here one for each word."""
+        return len(self.members)
+
     def draw(
         self,
         signatures: Tensor,

@@ -9,7 +9,7 @@ from models.batching import Sentences, preceding
 from models.features import Features
 from models.ngram import NGrams, rows_of, stacked
 from models.ngram_counts import END, count
-from models.ngram_smoothing import Smoothing
+from models.ngram_smoothing import Smoothing, add_alpha
 
 FOLDS = 10  # parts of the training text, each read with the n-grams of all others
 
@@ -64,7 +64,8 @@ class NGramBackground(Background):
         fold = _fold_of(sentences, folds)
         texts = [sentences, *(_chosen(sentences, fold != part) for part in range(1, folds + 1))]
         models = [
-            smoothing(count(text, order, features.words), _of_unseen(mass, text)) for text in texts
+            smoothing(count(text, order, features.words), _base(smoothing, mass, text))
+            for text in texts
         ]
         return cls(features, stacked(models))
 
@@ -94,6 +95,14 @@ class NGramBackground(Background):
 
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
         return self.ngrams.p(self._nodes(context), words).log()
+
+    def log_masses(self, context: Tensor) -> Tensor:
+        return self.ngrams.distributions(context).log()
+
+    @property
+    def size(self) -> int:
+        """How many n-grams are listed."""
+        return sum(len(table.keys) for table in self.ngrams.tables)
 
     def _nodes(self, context: Tensor) -> list[Tensor]:
         """The nodes of contexts of words, or of the part of the text and words."""
@@ -135,7 +144,12 @@ def _chosen(sentences: Sentences, chosen: np.ndarray) -> Sentences:
     return Sentences(sentences.ids[np.repeat(chosen, sentences.lengths)], sentences.lengths[chosen])
 
 
-def _of_unseen(mass: np.ndarray, text: Sentences) -> np.ndarray:
-    """The mass divided among the words that do not occur; among all where each does."""
+def _base(smoothing: Smoothing, mass: np.ndarray, text: Sentences) -> np.ndarray:
+    """The mass divided among the words that do not occur; among all where each does.
+
+    Add-α has no shorter contexts in which words that occur have their share: all are alike to it.
+    """
+    if smoothing is add_alpha:
+        return np.full(len(mass), 1 / len(mass))
     unseen = np.where(np.bincount(text.ids, minlength=len(mass)) == 0, mass, 0)
     return unseen / unseen.sum() if unseen.any() else mass / mass.sum()

@@ -88,16 +88,17 @@ def _digits(counts: np.ndarray) -> np.ndarray:
 def _likeliest(above: np.ndarray, below: np.ndarray, times: np.ndarray, kind: np.ndarray):
     """λ of each kind that maximises Σ times·log(λ·above + (1 − λ)·below).
 
-    What neither explains is a word that occurs once only, left out: it speaks for `below`.
+    What neither explains is a word that occurs once only, left out: it speaks for `below`. One
+    occurrence is added that speaks for both alike, lest λ be 1 and words of `below` impossible.
     """
     weight = np.full(CLASSES, 0.5)
-    total = np.bincount(kind, times, minlength=CLASSES)
+    total = np.bincount(kind, times, minlength=CLASSES) + 1
     for _ in range(ROUNDS):
         from_above = weight[kind] * above
         both = from_above + (1 - weight[kind]) * below
         posterior = np.divide(from_above, both, where=both > 0, out=np.zeros(len(both)))
         found = np.bincount(kind, times * posterior, minlength=CLASSES)
-        weight = np.divide(found, total, where=total > 0, out=weight)
+        weight = (found + 0.5) / total
     return weight
 
 

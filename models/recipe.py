@@ -7,7 +7,8 @@ from typing import Literal
 @dataclass(frozen=True)
 class Recipe:
     encoder: Literal["lstm", "gru", "elman", "window"] = "lstm"  # reads the words so far
-    output: Literal["log-linear", "softmax", "adaptive"] = "log-linear"  # predicts the next one
+    # What predicts the next one; background: b by itself, so that nothing is trained.
+    output: Literal["log-linear", "softmax", "adaptive", "background"] = "log-linear"
     layers: int = 2  # of the encoder
     embedding: int = 128  # width of ψ, the words as the encoder reads them
     hidden: int = 256  # width of the encoder's layers

@@ -4,6 +4,7 @@ This file and what it imports need only torch, numpy and safetensors: prepared d
 """
 
 import json
+import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,23 +12,29 @@ import numpy as np
 import torch
 
 from models.background import Background, Unigram
+from models.background_model import BackgroundModel
 from models.batching import Sentences
 from models.features import Features
 from models.language_model import LanguageModel
 from models.ngram_background import FOLDS, NGramBackground
 from models.ngram_smoothing import SMOOTHINGS
 from models.recipe import Recipe
-from models.trainer import Epoch, Trainer, choose_device
-from models.weights import load_weights
+from models.trainer import WEIGHTS, Epoch, Trainer, choose_device, write_curve
+from models.weights import load_weights, save_weights
 from pipeline.progress import meter, say
 from pipeline.stage import Inputs, Stage
 from pipeline.vocabulary import END_ID
 
 
 def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
+    (out / "recipe.json").write_text(json.dumps(asdict(recipe), indent=1))
     train, valid = (read_sentences(inputs["encode"], split) for split in ("train", "valid"))
     torch.manual_seed(recipe.seed)
+    start = time.monotonic()
     model = build(recipe, inputs, FOLDS)
+    if isinstance(model, BackgroundModel):
+        _keep(model, train, valid, time.monotonic() - start, out)
+        return
     say(f"train: {model.parameter_count():,} parameters, {len(train.ids):,} words an epoch")
     advance = meter("words", len(train.ids))
 
@@ -40,17 +47,29 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
             f"{row.words_per_second:,.0f} words/s, {row.seconds:.1f} s"
         )
 
-    (out / "recipe.json").write_text(json.dumps(asdict(recipe), indent=1))
     trainer = Trainer(model, recipe, out, END_ID, lambda words: advance(words), on_epoch)
     trainer.fit(train, valid)
 
 
-def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel:
+def _keep(
+    model: BackgroundModel, train: Sentences, valid: Sentences, seconds: float, out: Path
+) -> None:
+    """Write down a model that is finished when it is built, as if after one epoch."""
+    train_nats, valid_nats = (-float(model.score(text).mean()) for text in (train, valid))
+    say(f"train: {model.parameter_count():,} probabilities counted, valid {valid_nats:.3f} nats")
+    epoch = Epoch(1, train_nats, valid_nats, 0.0, round(seconds, 3), len(train.ids) / seconds)
+    save_weights(model, out / WEIGHTS)
+    write_curve([epoch], out)
+
+
+def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | BackgroundModel:
     """An untrained model over the features and the background that were prepared.
 
     To be trained it needs folds, if its background is to be counted on the text it is trained on.
     """
     features = Features.load(inputs["featurise"] / "phi.npz")
+    if recipe.output == "background":
+        return BackgroundModel(_background(features, inputs, folds=0))
     return LanguageModel(recipe, features, _background(features, inputs, folds))
 
 
@@ -63,7 +82,7 @@ def _background(features: Features, inputs: Inputs, folds: int) -> Background:
     return NGramBackground.learn(features, text, about["order"], smoothing, mass, folds)
 
 
-def load_trained(inputs: Inputs) -> LanguageModel:
+def load_trained(inputs: Inputs) -> LanguageModel | BackgroundModel:
     """The model with its best weights, ready to score."""
     recipe = Recipe(**json.loads((inputs["train"] / "recipe.json").read_text()))
     model = build(recipe, inputs)

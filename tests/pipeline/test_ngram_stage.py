@@ -23,3 +23,19 @@ def test_a_model_over_ngrams_trains_scores_and_is_loaded_again(tmp_path):
 def test_another_smoothing_is_refused_by_name(tmp_path):
     with pytest.raises(ValueError, match="expected one of kneser-ney, jelinek-mercer, add-alpha"):
         pipeline.run("tiny", set={"background.smoothing": "kneser"}, runs=tmp_path)
+
+
+def test_ngrams_alone_are_a_model_of_a_run_that_nothing_is_trained_for(tmp_path):
+    config = tmp_path / "ngrams.yaml"
+    config.write_text(
+        "base: tiny\ntrain: {output: background}\nbackground: {kind: ngram, order: 3}\n"
+        "models:\n  kneser-ney: {}\n  add-alpha: {background: {smoothing: add-alpha, order: 2}}"
+    )
+    run = pipeline.run(str(config), runs=tmp_path / "runs")
+    figures = scores(run.folder).set_index(["model", "split", "metric"])["value"]
+    perplexity = {model: figures[model, "test", "perplexity"] for model in run.config.models}
+    assert perplexity["kneser-ney"] < perplexity["add-alpha"] < math.inf
+    listed = figures["kneser-ney", "train", "parameters"]
+    assert listed == int(listed) > figures["add-alpha", "train", "parameters"]
+    words = pipeline.load(run.folder, "kneser-ney").score("Le chat dort.")
+    assert all(math.isfinite(word.log_p) and word.log_p < 0 for word in words)
