@@ -67,6 +67,10 @@ class LogLinear(nn.Module):
         every_word = torch.arange(len(self.signature), device=h.device)
         return torch.cat([log_p for _, log_p in self._blocks(classes, every_word, context)], dim=1)
 
+    def log_normaliser(self, h: Tensor, context: Tensor | None = None) -> Tensor:
+        """log Z(K) in each state: (N)."""
+        return self._classes(h, context).logits.logsumexp(dim=1)
+
     def adaptor(self, h: Tensor) -> Tensor:
         """a_t = W·h_t + c, one weight per feature, the expert's last: (N × F)."""
         weights = nn.functional.linear(h, self.weight, self.bias)

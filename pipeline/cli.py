@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from pipeline import cli_bench, cli_lexicon, cli_results, console
-from pipeline.console import Configuration, Runs, Set, command, print_table
+from pipeline import cli_bench, cli_lexicon, cli_model, cli_results, console
+from pipeline.console import Configuration, Runs, Seeds, Set, command, print_table
 
 app = typer.Typer(
     help="Morphology-aware language models for French: run the stages, look at the results.",
@@ -18,6 +18,7 @@ app = typer.Typer(
 app.add_typer(cli_lexicon.app, name="lexicon")
 app.add_typer(cli_bench.app, name="bench")
 app.add_typer(cli_results.app)  # its commands stand beside those below
+app.add_typer(cli_model.app)
 
 
 @app.callback()
@@ -41,6 +42,7 @@ def run(
     force: Annotated[
         list[str] | None, typer.Option(metavar="STAGE", help="Run it even if it is done.")
     ] = None,
+    seeds: Seeds = 1,
     runs: Runs = Path("runs"),
 ) -> None:
     """Run all stages that are not done, and show the comparison."""
@@ -48,7 +50,9 @@ def run(
     from pipeline.stages import check_names
 
     check_names([*(force or []), *([until] if until else [])])
-    finished = api.run(config, set=set or (), until=until, force=force or (), runs=runs)
+    finished = api.run(
+        config, set=set or (), seeds=seeds, until=until, force=force or (), runs=runs
+    )
     report = finished.folder / "report"
     if until in {None, "report"}:
         print((report / "table.md").read_text(), end="")
@@ -83,12 +87,14 @@ def pack(
     config: Configuration = "default",
     to: Annotated[Path, typer.Option(help="The folder to write.")] = Path("packed"),
     set: Set = None,
+    seeds: Seeds = 1,
     runs: Runs = Path("runs"),
 ) -> None:
     """Prepare all models of a run for training elsewhere, by `python -m pipeline.sweep`."""
     from pipeline import api
 
-    print(f"{len(api.pack(config, to, set=set or (), runs=runs))} models packed into {to}")
+    jobs = api.pack(config, to, set=set or (), seeds=seeds, runs=runs)
+    print(f"{len(jobs)} models packed into {to}")
 
 
 @command(app)

@@ -4,6 +4,7 @@ from io import BytesIO
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -87,6 +88,25 @@ def output_costs(costs: pd.DataFrame) -> Figure:
     axes.set_ylabel("milliseconds")
     axes.set_title("one training step, by output layer", loc="left", fontsize=11)
     axes.legend()
+    return figure
+
+
+@styled
+def weight_map(weights: pd.DataFrame) -> Figure:
+    """How the weights of features (columns) move from word to word (rows): red is for it."""
+    figure = Figure(figsize=(1.6 + 0.75 * weights.shape[1], 1.6 + 0.42 * len(weights)))
+    axes = figure.subplots()
+    reach = max(weights.abs().to_numpy().max(), 1e-6)
+    shades = axes.imshow(weights, cmap="RdBu_r", vmin=-reach, vmax=reach, aspect="auto")
+    axes.set_xticks(range(weights.shape[1]), weights.columns, rotation=40, ha="right")
+    axes.set_yticks(range(len(weights)), weights.index)
+    for row, column in np.ndindex(*weights.shape):
+        weight = weights.iat[row, column]
+        ink = "white" if abs(weight) > 0.6 * reach else "#1c2430"
+        axes.text(column, row, f"{weight:+.1f}", ha="center", va="center", color=ink, fontsize=9)
+    axes.grid(visible=False)
+    axes.set_title("weight of each feature after each word", loc="left", fontsize=11)
+    figure.colorbar(shades, ax=axes, label="nats", fraction=0.04)
     return figure
 
 

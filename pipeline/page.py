@@ -23,20 +23,27 @@ def render(
     coverage: pd.DataFrame,
     out: Path,
     drawn: dict[str, Figure],
+    explained: str = "",
 ) -> str:
     """The page's text."""
-    template = Template((files("pipeline") / "page.html").read_text(encoding="utf-8"))
     figures = "\n".join(
         f"<figure>{_inline(drawn[name], caption)}<figcaption>{caption}</figcaption></figure>"
         for name, caption in CAPTIONS.items()
     )
-    return template.substitute(
-        title=escape(title),
-        about=escape(about),
-        comparison=html_table(table),
-        figures=figures,
-        coverage=html_table(_covered(coverage)),
-    )
+    body = f"""<p>{escape(about)}</p>
+<h2>Comparison</h2>
+{html_table(table)}
+{figures}
+{explained}
+<h2>Where the words' analyses come from</h2>
+{html_table(_covered(coverage))}"""
+    return document(title, body)
+
+
+def document(title: str, body: str) -> str:
+    """A whole page, for light and dark, wide and narrow screens and paper."""
+    template = Template((files("pipeline") / "page.html").read_text(encoding="utf-8"))
+    return template.substitute(title=escape(title), body=body)
 
 
 def html_table(table: pd.DataFrame) -> str:

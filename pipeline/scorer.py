@@ -48,8 +48,11 @@ class Scorer:
         """Whether every word of a sentence has a probability under this model."""
         if UNKNOWN in self.ids:
             return True
-        words = next(self.tokeniser.words([sentence]))
-        return all(word in self.ids for word in self._cased(words))
+        return all(word in self.ids for word in self.words(sentence))
+
+    def words(self, sentence: str) -> list[str]:
+        """The words of a sentence, as this model reads them."""
+        return self.cased(next(self.tokeniser.words([sentence])))
 
     def score(self, sentence: str) -> list[Word]:
         """Each word of a sentence and its end, with log p given what stands before it."""
@@ -57,8 +60,8 @@ class Scorer:
 
     def score_all(self, sentences: Iterable[str]) -> list[list[Word]]:
         """Many sentences at once, each by itself."""
-        texts = [[*self._cased(words), END] for words in self.tokeniser.words(sentences)]
-        ids = [[self._id(word) for word in words] for words in texts]
+        texts = [[*self.cased(words), END] for words in self.tokeniser.words(sentences)]
+        ids = [[self.id_of(word) for word in words] for words in texts]
         batch = Sentences(np.concatenate(ids), np.array([len(words) for words in ids]))
         log_p = self.model.score(batch)
         parts = np.split(log_p, np.cumsum(batch.lengths)[:-1])
@@ -67,10 +70,12 @@ class Scorer:
             for sentence in zip(texts, ids, parts, strict=True)
         ]
 
-    def _cased(self, words: Iterable[str]) -> list[str]:
+    def cased(self, words: Iterable[str]) -> list[str]:
+        """Words in the case that this model reads."""
         return [word.lower() for word in words] if self.lowercase else list(words)
 
-    def _id(self, word: str) -> int:
+    def id_of(self, word: str) -> int:
+        """The id of a word, UNKNOWN's where it has to be spelled."""
         if word in self.ids:
             return self.ids[word]
         if UNKNOWN in self.ids:

@@ -1,0 +1,180 @@
+"""Why a model chose a word: log p split into what the background and each feature gave.
+
+    log p(x | K) = log b(K, x) + Σ_f a_f·φ_f(x) − log Z(K)
+
+and log spell(x) more for a word that had to be spelled. The split is exact: nothing is left over.
+"""
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from models.batching import Sentences
+from models.features import Features
+from models.log_linear import LogLinear
+from models.scoring import states
+from pipeline.scorer import Scorer
+from pipeline.vocabulary import END, END_ID
+
+GAP = re.compile(r"\s*(?:…|\.\.\.)\s*$")  # stands for the word that is asked for
+IDENTITY = "form"  # how a table names the feature that a word has for itself alone
+
+
+@dataclass(frozen=True)
+class Term:
+    """What one feature gave: its weight a_f times the value φ_f that the word has."""
+
+    feature: str
+    weight: float
+    value: float
+
+    @property
+    def nats(self) -> float:
+        return self.weight * self.value
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A word in a place: log p = background + Σ terms + spelling − log_z."""
+
+    word: str
+    log_p: float
+    background: float
+    terms: tuple[Term, ...]  # the largest first, whatever their sign
+    log_z: float
+    spelling: float = 0.0
+
+    @property
+    def probability(self) -> float:
+        return math.exp(self.log_p)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in a sentence: the words that are asked about, and those likeliest there."""
+
+    asked: tuple[Choice, ...]
+    likeliest: tuple[Choice, ...]
+
+
+class Explainer:
+    """Explains a trained model whose output is log-linear."""
+
+    def __init__(self, scorer: Scorer):
+        output = getattr(scorer.model, "output", scorer.model)
+        if not isinstance(output, LogLinear):
+            raise ValueError(
+                f"expected a model with a log-linear output, which is a sum over features; "
+                f"got {type(output).__name__}"
+            )
+        self.scorer, self.model = scorer, scorer.model
+        self.features = Features.load(scorer.artefacts["featurise"] / "phi.npz")
+        self.names = json.loads((scorer.artefacts["featurise"] / "names.json").read_text())
+        self.forms = list(scorer.ids)
+
+    def next_word(self, text: str, words: Sequence[str] = (), most: int = 10) -> Place:
+        """What may follow a beginning, which may end in `…`: chosen words, and the likeliest."""
+        h, context = self._read(self.beginning(text))
+        return self._place(h[-1:], context[-1:], self.scorer.cased(words), most)
+
+    def sentence(self, words: Sequence[str], most: int = 5) -> list[Place]:
+        """Each place of a tokenised sentence and its end, the word that came being asked about."""
+        h, context = self._read(words)
+        return [
+            self._place(h[[place]], context[[place]], [word], most)
+            for place, word in enumerate([*words, END])
+        ]
+
+    @torch.inference_mode()
+    def weights(self, text: str, features: Sequence[str]) -> pd.DataFrame:
+        """How the weights a_t of features move: a row after each word, the first before any."""
+        words = self.beginning(text)
+        chosen = [self._feature(name) for name in features]
+        weights = self.model.output.adaptor(self._read(words)[0])[:, chosen]
+        return pd.DataFrame(weights.cpu().numpy(), index=["(start)", *words], columns=features)
+
+    def beginning(self, text: str) -> list[str]:
+        """The words of a beginning, without the `…` that stands for the next."""
+        return self.scorer.words(GAP.sub("", text))
+
+    @torch.inference_mode()
+    def _read(self, words: Sequence[str]) -> tuple[Tensor, Tensor]:
+        """The state before each word and before what follows, and the background's contexts."""
+        ids = np.array([*map(self.scorer.id_of, words), END_ID])
+        (read,) = states(self.model, Sentences(ids, np.array([len(ids)])))
+        return read.h, read.context
+
+    @torch.inference_mode()
+    def _place(self, h: Tensor, context: Tensor, asked: Sequence[str], most: int) -> Place:
+        output = self.model.output
+        _, best = output.top(h, most, context)
+        words = [*asked, *(self.forms[number] for number in best[0].tolist())]
+        ids = h.new_tensor([self.scorer.id_of(word) for word in words], dtype=torch.long)
+        contexts = context.expand(len(ids), -1)
+        log_p = output.log_prob_of(h.expand(len(ids), -1), ids, contexts).tolist()
+        background = output.background.log_mass_of(ids, contexts).tolist()
+        log_z = output.log_normaliser(h, context).item()
+        weights = output.adaptor(h)[0].tolist()
+        choices = []
+        for number, word in enumerate(words):
+            spelling = 0.0 if word in self.scorer.ids else self.scorer.spelling.log_prob(word)
+            terms = self._terms(int(ids[number]), weights)
+            total = log_p[number] + spelling
+            choices.append(Choice(word, total, background[number], terms, log_z, spelling))
+        return Place(tuple(choices[: len(asked)]), tuple(choices[len(asked) :]))
+
+    def _terms(self, word: int, weights: Sequence[float]) -> tuple[Term, ...]:
+        row = self.features.signature[word]
+        entries = slice(self.features.indptr[row], self.features.indptr[row + 1])
+        indices, values = self.features.indices[entries], self.features.values[entries]
+        terms = [
+            Term(self.names[index], weights[index], float(value))
+            for index, value in zip(indices, values, strict=True)
+        ]
+        return tuple(sorted(terms, key=lambda term: -abs(term.nats)))
+
+    def _feature(self, name: str) -> int:
+        if name not in self.names:
+            near = get_close_matches(name, self.names, n=1, cutoff=0.0)
+            raise ValueError(f"unknown feature '{name}'; the nearest is '{near[0]}'")
+        return self.names.index(name)
+
+
+def split(choices: Sequence[Choice]) -> pd.DataFrame:
+    """Choices side by side: a column for each word, a row for each term, which sum to log p."""
+    columns = {}
+    for choice in choices:
+        terms = {label(choice, term): term.nats for term in choice.terms}
+        spelling = {"spelling": choice.spelling} if choice.spelling else {}
+        ends = {"−log Z": -choice.log_z, "log p": choice.log_p}
+        columns[choice.word] = {"background": choice.background, **terms, **spelling, **ends}
+    table = pd.DataFrame(columns)
+    last = [name for name in ("spelling", "−log Z", "log p") if name in table.index]
+    middle = table.drop(index=["background", *last]).abs().max(axis=1)
+    order = ["background", *middle.sort_values(ascending=False, kind="stable").index, *last]
+    return table.loc[order]
+
+
+def label(choice: Choice, term: Term) -> str:
+    """A feature's name, the word's own feature by the template alone: `form`."""
+    return IDENTITY if term.feature == f"{IDENTITY}={choice.word}" else term.feature
+
+
+def shared_features(choices: Sequence[Choice]) -> list[str]:
+    """The features of some words that are not a single word's own, in order of first mention."""
+    return list(
+        dict.fromkeys(
+            term.feature
+            for choice in choices
+            for term in choice.terms
+            if not term.feature.startswith(f"{IDENTITY}=")
+        )
+    )

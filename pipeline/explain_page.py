@@ -1,0 +1,120 @@
+"""Explained sentences as HTML: point at a word, tap it or go to it by arrow keys to see why.
+
+Each sentence is a group of radio buttons, one a word, so the browser itself brings keyboard and
+touch; there is no script, and a notebook shows the same section as the report.
+"""
+
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from itertools import count
+
+from pipeline.arrow import open_table
+from pipeline.explain import Choice, Explainer, Place, label
+from pipeline.page import document
+from pipeline.scorer import Scorer
+from pipeline.stage import Inputs
+from pipeline.vocabulary import END
+
+SAMPLES, SHORT = 3, range(5, 13)  # so many sentences of so many words are samples
+TERMS = 10  # features shown of a word; the smallest beyond them are summed
+SHOWN = {END: "⏎"}  # the end of a sentence, where words are shown
+_numbers = count()  # of the sentences, so that two sections of one page do not share a group
+
+
+def page(sentences: Sequence[Sequence[Place]], title: str = "Explained") -> str:
+    """A page of its own."""
+    return document(title, section(sentences))
+
+
+def section(sentences: Sequence[Sequence[Place]]) -> str:
+    """Sentences whose places each ask about the word that came, as part of a page."""
+    style = (files("pipeline") / "explain.css").read_text(encoding="utf-8")
+    return f"<style>{style}</style>\n" + "\n".join(map(_sentence, sentences))
+
+
+def samples(model: str, artefacts: Inputs) -> str:
+    """A model's reading of the first short validation sentences, as part of the report."""
+    explainer = Explainer(Scorer(artefacts))
+    words = open_table(artefacts["tokenise"] / "valid.arrow")["words"].to_pylist()
+    chosen = [
+        each
+        for each in words
+        if len(each) in SHORT and all(word in explainer.scorer.ids for word in each)
+    ]
+    explained = [explainer.sentence(each) for each in chosen[:SAMPLES]]
+    return f"""<h2>Why {escape(model)} chose a word</h2>
+<p>Point at a word, tap it or reach it with the arrow keys. Its log-probability is the sum of a
+background, what each of its features gave, and a normaliser that all words share. The stronger the
+line under a word, the more it surprised the model.</p>
+{section(explained)}"""
+
+
+def _sentence(places: Sequence[Place]) -> str:
+    """The words of a sentence; at first that one is open to which its features gave most."""
+    name = f"sentence-{next(_numbers)}"
+    given = [sum(term.nats for term in place.asked[0].terms) for place in places]
+    words = "".join(
+        _word(f"{name}-{number}", name, place, number == given.index(max(given)))
+        for number, place in enumerate(places)
+    )
+    return f'<fieldset class="explained"><legend hidden>A sentence</legend>{words}</fieldset>'
+
+
+def _word(id: str, group: str, place: Place, is_open: bool) -> str:
+    """The word, underlined by how surprising it is, and its panel."""
+    (choice,) = place.asked
+    surprise = min(100, round(-choice.log_p * 8))
+    return (
+        f'<input type="radio" name="{group}" id="{id}"{" checked" if is_open else ""}>'
+        f'<label for="{id}" style="--surprise:{surprise}%">{_shown(choice)}</label>'
+        f'<div class="why">{_terms(choice)}{_likeliest(place.likeliest)}</div>'
+    )
+
+
+def _terms(choice: Choice) -> str:
+    """The sum that log p is, with a bar for each feature."""
+    terms = [(label(choice, term), term.nats) for term in choice.terms]
+    if len(terms) > TERMS:
+        rest = sum(nats for _, nats in terms[TERMS:])
+        terms = [*terms[:TERMS], (f"{len(terms) - TERMS} more features", rest)]
+    low, high = min(0, *(nats for _, nats in terms)), max(0, *(nats for _, nats in terms))
+    rows = [_row("background", f"{choice.background:+.2f}")]
+    rows += [_row(name, f"{nats:+.2f}", _bar(nats, low, high)) for name, nats in terms]
+    rows += [_row("spelling", f"{choice.spelling:+.2f}")] if choice.spelling else []
+    rows += [_row("−log Z", f"{-choice.log_z:+.2f}")]
+    total = f'<tr class="total"><th>log p</th><td>{choice.log_p:+.2f}</td><td></td></tr>'
+    title = f"<h3>{_shown(choice)} <small>{_percent(choice)}</small></h3>"
+    return f"<div>{title}<table>{''.join(rows)}{total}</table></div>"
+
+
+def _likeliest(choices: Sequence[Choice]) -> str:
+    high = max(choice.probability for choice in choices)
+    rows = [
+        _row(
+            SHOWN.get(choice.word, choice.word), _percent(choice), _bar(choice.probability, 0, high)
+        )
+        for choice in choices
+    ]
+    return f"<div><h3>likeliest here</h3><table>{''.join(rows)}</table></div>"
+
+
+def _row(name: str, number: str, bar: str = "") -> str:
+    return f'<tr><th>{escape(name)}</th><td>{number}</td><td class="bar">{bar}</td></tr>'
+
+
+def _bar(value: float, low: float, high: float) -> str:
+    """A bar from zero, in a row that reaches from low ≤ 0 to high ≥ 0."""
+    reach = high - low or 1
+    start, length = (min(value, 0) - low) / reach, abs(value) / reach
+    sign = ' class="minus"' if value < 0 else ""
+    return f'<i{sign} style="--from:{start:.1%};--long:{length:.1%}"></i>'
+
+
+def _shown(choice: Choice) -> str:
+    return escape(SHOWN.get(choice.word, choice.word))
+
+
+def _percent(choice: Choice) -> str:
+    percent = 100 * choice.probability
+    return f"{percent:.2f}%" if percent >= 0.01 else f"{percent:.1g}%"

@@ -1,0 +1,114 @@
+"""Explanations of a trained model: exact sums, honest probabilities, a page without scripts."""
+
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+
+from pipeline import load
+from pipeline.explain import Explainer, shared_features, split
+from pipeline.explain_page import page
+from pipeline.figures import svg, weight_map
+from pipeline.vocabulary import END
+
+BEGINNING = "La petite fille est très …"
+
+
+@pytest.fixture(scope="module", params=["rnn", "ll-rnn"])
+def explainer(tiny_run, request) -> Explainer:
+    return Explainer(load(tiny_run.folder, request.param))
+
+
+def remainders(choices) -> pd.Series:
+    """What the terms of each word leave of its log p."""
+    table = split(choices).fillna(0)
+    return table.drop(index="log p").sum() - table.loc["log p"]
+
+
+@pytest.mark.parametrize("text", ["…", BEGINNING, "Les chats que le xylophoniste voit"])
+def test_the_terms_sum_to_log_p(explainer, text):
+    place = explainer.next_word(text, ["grande", "grand", "dorment", "brachycéphale", END], 50)
+    assert len(place.likeliest) == 50
+    assert remainders([*place.asked, *place.likeliest]).abs().max() < 1e-5
+
+
+def test_log_p_is_what_the_scorer_says(explainer):
+    text = "La petite xylophoniste mange une pomme."
+    places = explainer.sentence(explainer.scorer.words(text))
+    scored = explainer.scorer.score(text)
+    assert [place.asked[0].word for place in places] == [word.form for word in scored]
+    assert [place.asked[0].log_p for place in places] == pytest.approx(
+        [word.log_p for word in scored], abs=1e-5
+    )
+    assert [bool(place.asked[0].spelling) for place in places] == [word.spelled for word in scored]
+
+
+def test_all_words_together_have_probability_one_and_the_likeliest_come_first(explainer):
+    every = explainer.next_word(BEGINNING, most=len(explainer.scorer.ids)).likeliest
+    assert sum(choice.probability for choice in every) == pytest.approx(1, abs=1e-4)
+    assert [choice.log_p for choice in every] == sorted((c.log_p for c in every), reverse=True)
+
+
+def test_weights_along_the_sentence_are_those_of_the_terms(tiny_run):
+    explainer = Explainer(load(tiny_run.folder, "ll-rnn"))
+    place = explainer.next_word(BEGINNING, ["grande", "grand"])
+    followed = shared_features(place.asked)
+    assert {"Gender=Fem", "Gender=Masc"} <= set(followed)
+    weights = explainer.weights(BEGINNING, followed)
+    assert list(weights.index) == ["(start)", "la", "petite", "fille", "est", "très"]
+    for choice in place.asked:
+        for term in choice.terms:
+            if term.feature in followed:
+                assert weights[term.feature].iloc[-1] == pytest.approx(term.weight, abs=1e-6)
+    assert b"Gender=Fem" in svg(weight_map(weights))
+    with pytest.raises(ValueError, match="'Gender=Fm'; the nearest is 'Gender=Fem'"):
+        explainer.weights(BEGINNING, ["Gender=Fm"])
+
+
+class Tags(HTMLParser):
+    """Every tag with its attributes; a tag left open or closed twice is an error."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.found, self.open = [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes)))
+        if tag not in {"meta", "input"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_has_a_labelled_button_for_each_word_and_needs_nothing_from_outside(explainer):
+    sentences = [["les", "chats", "<b>", "."], ["elle", "est", "partie"]]
+    tags = Tags(page([explainer.sentence(words) for words in sentences])).found
+    buttons = [attributes for tag, attributes in tags if tag == "input"]
+    labels = [attributes["for"] for tag, attributes in tags if tag == "label"]
+    assert [button["id"] for button in buttons] == labels
+    assert len(set(labels)) == len(labels) == 5 + 4, "the end of a sentence is a place too"
+    assert len({button["name"] for button in buttons if "checked" in button}) == 2
+    assert not {"script", "link", "img", "b"} & {tag for tag, _ in tags}
+    assert not any({"src", "href"} & set(attributes) for _, attributes in tags)
+
+
+def test_the_command_prints_three_tables_and_writes_a_page(tiny_run, tmp_path):
+    command = [sys.executable, "-m", "pipeline.cli", "explain", BEGINNING]
+    options = ["--run", str(tiny_run.folder), "--words", "grande,grand", "--top", "4"]
+    options += ["--html", str(tmp_path / "why.html")]
+    done = subprocess.run([*command, *options], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    likely, terms, weights = (
+        [line for line in part.splitlines() if line.startswith("|")]
+        for part in done.stdout.split("\n\n")[::2]
+    )
+    assert len(likely) == 2 + 4
+    assert terms[0].split() == ["|", "term", "|", "grande", "|", "grand", "|"]
+    assert any("Gender=Fem" in line for line in terms)
+    assert weights[-1].startswith("| très")
+    assert (tmp_path / "why.html").read_text().count('type="radio"') == 6
