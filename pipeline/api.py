@@ -17,6 +17,7 @@ from pipeline.fetch import fetch
 from pipeline.finished import Finished
 from pipeline.runner import Run
 from pipeline.scorer import Scorer
+from pipeline.seeds import with_seeds
 from pipeline.stages import STAGES
 from pipeline.store import Store
 
@@ -28,16 +29,18 @@ def run(
     config: str = "default",
     *,
     set: Mapping[str, Any] | Sequence[str] = (),
+    seeds: int = 1,
     until: str | None = None,
     force: Sequence[str] = (),
     runs: str | Path = RUNS,
 ) -> Run:
     """Bring every stage of a preset or configuration file up to date.
 
-    `set` overrides single keys: `{"corpus.limit": 100}`.
+    `set` overrides single keys: `{"corpus.limit": 100}`; each model is trained with so many seeds.
     """
     overrides = [f"{key}={value}" for key, value in set.items()] if isinstance(set, dict) else set
-    return run_config(load_config(config, overrides), until=until, force=force, runs=runs)
+    expanded = with_seeds(load_config(config, overrides), seeds)
+    return run_config(expanded, until=until, force=force, runs=runs)
 
 
 def run_config(
@@ -67,10 +70,10 @@ def _fetch_missing(this: Run) -> None:
 
 
 def pack(
-    config: str, folder: Path, *, set: Sequence[str] = (), runs: str | Path = RUNS
+    config: str, folder: Path, *, set: Sequence[str] = (), seeds: int = 1, runs: str | Path = RUNS
 ) -> dict[str, dict]:
     """Prepare every model of a configuration and copy what its training reads into a folder."""
-    this = run(config, set=set, until="encode", runs=runs)
+    this = run(config, set=set, seeds=seeds, until="encode", runs=runs)
     jobs = {}
     for model, sections in this.config.models.items():
         recipe, name = this.recipe(model, STAGES["train"])

@@ -18,6 +18,7 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change one key; may be repeated."),
 ]
+Seeds = Annotated[int, typer.Option("--seeds", help="Train each model with so many seeds.")]
 Runs = Annotated[Path, typer.Option("--runs", help="The folder that holds all runs.")]
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130  # exit codes

@@ -1,5 +1,6 @@
 """Stage `report`: all models' rows become tables, figures and one page."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,11 +8,13 @@ import pandas as pd
 
 from pipeline import figures, page
 from pipeline.console import markdown
+from pipeline.families import families, mean_and_spread
 from pipeline.progress import say
 from pipeline.stage import Inputs, Stage
 
 # Columns of the comparison table: title, split (each test split, each suite), metric, digits.
-COLUMNS = [
+Column = tuple[str, str, str, int]
+COLUMNS: list[Column] = [
     ("perplexity", "test", "perplexity", 1),
     ("nats/word", "test", "nats per word", 3),
     ("bits/char", "test", "bits per character", 3),
@@ -64,18 +67,18 @@ def suites(scores: pd.DataFrame) -> list[str]:
     return list(scores["split"][scores["metric"] == "accuracy"].unique())
 
 
-def comparison(scores: pd.DataFrame) -> pd.DataFrame:
-    """One row per model, formatted; a column per figure, one for each test split."""
+def comparison(scores: pd.DataFrame, columns: Sequence[Column] = COLUMNS) -> pd.DataFrame:
+    """One row per family of models; a column per figure, one for each test split."""
     values = scores.set_index(["model", "split", "metric"])["value"]
     splits = {"test": test_splits(scores), "suite": suites(scores), "train": ["train"]}
     rows = []
-    for model in scores["model"].unique():
-        row = {"model": model}
-        for title, kind, metric, digits in COLUMNS:
+    for family, models in families(scores["model"].unique()).items():
+        row = {"model": family}
+        for title, kind, metric, digits in columns:
             for split in splits[kind]:
                 name = f"{title} ({split})" if len(splits[kind]) > 1 else title
-                value = values.get((model, split, metric))
-                row[name] = "–" if value is None else f"{value:,.{digits}f}"
+                found = [values.get((model, split, metric)) for model in models]
+                row[name] = mean_and_spread([each for each in found if each is not None], digits)
         rows.append(row)
     return pd.DataFrame(rows)
 

@@ -1,0 +1,48 @@
+"""Several seeds for each model: other weights, one row of the table."""
+
+import json
+
+import numpy as np
+import pytest
+
+import pipeline
+from pipeline import api
+from pipeline.config import load_config
+from pipeline.families import families, mean_and_spread
+from pipeline.seeds import with_seeds
+
+
+def test_each_trained_model_comes_with_every_seed_and_counted_ones_once(tmp_path):
+    config = tmp_path / "both.yaml"
+    config.write_text(
+        "base: tiny\nmodels: {net: {train: {seed: 7}}, counted: {train: {output: background}}}"
+    )
+    models = with_seeds(load_config(str(config)), 3).models
+    seeds = {name: sections["train"].seed for name, sections in models.items()}
+    assert seeds == {"net": 7, "net-seed2": 8, "net-seed3": 9, "counted": 1}
+    assert families(models) == {"net": ["net", "net-seed2", "net-seed3"], "counted": ["counted"]}
+    with pytest.raises(ValueError, match="seeds: expected 1 or more, got 0"):
+        with_seeds(load_config("tiny"), 0)
+
+
+def test_a_family_is_one_row_with_its_mean_and_spread(tmp_path):
+    run = pipeline.run("tiny", set={"train.epochs": 1}, seeds=2, runs=tmp_path)
+    scores = api.scores(run.folder)
+    chosen = scores[(scores["split"] == "test") & (scores["metric"] == "perplexity")]
+    of_model = chosen.set_index("model")["value"]
+    assert list(of_model.index) == ["rnn", "rnn-seed2", "ll-rnn", "ll-rnn-seed2"]
+    assert of_model["rnn"] != of_model["rnn-seed2"]
+    rows = (run.folder / "report" / "table.md").read_text().splitlines()[2:]
+    assert [row.split("|")[1].strip() for row in rows] == ["rnn", "ll-rnn"]
+    pair = of_model["ll-rnn"], of_model["ll-rnn-seed2"]
+    expected = f"{np.mean(pair):,.1f} ± {abs(pair[0] - pair[1]) / np.sqrt(2):,.1f}"
+    assert rows[1].split("|")[2].strip() == expected == mean_and_spread(pair, 1)
+
+
+def test_the_jobs_of_a_sweep_have_the_seeds(tmp_path):
+    api.pack("tiny", tmp_path / "packed", seeds=3, runs=tmp_path / "runs")
+    jobs = json.loads((tmp_path / "packed" / "jobs.json").read_text())
+    assert {name: job["recipe"]["seed"] for name, job in jobs.items()} == {
+        "rnn": 1, "rnn-seed2": 2, "rnn-seed3": 3, "ll-rnn": 1, "ll-rnn-seed2": 2, "ll-rnn-seed3": 3,
+    }  # fmt: skip
+    assert len({job["artefact"] for job in jobs.values()}) == 6
