@@ -7,7 +7,7 @@ touch; there is no script, and a notebook shows the same section as the report.
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
-from itertools import count
+from zlib import crc32
 
 from pipeline.arrow import open_table
 from pipeline.explain import Choice, Explainer, Place, label
@@ -19,7 +19,6 @@ from pipeline.vocabulary import END
 SAMPLES, SHORT = 3, range(5, 13)  # so many sentences of so many words are samples
 TERMS = 10  # features shown of a word; the smallest beyond them are summed
 SHOWN = {END: "⏎"}  # the end of a sentence, where words are shown
-_numbers = count()  # of the sentences, so that two sections of one page do not share a group
 
 
 def page(sentences: Sequence[Sequence[Place]], title: str = "Explained") -> str:
@@ -52,10 +51,10 @@ line under a word, the more it surprised the model.</p>
 
 def _sentence(places: Sequence[Place]) -> str:
     """The words of a sentence; at first that one is open to which its features gave most."""
-    name = f"sentence-{next(_numbers)}"
+    group = f"sentence-{crc32(repr(places).encode()):x}"  # its own, and the same in every run
     given = [sum(term.nats for term in place.asked[0].terms) for place in places]
     words = "".join(
-        _word(f"{name}-{number}", name, place, number == given.index(max(given)))
+        _word(f"{group}-{number}", group, place, number == given.index(max(given)))
         for number, place in enumerate(places)
     )
     return f'<fieldset class="explained"><legend hidden>A sentence</legend>{words}</fieldset>'

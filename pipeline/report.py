@@ -1,12 +1,13 @@
 """Stage `report`: all models' rows become tables, figures and one page."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from pipeline import figures, page
+from pipeline import explain_page, figures, page
 from pipeline.console import markdown
 from pipeline.families import families, mean_and_spread
 from pipeline.progress import say
@@ -24,6 +25,17 @@ COLUMNS: list[Column] = [
     ("words/s", "train", "words trained per second", 0),
     ("train s", "train", "seconds", 1),
 ]
+
+INPUTS = {
+    "evaluate": ("scores.parquet",),
+    "train": ("curve.csv", "recipe.json", "weights.safetensors"),
+    "analyse": ("coverage.csv", "types.parquet"),
+    # What a model is loaded from, and the sentences that it explains.
+    "featurise": (),
+    "background": (),
+    "encode": ("train.ids.npy", "train.lengths.npy"),
+    "tokenise": ("valid.arrow",),
+}
 
 
 @dataclass(frozen=True)
@@ -46,14 +58,25 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     }
     for name, figure in drawn.items():
         figures.save(figure, out / name)
-    about = _about(scores)
-    (out / "index.html").write_text(page.render(params.title, about, table, coverage, out, drawn))
+    text = page.render(
+        params.title, _about(scores), table, coverage, out, drawn, _explained(inputs, models)
+    )
+    (out / "index.html").write_text(text)
     say("report: written")
 
 
 def _gather(inputs: Inputs, models: list[str], stage: str, read) -> pd.DataFrame:
     parts = {model: read(inputs[f"{model}/{stage}"]) for model in models}
     return pd.concat(parts, names=["model"]).reset_index(level="model").reset_index(drop=True)
+
+
+def _explained(inputs: Inputs, models: list[str]) -> str:
+    """Sentences explained by the last model whose output is a sum over features, if one is."""
+    for model in reversed(models):
+        recipe = json.loads((inputs[f"{model}/train"] / "recipe.json").read_text())
+        if recipe["output"] == "log-linear":
+            return explain_page.samples(model, {each: inputs[f"{model}/{each}"] for each in INPUTS})
+    return ""
 
 
 def test_splits(scores: pd.DataFrame) -> list[str]:
@@ -97,11 +120,7 @@ def _about(scores: pd.DataFrame) -> str:
 STAGE = Stage(
     name="report",
     help="gathers tables, figures and one page",
-    inputs={
-        "evaluate": ("scores.parquet",),
-        "train": ("curve.csv",),
-        "analyse": ("coverage.csv",),
-    },
+    inputs=INPUTS,
     outputs={
         "index.html": "the page, self-contained",
         "table.md": "the comparison table",

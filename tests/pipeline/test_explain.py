@@ -112,3 +112,10 @@ def test_the_command_prints_three_tables_and_writes_a_page(tiny_run, tmp_path):
     assert any("Gender=Fem" in line for line in terms)
     assert weights[-1].startswith("| très")
     assert (tmp_path / "why.html").read_text().count('type="radio"') == 6
+
+
+def test_the_report_explains_sentences_of_its_last_log_linear_model(tiny_run):
+    text = (tiny_run.folder / "report" / "index.html").read_text()
+    assert "Why ll-rnn chose a word" in text
+    tags = Tags(text[text.index("<h2>Why") :].partition("</body>")[0]).found
+    assert sum(tag == "fieldset" for tag, _ in tags) == 3
