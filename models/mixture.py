@@ -1,0 +1,70 @@
+"""Linear interpolation of language models: again a language model."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from models.batching import Sentences
+
+ENOUGH = 1e-9  # nats per word: weights are tuned until a round gains less
+ROUNDS = 10_000  # of expectation and maximisation, at most
+
+
+class Part(Protocol):
+    """What every language model answers."""
+
+    def score(self, sentences: Sentences) -> np.ndarray:
+        """log p of every word of every sentence in order, END included, in nats."""
+
+    def log_distributions(self, sentences: Sentences) -> Tensor:
+        """log p of every word of the vocabulary in every place: (N × V)."""
+
+
+class Mixture:
+    """p(x | K) = Σ_i w_i·p_i(x | K), the weights being positive and of sum one."""
+
+    def __init__(self, parts: Sequence[Part], weights: np.ndarray):
+        self.parts, self.weights = parts, weights
+
+    def score(self, sentences: Sentences) -> np.ndarray:
+        return mixed(np.stack([part.score(sentences) for part in self.parts]), self.weights)
+
+    def log_distributions(self, sentences: Sentences) -> Tensor:
+        log_p = stacked_distributions(self.parts, sentences)
+        return (log_p + torch.from_numpy(self.weights).log().view(-1, 1, 1)).logsumexp(dim=0)
+
+
+def stacked_distributions(parts: Sequence[Part], sentences: Sentences) -> Tensor:
+    """What each part says of every word in every place, in double precision: (M × N × V)."""
+    found = [part.log_distributions(sentences).double().cpu() for part in parts]
+    widths = sorted({log_p.shape[1] for log_p in found})
+    if len(widths) > 1:
+        raise ValueError(f"expected models over one vocabulary, got some over {widths} words")
+    return torch.stack(found)
+
+
+def mixed(log_p: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """log Σ_i w_i·p_i of what each part gives each word (M × N): (N)."""
+    with np.errstate(divide="ignore"):  # a part may find a word impossible, or count for nothing
+        return np.logaddexp.reduce(log_p + np.log(weights)[:, None], axis=0)
+
+
+def likeliest_weights(log_p: np.ndarray) -> np.ndarray:
+    """The weights under which a text is likeliest, from what each part gives its words (M × N).
+
+    By expectation and maximisation: w_i becomes the mean share that part i has in each word. The
+    likelihood has one maximum, and rises in every round.
+    """
+    weights = np.full(len(log_p), 1 / len(log_p))
+    log_p = log_p[:, np.isfinite(log_p).any(axis=0)]
+    before = -np.inf
+    for _ in range(ROUNDS):
+        together = mixed(log_p, weights)
+        if together.mean() - before < ENOUGH:
+            break
+        before = together.mean()
+        weights *= np.exp(log_p - together).mean(axis=1)
+    return weights

@@ -1,0 +1,111 @@
+"""Combinations of language models: proper distributions, scored from them, the best weights."""
+
+import numpy as np
+import pytest
+import torch
+from log_linear_cases import random_features
+from ngram_cases import WORDS, random_sentences
+
+from models.background import Unigram
+from models.background_model import BackgroundModel
+from models.batching import END, Sentences
+from models.cache import Cache
+from models.language_model import LanguageModel
+from models.log_linear_mixture import LogLinearMixture, chunks, likeliest_exponents
+from models.mixture import Mixture, likeliest_weights, mixed
+from models.ngram_background import NGramBackground
+from models.ngram_smoothing import kneser_ney
+from models.recipe import Recipe
+
+FEATURES = random_features(WORDS, width=3, real=False)
+MASS = np.arange(1.0, WORDS + 1)
+TEXT = random_sentences(seed=5, count=300, words=WORDS)
+RECIPE = Recipe(embedding=8, hidden=8, layers=1, device="cpu")
+
+
+def network(seed: int) -> LanguageModel:
+    torch.manual_seed(seed)
+    return LanguageModel(RECIPE, FEATURES, Unigram(FEATURES, MASS))
+
+
+def ngrams() -> BackgroundModel:
+    text = random_sentences(count=60)
+    return BackgroundModel(NGramBackground.learn(FEATURES, text, 3, kneser_ney, MASS, folds=0))
+
+
+PARTS = [network(1), network(2), ngrams()]
+MODELS = {
+    "network": PARTS[0],
+    "mixture": Mixture(PARTS, np.array([0.5, 0.2, 0.3])),
+    "log-linear": LogLinearMixture(PARTS, np.array([0.7, -0.1, 0.8])),
+    "cache": Cache(WORDS, half_life=5),
+    "with cache": Mixture([ngrams(), Cache(WORDS, half_life=50)], np.array([0.9, 0.1])),
+}
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_every_combination_is_again_a_language_model(model):
+    log_p = model.log_distributions(TEXT).double()
+    assert torch.allclose(log_p.logsumexp(dim=1), torch.zeros(len(log_p)).double(), atol=1e-6)
+    of_text = log_p[range(len(log_p)), TEXT.ids.tolist()].numpy()
+    assert model.score(TEXT) == pytest.approx(of_text, abs=1e-5)
+
+
+def test_a_mixture_of_mixtures_is_a_mixture():
+    inner = Mixture(PARTS[:2], np.array([0.25, 0.75]))
+    outer = Mixture([inner, PARTS[2]], np.array([0.4, 0.6]))
+    flat = Mixture(PARTS, np.array([0.1, 0.3, 0.6]))
+    assert outer.score(TEXT) == pytest.approx(flat.score(TEXT), abs=1e-12)
+
+
+def test_no_other_weights_make_the_text_likelier():
+    log_p = np.stack([part.score(TEXT) for part in PARTS])
+    best = mixed(log_p, likeliest_weights(log_p)).mean()
+    for weights in np.random.default_rng(0).dirichlet(np.ones(3), 500):
+        assert mixed(log_p, weights).mean() <= best + 1e-6
+    assert best >= log_p.mean(axis=1).max() - 1e-6
+
+
+def test_the_weights_of_a_known_mixture_are_found():
+    generator = np.random.default_rng(1)
+    p = generator.dirichlet(np.full(50, 0.3), 2)
+    words = generator.choice(50, 200_000, p=[0.3, 0.7] @ p)
+    assert likeliest_weights(np.log(p[:, words])) == pytest.approx([0.3, 0.7], abs=0.02)
+
+
+def test_a_part_that_finds_words_impossible_and_one_that_is_useless_are_no_trouble():
+    log_p = np.log([[0.5, 0.5, 0.5, 0.1], [0.4, 1e-300, 0.9, 0.9], [0.1, 0.1, 0.1, 0.05]])
+    log_p[1, 1] = -np.inf
+    weights = likeliest_weights(log_p)
+    assert np.isfinite(mixed(log_p, weights)).all()
+    assert weights.sum() == pytest.approx(1)
+    assert weights[2] < 1e-3 < weights[1]
+
+
+def test_no_other_exponents_make_the_text_likelier():
+    found = likeliest_exponents(PARTS, TEXT)
+    best = LogLinearMixture(PARTS, found).score(TEXT).mean()
+    for shift in np.random.default_rng(0).normal(0, 0.05, (20, 3)):
+        assert LogLinearMixture(PARTS, found + shift).score(TEXT).mean() < best
+
+
+def test_models_over_other_words_are_not_combined():
+    other = Cache(WORDS + 1, half_life=5)
+    with pytest.raises(ValueError, match=r"models over one vocabulary, got some over \[9, 10\]"):
+        LogLinearMixture([ngrams(), other], np.ones(2)).score(TEXT)
+
+
+def test_chunks_are_the_sentences_in_order():
+    parts = list(chunks(TEXT))
+    assert len(parts) > 2
+    assert np.array_equal(np.concatenate([part.ids for part in parts]), TEXT.ids)
+    assert np.array_equal(np.concatenate([part.lengths for part in parts]), TEXT.lengths)
+    assert all(part.ids[-1] == END for part in parts)
+
+
+def test_the_cache_is_what_its_definition_says():
+    text = Sentences(np.array([3, 4, END, 3, 3, END, 4, END]), np.array([3, 3, 2]))
+    d = 0.5 ** (1 / 2)
+    expected = [1 / 9, 0, 0, d**2 / (d + d**2), (d + d**3) / (d + d**2 + d**3), 0]
+    expected += [d**3 / (d + d**2 + d**3 + d**4), 0]
+    assert np.exp(Cache(9, half_life=2).score(text)) == pytest.approx(expected)
