@@ -5,6 +5,7 @@ by its column `text`, or the one named, each line of it one sentence.
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import chain, islice
 from typing import NamedTuple
 
 from corpora.sentence import Row, Sentence
@@ -30,14 +31,20 @@ def parse(source: str) -> Address:
     return Address(id, config or None, column or None)
 
 
-def read(source: str) -> Iterator[Sentence]:
-    """The sentences of every split, as they stream in; one split alone is left to be split."""
+def read(source: str, limit: int | None = None) -> Iterator[Sentence]:
+    """The sentences of every split, as they stream in; one split alone is left to be split.
+
+    A limit is that of the sentences to train on; where it is reached, no more are downloaded.
+    """
     address = parse(source)
     splits = load(address)
     for name, examples in splits.items():
         split = SPLITS.get(name, name) if len(splits) > 1 else None
-        for number, example in enumerate(examples):
-            yield from sentences(example, f"{name}:{number}", split, address)
+        found = chain.from_iterable(
+            sentences(example, f"{name}:{number}", split, address)
+            for number, example in enumerate(examples)
+        )
+        yield from islice(found, limit if split in (None, "train") else None)
 
 
 def load(address: Address) -> Mapping[str, object]:

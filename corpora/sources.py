@@ -16,14 +16,17 @@ SPLITS = ("train", "valid", "dev", "test")
 Folder = Callable[[str], Path]
 
 
-def read(source: str, *, folder: Folder | None = None) -> Iterator[Sentence]:
+def read(
+    source: str, *, folder: Folder | None = None, limit: int | None = None
+) -> Iterator[Sentence]:
     """The sentences of a source; `folder(name)` says where a named corpus's data lies.
 
     A source is a name in CORPORA, a file, a pattern (`texts/*.txt`), a folder, or
-    `hub:ID[:CONFIG][#COLUMN]`. Files are `.txt` or `.conllu`, compressed or not.
+    `hub:ID[:CONFIG][#COLUMN]`. Files are `.txt` or `.conllu`, compressed or not. Of a hub data
+    set no more than the first `limit` sentences to train on are downloaded.
     """
     empty = True
-    for sentence in sentences(source, folder):
+    for sentence in sentences(source, folder, limit):
         empty = False
         yield sentence
     if empty:
@@ -35,9 +38,9 @@ def files(source: str, *, folder: Folder | None = None) -> list[Path]:
     return [] if source.startswith(hub.PREFIX) else list(files_and_splits(source, folder))
 
 
-def sentences(source: str, folder: Folder | None) -> Iterator[Sentence]:
+def sentences(source: str, folder: Folder | None, limit: int | None) -> Iterator[Sentence]:
     if source.startswith(hub.PREFIX):
-        yield from hub.read(source)
+        yield from hub.read(source, limit)
         return
     for path, split in files_and_splits(source, folder).items():
         if source == "wiktionnaire":

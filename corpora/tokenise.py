@@ -7,6 +7,7 @@ and `J.-C.` fall apart; `est-elle` stays whole while `est-il` is split; `va-t-il
 
 import multiprocessing
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import islice
@@ -55,6 +56,7 @@ JOINER = "\u2060"
 GROUPED_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?!\d)")
 
 BATCH = 1000  # texts: enough to hide what passing them to another process costs
+MOST_WORDS = 100_000  # that spaCy may remember, as it forgets none by itself
 
 
 class Tokeniser:
@@ -75,8 +77,13 @@ class Tokeniser:
         else:
             # Not spaCy's own n_process: it sends whole documents back, at a fifth of the speed.
             with multiprocessing.Pool(self.processes) as pool:
-                for sentences in pool.imap(words_of, batches):
-                    yield from sentences
+                waiting = deque()  # few: a pool's own imap runs as far ahead as there are texts
+                for batch in batches:
+                    waiting.append(pool.apply_async(words_of, [batch]))
+                    if len(waiting) > 2 * self.processes:
+                        yield from waiting.popleft().get()
+                for result in waiting:
+                    yield from result.get()
 
 
 def batched(texts: Iterable[str]) -> Iterator[list[str]]:
@@ -88,7 +95,10 @@ def batched(texts: Iterable[str]) -> Iterator[list[str]]:
 def words_of(texts: list[str]) -> list[tuple[str, ...]]:
     joined = [GROUPED_NUMBER.sub(join_groups, normalise(text)) for text in texts]
     documents = french_tokenizer().pipe(joined)
-    return [tuple([token.text.replace(JOINER, " ") for token in doc]) for doc in documents]
+    words = [tuple([token.text.replace(JOINER, " ") for token in doc]) for doc in documents]
+    if len(french_tokenizer().vocab) > MOST_WORDS:
+        french_tokenizer.cache_clear()
+    return words
 
 
 def join_groups(number: re.Match) -> str:

@@ -15,7 +15,7 @@ import pandas as pd
 
 import lexicon
 from lexicon.registry import find
-from pipeline.arrow import open_table, splits
+from pipeline.arrow import open_table, splits, word_counts
 from pipeline.data import folder_of
 from pipeline.progress import say
 from pipeline.stage import Inputs, Stage
@@ -45,7 +45,7 @@ class Params:
 def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | None = None) -> None:
     """`known` fixes the words beforehand, so that an audit can ask what else the texts tell."""
     paths = splits(inputs["tokenise"])
-    counts = {split: _count(path) for split, path in paths.items()}
+    counts = {split: word_counts(path) for split, path in paths.items()}
     lowercase = not any(word != word.lower() for word in counts["train"])
     chain = lexicon.load(
         params.lexicon,
@@ -79,12 +79,6 @@ def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | No
     coverage.to_csv(out / "coverage.csv", index=False)
     covered = coverage["tokens"].dot(coverage["source"] != "nothing") / coverage["tokens"].sum()
     say(f"analyse: {len(types):,} known words, {covered:.2%} of the words counted have an analysis")
-
-
-def _count(path: Path) -> Counter[str]:
-    counted = open_table(path)["words"].combine_chunks().flatten().value_counts()
-    words, counts = counted.flatten()
-    return Counter(dict(zip(words.to_pylist(), counts.to_pylist(), strict=True)))
 
 
 def _open_vocabulary(training: Counter[str], chain: lexicon.Lexicon) -> list[str]:

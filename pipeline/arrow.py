@@ -1,5 +1,6 @@
-"""Tables on disk: Arrow files written in batches as they come, and read back memory-mapped."""
+"""Tables on disk: Arrow files written and read back a batch at a time."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -26,11 +27,30 @@ def open_table(path: Path) -> pa.Table:
     return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
 
 
+def batches(path: Path) -> Iterator[pa.RecordBatch]:
+    """The batches of an Arrow file, one in memory at a time.
+
+    Not memory-mapped: a mapped file that is read through stays in memory to its end.
+    """
+    with pa.OSFile(str(path)) as file:
+        reader = pa.ipc.open_file(file)
+        for index in range(reader.num_record_batches):
+            yield reader.get_batch(index)
+
+
 def rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of an Arrow file, a batch in memory at a time."""
-    reader = pa.ipc.open_file(pa.memory_map(str(path)))
-    for index in range(reader.num_record_batches):
-        yield from reader.get_batch(index).to_pylist()
+    """The rows of an Arrow file."""
+    for batch in batches(path):
+        yield from batch.to_pylist()
+
+
+def word_counts(path: Path) -> Counter[str]:
+    """How often each word occurs in a file of sentences' words."""
+    counts: Counter[str] = Counter()
+    for batch in batches(path):
+        words, numbers = batch["words"].flatten().value_counts().flatten()
+        counts.update(dict(zip(words.to_pylist(), numbers.to_pylist(), strict=True)))
+    return counts
 
 
 def splits(folder: Path) -> dict[str, Path]:

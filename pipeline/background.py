@@ -1,7 +1,6 @@
 """Stage `background`: the prior mass b of every known word, and the spelling of all others."""
 
 import json
-from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -11,7 +10,7 @@ import pandas as pd
 
 from models.features import Features
 from models.spelling import Spelling
-from pipeline.arrow import open_table
+from pipeline.arrow import word_counts
 from pipeline.stage import Inputs, Stage
 
 UNSEEN_SIGNATURE = 0.5  # the count a signature has when none of its words was seen in training
@@ -37,8 +36,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
         mass = unigram(counts, features.signature)
     np.save(out / "b.npy", mass)
     (out / "about.json").write_text(json.dumps(asdict(params), indent=1))
-    words = open_table(inputs["tokenise"] / "train.arrow")["words"].combine_chunks().flatten()
-    training = Counter(words.to_pylist())
+    training = word_counts(inputs["tokenise"] / "train.arrow")
     once = sorted(word for word, count in training.items() if count == 1) or sorted(training)
     Spelling.learn(once, params.spelling_order).save(out / "spelling.json")
 

@@ -1,7 +1,8 @@
 """Stage `corpus`: a source of French sentences becomes sentences with splits."""
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from corpora.sentence import Sentence
 from pipeline.arrow import write_rows
 from pipeline.data import folder_of
 from pipeline.progress import say, track
+from pipeline.spool import Spool
 from pipeline.stage import Inputs, Stage
 
 SCHEMA = pa.schema(
@@ -22,14 +24,16 @@ SCHEMA = pa.schema(
         "kinds": pa.list_(pa.string()),
     }
 )
-VALIDATION_NAMES = ("valid", "dev")
+OWN_VALIDATION = "dev"  # what the source holds out itself; `valid` is what is drawn here
 
 
 @dataclass(frozen=True)
 class Params:
     # A corpus name, a path (.txt with one sentence a line, .conllu), or hub:ID[:CONFIG][#COLUMN].
     source: str = "wiktionnaire"
-    limit: int | None = None  # at most so many sentences, drawn at random; null takes all
+    # At most so many sentences, drawn at random; of a hub data set the first ones, as the rest is
+    # not downloaded; null takes all.
+    limit: int | None = None
     # Held out of training for validation: a share below 1, or a number of sentences.
     # 0 takes the source's own `dev` split, if it has one.
     valid: float = 0.05
@@ -38,20 +42,37 @@ class Params:
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
-    found = list(track(corpora.read(params.source, folder=folder_of), "sentences read"))
-    if any(sentence.split for sentence in found):
-        parts = _split_as_given(found, params)
-    else:
-        parts = _split_at_random(found, params)
-    for split, sentences in parts.items():
-        if not sentences:
-            raise ValueError(
-                f"corpus '{params.source}' leaves no sentence for the split '{split}': "
-                f"it has {len(found)} in all, limit {params.limit}, valid {params.valid}, "
-                f"test {params.test}"
-            )
-        write_rows(out / f"{split}.arrow", SCHEMA, map(_row, sentences))
+    read = corpora.read(params.source, folder=folder_of, limit=params.limit)
+    with Spool(out / "spool") as spool:
+        given = _gather(track(read, "sentences read"), spool)
+        if given:
+            parts = _split_as_given(given, params)
+        else:
+            parts = _split_at_random(array("I", range(len(spool))), params)
+        for split, numbers in parts.items():
+            if not numbers:
+                raise ValueError(
+                    f"corpus '{params.source}' leaves no sentence for the split '{split}': "
+                    f"it has {len(spool)} in all, limit {params.limit}, valid {params.valid}, "
+                    f"test {params.test}"
+                )
+            write_rows(out / f"{split}.arrow", SCHEMA, spool.rows(numbers))
     say("corpus: " + ", ".join(f"{len(part):,} {split}" for split, part in parts.items()))
+
+
+def _gather(sentences: Iterable[Sentence], spool: Spool) -> dict[str, array]:
+    """Keep the sentences; the numbers of each split that the source itself makes come back.
+
+    Where it makes none, sentences that differ in no more than case are kept once.
+    """
+    given: dict[str, array] = {}
+    for sentence in sentences:
+        if sentence.split is None:
+            spool.add(_row(sentence), key=sentence.text.casefold())
+        else:
+            split = OWN_VALIDATION if sentence.split == "valid" else sentence.split
+            given.setdefault(split, array("I")).append(spool.add(_row(sentence)))
+    return given
 
 
 def _row(sentence: Sentence) -> dict:
@@ -64,30 +85,26 @@ def _row(sentence: Sentence) -> dict:
     }
 
 
-def _split_at_random(found: Iterable[Sentence], params: Params) -> dict[str, Sequence[Sentence]]:
-    """Shuffle what differs in more than case, take the limit, hold out validation and test."""
-    sentences = list(_distinct(found))
-    random.Random(params.seed).shuffle(sentences)
-    sentences = sentences[: params.limit]
-    test, valid = _amount(params.test, sentences), _amount(params.valid, sentences)
+def _split_at_random(numbers: array, params: Params) -> dict[str, array]:
+    """Shuffle, take the limit, hold out validation and test."""
+    random.Random(params.seed).shuffle(numbers)
+    numbers = numbers[: params.limit]
+    test, valid = _amount(params.test, numbers), _amount(params.valid, numbers)
     return {
-        "train": sentences[test + valid :],
-        "valid": sentences[test : test + valid],
-        "test": sentences[:test],
+        "train": numbers[test + valid :],
+        "valid": numbers[test : test + valid],
+        "test": numbers[:test],
     }
 
 
-def _split_as_given(found: Sequence[Sentence], params: Params) -> dict[str, Sequence[Sentence]]:
+def _split_as_given(given: dict[str, array], params: Params) -> dict[str, array]:
     """Keep the source's splits; validation is drawn from train, or is the source's own."""
-    parts: dict[str, list[Sentence]] = {}
-    for sentence in found:
-        parts.setdefault(sentence.split or "train", []).append(sentence)
-    train = parts.pop("train", [])
+    parts = dict(given)
+    train = parts.pop("train", array("I"))
     if params.valid == 0:
-        own = next((name for name in VALIDATION_NAMES if name in parts), None)
-        if own is None:
+        if OWN_VALIDATION not in parts:
             raise ValueError(f"valid is 0, but '{params.source}' has no split called dev or valid")
-        valid = parts.pop(own)
+        valid = parts.pop(OWN_VALIDATION)
     else:
         random.Random(params.seed).shuffle(train)
         amount = _amount(params.valid, train)
@@ -95,18 +112,9 @@ def _split_as_given(found: Sequence[Sentence], params: Params) -> dict[str, Sequ
     return {"train": train[: params.limit], "valid": valid, **parts}
 
 
-def _distinct(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-    seen: set[str] = set()
-    for sentence in sentences:
-        key = sentence.text.casefold()
-        if key not in seen:
-            seen.add(key)
-            yield sentence
-
-
-def _amount(share_or_number: float, sentences: Sequence[Sentence]) -> int:
+def _amount(share_or_number: float, numbers: array) -> int:
     if share_or_number < 1:
-        return round(share_or_number * len(sentences))
+        return round(share_or_number * len(numbers))
     return int(share_or_number)
 
 

@@ -1,49 +1,40 @@
 """Stage `encode`: words become ids in memory-mapped arrays, each sentence closed by its end."""
 
 import json
+from collections import Counter
+from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.arrow import open_table, splits
+from pipeline.arrow import batches, splits, word_counts
+from pipeline.growing import ArrayFile, JsonList
 from pipeline.progress import say
 from pipeline.stage import Inputs, Stage
 from pipeline.suite import Pair, Suite
-from pipeline.vocabulary import END_ID, UNKNOWN, UNKNOWN_ID
+from pipeline.units import learn_units
+from pipeline.vocabulary import END, END_ID, UNKNOWN, UNKNOWN_ID
 
 
 @dataclass(frozen=True)
 class Params:
-    pass
+    # Models of units predict words by their spelling: in pieces that so many merges of byte-pair
+    # encoding make of letters, 0: in letters; null: words are not taken apart.
+    merges: int | None = None
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
-    known = pa.array(types["form"])
-    seen = pc.unique(_words(inputs["tokenise"] / "train.arrow"))
-    about = {}
-    for split, path in splits(inputs["tokenise"]).items():
-        words = _words(path)
-        ids = _ids(words, known)
-        spelled = words.filter(pa.array(ids == UNKNOWN_ID)).to_pylist() if _is_open(known) else []
-        lengths = pc.list_value_length(open_table(path)["words"]).to_numpy().astype(np.int64)
-        unseen = pc.invert(pc.is_in(words, seen)).to_numpy(zero_copy_only=False)
-        np.save(out / f"{split}.ids.npy", _with_ends(ids, lengths, END_ID).astype(np.int32))
-        np.save(out / f"{split}.unseen.npy", _with_ends(unseen, lengths, False))
-        np.save(out / f"{split}.lengths.npy", lengths + 1)
-        (out / f"{split}.spelled.json").write_text(json.dumps(spelled, ensure_ascii=False))
-        about[split] = {
-            "sentences": len(lengths),
-            "words": len(words),
-            # A word's letters and the space or line end after it.
-            "characters": pc.sum(pc.utf8_length(words)).as_py() + len(words),
-        }
-    (out / "about.json").write_text(json.dumps(about, indent=1))
     places = {form: place for place, form in enumerate(types["form"])}
+    seen = word_counts(inputs["tokenise"] / "train.arrow").keys()
+    texts = splits(inputs["tokenise"])
+    about = {split: _encode(path, places, seen, out) for split, path in texts.items()}
+    (out / "about.json").write_text(json.dumps(about, indent=1))
+    if params.merges is not None:
+        learn_units(types["form"].tolist(), types["count"], params.merges).save(out / "units.npz")
     for path in inputs["analyse"].glob("*.suite.parquet"):
         pairs = [Pair(*row) for row in pd.read_parquet(path).itertuples(index=False)]
         suite = Suite.encode(pairs, places)
@@ -54,22 +45,39 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
         )
 
 
-def _words(path: Path) -> pa.Array:
-    return open_table(path)["words"].combine_chunks().flatten()
+def _encode(path: Path, known: dict[str, int], seen: Set[str], out: Path) -> dict[str, int]:
+    """Write the arrays of a split, a batch at a time; its sizes come back."""
+    about = Counter({"sentences": 0, "words": 0, "characters": 0})
+    with (
+        ArrayFile(out / f"{path.stem}.ids.npy", np.int32) as ids,
+        ArrayFile(out / f"{path.stem}.unseen.npy", np.bool_) as unseen,
+        ArrayFile(out / f"{path.stem}.lengths.npy", np.int64) as lengths,
+        JsonList(out / f"{path.stem}.spelled.json") as spelled,
+    ):
+        for batch in batches(path):
+            words, sizes = batch["words"].flatten(), batch["words"].value_lengths().to_numpy()
+            types = words.dictionary_encode()
+            forms, places = types.dictionary.to_pylist(), types.indices.to_numpy()
+            numbers = np.array([_id(form, known) for form in forms], np.int32)[places]
+            new = np.array([form not in seen for form in forms], np.bool_)[places]
+            ids.append(_with_ends(numbers, sizes, END_ID))
+            unseen.append(_with_ends(new, sizes, False))
+            lengths.append(sizes + 1)
+            if UNKNOWN in known:
+                spelled.extend(forms[place] for place in places[numbers == UNKNOWN_ID])
+            about["sentences"] += len(sizes)
+            about["words"] += len(words)
+            # A word's letters and the space or line end after it.
+            about["characters"] += pc.sum(pc.utf8_length(words)).as_py() + len(words)
+    return dict(about)
 
 
-def _is_open(known: pa.Array) -> bool:
-    return known[UNKNOWN_ID].as_py() == UNKNOWN
-
-
-def _ids(words: pa.Array, known: pa.Array) -> np.ndarray:
-    found = pc.index_in(words, known)
-    if _is_open(known):
-        return found.fill_null(UNKNOWN_ID).to_numpy()
-    if found.null_count:
-        missing = words.filter(pc.is_null(found))[0]
-        raise ValueError(f"'{missing}' is not among the known words of a closed vocabulary")
-    return found.to_numpy()
+def _id(form: str, known: dict[str, int]) -> int:
+    if form == END:
+        raise ValueError(f"the text holds the word '{END}', which stands for a sentence's end")
+    if form not in known and UNKNOWN not in known:
+        raise ValueError(f"'{form}' is not among the known words of a closed vocabulary")
+    return known.get(form, UNKNOWN_ID)
 
 
 def _with_ends(values: np.ndarray, lengths: np.ndarray, end: int) -> np.ndarray:
@@ -87,6 +95,7 @@ STAGE = Stage(
         "*.spelled.json": "the words of each split that have to be spelled, in order",
         "*.unseen.npy": "whether each word is absent from the training text",
         "about.json": "sentences, words and characters of each split",
+        "units.npz": "the units that spell each word, where models of units want them",
         "*.suite.npz": "the sentences of each agreement suite as ids, and how they pair",
     },
     params=Params,

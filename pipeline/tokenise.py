@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa
 
 from corpora.sentence import VIEWS
-from pipeline.arrow import open_table, rows, splits, write_rows
+from pipeline.arrow import batches, open_table, rows, splits, write_rows
 from pipeline.progress import say, track
 from pipeline.stage import Inputs, Stage
 
@@ -36,7 +36,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
         sentences = _words(path, params, tokeniser)
         total = open_table(path).num_rows
         write_rows(out / path.name, SCHEMA, track(sentences, f"tokenising {split}", total))
-        counted += len(open_table(out / path.name)["words"].combine_chunks().flatten())
+        counted += sum(len(batch["words"].flatten()) for batch in batches(out / path.name))
     rate = counted / (time.monotonic() - start)
     say(f"tokenise: {counted:,} words, {rate:,.0f} a second")
 

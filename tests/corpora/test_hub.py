@@ -94,3 +94,11 @@ def test_addresses():
     id = "universal-dependencies/universal_dependencies"
     assert hub.parse(f"hub:{id}:fr_gsd") == (id, "fr_gsd", None)
     assert hub.parse("hub:wikipedia#text") == ("wikipedia", None, "text")
+
+
+def test_no_more_is_read_than_the_limit_asks_for(repository):
+    texts = [{"text": f"Phrase {n}."} for n in range(3)]
+    address = repository({"train": [*texts, {"text": None}], "test": texts})
+    assert [s.split for s in read(address, limit=3)] == ["train"] * 3 + ["test"] * 3
+    with pytest.raises(CorpusError, match="no text column"):
+        list(read(address))

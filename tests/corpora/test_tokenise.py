@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import corpora
 from corpora.normalise import normalise
-from corpora.tokenise import Tokeniser
+from corpora.tokenise import Tokeniser, french_tokenizer
 
 # The words of each text, between bars.
 HARD_CASES = """
@@ -110,3 +110,11 @@ def test_words_are_those_of_a_gold_treebank(fetched):
         right += len(pieces(gold) & pieces(words))
         made += len(words)
     assert right / made > 0.99
+
+
+def test_what_spacy_remembers_is_bounded(monkeypatch):
+    texts = [f"mot{number}" for number in range(20)]
+    expected = list(Tokeniser().words(texts))
+    monkeypatch.setattr("corpora.tokenise.MOST_WORDS", 5)
+    assert list(Tokeniser().words(texts)) == expected
+    assert french_tokenizer.cache_info().currsize == 0

@@ -1,0 +1,49 @@
+"""Rows kept on disk while they are counted and compared, to be read back in any order.
+
+Splitting at random has to know all sentences before it can place the first. A table of SQLite holds
+them, so that a corpus of any size needs the memory of a few.
+"""
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+PAGES = -16_384  # kibibytes of the table that SQLite keeps in memory, by its sign
+
+
+class Spool:
+    """Rows numbered from 0 in the order they were added."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._table = sqlite3.connect(path, isolation_level=None)
+        for setting in (f"cache_size = {PAGES}", "journal_mode = OFF", "synchronous = OFF"):
+            self._table.execute(f"PRAGMA {setting}")
+        self._table.execute("CREATE TABLE row (number INTEGER PRIMARY KEY, key BLOB UNIQUE, json)")
+
+    def __enter__(self) -> "Spool":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._table.close()
+        self._path.unlink()
+
+    def add(self, row: Any, key: str | None = None) -> int:
+        """Keep a row, unless one of its key is kept already; the last row's number comes back."""
+        digest = None if key is None else hashlib.blake2b(key.encode(), digest_size=16).digest()
+        added = self._table.execute(
+            "INSERT OR IGNORE INTO row (key, json) VALUES (?, ?)", (digest, json.dumps(row))
+        )
+        return added.lastrowid - 1
+
+    def __len__(self) -> int:
+        return self._table.execute("SELECT ifnull(max(number), 0) FROM row").fetchone()[0]
+
+    def rows(self, numbers: Iterable[int]) -> Iterator[Any]:
+        """The rows of these numbers, in this order."""
+        for number in numbers:
+            found = self._table.execute("SELECT json FROM row WHERE number = ?", (number + 1,))
+            yield json.loads(found.fetchone()[0])
