@@ -1,52 +1,42 @@
 """The training loop: epochs over shuffled text, validation, early stopping, the best weights."""
 
-import csv
-import json
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import load_file
-from torch import Tensor, nn
+from torch import nn
 
-from models.batching import NO_WORD, Sentences, batches
+from models.batching import NO_WORD, Batch, Sentences, batches
+from models.checkpoint import Checkpoints, parse
+from models.curve import CURVE, Epoch, write_curve
 from models.encoders import detached
 from models.language_model import LanguageModel
 from models.recipe import Recipe
+from models.step_log import STEPS, StepLog
+from models.training_state import TrainingState
 from models.weight_averaging import WeightAverage
-from models.weights import load_weights, parameters_of, save_tensors, save_weights
+from models.weights import load_weights, parameters_of, save_weights
 
 OPTIMISERS = {
     "adamw": torch.optim.AdamW,
     "rmsprop": torch.optim.RMSprop,
     "sgd": torch.optim.SGD,
 }
-WEIGHTS, CURVE = "weights.safetensors", "curve.csv"
-STATE, TENSORS = "state.json", "state.safetensors"
-
-
-@dataclass(frozen=True)
-class Epoch:
-    """A row of the loss curve; losses in nats per word, sentence ends included."""
-
-    epoch: int
-    train_nats: float
-    valid_nats: float
-    learning_rate: float
-    seconds: float
-    words_per_second: float
+WEIGHTS = "weights.safetensors"
+CHECKED_EVERY = 50  # steps between two looks at the losses, for which a GPU is waited for
 
 
 class Trainer:
-    """Trains a model into a folder, and goes on from there if it was interrupted.
+    """Trains a model into a folder, and goes on from the last checkpoint if it was interrupted.
 
-    Each epoch draws its randomness from the seed and its own number, so that what is left of an
-    interrupted run is the same whenever it is taken up.
+    Each epoch draws its batches from the seed and its own number, so that a checkpoint need only
+    say how many of them are done. On a CPU the weights come out the same to the last bit, however
+    often the training is interrupted.
     """
 
     def __init__(
@@ -57,124 +47,159 @@ class Trainer:
         end: int,
         on_step: Callable[[int], None] = lambda words: None,
         on_epoch: Callable[[Epoch], None] = lambda epoch: None,
+        say: Callable[[str], None] = lambda line: None,
     ):
         self.device = choose_device(recipe.device)
         self.model = model.to(self.device)
         self.recipe, self.folder, self.end = recipe, folder, end
-        self.on_step, self.on_epoch = on_step, on_epoch
-        self.optimiser = OPTIMISERS[recipe.optimiser](
+        self.on_step, self.on_epoch, self.say = on_step, on_epoch, say
+        optimiser = OPTIMISERS[recipe.optimiser](
             model.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay
         )
-        self.average = WeightAverage(model, recipe.average) if recipe.average else None
-        self.curve: list[Epoch] = []
-        self.without_gain = 0
+        average = WeightAverage(model, recipe.average) if recipe.average else None
+        self.now = TrainingState(
+            model, optimiser, average, nats=torch.zeros((), device=self.device)
+        )
+        self.log = StepLog(folder / STEPS)
+        self.checkpoints = Checkpoints(folder)
+        self.saved = time.monotonic()
+
+    @property
+    def curve(self) -> list[Epoch]:
+        return self.now.curve
 
     def fit(self, train: Sentences, valid: Sentences) -> None:
         """Train until validation stops improving; the best weights are in the folder after it."""
-        self._resume()
-        while len(self.curve) < self.recipe.epochs and self.without_gain < self.recipe.patience:
-            best = min((row.valid_nats for row in self.curve), default=math.inf)
-            epoch = self._epoch(train, valid, best)
-            self.curve.append(epoch)
-            if epoch.valid_nats < best - self.recipe.gain:
-                self.without_gain = 0
-            else:
-                self.without_gain += 1
-                for group in self.optimiser.param_groups:
-                    group["lr"] /= self.recipe.decay
-            self._save_state()
-            self.on_epoch(epoch)
-        load_weights(self.model, self.folder / WEIGHTS)
-        write_curve(self.curve, self.folder)
-        (self.folder / STATE).unlink(missing_ok=True)
-        (self.folder / TENSORS).unlink(missing_ok=True)
+        if (self.folder / CURVE).exists():  # it was interrupted after the last thing it writes
+            load_weights(self.model, self.folder / WEIGHTS)
+        else:
+            self._resume()
+            while not self._is_done():
+                self._pass(train)
+                self._close_epoch(valid)
+                self._save()
+                self.on_epoch(self.curve[-1])
+            load_weights(self.model, self.now.best)
+            save_weights(self.model, self.folder / WEIGHTS)
+            write_curve(self.curve, self.folder)
+        self.checkpoints.clear()
 
-    def _epoch(self, train: Sentences, valid: Sentences, best: float) -> Epoch:
-        """Train once over the text and validate; weights better than the best are kept."""
-        number = len(self.curve) + 1
-        torch.manual_seed(self.recipe.seed * 10_000 + number)
-        generator = np.random.default_rng([self.recipe.seed, number])
-        learning_rate = self.optimiser.param_groups[0]["lr"]
-        start = time.monotonic()
-        nats, words = self._pass(train, generator)
-        seconds = time.monotonic() - start
-        with self.average.applied(self.model) if self.average else nullcontext():
-            valid_nats = -float(self.model.score(valid).mean())
-            if valid_nats < best:
-                save_weights(self.model, self.folder / WEIGHTS)
-        return Epoch(
-            number, nats / words, valid_nats, learning_rate, round(seconds, 3), words / seconds
-        )
+    def _is_done(self) -> bool:
+        enough = len(self.curve) >= self.recipe.epochs
+        return enough or self.now.without_gain >= self.recipe.patience
 
-    def _pass(self, train: Sentences, generator: np.random.Generator) -> tuple[float, int]:
-        """One step of the optimiser per window; total loss in nats and words read."""
+    def _pass(self, train: Sentences) -> None:
+        """Train over the text once, or over what is left of it."""
+        now = self.now
+        if not now.step:
+            torch.manual_seed(self.recipe.seed * 10_000 + now.epoch)
         self.model.train()
-        state, nats, read = None, 0.0, 0
         contexts = self.model.contexts(train, training=True)
-        for batch in batches(train, self.recipe, self.end, generator):
-            count = int((batch.targets != NO_WORD).sum())
-            words, targets = batch.words.to(self.device), batch.targets.to(self.device)
-            context = torch.from_numpy(contexts[batch.places]).to(self.device)
-            state = state if batch.goes_on else self.model.encoder.initial_state(words.shape[1])
-            with torch.autocast(
-                self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bfloat16"
-            ):
-                loss, state = self.model.loss(words, targets, state, context)
-            self.optimiser.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
-            self.optimiser.step()
-            if self.average:
-                self.average.update(self.model)
-            state = detached(state)
-            nats, read = nats + loss.detach() * count, read + count
-            self.on_step(count)
-        return float(nats), read
+        start = time.monotonic() - now.seconds
+        for batch in islice(self._batches(train), now.step, None):
+            self._step(batch, contexts)
+            now.seconds = time.monotonic() - start
+            is_due = self._is_due()
+            if is_due or now.step % CHECKED_EVERY == 0:
+                self._check(train)
+            if is_due:
+                self._save()
+        self._check(train)
+        now.seconds = time.monotonic() - start
 
-    def _save_state(self) -> None:
-        """What the next epoch needs; written beside the old state and then put in its place."""
-        tensors = {f"model.{name}": value for name, value in parameters_of(self.model).items()}
-        if self.average:
-            tensors |= {f"average.{n}": value for n, value in self.average.state_dict().items()}
-        packed = self.optimiser.state_dict()
-        for index, values in packed["state"].items():
-            tensors |= {f"optimiser.{index}.{name}": value for name, value in values.items()}
-        save_tensors(tensors, self.folder / TENSORS)
-        state = {
-            "curve": [vars(row) for row in self.curve],
-            "without_gain": self.without_gain,
-            "groups": packed["param_groups"],
-        }
-        (self.folder / f"{STATE}.new").write_text(json.dumps(state))
-        (self.folder / f"{STATE}.new").replace(self.folder / STATE)
+    def _batches(self, train: Sentences) -> Iterator[Batch]:
+        generator = np.random.default_rng([self.recipe.seed, self.now.epoch])
+        return batches(train, self.recipe, self.end, generator)
+
+    def _step(self, batch: Batch, contexts: np.ndarray) -> None:
+        """One step of the optimiser, on one batch."""
+        now = self.now
+        count = int((batch.targets != NO_WORD).sum())
+        words, targets = batch.words.to(self.device), batch.targets.to(self.device)
+        context = torch.from_numpy(contexts[batch.places]).to(self.device)
+        before = now.encoder if batch.goes_on else self.model.encoder.initial_state(words.shape[1])
+        with torch.autocast(
+            self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bfloat16"
+        ):
+            loss, after = self.model.loss(words, targets, before, context)
+        now.optimiser.zero_grad()
+        loss.backward()
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
+        now.optimiser.step()
+        if now.average:
+            now.average.update(self.model)
+        loss = loss.detach()
+        self.log.add(loss, norm)
+        now.encoder, now.nats = detached(after), now.nats + loss * count
+        now.step, now.words = now.step + 1, now.words + count
+        self.on_step(count)
+
+    def _close_epoch(self, valid: Sentences) -> None:
+        """Validate; the best weights are kept, and an epoch without gain slows the learning."""
+        now = self.now
+        best = min((row.valid_nats for row in self.curve), default=math.inf)
+        with now.average.applied(self.model) if now.average else nullcontext():
+            valid_nats = -float(self.model.score(valid).mean())
+            if not math.isfinite(valid_nats):
+                raise self._failure(f"the validation loss of epoch {now.epoch} is {valid_nats}")
+            if valid_nats < best:
+                now.best = parameters_of(self.model)
+        train_nats, seconds = float(now.nats) / now.words, round(now.seconds, 3)
+        speed = now.words / now.seconds
+        now.close_epoch(Epoch(now.epoch, train_nats, valid_nats, now.learning_rate, seconds, speed))
+        if valid_nats < best - self.recipe.gain:
+            now.without_gain = 0
+        else:
+            now.without_gain += 1
+            for group in now.optimiser.param_groups:
+                group["lr"] /= self.recipe.decay
+
+    def _is_due(self) -> bool:
+        """Whether it is time for a checkpoint, by steps or by seconds."""
+        steps, seconds = self.recipe.checkpoint_steps, self.recipe.checkpoint_seconds
+        by_steps = steps and self.now.step % steps == 0
+        return bool(by_steps or 0 < seconds < time.monotonic() - self.saved)
+
+    def _save(self) -> None:
+        """Write a checkpoint, if it is a good one."""
+        if not all(bool(weight.isfinite().all()) for weight in self.model.parameters()):
+            raise self._failure(
+                f"a weight is not finite after epoch {self.now.epoch}, step {self.now.step}"
+            )
+        tensors, values = self.now.pack()
+        values["logged"] = self.log.size
+        self.checkpoints.write(self.now.epoch, self.now.step, tensors, values)
+        self.saved = time.monotonic()
 
     def _resume(self) -> None:
-        if not (self.folder / STATE).exists():
+        """Go on from the newest checkpoint, if there is one."""
+        content = self.checkpoints.newest(self.say)
+        logged = 0
+        if content:
+            tensors, values = parse(content)
+            self.now.unpack(tensors, values)
+            logged = values["logged"]
+            self.say(f"goes on from epoch {self.now.epoch}, step {self.now.step}")
+        self.log.cut(logged)
+
+    def _check(self, train: Sentences) -> None:
+        """Log the last steps; stop if the loss or the gradient of one of them is no number."""
+        now = self.now
+        step = self.log.check(now.epoch, now.step, now.learning_rate)
+        if step is None:
             return
-        state = json.loads((self.folder / STATE).read_text())
-        tensors = load_file(str(self.folder / TENSORS), device=str(self.device))
-        load_weights(self.model, _part(tensors, "model."))
-        if self.average:
-            self.average.load_state_dict(_part(tensors, "average."))
-        packed: dict = {"state": {}, "param_groups": state["groups"]}
-        for name, value in _part(tensors, "optimiser.").items():
-            index, key = name.split(".")
-            packed["state"].setdefault(int(index), {})[key] = value
-        self.optimiser.load_state_dict(packed)
-        self.curve = [Epoch(**row) for row in state["curve"]]
-        self.without_gain = state["without_gain"]
+        batch = next(islice(self._batches(train), step - 1, None))
+        sentences = np.searchsorted(train.starts, batch.places[0], side="right")
+        some = ", ".join(map(str, sentences[:5])) + (" …" if len(sentences) > 5 else "")
+        raise self._failure(
+            f"the loss or its gradient is not finite at epoch {now.epoch}, step {step}, whose "
+            f"columns begin in sentences {some} of the training text ({self.log.path})"
+        )
 
-
-def write_curve(curve: Sequence[Epoch], folder: Path) -> None:
-    with (folder / CURVE).open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(Epoch.__dataclass_fields__))
-        writer.writeheader()
-        writer.writerows(vars(row) for row in curve)
-
-
-def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The tensors whose names begin with the prefix, without it."""
-    return {n.removeprefix(prefix): value for n, value in tensors.items() if n.startswith(prefix)}
+    def _failure(self, what: str) -> FloatingPointError:
+        files = self.checkpoints.files()
+        last = f"the last good checkpoint is {files[-1]}" if files else "no checkpoint was written"
+        return FloatingPointError(f"{what}; {last}")
 
 
 def choose_device(name: str) -> torch.device:

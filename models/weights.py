@@ -6,12 +6,11 @@ import torch
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
+from models.whole_file import write_whole
+
 
 def save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
-    """Write beside the old file and put the new one in its place."""
-    partial = path.with_name(f"{path.name}.new")
-    partial.write_bytes(save({name: value.contiguous() for name, value in tensors.items()}))
-    partial.replace(path)
+    write_whole(path, save({name: value.contiguous() for name, value in tensors.items()}))
 
 
 def parameters_of(model: nn.Module) -> dict[str, Tensor]:

@@ -47,7 +47,7 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
             f"{row.words_per_second:,.0f} words/s, {row.seconds:.1f} s"
         )
 
-    trainer = Trainer(model, recipe, out, END_ID, lambda words: advance(words), on_epoch)
+    trainer = Trainer(model, recipe, out, END_ID, lambda words: advance(words), on_epoch, say)
     trainer.fit(train, valid)
 
 

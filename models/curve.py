@@ -1,0 +1,31 @@
+"""The loss curve: one row per epoch."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.whole_file import write_whole
+
+CURVE = "curve.csv"
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """A row of the loss curve; losses in nats per word, sentence ends included."""
+
+    epoch: int
+    train_nats: float
+    valid_nats: float
+    learning_rate: float
+    seconds: float
+    words_per_second: float
+
+
+def write_curve(curve: Sequence[Epoch], folder: Path) -> None:
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, fieldnames=list(Epoch.__dataclass_fields__))
+    writer.writeheader()
+    writer.writerows(vars(row) for row in curve)
+    write_whole(folder / CURVE, text.getvalue().encode())

@@ -1,0 +1,50 @@
+"""The log of training steps, and the guard against a loss that is no number."""
+
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+STEPS = "steps.csv"
+HEADER = "epoch,step,nats,gradient_norm,learning_rate\n"
+
+
+class StepLog:
+    """Loss and gradient norm of every step, looked at many steps at a time.
+
+    To look at each would have a GPU wait for it, so they stay where they were computed until then.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.losses: list[Tensor] = []
+        self.norms: list[Tensor] = []
+
+    @property
+    def size(self) -> int:
+        """In bytes, so far."""
+        return self.path.stat().st_size
+
+    def cut(self, size: int) -> None:
+        """Forget what was logged after a checkpoint: those steps come again."""
+        with self.path.open("ab") as file:
+            file.truncate(min(size, file.tell()))
+
+    def add(self, loss: Tensor, norm: Tensor) -> None:
+        self.losses.append(loss)
+        self.norms.append(norm)
+
+    def check(self, epoch: int, last: int, learning_rate: float) -> int | None:
+        """Write down the steps up to the last one; the first that is not finite is the answer."""
+        if not self.losses:
+            return None
+        values = torch.stack([torch.stack(self.losses), torch.stack(self.norms)], dim=1).cpu()
+        first = last - len(values) + 1
+        self.losses, self.norms = [], []
+        with self.path.open("a", encoding="utf-8") as file:
+            if not file.tell():
+                file.write(HEADER)
+            for step, (loss, norm) in enumerate(values.tolist(), first):
+                file.write(f"{epoch},{step},{loss:.6g},{norm:.6g},{learning_rate:.6g}\n")
+        wrong = (~values.isfinite().all(dim=1)).nonzero()
+        return first + int(wrong[0]) if len(wrong) else None

@@ -1,0 +1,73 @@
+"""Trainings that are killed at random moments: `python killed_training.py FOLDER TIMES`.
+
+One process prepares, and each training is a fork of it: nothing but the training takes time.
+"""
+
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from training_cases import END, RECIPE, model, sentences
+
+from models.trainer import WEIGHTS, Trainer
+
+TEXT = sentences()
+
+
+def start(folder: Path) -> int:
+    """A process that trains into the folder."""
+    child = os.fork()
+    if not child:
+        Trainer(model(), replace(RECIPE, checkpoint_steps=3), folder, END).fit(TEXT, TEXT)
+        os._exit(0)
+    return child
+
+
+def exit_code(child: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def kill_and_resume(folder: Path, moment: float) -> Path | None:
+    """Train, kill after so many seconds, go on; the newest checkpoint found if it was in time."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    child = start(folder)
+    time.sleep(moment)
+    os.kill(child, signal.SIGKILL)
+    if exit_code(child) == 0:
+        return None
+    found = max(folder.glob("checkpoint-*"), default=folder)
+    if exit_code(start(folder)) != 0:
+        sys.exit(f"the training killed after {moment} s did not go on")
+    return found
+
+
+def main(folder: Path, times: int) -> None:
+    whole = folder / "whole"
+    whole.mkdir()
+    Trainer(model(), RECIPE, whole, END)  # PyTorch loads much with the first optimiser
+    began = time.monotonic()
+    assert exit_code(start(whole)) == 0
+    duration = time.monotonic() - began
+    expected, chance = (whole / WEIGHTS).read_bytes(), random.Random(times)
+    found = []
+    while len(found) < times:
+        checkpoint = kill_and_resume(folder / "killed", chance.uniform(0, duration))
+        if checkpoint:
+            found.append(checkpoint.name)
+            left = {path.name for path in (folder / "killed").iterdir()}
+            same = (folder / "killed" / WEIGHTS).read_bytes() == expected
+            steps = [(at / "steps.csv").read_bytes() for at in (whole, folder / "killed")]
+            if not same or steps[0] != steps[1] or left != {p.name for p in whole.iterdir()}:
+                sys.exit(f"killed at {checkpoint.name}: not what was trained without a break")
+    resumed = sum(name.startswith("checkpoint-") for name in found)
+    print(f"{times} of {times} killed trainings ended bit-equal, {resumed} from a checkpoint")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,43 @@
+"""A small text and network for tests of training."""
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from models.background import Unigram
+from models.batching import Sentences
+from models.features import Features
+from models.language_model import LanguageModel
+from models.recipe import Recipe
+
+END, WORDS = 0, 12
+RECIPE = Recipe(
+    embedding=8,
+    hidden=8,
+    layers=1,
+    batch=4,
+    window=7,
+    epochs=4,
+    average=0.9,
+    weight_dropout=0.2,
+    feature_dropout=0.1,
+    device="cpu",
+)
+
+
+def sentences(count: int = 60) -> Sentences:
+    generator = np.random.default_rng(3)
+    lengths = generator.integers(2, 9, size=count)
+    ids = generator.integers(1, WORDS, size=lengths.sum())
+    ids[np.cumsum(lengths) - 1] = END
+    return Sentences(ids.astype(np.int32), lengths)
+
+
+def model(**changes) -> LanguageModel:
+    torch.manual_seed(5)
+    indptr = np.arange(0, 2 * WORDS + 1, 2)
+    indices = np.stack([np.arange(WORDS), WORDS + np.arange(WORDS) % 3], axis=1).ravel()
+    features = Features.from_rows(indptr, indices, np.ones(len(indices)), WORDS + 3)
+    background = Unigram(features, np.arange(1, WORDS + 1))
+    return LanguageModel(replace(RECIPE, **changes), features, background)
