@@ -10,7 +10,7 @@ class Repository:
 
     url: str
     tag: str
-    blobs: Mapping[str, str | None]  # path in the repository (and in the folder) -> git blob id
+    blobs: Mapping[str, str | None]  # path in the repository -> git blob id
 
 
 @dataclass(frozen=True)

@@ -60,9 +60,25 @@ WHEELS: Mapping[str, Wheel] = {
 
 UNIMORPH = "unimorph"  # cloned by the package of that name, which names no version: CC BY-SA 3.0
 
+# Minimal pairs of agreement (Mueller et al. 2020): Apache-2.0. The repository has no tags.
+CLAMS = Repository(
+    "https://github.com/aaronmueller/clams",
+    "299d80a80e98bd14a1f74b942f18ef05059d860b",
+    {
+        "LICENSE": "d6c5e15c7bf2fdfa06dddbb50cf90cb1bac40da3",
+        "fr_evalset/long_vp_coord.txt": "afe50063b160c30a5524138abe7260214d442811",
+        "fr_evalset/obj_rel_across_anim.txt": "8de54fae1b0032d4e7ec0c69959a26d9ca9a6020",
+        "fr_evalset/obj_rel_within_anim.txt": "77d5a4b60d8498071214781febdeba702dc201da",
+        "fr_evalset/prep_anim.txt": "6b43456e5b67b2ece0d27d726b802103ce93f75d",
+        "fr_evalset/simple_agrmt.txt": "6674e62034a1c57c323475f2e817e86a80de4859",
+        "fr_evalset/subj_rel.txt": "34d9896367bf3741b0b4547ad095042dae0a7f81",
+        "fr_evalset/vp_coord.txt": "6f6d488392a12f6de142daab409859d70f57287d",
+    },
+)
+
 REPOSITORIES: Mapping[str, Repository] = {
     corpus.folder: corpus.repository for corpus in CORPORA.values() if corpus.repository
-}
+} | {"clams-fr": CLAMS}
 
 
 def origin(source: str) -> str:

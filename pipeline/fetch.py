@@ -106,7 +106,7 @@ def _from_repository(source: str, repository: Repository, folder: Path) -> None:
             ) from None
         if blob:
             _check(url, git_blob_id(content), blob)
-        (folder / path).write_bytes(content)
+        (folder / Path(path).name).write_bytes(content)
 
 
 def git_blob_id(content: bytes) -> str:

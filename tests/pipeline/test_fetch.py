@@ -1,15 +1,18 @@
 """Fetching: by pip from a local folder of wheels, from a local repository, and its refusals."""
 
 import hashlib
+import shutil
 import subprocess
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from corpora.named import Repository
 from pipeline import catalogue, data
 from pipeline.fetch import FetchError, fetch, git_blob_id
+from pipeline.suite import read_suite
 
 TEXT = "un mot\tune définition\n".encode()
 
@@ -97,6 +100,19 @@ def test_a_repository_is_checked_by_git_blob_ids(home, tmp_path, monkeypatch):
     monkeypatch.setitem(catalogue.REPOSITORIES, "bank", replace(good, tag="r2"))
     with pytest.raises(FetchError, match="could not download"):
         fetch("bank")
+
+
+def test_clams_is_fetched_from_a_folder_of_its_repository(home, tmp_path, shared_data, monkeypatch):
+    clams = catalogue.REPOSITORIES["clams-fr"]
+    release = tmp_path / "repository" / "raw" / clams.tag
+    for path in clams.blobs:
+        (release / path).parent.mkdir(parents=True, exist_ok=True)
+        file = Path("LICENSE.txt" if path == "LICENSE" else path).name
+        shutil.copy(shared_data / "clams-fr" / file, release / path)
+    copied = replace(clams, url=(tmp_path / "repository").as_uri())
+    monkeypatch.setitem(catalogue.REPOSITORIES, "clams-fr", copied)
+    assert fetch("clams-fr") == home / "clams-fr"
+    assert len(read_suite("clams-fr")) == 49_360
 
 
 def test_unimorph_is_cloned_by_its_package(home, tmp_path, monkeypatch):
