@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from models.background import Background, Unigram
+from models.background import Background, Uniform, Unigram
 from models.background_model import BackgroundModel
 from models.batching import Sentences
 from models.features import Features
@@ -20,6 +20,7 @@ from models.ngram_background import FOLDS, NGramBackground
 from models.ngram_smoothing import SMOOTHINGS
 from models.recipe import Recipe
 from models.trainer import WEIGHTS, Epoch, Trainer, choose_device, write_curve
+from models.units import UnitModel, Units
 from models.weights import load_weights, save_weights
 from pipeline.progress import meter, say
 from pipeline.stage import Inputs, Stage
@@ -29,6 +30,8 @@ from pipeline.vocabulary import END_ID
 def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
     (out / "recipe.json").write_text(json.dumps(asdict(recipe), indent=1))
     train, valid = (read_sentences(inputs["encode"], split) for split in ("train", "valid"))
+    if units := _units(inputs):
+        train, valid = units.spell(train), units.spell(valid)
     torch.manual_seed(recipe.seed)
     start = time.monotonic()
     model = build(recipe, inputs, FOLDS)
@@ -66,7 +69,11 @@ def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | Bac
     """An untrained model over the features and the background that were prepared.
 
     To be trained it needs folds, if its background is to be counted on the text it is trained on.
+    Where words are spelled in units, the model is over these, and they have no features.
     """
+    if units := _units(inputs):
+        features = Features.one_hot(len(units.names))
+        return LanguageModel(recipe, features, Uniform(features))
     features = Features.load(inputs["featurise"] / "phi.npz")
     if recipe.output == "background":
         return BackgroundModel(_background(features, inputs, folds=0))
@@ -82,12 +89,19 @@ def _background(features: Features, inputs: Inputs, folds: int) -> Background:
     return NGramBackground.learn(features, text, about["order"], smoothing, mass, folds)
 
 
-def load_trained(inputs: Inputs) -> LanguageModel | BackgroundModel:
+def load_trained(inputs: Inputs) -> LanguageModel | BackgroundModel | UnitModel:
     """The model with its best weights, ready to score."""
     recipe = Recipe(**json.loads((inputs["train"] / "recipe.json").read_text()))
     model = build(recipe, inputs)
     load_weights(model, inputs["train"] / "weights.safetensors")
-    return model.to(choose_device(recipe.device)).eval()
+    model = model.to(choose_device(recipe.device)).eval()
+    units = _units(inputs)
+    return UnitModel(model, units) if units else model
+
+
+def _units(inputs: Inputs) -> Units | None:
+    path = inputs["encode"] / "units.npz"
+    return Units.load(path) if path.exists() else None
 
 
 def read_sentences(folder: Path, split: str) -> Sentences:
@@ -102,7 +116,13 @@ STAGE = Stage(
     name="train",
     help="trains the network to its best validation epoch",
     inputs={
-        "encode": ("train.ids.npy", "train.lengths.npy", "valid.ids.npy", "valid.lengths.npy"),
+        "encode": (
+            "train.ids.npy",
+            "train.lengths.npy",
+            "valid.ids.npy",
+            "valid.lengths.npy",
+            "units.npz",
+        ),
         "featurise": ("phi.npz",),
         "background": ("b.npy", "about.json"),
     },
