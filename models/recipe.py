@@ -40,5 +40,6 @@ class Recipe:
     precision: Literal["float32", "bfloat16"] = "float32"  # of the products while training
     seed: int = 1  # of the first weights, the order of sentences and the dropout
     device: str = field(default="auto", compare=False)  # cpu, cuda, or auto for the best there is
+    deterministic: bool = field(default=False, compare=False)  # the same each time on a GPU too
     checkpoint_seconds: float = field(default=60.0, compare=False)  # between two; 0: not by time
     checkpoint_steps: int = field(default=0, compare=False)  # between two; 0: not by steps

@@ -1,6 +1,7 @@
 """The training loop: epochs over shuffled text, validation, early stopping, the best weights."""
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -73,6 +74,7 @@ class Trainer:
         if (self.folder / CURVE).exists():  # it was interrupted after the last thing it writes
             load_weights(self.model, self.folder / WEIGHTS)
         else:
+            be_deterministic(self.recipe.deterministic)
             self._resume()
             while not self._is_done():
                 self._pass(train)
@@ -207,3 +209,10 @@ def choose_device(name: str) -> torch.device:
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     return torch.device(name)
+
+
+def be_deterministic(wanted: bool) -> None:
+    """Whether all that is computed from here on has to be the same each time, on a GPU too."""
+    if wanted:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what cuBLAS needs for it
+    torch.use_deterministic_algorithms(wanted)

@@ -38,7 +38,7 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable], C
                 said = "\ninterrupted: finished stages are kept, the same command goes on"
                 print(said, file=sys.stderr)
                 raise typer.Exit(INTERRUPTED) from None
-            except (ValueError, OSError, LookupError) as error:
+            except (ValueError, OSError, LookupError, FloatingPointError) as error:
                 if tracebacks:
                     raise
                 print(f"error: {_message(error)}", file=sys.stderr)
