@@ -12,8 +12,8 @@ from models.features import Features
 class Background(nn.Module):
     """What every background answers.
 
-    `context` holds the ids of the preceding words, (N × n), the most recent last; a background
-    that does not depend on it ignores it. Masses need not sum to one: the model normalises.
+    `context` (N × n) is what `contexts` makes of the words before each word; a background that does
+    not depend on it ignores it. Masses need not sum to one: the model normalises.
     """
 
     def __init__(self, features: Features):

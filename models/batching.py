@@ -25,7 +25,7 @@ def preceding(sentences: Sentences, reach: int, end: int) -> np.ndarray:
     """The words before each word (N × reach), the most recent last; END before a sentence."""
     offset = np.arange(len(sentences.ids)) - np.repeat(sentences.starts, sentences.lengths)
     back = np.arange(reach, 0, -1)
-    places = np.arange(len(sentences.ids))[:, None] - back
+    places = np.maximum(np.arange(len(sentences.ids))[:, None] - back, 0)
     return np.where(offset[:, None] >= back, sentences.ids[places], end).astype(np.int64)
 
 

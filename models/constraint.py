@@ -5,6 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from models.background import Background
+from models.batching import Sentences
 from models.features import Features
 
 
@@ -24,18 +25,21 @@ class Automaton(nn.Module):
         self.register_buffer("group", torch.from_numpy(group), persistent=False)
         self.register_buffer("follow", torch.from_numpy(follow), persistent=False)
 
-    def state(self, context: Tensor | None) -> Tensor:
-        """The state after each context (N × n), −1 standing for no word; before any, state 0.
+    def states(self, sentences: Sentences) -> np.ndarray:
+        """The state before each word of each sentence: (N).
 
         A forbidden word leaves the state as it was: its text has the probability zero already.
         """
-        if context is None:
-            return self.group.new_zeros(())
-        state = context.new_zeros(len(context))
-        for words in context.T:
-            after = self.follow[state, self.group[words.clamp(min=0)]]
-            state = torch.where((words >= 0) & (after >= 0), after, state)
-        return state
+        group, follow = self.group.cpu().numpy(), self.follow.cpu().numpy()
+        before = np.zeros(len(sentences.ids), np.int64)
+        now = np.zeros(len(sentences.lengths), np.int64)
+        for step in range(sentences.lengths.max(initial=0)):
+            longer = np.flatnonzero(sentences.lengths > step)
+            places = sentences.starts[longer] + step
+            before[places] = now[longer]
+            after = follow[now[longer], group[sentences.ids[places]]]
+            now[longer] = np.where(after >= 0, after, now[longer])
+        return before
 
 
 class Constrained(Background):
@@ -54,9 +58,14 @@ class Constrained(Background):
         self.register_buffer("allowed", allowed.double().log(), persistent=False)
         self.register_buffer("signature", torch.from_numpy(features.signature), persistent=False)
 
+    def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
+        """What the inner background needs to know, and after it the state of the automaton."""
+        inner = self.background.contexts(sentences, training)
+        return np.column_stack([inner, self.automaton.states(sentences)])
+
     def class_mass(self, context: Tensor | None = None) -> Tensor:
-        state = self.automaton.state(context)
-        log_mass = self.background.class_mass(context) + self.allowed[state]
+        inner, state = self._apart(context)
+        log_mass = self.background.class_mass(inner) + self.allowed[state]
         stuck = log_mass.isneginf().all(dim=-1)
         if stuck.any():
             raise ValueError(
@@ -66,8 +75,10 @@ class Constrained(Background):
         return log_mass
 
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
-        allowed = self.allowed[self.automaton.state(context), self.signature[words]]
-        return self.background.log_mass_of(words, context) + allowed
+        inner, state = self._apart(context)
+        return (
+            self.background.log_mass_of(words, inner) + self.allowed[state, self.signature[words]]
+        )
 
     def contenders(self, k: int) -> Tensor:
         return self.background.contenders(k)
@@ -78,7 +89,13 @@ class Constrained(Background):
         context: Tensor | None = None,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        return self.background.draw(signatures, context, generator)
+        return self.background.draw(signatures, self._apart(context)[0], generator)
+
+    def _apart(self, context: Tensor | None) -> tuple[Tensor | None, Tensor]:
+        """The inner background's context and the state; before any word, none and state 0."""
+        if context is None:
+            return None, self.signature.new_zeros(())
+        return context[:, :-1], context[:, -1]
 
 
 def _group_of_signature(features: Features, group: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ import torch
 from hypothesis import strategies
 
 from models.background import Background, Unigram
+from models.batching import preceding
 from models.features import Features
 from models.log_linear import LogLinear
 
@@ -70,6 +71,9 @@ class Bigram(Background):
         with np.errstate(divide="ignore"):
             self.register_buffer("log_mass", torch.from_numpy(np.log(mass)))
             self.register_buffer("log_sums", torch.from_numpy(np.log(by_signature)))
+
+    def contexts(self, sentences, training=False):
+        return preceding(sentences, 1, end=0)
 
     def class_mass(self, context=None):
         return self.log_sums[context[:, -1]]

@@ -15,7 +15,10 @@ from log_linear_cases import (
 )
 
 from models.background import Uniform, Unigram
+from models.batching import Sentences
 from models.constraint import Automaton, Constrained
+from models.ngram_background import NGramBackground
+from models.ngram_smoothing import kneser_ney
 
 PLURAL, NOUN = 0, 1
 # Determiners les (plural), le; nouns chats, chiens (plural), chat; and a full stop.
@@ -39,48 +42,66 @@ def agreement():
     return features.split_by(group), Automaton(group, np.array(follow))
 
 
+def before_the_next(layer, texts) -> torch.Tensor:
+    """The context of whatever comes after each text."""
+    ids = [[*text, 0] for text in texts]
+    lengths = np.array([len(words) for words in ids])
+    contexts = layer.background.contexts(Sentences(np.concatenate(ids), lengths))
+    return torch.from_numpy(contexts[lengths.cumsum() - 1])
+
+
 def test_it_generates_only_what_the_automaton_allows():
     features, automaton = agreement()
     layer = random_layer(features, Constrained(features, Uniform(features), automaton))
     generator = torch.Generator().manual_seed(0)
-    text = torch.full((200, 1), -1)
+    texts = [[] for _ in range(200)]
     for _ in range(3):
-        text = torch.cat([text, layer.sample(random_states(200), generator, text)[:, None]], dim=1)
-    sentences = {" ".join(WORDS[word] for word in row[1:]) for row in text.tolist()}
+        drawn = layer.sample(random_states(200), generator, before_the_next(layer, texts))
+        texts = [[*text, word] for text, word in zip(texts, drawn.tolist(), strict=True)]
+    sentences = {" ".join(WORDS[word] for word in text) for text in texts}
     assert sentences == {"le chat .", "les chats .", "les chiens ."}
 
 
 def test_forbidden_words_score_minus_infinity_and_the_others_share_the_mass():
     features, automaton = agreement()
     layer = random_layer(features, Constrained(features, Uniform(features), automaton))
-    context = torch.tensor([[-1, WORDS.index("les")]])
+    context = before_the_next(layer, [[WORDS.index("les")]])
     p = layer.log_prob(random_states(1), context).exp().squeeze(0)
     assert p.sum().item() == pytest.approx(1)
     assert (p > 0).tolist() == [False, False, True, True, False, False]
     assert layer.log_prob_of(random_states(1), torch.tensor([4]), context).item() == -torch.inf
 
 
-@pytest.mark.parametrize("depends_on_context", [False, True])
-def test_it_is_the_inner_background_without_the_forbidden_words(depends_on_context):
-    features, mass = random_features(), random_mass(60)
+def bigram(features):
+    table = np.stack([np.roll(random_mass(60), shift) for shift in range(60)])
+    return Bigram(features, table)
+
+
+def trigram(features):
+    ids = np.random.default_rng(0).integers(1, 60, (50, 8))
+    ids[:, -1] = 0  # the end of each sentence
+    text = Sentences(ids.ravel(), np.full(50, 8))
+    return NGramBackground.learn(features, text, 3, kneser_ney, np.ones(60), folds=0)
+
+
+@pytest.mark.parametrize("made", [lambda f: Unigram(f, random_mass(60)), bigram, trigram])
+def test_it_is_the_inner_background_without_the_forbidden_words(made):
     group = np.arange(60) % 3
-    features = features.split_by(group)
+    features = random_features().split_by(group)
     follow = np.array([[0, 1, -1], [1, -1, 0]])
-    table = np.stack([np.roll(mass, shift) for shift in range(60)])
-    inner = Bigram(features, table) if depends_on_context else Unigram(features, mass)
+    inner = made(features)
     layer = random_layer(features, Constrained(features, inner, Automaton(group, follow)))
-    context = torch.tensor([[0, 3], [3, 1], [1, 5], [-1, 4]])
-    states = [0, 1, 0, 1]
-    h = random_states(4)
-    b = table[context[:, -1]] if depends_on_context else np.tile(mass, (4, 1))
-    b = np.where(follow[states][:, group] >= 0, b, 0)
-    of_word_2 = layer.background.log_mass_of(torch.full((4,), 2), context)
-    assert of_word_2.isneginf().tolist() == [True, False, True, False]
-    with np.errstate(divide="ignore"):
-        expected = by_definition(dense(features), np.log(b), layer.adaptor(h))
-    assert torch.allclose(layer.log_prob(h, context), expected, atol=1e-12)
+    texts, states = [[], [9, 3], [3, 1], [1, 5], [4]], [0, 0, 1, 0, 1]
+    h, context = random_states(5), before_the_next(layer, texts)
+    every_word = torch.arange(60).repeat(5)
+    log_b = inner.log_mass_of(every_word, context[:, :-1].repeat_interleave(60, dim=0)).view(5, 60)
+    log_b = np.where(follow[states][:, group] >= 0, log_b, -np.inf)
+    of_word_2 = layer.background.log_mass_of(torch.full((5,), 2), context)
+    assert of_word_2.isneginf().tolist() == [True, True, False, True, False]
+    expected = by_definition(dense(features), log_b, layer.adaptor(h))
+    assert torch.allclose(layer.log_prob(h, context), expected, atol=1e-6)
     best, _ = layer.top(h, 7, context)
-    assert torch.allclose(best, expected.sort(dim=1, descending=True)[0][:, :7], atol=1e-12)
+    assert torch.allclose(best, expected.sort(dim=1, descending=True)[0][:, :7], atol=1e-6)
 
 
 def test_it_may_be_added_to_a_trained_layer():
@@ -92,15 +113,14 @@ def test_it_may_be_added_to_a_trained_layer():
     constrained = random_layer(split, everything, seed=9)
     constrained.load_state_dict(trained.state_dict())
     h = random_states(3)
-    log_prob = constrained.log_prob(h, torch.zeros(3, 1, dtype=torch.long))
+    log_prob = constrained.log_prob(h, before_the_next(constrained, [[], [5], [7, 8]]))
     assert torch.allclose(log_prob, trained.log_prob(h), atol=1e-12)
 
 
-def test_a_forbidden_word_and_no_word_leave_the_state():
+def test_a_forbidden_word_leaves_the_state_and_a_sentence_starts_anew():
     automaton = Automaton(np.array([0, 1]), np.array([[1, -1], [1, 0]]))
-    context = torch.tensor([[1, 1], [-1, 0], [0, -1], [0, 1]])
-    assert automaton.state(context).tolist() == [0, 1, 1, 0]
-    assert automaton.state(None).item() == 0
+    sentences = Sentences(np.array([1, 0, 1, 0, 0, 1]), np.array([3, 1, 2]))
+    assert automaton.states(sentences).tolist() == [0, 0, 1, 0, 0, 1]
 
 
 def test_a_state_without_a_way_out_is_refused():
@@ -108,7 +128,7 @@ def test_a_state_without_a_way_out_is_refused():
     nothing = Automaton(np.zeros(60, int), np.array([[-1]]))
     layer = random_layer(features, Constrained(features, Uniform(features), nothing))
     with pytest.raises(ValueError, match="a word with mass in every state, state 0 allows none"):
-        layer.log_prob(random_states(1), torch.tensor([[2]]))
+        layer.log_prob(random_states(1), before_the_next(layer, [[2]]))
 
 
 def test_groups_that_cut_through_a_signature_are_refused():

@@ -1,0 +1,163 @@
+"""New sentences from a trained model: drawn word by word, or the likeliest by beam search."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from models.batching import END, Sentences
+from models.encoders import State
+from models.language_model import LanguageModel
+from models.log_linear import LogLinear
+
+
+class Generated(NamedTuple):
+    """The words after the given start, END last if the sentence ends, and log p of each."""
+
+    words: list[int]
+    log_p: list[float]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What a word is drawn from: p^(1/temperature); of it only the `top_k` likeliest words; of
+    those only the likeliest that together have `top_p` of the mass.
+    """
+
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+
+    def __post_init__(self):
+        if not self.temperature > 0:
+            raise ValueError(f"temperature: expected a number above 0, got {self.temperature}")
+        if self.top_k is not None and self.top_k < 1:
+            raise ValueError(f"top_k: expected 1 word or more, got {self.top_k}")
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p: expected a share above 0 and up to 1, got {self.top_p}")
+
+    def draw(
+        self, output: LogLinear, h: Tensor, context: Tensor, generator: torch.Generator
+    ) -> Tensor:
+        """One word in each state: (N)."""
+        if self == Sampling():
+            return output.sample(h, generator, context)
+        if self.top_k:
+            log_p, words = output.top(h, self.top_k, context)
+        else:
+            log_p, words = output.log_prob(h, context).sort(dim=1, descending=True)
+        p = (log_p / self.temperature).softmax(dim=1)
+        if self.top_p:
+            before = p.cumsum(dim=1) - p
+            p = p.masked_fill(before >= self.top_p, 0)
+        return words.gather(1, p.multinomial(1, generator=generator)).squeeze(1)
+
+
+class Reading(NamedTuple):
+    """Beginnings of one length, read side by side."""
+
+    model: LanguageModel
+    text: Tensor  # (B × t)
+    log_p: Tensor  # of each word that was generated (B × g)
+    h: Tensor  # the encoder's outputs after them (B × H)
+    state: State
+
+    @classmethod
+    def of(cls, model: LanguageModel, start: Sequence[int], count: int) -> "Reading":
+        """The same start several times."""
+        words = torch.tensor([END, *start], device=model.embedding.weight.device)
+        h, state = model(words.unsqueeze(1).expand(-1, count), model.encoder.initial_state(count))
+        return cls(model, words[1:].expand(count, -1), h.new_zeros(count, 0), h[-1], state)
+
+    @property
+    def context(self) -> Tensor:
+        """What the output needs to know of the words before the next: (B × n)."""
+        ids = torch.nn.functional.pad(self.text, (0, 1), value=END).cpu().numpy()
+        contexts = self.model.contexts(Sentences(ids.ravel(), np.full(len(ids), ids.shape[1])))
+        return torch.from_numpy(contexts[ids.shape[1] - 1 :: ids.shape[1]]).to(self.text.device)
+
+    def after(self, rows: Tensor, words: Tensor, log_p: Tensor) -> "Reading":
+        """Some of the beginnings, each with one more word."""
+        state = tuple(tuple(part[:, rows] for part in layer) for layer in self.state)
+        h, state = self.model(words.unsqueeze(0), state)
+        text = torch.cat([self.text[rows], words.unsqueeze(1)], dim=1)
+        scores = torch.cat([self.log_p[rows], log_p.unsqueeze(1)], dim=1)
+        return Reading(self.model, text, scores, h.squeeze(0), state)
+
+    def generated(self, row: int) -> Generated:
+        scores = self.log_p[row].tolist()
+        return Generated(self.text[row, self.text.shape[1] - len(scores) :].tolist(), scores)
+
+
+@torch.inference_mode()
+def sample(
+    model: LanguageModel,
+    start: Sequence[int],
+    count: int,
+    sampling: Sampling,
+    generator: torch.Generator,
+    longest: int,
+) -> list[Generated]:
+    """So many sentences with this start, of at most so many generated words."""
+    output = _log_linear(model)
+    reading = Reading.of(model, start, count)
+    places = np.arange(count)  # of the beginnings among all sentences
+    sentences: list[Generated | None] = [None] * count
+    for _ in range(longest):
+        context = reading.context
+        words = sampling.draw(output, reading.h, context, generator)
+        log_p = output.log_prob_of(reading.h, words, context)
+        reading = reading.after(torch.arange(len(words), device=words.device), words, log_p)
+        for row, place in enumerate(places):
+            sentences[place] = reading.generated(row)
+        going_on = (words != END).nonzero().squeeze(1)
+        if not len(going_on):
+            break
+        places, reading = places[going_on.cpu().numpy()], _only(reading, going_on)
+    return sentences
+
+
+@torch.inference_mode()
+def beam(model: LanguageModel, start: Sequence[int], width: int, longest: int) -> list[Generated]:
+    """The likeliest sentences with this start that beam search finds, the likeliest first.
+
+    At each length the `width` likeliest beginnings are kept, and every one of them may end. With
+    room for all beginnings the search is exact.
+    """
+    output = _log_linear(model)
+    reading = Reading.of(model, start, 1)
+    ended: list[Generated] = []
+    for _ in range(longest):
+        context, so_far = reading.context, reading.log_p.sum(dim=1)
+        end = torch.full_like(so_far, END, dtype=torch.long)
+        of_end = output.log_prob_of(reading.h, end, context)
+        for row in of_end.isfinite().nonzero().squeeze(1).tolist():
+            words, log_p = reading.generated(row)
+            ended.append(Generated([*words, END], [*log_p, of_end[row].item()]))
+        ended = sorted(ended, key=lambda sentence: -sum(sentence.log_p))[:width]
+        log_p, words = output.top(reading.h, width + 1, context)  # one of which may be END
+        total = (so_far.unsqueeze(1) + log_p).masked_fill(words == END, -torch.inf).flatten()
+        best, at = total.topk(min(width, len(total)))
+        at = at[best.isfinite()]
+        if not len(at) or (len(ended) == width and best[0] <= sum(ended[-1].log_p)):
+            break
+        rows = at // words.shape[1]
+        reading = reading.after(rows, words.flatten()[at], log_p.flatten()[at])
+    if not ended:
+        raise ValueError(f"no sentence with this start and constraint ends within {longest} words")
+    return ended
+
+
+def _only(reading: Reading, rows: Tensor) -> Reading:
+    state = tuple(tuple(part[:, rows] for part in layer) for layer in reading.state)
+    return Reading(reading.model, reading.text[rows], reading.log_p[rows], reading.h[rows], state)
+
+
+def _log_linear(model: LanguageModel) -> LogLinear:
+    output = getattr(model, "output", model)
+    if not isinstance(output, LogLinear):
+        raise ValueError(f"expected a model with a log-linear output, got {type(output).__name__}")
+    return output

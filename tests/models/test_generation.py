@@ -1,0 +1,162 @@
+"""Generation: draws follow the distribution they claim, beam search finds what is likeliest."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from log_linear_cases import random_features, random_mass
+from scipy.stats import chisquare
+
+from models.background import Unigram
+from models.batching import END, Sentences
+from models.constraint import Automaton, Constrained
+from models.generation import Sampling, beam, sample
+from models.language_model import LanguageModel
+from models.ngram_background import NGramBackground
+from models.ngram_smoothing import kneser_ney
+from models.recipe import Recipe
+
+WORDS = 7
+LONGEST = 4  # words of a sentence, END included
+DRAWS = 1500
+
+
+def recipe(**changes) -> Recipe:
+    return Recipe(embedding=6, hidden=6, layers=1, device="cpu", **changes)
+
+
+def trigram(features):
+    ids = np.random.default_rng(0).integers(1, WORDS, (40, 5))
+    ids[:, -1] = END
+    text = Sentences(ids.ravel(), np.full(40, 5))
+    return NGramBackground.learn(features, text, 3, kneser_ney, np.ones(WORDS), folds=0)
+
+
+def unigram(features):
+    return Unigram(features, random_mass(WORDS) + 0.05)
+
+
+def constrained(features):
+    """Words 1 and 2 only at first, then anything but 3."""
+    group = np.array([0, 1, 1, 2, 0, 0, 0])
+    automaton = Automaton(group, np.array([[-1, 1, -1], [1, 1, -1]]))
+    return Constrained(features, trigram(features), automaton)
+
+
+@pytest.fixture(params=[unigram, trigram, constrained])
+def model(request) -> LanguageModel:
+    """A small model, sure enough of itself that a mistake would show."""
+    features = random_features(WORDS, width=4, seed=3).split_by(np.array([0, 1, 1, 2, 0, 0, 0]))
+    torch.manual_seed(1)
+    model = LanguageModel(recipe(), features, request.param(features)).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(2)
+    return model
+
+
+def log_p_of(model, texts) -> np.ndarray:
+    """log p of each text as scoring has it, word by word from the start of the sentence."""
+    ids, lengths = np.concatenate(texts), np.array([len(text) for text in texts])
+    return np.add.reduceat(model.score(Sentences(ids, lengths)), lengths.cumsum() - lengths)
+
+
+def next_distribution(model, start) -> np.ndarray:
+    texts = [np.array([*start, word]) for word in range(WORDS)]
+    p = np.exp(log_p_of(model, texts))
+    return p / p.sum()
+
+
+def tempered(p, temperature, top_k, top_p) -> np.ndarray:
+    """By the definition, on the whole distribution at once."""
+    p = p ** (1 / temperature)
+    p /= p.sum()
+    order = np.argsort(-p)
+    p[order[top_k or WORDS :]] = 0
+    p /= p.sum()
+    if top_p:
+        mass = np.cumsum(p[order])
+        p[order[int(np.argmax(mass >= top_p - 1e-12)) + 1 :]] = 0
+    return p / p.sum()
+
+
+@pytest.mark.parametrize(
+    "sampling",
+    [Sampling(), Sampling(0.5), Sampling(2.0), Sampling(1.3, top_k=3), Sampling(top_p=0.6),
+     Sampling(1.5, top_k=4, top_p=0.8)],
+    ids=repr,
+)  # fmt: skip
+def test_draws_have_the_frequencies_of_the_distribution(model, sampling):
+    start = [1, 2]
+    expected = tempered(next_distribution(model, start), *vars(sampling).values())
+    generator = torch.Generator().manual_seed(0)
+    drawn = sample(model, start, DRAWS, sampling, generator, longest=1)
+    counts = np.bincount([sentence.words[0] for sentence in drawn], minlength=WORDS)
+    possible = expected > 0
+    assert counts[~possible].sum() == 0
+    assert chisquare(counts[possible], DRAWS * expected[possible]).pvalue > 1e-3
+
+
+def test_whole_sentences_have_the_frequencies_that_scoring_gives_them(model):
+    sentences = sample(model, [], DRAWS, Sampling(), torch.Generator().manual_seed(1), LONGEST)
+    short = [s for s in sentences if s.words[-1] == END and len(s.words) <= 3]
+    texts = sorted({tuple(sentence.words) for sentence in short})
+    log_p = log_p_of(model, [np.array(text) for text in texts])
+    p = dict(zip(texts, np.exp(log_p), strict=True))
+    counts = np.array([sum(tuple(s.words) == text for s in short) for text in texts])
+    frequent = np.array([DRAWS * p[text] >= 5 for text in texts])
+    assert frequent.sum() >= 3
+    rest = DRAWS - counts[frequent].sum()
+    expected = DRAWS * np.array([p[text] for text in texts])[frequent]
+    test = chisquare([*counts[frequent], rest], [*expected, DRAWS - expected.sum()])
+    assert test.pvalue > 1e-3
+    for sentence in short[:50]:
+        assert sum(sentence.log_p) == pytest.approx(np.log(p[tuple(sentence.words)]), abs=1e-4)
+
+
+@pytest.mark.parametrize("start", [[], [2, 5]])
+def test_a_wide_beam_finds_what_exhaustive_search_finds(model, start):
+    others = range(1, WORDS)
+    texts = [
+        np.array([*start, *words, END])
+        for length in range(LONGEST)
+        for words in product(others, repeat=length)
+    ]
+    log_p = log_p_of(model, texts) - (log_p_of(model, [np.array(start)])[0] if start else 0)
+    best = np.argsort(-log_p, kind="stable")[:20]
+    found = beam(model, start, width=len(others) ** LONGEST, longest=LONGEST)
+    assert [sum(s.log_p) for s in found[:20]] == pytest.approx(log_p[best].tolist(), abs=1e-4)
+    assert found[0].words == texts[best[0]][len(start) :].tolist()
+
+
+def test_no_beam_finds_better_than_the_exact_one(model):
+    best = [sum(beam(model, [], width, LONGEST)[0].log_p) for width in (1, 3, WORDS**LONGEST)]
+    assert max(best) == best[-1]
+
+
+def test_sentences_obey_the_constraint_and_the_same_seed_draws_the_same(model):
+    draw = [
+        sample(model, [], 300, Sampling(), torch.Generator().manual_seed(5), 8) for _ in range(2)
+    ]
+    assert draw[0] == draw[1]
+    assert all(np.isfinite(sentence.log_p).all() for sentence in draw[0])
+    if isinstance(model.output.background, Constrained):
+        assert {sentence.words[0] for sentence in draw[0]} <= {1, 2}
+        assert all(3 not in sentence.words for sentence in draw[0])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [({"temperature": 0}, "above 0"), ({"top_k": 0}, "1 word or more"), ({"top_p": 1.5}, "to 1")],
+)
+def test_impossible_choices_are_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        Sampling(**wrong)
+
+
+def test_other_outputs_are_refused():
+    features = random_features(WORDS)
+    softmax = LanguageModel(recipe(output="softmax", tied=False), features, unigram(features))
+    with pytest.raises(ValueError, match="log-linear output, got Softmax"):
+        beam(softmax, [], 2, 3)
