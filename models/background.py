@@ -30,6 +30,10 @@ class Background(nn.Module):
         """log B_s = log Σ_{x∈s} b(K, x): (S), or (N × S) where it depends on the context."""
         raise NotImplementedError
 
+    def class_prior(self, context: Tensor | None = None) -> Tensor:
+        """log B_s before the context speaks, of the shape of `class_mass`."""
+        return self.class_mass(context)
+
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
         """log b(K, x) of one word for each context: (N)."""
         raise NotImplementedError

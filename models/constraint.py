@@ -74,6 +74,10 @@ class Constrained(Background):
             )
         return log_mass
 
+    def class_prior(self, context: Tensor | None = None) -> Tensor:
+        inner, state = self._apart(context)
+        return self.background.class_prior(inner) + self.allowed[state]
+
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
         inner, state = self._apart(context)
         return (

@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from models.activation_penalty import activation_penalty
 from models.adaptive import Adaptive
 from models.background import Background
 from models.batching import NO_WORD, Sentences
@@ -39,6 +40,7 @@ class LanguageModel(nn.Module):
             weight_dropout=recipe.weight_dropout,
         )
         self.output = _output(recipe, features, background, self.embedding.weight)
+        self.penalties = recipe.size_penalty, recipe.change_penalty
         self.input_dropout = VariationalDropout(recipe.input_dropout)
         self.output_dropout = VariationalDropout(recipe.output_dropout)
 
@@ -50,13 +52,16 @@ class LanguageModel(nn.Module):
     def loss(
         self, words: Tensor, targets: Tensor, state: State, context: Tensor
     ) -> tuple[Tensor, State]:
-        """Nats per target word, and the state after the last; a target of NO_WORD is none.
+        """Nats per target word, in training with penalties, and the state after the last.
 
-        `context` (T × B × n) is what `contexts` has for the targets.
+        A target of NO_WORD is none. `context` (T × B × n) is what `contexts` has for the targets.
         """
-        h, state = self(words, state)
-        real = targets != NO_WORD
-        return self.output.loss(h[real], targets[real], context[real]), state
+        h, state = self.encoder(self.input_dropout(self.embedding(words)), state)
+        dropped, real = self.output_dropout(h), targets != NO_WORD
+        loss = self.output.loss(dropped[real], targets[real], context[real])
+        if self.training and any(self.penalties):
+            loss = loss + activation_penalty(h, dropped, *self.penalties)
+        return loss, state
 
     @torch.inference_mode()
     def score(self, sentences: Sentences) -> np.ndarray:
@@ -98,6 +103,6 @@ def _output(recipe: Recipe, features: Features, background: Background, weight: 
     size = recipe.embedding if recipe.tied else recipe.hidden
     if recipe.output == "log-linear":
         weight = weight if recipe.tied else None
-        return LogLinear(features, background, size, weight=weight)
+        return LogLinear(features, background, size, weight=weight, trust=recipe.trust)
     outputs = {"softmax": Softmax, "adaptive": Adaptive}
     return outputs[recipe.output](features.words, size)

@@ -27,6 +27,11 @@ class LogLinear(nn.Module):
     The last term has no parameters, hence no gradient: training costs what a softmax over the
     signatures costs. A word without mass has the log-probability −inf and the loss +inf.
 
+    With `trust`, the network also weighs what a background says of the context, by a further
+    feature log B_s(K)/B_s of every signature, B_s being its mass before the context speaks:
+
+        log p(s | K) = log B_s + λ_t·log B_s(K)/B_s + a_t·φ_s − log Z,    λ_t = w·h_t + λ
+
     `weight`, where given, is W shared with the input embedding. `expert` maps contexts to words
     (N × P; −1 where there are fewer) and the values (N × P) that one more feature has for them;
     for all other words it is 0.
@@ -40,6 +45,7 @@ class LogLinear(nn.Module):
         *,
         weight: nn.Parameter | None = None,
         expert: Expert | None = None,
+        trust: bool = False,
     ):
         super().__init__()
         background.check_made_for(features)
@@ -49,6 +55,7 @@ class LogLinear(nn.Module):
         self.bias = nn.Parameter(torch.zeros(features.width))
         self.expert = expert
         self.expert_weight = nn.Parameter(torch.zeros(1, size)) if expert else None
+        self.trust = _half_trust(size) if trust else None
         self.register_buffer("signature", torch.from_numpy(features.signature), persistent=False)
 
     def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
@@ -70,6 +77,13 @@ class LogLinear(nn.Module):
     def log_normaliser(self, h: Tensor, context: Tensor | None = None) -> Tensor:
         """log Z(K) in each state: (N)."""
         return self._classes(h, context).logits.logsumexp(dim=1)
+
+    def log_background_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
+        """log b(K, x) of one word in each state, as far as the background is trusted: (N)."""
+        log_mass = self.background.class_mass(context)
+        believed = self._trusted(h, log_mass, context) - log_mass
+        believed = believed.expand(len(h), -1).gather(1, self.signature[words].unsqueeze(1))
+        return self.background.log_mass_of(words, context) + believed.squeeze(1)
 
     def adaptor(self, h: Tensor) -> Tensor:
         """a_t = W·h_t + c, one weight per feature, the expert's last: (N × F)."""
@@ -116,7 +130,9 @@ class LogLinear(nn.Module):
     def _classes(self, h: Tensor, context: Tensor | None) -> Classes:
         """The classes with their scores, in the precision of the weights whatever that of h."""
         log_mass = self.background.class_mass(context)
-        offset = self.product(self.bias.unsqueeze(1)).squeeze(1) + log_mass.to(self.bias.dtype)
+        offset = self.product(self.bias.unsqueeze(1)).squeeze(1) + self._trusted(
+            h, log_mass, context
+        )
         logits = h @ self.product(self.weight).T + offset
         classes = Classes(log_mass, logits, self.signature, self.signature.new_empty(len(h), 0))
         if not self.expert:
@@ -125,6 +141,15 @@ class LogLinear(nn.Module):
         check_words("the expert's words", words, len(self.signature), least=-1)
         evidence = h @ self.expert_weight.T * values
         return classes.naming(words, self._log_mass(words.clamp(min=0), context), evidence)
+
+    def _trusted(self, h: Tensor, log_mass: Tensor, context: Tensor | None) -> Tensor:
+        """log B_s(K), or log B_s + λ_t·log B_s(K)/B_s: a score before the features speak."""
+        log_mass = log_mass.to(self.bias.dtype)
+        if self.trust is None:
+            return log_mass
+        prior = self.background.class_prior(context).to(self.bias.dtype)
+        evidence = (log_mass - prior).nan_to_num(nan=0.0)  # none of what has no mass either way
+        return log_mass + (self.trust(h).to(self.bias.dtype) - 1) * evidence
 
     def _log_mass(self, words: Tensor, context: Tensor | None) -> Tensor:
         """log b(K, x) of some words in each context: (N × M)."""
@@ -139,3 +164,11 @@ class LogLinear(nn.Module):
         for block in words.split(BLOCK):
             block = block.expand(len(classes.logits), -1)
             yield block, classes.log_prob(block, self._log_mass(block, context))
+
+
+def _half_trust(size: int) -> nn.Linear:
+    """λ_t, one half in every state before it is trained."""
+    trust = nn.Linear(size, 1)
+    nn.init.zeros_(trust.weight)
+    nn.init.constant_(trust.bias, 0.5)
+    return trust

@@ -1,5 +1,7 @@
 """An n-gram model as background: the network then learns only what the n-gram model misses."""
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -11,6 +13,7 @@ from models.ngram import NGrams, rows_of, stacked
 from models.ngram_counts import END, count
 from models.ngram_smoothing import Smoothing, add_alpha
 
+Prior = Callable[[np.ndarray], np.ndarray]  # from the counts of words to their masses
 FOLDS = 10  # parts of the training text, each read with the n-grams of all others
 
 
@@ -54,17 +57,20 @@ class NGramBackground(Background):
         sentences: Sentences,
         order: int,
         smoothing: Smoothing,
-        mass: np.ndarray,
+        prior: Prior,
         folds: int = FOLDS,
     ) -> "NGramBackground":
         """From the text that the network is to be trained on; without folds, only for scoring.
 
-        `mass` is divided among the words that the text lacks: they get what discounting frees.
+        Words that a text lacks share what discounting frees by the prior mass that its counts
+        give them. Every part has its own: a word that only the left-out part holds is unseen.
         """
         fold = _fold_of(sentences, folds)
         texts = [sentences, *(_chosen(sentences, fold != part) for part in range(1, folds + 1))]
         models = [
-            smoothing(count(text, order, features.words), _base(smoothing, mass, text))
+            smoothing(
+                count(text, order, features.words), _base(smoothing, prior, text, features.words)
+            )
             for text in texts
         ]
         return cls(features, stacked(models))
@@ -92,6 +98,9 @@ class NGramBackground(Background):
             more = added[entry] * scales[length].float()[row]
             flat[place] = (flat[place].exp() + more).log()  # no place comes twice
         return log_mass
+
+    def class_prior(self, context: Tensor | None = None) -> Tensor:
+        return self.log_unigram[self._nodes(context)[0]]
 
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
         return self.ngrams.p(self._nodes(context), words).log()
@@ -144,12 +153,14 @@ def _chosen(sentences: Sentences, chosen: np.ndarray) -> Sentences:
     return Sentences(sentences.ids[np.repeat(chosen, sentences.lengths)], sentences.lengths[chosen])
 
 
-def _base(smoothing: Smoothing, mass: np.ndarray, text: Sentences) -> np.ndarray:
-    """The mass divided among the words that do not occur; among all where each does.
+def _base(smoothing: Smoothing, prior: Prior, text: Sentences, words: int) -> np.ndarray:
+    """The prior mass divided among the words that do not occur; among all where each does.
 
     Add-α has no shorter contexts in which words that occur have their share: all are alike to it.
     """
     if smoothing is add_alpha:
-        return np.full(len(mass), 1 / len(mass))
-    unseen = np.where(np.bincount(text.ids, minlength=len(mass)) == 0, mass, 0)
+        return np.full(words, 1 / words)
+    counts = np.bincount(text.ids, minlength=words)
+    mass = prior(counts)
+    unseen = np.where(counts == 0, mass, 0)
     return unseen / unseen.sum() if unseen.any() else mass / mass.sum()

@@ -16,11 +16,16 @@ class Recipe:
     input: Literal["features", "words"] = "features"
     tied: bool = True  # one matrix serves to read words and to predict them; not for input: words
 
+    trust: bool = False  # the network weighs what a background says of the context
+
     input_dropout: float = 0.3  # share of the embedding's units dropped
     hidden_dropout: float = 0.3  # share of the units dropped between layers
     output_dropout: float = 0.3  # share of the encoder's last units dropped
     feature_dropout: float = 0.0  # share of whole features dropped from the words read
     weight_dropout: float = 0.0  # share of the connections from state to state dropped
+
+    size_penalty: float = 0.0  # on the encoder's outputs: keeps them small
+    change_penalty: float = 0.0  # on their changes from word to word: keeps them slow
 
     optimiser: Literal["adamw", "rmsprop", "sgd"] = "adamw"  # takes the steps
     learning_rate: float = 2e-3  # of the optimiser, at first

@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 
 from models.features import Features
+from models.prior import unigram
 from models.spelling import Spelling
 from pipeline.arrow import word_counts
 from pipeline.stage import Inputs, Stage
-
-UNSEEN_SIGNATURE = 0.5  # the count a signature has when none of its words was seen in training
 
 
 @dataclass(frozen=True)
@@ -39,24 +38,6 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     training = word_counts(inputs["tokenise"] / "train.arrow")
     once = sorted(word for word, count in training.items() if count == 1) or sorted(training)
     Spelling.learn(once, params.spelling_order).save(out / "spelling.json")
-
-
-def unigram(counts: np.ndarray, signature: np.ndarray) -> np.ndarray:
-    """Absolute discounting: what words of a signature lose goes to its words not seen.
-
-    b(x) = max(c(x) − D, 0) / N for a word that was seen, D·T_s / U_s / N for one that was not,
-    T_s and U_s being how many words of its signature s were and were not; where all were seen,
-    all share alike. A signature keeps the mass of its words, whatever their number.
-    """
-    once, twice = np.sum(counts == 1), np.sum(counts == 2)
-    discount = once / (once + 2 * twice) if once and twice else 0.5
-    seen = np.bincount(signature, weights=counts > 0)
-    unseen = np.bincount(signature, weights=counts == 0)
-    freed = np.where(seen > 0, discount * seen, UNSEEN_SIGNATURE)
-    shares = freed / np.where(unseen > 0, unseen, seen)
-    receives = (counts == 0) | (unseen[signature] == 0)
-    mass = np.maximum(counts - discount, 0) + np.where(receives, shares[signature], 0)
-    return mass / mass.sum()
 
 
 STAGE = Stage(

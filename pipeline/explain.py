@@ -120,7 +120,7 @@ class Explainer:
         ids = h.new_tensor([self.scorer.id_of(word) for word in words], dtype=torch.long)
         contexts = context.expand(len(ids), -1)
         log_p = output.log_prob_of(h.expand(len(ids), -1), ids, contexts).tolist()
-        background = output.background.log_mass_of(ids, contexts).tolist()
+        background = output.log_background_of(h.expand(len(ids), -1), ids, contexts).tolist()
         log_z = output.log_normaliser(h, context).item()
         weights = output.adaptor(h)[0].tolist()
         choices = []

@@ -6,6 +6,7 @@ This file and what it imports need only torch, numpy and safetensors: prepared d
 import json
 import time
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from models.features import Features
 from models.language_model import LanguageModel
 from models.ngram_background import FOLDS, NGramBackground
 from models.ngram_smoothing import SMOOTHINGS
+from models.prior import unigram
 from models.recipe import Recipe
 from models.trainer import WEIGHTS, Epoch, Trainer, choose_device, write_curve
 from models.units import UnitModel, Units
@@ -86,7 +88,8 @@ def _background(features: Features, inputs: Inputs, folds: int) -> Background:
     if about["kind"] != "ngram":
         return Unigram(features, mass)
     text, smoothing = read_sentences(inputs["encode"], "train"), SMOOTHINGS[about["smoothing"]]
-    return NGramBackground.learn(features, text, about["order"], smoothing, mass, folds)
+    prior = partial(unigram, signature=features.signature)
+    return NGramBackground.learn(features, text, about["order"], smoothing, prior, folds)
 
 
 def load_trained(inputs: Inputs) -> LanguageModel | BackgroundModel | UnitModel:

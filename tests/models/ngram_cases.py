@@ -17,6 +17,10 @@ def random_sentences(seed=0, count=120, words=WORDS - 2) -> Sentences:
     return Sentences(ids.astype(np.int32), lengths)
 
 
+def rising_prior(counts: np.ndarray) -> np.ndarray:
+    return np.arange(1.0, len(counts) + 1)
+
+
 def as_lists(sentences: Sentences) -> list[list[int]]:
     return [part.tolist() for part in np.split(sentences.ids, np.cumsum(sentences.lengths)[:-1])]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from log_linear_cases import random_features
-from ngram_cases import WORDS, random_sentences
+from ngram_cases import WORDS, random_sentences, rising_prior
 
 from models.background import Unigram
 from models.background_model import BackgroundModel
@@ -20,7 +20,9 @@ def made(kind: str) -> BackgroundModel:
     if kind == "unigram":
         return BackgroundModel(Unigram(FEATURES, MASS))
     return BackgroundModel(
-        NGramBackground.learn(FEATURES, random_sentences(), 3, SMOOTHINGS[kind], MASS, folds=0)
+        NGramBackground.learn(
+            FEATURES, random_sentences(), 3, SMOOTHINGS[kind], rising_prior, folds=0
+        )
     )
 
 

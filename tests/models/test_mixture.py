@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from log_linear_cases import random_features
-from ngram_cases import WORDS, random_sentences
+from ngram_cases import WORDS, random_sentences, rising_prior
 
 from models.background import Unigram
 from models.background_model import BackgroundModel
@@ -30,7 +30,7 @@ def network(seed: int) -> LanguageModel:
 
 def ngrams() -> BackgroundModel:
     text = random_sentences(count=60)
-    return BackgroundModel(NGramBackground.learn(FEATURES, text, 3, kneser_ney, MASS, folds=0))
+    return BackgroundModel(NGramBackground.learn(FEATURES, text, 3, kneser_ney, rising_prior, 0))
 
 
 PARTS = [network(1), network(2), ngrams()]

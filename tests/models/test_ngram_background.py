@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import torch
 from log_linear_cases import by_definition, dense, random_features, random_layer, random_states
-from ngram_cases import WORDS, random_sentences
+from ngram_cases import WORDS, random_sentences, rising_prior
 
 from models.batching import NO_WORD, Sentences, batches
 from models.language_model import LanguageModel
+from models.log_linear import LogLinear
 from models.ngram_background import NGramBackground
 from models.ngram_counts import END, count
 from models.ngram_smoothing import SMOOTHINGS, kneser_ney
@@ -15,13 +16,12 @@ from models.recipe import Recipe
 from models.trainer import Trainer
 
 FEATURES = random_features(WORDS, width=3, real=False)
-MASS = np.arange(1.0, WORDS + 1)
 TEXT = random_sentences(count=60)
 RECIPE = Recipe(embedding=8, hidden=8, layers=1, batch=4, window=7, epochs=2, device="cpu")
 
 
 def learnt(order=3, smoothing=kneser_ney, folds=4) -> NGramBackground:
-    return NGramBackground.learn(FEATURES, TEXT, order, smoothing, MASS, folds)
+    return NGramBackground.learn(FEATURES, TEXT, order, smoothing, rising_prior, folds)
 
 
 def of_all_words(background: NGramBackground, context: torch.Tensor) -> torch.Tensor:
@@ -57,7 +57,7 @@ def test_in_training_a_sentence_asks_the_ngrams_of_the_other_parts():
     for part in range(folds):
         others = np.arange(len(TEXT.lengths)) % folds != part
         text = Sentences(TEXT.ids[np.repeat(others, TEXT.lengths)], TEXT.lengths[others])
-        without = NGramBackground.learn(FEATURES, text, 3, kneser_ney, MASS, folds=0)
+        without = NGramBackground.learn(FEATURES, text, 3, kneser_ney, rising_prior, folds=0)
         here = sentence % folds == part
         expected = without.class_mass(torch.from_numpy(without.contexts(TEXT)[here]))
         assert torch.allclose(background.class_mass(context[here]), expected)
@@ -65,7 +65,7 @@ def test_in_training_a_sentence_asks_the_ngrams_of_the_other_parts():
 
 def test_when_scoring_it_asks_the_ngrams_of_all():
     background, text = learnt(), random_sentences(seed=5, count=20, words=WORDS)
-    unseen = np.where(np.bincount(TEXT.ids, minlength=WORDS) == 0, MASS, 0)
+    unseen = np.where(np.bincount(TEXT.ids, minlength=WORDS) == 0, rising_prior(range(WORDS)), 0)
     plain = kneser_ney(count(TEXT, 3, WORDS), unseen / unseen.sum())
     context = torch.from_numpy(background.contexts(text))
     log_mass = background.log_mass_of(torch.from_numpy(text.ids.astype(np.int64)), context)
@@ -123,3 +123,25 @@ def test_ngrams_over_other_words_are_refused():
     ngrams = kneser_ney(count(TEXT, 2, WORDS), np.full(WORDS, 1 / WORDS))
     with pytest.raises(ValueError, match="n-grams: expected 60 words, as Φ has; got 9"):
         NGramBackground(random_features(60), ngrams)
+
+
+def test_trust_weighs_what_the_context_says_of_a_signature():
+    """log p(s | K) = log B_s + λ_t·log B_s(K)/B_s + a_t·φ_s − log Z; shares within s stay."""
+    background = learnt()
+    layer = random_layer(FEATURES, background, dtype=torch.float32, trust=True)
+    h, context = random_states(40).float(), torch.from_numpy(background.contexts(TEXT)[:40])
+    log_mass, prior = background.class_mass(context), background.class_prior(context)
+    evidence = layer.trust(h) * (log_mass - prior)
+    signature = torch.from_numpy(FEATURES.signature)
+    share = of_all_words(background, context) - log_mass[:, signature]
+    log_b = (prior + evidence)[:, signature] + share
+    expected = by_definition(dense(FEATURES), log_b, layer.adaptor(h).double())
+    assert torch.allclose(layer.log_prob(h, context).double(), expected, atol=1e-5)
+    words = torch.from_numpy(TEXT.ids[:40].astype(np.int64))
+    of_words = log_b.gather(1, words.unsqueeze(1)).squeeze(1)
+    assert torch.allclose(layer.log_background_of(h, words, context), of_words, atol=1e-5)
+
+
+def test_half_of_a_background_is_believed_before_training():
+    layer = LogLinear(FEATURES, learnt(), 5, trust=True)
+    assert torch.equal(layer.trust(random_states(7).float()), torch.full((7, 1), 0.5))
