@@ -1,4 +1,4 @@
-"""The encoders h_t = f(ψ(K), h_{t−1}): recurrent of three kinds, and a feed-forward window.
+"""The encoders h_t = f(ψ(K), h_{t−1}): recurrent ones, a feed-forward window, a Transformer.
 
 All map inputs (T × B × E) and a state to outputs (T × B × H) and the state after them, so that a
 text may be read in pieces. A state is a tuple with one tuple of tensors per layer, the batch in
@@ -11,6 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from models.recurrent_layer import RecurrentLayer
+from models.reservoir import Reservoir
+from models.transformer import Transformer
 from models.variational_dropout import VariationalDropout
 
 State = tuple[tuple[Tensor, ...], ...]
@@ -76,18 +78,21 @@ class Window(nn.Module):
         return ((self.layers[0].weight.new_zeros(self.order - 1, batch, self.inputs),),)
 
 
-def encoder(name: str, *, weight_dropout: float = 0.0, **settings) -> Recurrent | Window:
-    """The encoder of that name: `elman`, `gru`, `lstm` or `window`."""
-    if name == "window":
-        if weight_dropout:
-            raise ValueError(
-                "weight_dropout: a window has no recurrent weights to drop; expected 0"
-            )
-        return Window(**settings)
+OTHERS = {"window": Window, "transformer": Transformer, "reservoir": Reservoir}
+
+
+def encoder(name: str, *, weight_dropout: float = 0.0, **settings) -> nn.Module:
+    """The encoder of that name: a kind of recurrent layer, or one of the others."""
     if name in RecurrentLayer.kernels:
         return Recurrent(name, weight_dropout=weight_dropout, **settings)
-    known = ", ".join([*RecurrentLayer.kernels, "window"])
-    raise ValueError(f"encoder: expected one of {known}; got {name!r}")
+    if name not in OTHERS:
+        known = ", ".join([*RecurrentLayer.kernels, *OTHERS])
+        raise ValueError(f"encoder: expected one of {known}; got {name!r}")
+    if weight_dropout:
+        raise ValueError(
+            f"weight_dropout: a {name} trains no recurrent weights to drop; expected 0"
+        )
+    return OTHERS[name](**settings)
 
 
 def detached(state: State) -> State:

@@ -6,7 +6,8 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Recipe:
-    encoder: Literal["lstm", "gru", "elman", "window"] = "lstm"  # reads the words so far
+    # What reads the words so far; reservoir: a recurrent net that is not trained.
+    encoder: Literal["lstm", "gru", "elman", "window", "transformer", "reservoir"] = "lstm"
     # What predicts the next one; background: b by itself, so that nothing is trained.
     output: Literal["log-linear", "softmax", "adaptive", "background"] = "log-linear"
     layers: int = 2  # of the encoder
