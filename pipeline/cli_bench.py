@@ -1,4 +1,4 @@
-"""`accord bench`: speed, measured side by side on this machine."""
+"""`accord bench`: speed and memory, measured side by side on this machine."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 
 from pipeline.console import command, print_table
 
-app = typer.Typer(help="Measure speed on this machine.", no_args_is_help=True)
+app = typer.Typer(help="Measure speed and memory on this machine.", no_args_is_help=True)
 
 
 @command(app)
@@ -89,3 +89,26 @@ def features(
         f"{len(forms):,} forms, {built.signatures:,} signatures: {seconds:.1f} s, "
         f"{peak:,.0f} MiB at most"
     )
+
+
+@command(app)
+def memory(
+    words: Annotated[
+        int, typer.Option(help="Of the smaller text; the other is ten times as long.")
+    ] = 5_000_000,
+    processes: Annotated[int, typer.Option(help="That tokenise side by side.")] = 1,
+    scratch: Annotated[
+        Path | None, typer.Option(help="The folder in which the texts are prepared, and removed.")
+    ] = None,
+) -> None:
+    """Measure the peak memory of each stage of preparation on two generated texts."""
+    from tempfile import TemporaryDirectory
+
+    from pipeline.memory import compared, measure
+
+    overrides = [f"tokenise.processes={processes}"]
+    costs = []
+    for amount in (words, 10 * words):
+        with TemporaryDirectory(dir=scratch) as folder:
+            costs += measure(amount, overrides, Path(folder))
+    print_table(compared(costs))

@@ -1,0 +1,89 @@
+"""Preparing ten times the text takes no more memory; and the text with which that is shown."""
+
+import tracemalloc
+from collections import Counter
+
+import pandas as pd
+import pytest
+
+from pipeline import arrow, corpus, encode, tokenise
+from pipeline.memory import Cost, compared, generate
+from pipeline.vocabulary import END, UNKNOWN
+
+
+@pytest.fixture
+def small_batches(monkeypatch):
+    """A text of some hundred sentences is then as long as one of some ten thousand."""
+    monkeypatch.setattr(arrow, "BATCH", 50)
+
+
+def peak(work, *given) -> int:
+    """The most bytes that Python's objects and arrays had at a time."""
+    tracemalloc.start()
+    work(*given)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return most
+
+
+def folder(path):
+    path.mkdir()
+    return path
+
+
+def test_the_corpus_stage_holds_a_batch_at_a_time_and_a_number_of_every_sentence(
+    tmp_path, small_batches
+):
+    def split(sentences: int) -> int:
+        text = tmp_path / f"{sentences}.txt"
+        text.write_text("".join(f"Phrase {number} d'un texte.\n" for number in range(sentences)))
+        params = corpus.Params(source=str(text))
+        return peak(corpus.compute, params, {}, folder(tmp_path / f"split {sentences}"))
+
+    split(100)  # what is imported and cached on the way
+    assert (split(6000) - split(1000)) / 5000 < 16  # bytes
+
+
+def test_encoding_holds_a_batch_at_a_time(tmp_path, small_batches):
+    known = [f"mot{number}" for number in range(200)]
+    analysed = folder(tmp_path / "analyse")
+    pd.DataFrame({"form": [END, UNKNOWN, *known]}).to_parquet(analysed / "types.parquet")
+
+    def encoded(sentences: int) -> int:
+        inputs = {"analyse": analysed, "tokenise": folder(tmp_path / f"words {sentences}")}
+        rows = ({"words": [known[number % 200], "inconnu"] * 5} for number in range(sentences))
+        arrow.write_rows(inputs["tokenise"] / "train.arrow", tokenise.SCHEMA, rows)
+        out = folder(tmp_path / f"ids {sentences}")
+        return peak(encode.compute, encode.Params(), inputs, out)
+
+    encoded(10)
+    assert encoded(5000) < 1.3 * encoded(500)
+
+
+def test_counting_words_holds_a_batch_at_a_time(tmp_path, small_batches):
+    def counted(sentences: int) -> int:
+        path = tmp_path / f"{sentences}.arrow"
+        rows = ({"words": ["un", "deux", "un"]} for _ in range(sentences))
+        arrow.write_rows(path, tokenise.SCHEMA, rows)
+        assert arrow.word_counts(path) == {"un": 2 * sentences, "deux": sentences}
+        return peak(arrow.word_counts, path)
+
+    counted(10)
+    assert counted(10_000) < 1.3 * counted(1000)
+
+
+def test_a_generated_text_has_words_that_never_end(tmp_path):
+    words = Counter()
+    for amount in (20_000, 200_000):
+        path = tmp_path / f"{amount}.txt"
+        generate(path, amount, "tiny")
+        counts = Counter(path.read_text(encoding="utf-8").replace(".", " .").split())
+        assert counts.total() >= amount
+        assert len(counts) > 3 * len(words), "types keep coming, as in a real text"
+        words = counts
+
+
+def test_the_table_sets_the_peaks_of_both_texts_side_by_side():
+    costs = [Cost("corpus", 10, 100.0, 1.0), Cost("corpus", 100, 120.0, 9.0)]
+    (row,) = compared(costs).to_dict("records")
+    assert row["ratio of MiB"] == "1.20"
