@@ -1,5 +1,7 @@
 """The unigram cache: words of late come again (Kuhn & De Mori 1990)."""
 
+import math
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -30,7 +32,7 @@ class Cache:
             held, then = mass.get(word, (0.0, now))
             held *= self.decay ** (now - then)
             if held:
-                log_p[place] = np.log(held / total)
+                log_p[place] = math.log(held) - math.log(total)
             total, now = (total + 1) * self.decay, now + 1
             mass[word] = (held + 1) * self.decay, now
         return log_p

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from models.batching import Sentences
 
-ENOUGH = 1e-9  # nats per word: weights are tuned until a round gains less
+ENOUGH = 1e-8  # nats per word: weights are tuned until a round gains less
 ROUNDS = 10_000  # of expectation and maximisation, at most
 
 
@@ -59,12 +59,14 @@ def likeliest_weights(log_p: np.ndarray) -> np.ndarray:
     likelihood has one maximum, and rises in every round.
     """
     weights = np.full(len(log_p), 1 / len(log_p))
-    log_p = log_p[:, np.isfinite(log_p).any(axis=0)]
+    possible = log_p[:, np.isfinite(log_p).any(axis=0)]
+    p = np.exp(possible - possible.max(axis=0))
     before = -np.inf
     for _ in range(ROUNDS):
-        together = mixed(log_p, weights)
-        if together.mean() - before < ENOUGH:
+        together = weights @ p
+        mean = np.log(together).mean()
+        if mean - before < ENOUGH:
             break
-        before = together.mean()
-        weights *= np.exp(log_p - together).mean(axis=1)
+        before = mean
+        weights *= p @ (1 / together) / p.shape[1]
     return weights

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline import cli_bench, cli_lexicon, cli_model, cli_results, console
+from pipeline import cli_bench, cli_combine, cli_lexicon, cli_model, cli_results, console
 from pipeline.console import Configuration, Runs, Seeds, Set, command, print_table
 
 app = typer.Typer(
@@ -19,6 +19,7 @@ app.add_typer(cli_lexicon.app, name="lexicon")
 app.add_typer(cli_bench.app, name="bench")
 app.add_typer(cli_results.app)  # its commands stand beside those below
 app.add_typer(cli_model.app)
+app.add_typer(cli_combine.app)
 
 
 @app.callback()

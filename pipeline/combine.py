@@ -1,0 +1,115 @@
+"""Combinations of models that were scored: tuned on validation, judged on the tests."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from models.batching import Sentences
+from models.cache import Cache
+from models.log_linear_mixture import LogLinearMixture, likeliest_exponents
+from models.mixture import likeliest_weights, mixed
+from pipeline.scored import Scored, check_same_text
+from pipeline.train import load_trained
+
+HALF_LIVES = (20, 50, 100, 200, 500, 1000, 2000, 5000)  # of the cache, in words
+TUNED_ON = 4000  # words of validation on which a log-linear combination finds its weights
+
+LogP = dict[str, np.ndarray]  # by split
+Combining = Callable[[Sequence[int]], tuple[np.ndarray, LogP]]  # of some parts: weights, log p
+
+
+def linear(models: list[Scored], cache: bool = False, uniform: bool = False) -> pd.DataFrame:
+    """Linear interpolation, with tuned weights or the same for all, perhaps with a cache."""
+    check_same_text(models)
+    parts = {model.name: {split: model.log_p(split) for split in model.splits} for model in models}
+    if cache:
+        half_life, scores = _best_cache(models[0], [*parts.values()])
+        parts[f"cache, half-life {half_life} words"] = scores
+    scores = [*parts.values()]
+
+    def combining(chosen: Sequence[int]) -> tuple[np.ndarray, LogP]:
+        stacked = {split: np.stack([scores[at][split] for at in chosen]) for split in scores[0]}
+        alike = np.full(len(chosen), 1 / len(chosen))
+        weights = alike if uniform else likeliest_weights(stacked["valid"])
+        return weights, {split: mixed(log_p, weights) for split, log_p in stacked.items()}
+
+    return _table(parts, combining)
+
+
+def log_linear(models: list[Scored]) -> pd.DataFrame:
+    """Log-linear combination, which reads every part's whole distributions."""
+    check_same_text(models)
+    _check_same_vocabulary(models)
+    parts = {model.name: {split: model.log_p(split) for split in model.splits} for model in models}
+    loaded = [load_trained(model.inputs) for model in models]
+    texts = {split: models[0].sentences(split) for split in models[0].splits}
+    sample = _first_words(texts["valid"], TUNED_ON)
+
+    def combining(chosen: Sequence[int]) -> tuple[np.ndarray, LogP]:
+        chosen_models = [loaded[at] for at in chosen]
+        weights = likeliest_exponents(chosen_models, sample)
+        together = LogLinearMixture(chosen_models, weights)
+        return weights, {split: together.score(text) for split, text in texts.items()}
+
+    return _table(parts, combining)
+
+
+def _best_cache(model: Scored, others: list[LogP]) -> tuple[int, LogP]:
+    """The cache whose half-life helps the others most on validation."""
+    texts = {split: model.told_apart(split) for split in model.splits}
+    known = np.stack([scores["valid"] for scores in others])
+
+    def nats(half_life: int) -> float:
+        with_cache = np.vstack([known, Cache(model.words, half_life).score(texts["valid"])])
+        return -mixed(with_cache, likeliest_weights(with_cache)).mean()
+
+    best = min(HALF_LIVES, key=nats)
+    return best, {split: Cache(model.words, best).score(text) for split, text in texts.items()}
+
+
+def _table(parts: dict[str, LogP], combining: Combining) -> pd.DataFrame:
+    """What each part is alone, its weight, and what the combination is without it."""
+    every = range(len(parts))
+    weights, together = combining(every)
+    tests = [split for split in together if split != "valid"]
+    rows = []
+    for at, (name, log_p) in enumerate(parts.items()):
+        row = {"part": name, "weight": f"{weights[at]:.3f}", **_perplexities(log_p)}
+        if len(parts) > 1:
+            _, without = combining([other for other in every if other != at])
+            row |= {f"without it ({split})": _perplexity(without[split]) for split in tests}
+        rows.append(row)
+    rows.append({"part": "together", **_perplexities(together)})
+    return pd.DataFrame(rows).fillna("–")
+
+
+def _perplexities(log_p: LogP) -> dict[str, str]:
+    return {f"perplexity ({split})": _perplexity(of_split) for split, of_split in log_p.items()}
+
+
+def _perplexity(log_p: np.ndarray) -> str:
+    return f"{np.exp(-log_p.mean()):,.1f}" if np.isfinite(log_p).all() else "∞"
+
+
+def _check_same_vocabulary(models: list[Scored]) -> None:
+    """Refuse models that number words otherwise: their distributions could not be multiplied."""
+    first = models[0]
+    for model in models[1:]:
+        same_ids = all(
+            np.array_equal(first.sentences(split).ids, model.sentences(split).ids)
+            for split in first.splits
+        )
+        if model.words != first.words or not same_ids:
+            raise ValueError(
+                f"'{model.name}' has another vocabulary than '{first.name}', {model.words:,} words "
+                f"and not {first.words:,} or in another order: expected one for a log-linear "
+                f"combination"
+            )
+
+
+def _first_words(sentences: Sentences, most: int) -> Sentences:
+    """The first sentences, up to about so many words."""
+    count = int(np.searchsorted(np.cumsum(sentences.lengths), most)) + 1
+    lengths = sentences.lengths[:count]
+    return Sentences(sentences.ids[: lengths.sum()], lengths)

@@ -1,0 +1,102 @@
+"""Models that have scored their splits, in a run or in the folder of a sweep, as RUN/MODEL."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from models.batching import Sentences
+from pipeline.finished import Finished
+from pipeline.measure import test_splits
+from pipeline.stage import Inputs
+from pipeline.sweep import JOBS
+from pipeline.train import read_sentences
+from pipeline.vocabulary import UNKNOWN_ID
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A model, what it was made from, and the folder of its log-probabilities."""
+
+    name: str
+    inputs: Inputs
+    folder: Path
+
+    @property
+    def splits(self) -> list[str]:
+        """Validation and every test."""
+        return test_splits(self.inputs["encode"])
+
+    def log_p(self, split: str) -> np.ndarray:
+        """Of every word and end of a split, in nats."""
+        return np.load(self.folder / f"{split}.log_p.npy", allow_pickle=False).astype(np.float64)
+
+    def sentences(self, split: str) -> Sentences:
+        return read_sentences(self.inputs["encode"], split)
+
+    def told_apart(self, split: str) -> Sentences:
+        """The sentences with a number of its own for each word that is only spelled."""
+        sentences = self.sentences(split)
+        spelled = json.loads((self.inputs["encode"] / f"{split}.spelled.json").read_text())
+        numbers = {word: number for number, word in enumerate(dict.fromkeys(spelled))}
+        ids = np.array(sentences.ids, np.int64)
+        if spelled:
+            ids[ids == UNKNOWN_ID] = [self.words + numbers[word] for word in spelled]
+        return Sentences(ids, sentences.lengths)
+
+    @property
+    def words(self) -> int:
+        """How many words the vocabulary has."""
+        return len(np.load(self.inputs["background"] / "b.npy", mmap_mode="r", allow_pickle=False))
+
+
+def find(place: str) -> list[Scored]:
+    """The model RUN/MODEL, or all models of RUN: a run's folder, or one that a sweep trained in."""
+    path = Path(place)
+    if _holds_models(path):
+        return list(_models(path).values())
+    if not _holds_models(path.parent):
+        raise FileNotFoundError(f"{place}: expected RUN/MODEL, but {path.parent} is no run")
+    models = _models(path.parent)
+    if path.name not in models:
+        raise ValueError(f"{path.parent}: expected one of {', '.join(models)}, got {path.name}")
+    return [models[path.name]]
+
+
+def _holds_models(folder: Path) -> bool:
+    return (folder / "run.json").exists() or (folder / JOBS).exists()
+
+
+def _models(folder: Path) -> dict[str, Scored]:
+    if (folder / "run.json").exists():
+        finished = Finished.read(folder)
+        scores = finished.of_stage("evaluate")
+        return {name: Scored(name, finished.artefacts[name], scores[name]) for name in scores}
+    models = {}
+    for name, job in json.loads((folder / JOBS).read_text()).items():
+        trained = folder / "trained" / name
+        if (trained / "figures.json").exists():
+            inputs = {stage: folder / artefact for stage, artefact in job["inputs"].items()}
+            models[name] = Scored(name, {**inputs, "train": trained}, trained)
+    return models
+
+
+def check_same_text(models: list[Scored]) -> None:
+    """Refuse models that did not score the same words, by the first split in which they differ."""
+    first = models[0]
+    for model in models[1:]:
+        for split in first.splits:
+            ours, theirs = (_shape(each, split) for each in (first, model))
+            if ours != theirs:
+                raise ValueError(
+                    f"'{model.name}' and '{first.name}' did not score the same words of {split}: "
+                    f"expected {ours[0]}, got {theirs[0]}"
+                )
+
+
+def _shape(model: Scored, split: str) -> tuple[dict, list[int]]:
+    about = json.loads((model.inputs["encode"] / "about.json").read_text())
+    if split not in about:
+        return {}, []
+    return about[split], model.sentences(split).lengths.tolist()

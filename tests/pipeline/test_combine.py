@@ -1,0 +1,104 @@
+"""`accord combine`: from the scores of runs and sweeps, tuned on validation, judged on tests."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import pipeline
+from pipeline import combine
+from pipeline.cli import app
+from pipeline.scored import find
+
+
+@pytest.fixture(scope="module")
+def closed_run(tmp_path_factory) -> Path:
+    """Two networks and n-grams over one closed vocabulary."""
+    folder = tmp_path_factory.mktemp("combine")
+    config = folder / "peers.yaml"
+    config.write_text(
+        "base: tiny\nanalyse: {protocol: closed}\ntrain: {epochs: 2}\nmodels:\n"
+        "  rnn: {featurise: {templates: [form], forms: null}}\n"
+        "  ll-rnn: {}\n"
+        "  ngrams: {background: {kind: ngram, order: 3}, train: {output: background}}\n"
+    )
+    return pipeline.run(str(config), runs=folder / "runs").folder
+
+
+def cells(table, part: str) -> dict[str, float]:
+    row = table.set_index("part").loc[part]
+    return {name: float(value) for name, value in row.items() if value not in ("–", "∞")}
+
+
+@pytest.mark.parametrize("kind", ["linear", "log-linear"])
+def test_together_they_are_better_on_validation_than_any_alone_or_without_one(closed_run, kind):
+    models = find(str(closed_run))
+    table = combine.linear(models) if kind == "linear" else combine.log_linear(models)
+    together = cells(table, "together")
+    for model in models:
+        alone = cells(table, model.name)
+        assert together["perplexity (valid)"] <= alone["perplexity (valid)"] + 0.1
+        assert alone["perplexity (test)"] == pytest.approx(
+            np.exp(-model.log_p("test").mean()), abs=0.05
+        )
+        assert "without it (test)" in alone
+    if kind == "linear":
+        assert sum(cells(table, m.name)["weight"] for m in models) == pytest.approx(1, abs=2e-3)
+
+
+def test_what_a_part_brought_is_measured_without_it(closed_run):
+    pair = [find(str(closed_run / name))[0] for name in ("ll-rnn", "ngrams")]
+    table = combine.linear(pair)
+    alone = cells(table, "ngrams")["perplexity (test)"]
+    assert cells(table, "ll-rnn")["without it (test)"] == alone
+
+
+def test_an_ensemble_weighs_all_alike_and_a_cache_is_one_more_part(closed_run):
+    models = find(str(closed_run))
+    table = combine.linear(models, uniform=True)
+    assert {cells(table, model.name)["weight"] for model in models} == {0.333}
+    table = combine.linear(models, cache=True)
+    assert sum(part.startswith("cache, half-life ") for part in table["part"]) == 1
+    without = combine.linear(models)
+    best, before = (cells(each, "together")["perplexity (valid)"] for each in (table, without))
+    assert best <= before + 0.1
+
+
+def test_the_scores_of_a_sweep_are_found_where_it_left_them(closed_run, tmp_path):
+    models = find(str(closed_run))
+    jobs = {}
+    for model in models:
+        trained = tmp_path / "trained" / model.name
+        trained.mkdir(parents=True)
+        (trained / "figures.json").write_text("{}")
+        for split in model.splits:
+            np.save(trained / f"{split}.log_p.npy", model.log_p(split).astype(np.float32))
+        encoded = tmp_path / "encode"
+        encoded.mkdir(exist_ok=True)
+        for path in model.inputs["encode"].iterdir():
+            if path.is_file():
+                (encoded / path.name).write_bytes(path.read_bytes())
+        jobs[model.name] = {"inputs": {"encode": "encode"}}
+    (tmp_path / "jobs.json").write_text(json.dumps(jobs))
+    swept = combine.linear(find(str(tmp_path)))
+    assert cells(swept, "together") == cells(combine.linear(models), "together")
+
+
+def test_models_that_cannot_be_combined_are_refused_by_name(closed_run, tiny_run):
+    ours, theirs = find(f"{closed_run}/rnn"), find(f"{tiny_run.folder}/rnn")
+    with pytest.raises(ValueError, match="'rnn' has another vocabulary than 'rnn'"):
+        combine.log_linear([*ours, *theirs])
+    with pytest.raises(ValueError, match="expected one of rnn, ll-rnn, ngrams, got lstm"):
+        find(f"{closed_run}/lstm")
+    with pytest.raises(FileNotFoundError, match="is no run"):
+        find("nowhere/rnn")
+
+
+def test_the_command_prints_the_table(closed_run):
+    done = CliRunner().invoke(app, ["combine", f"{closed_run}/rnn", f"{closed_run}/ngrams"])
+    assert done.exit_code == 0, done.output
+    assert [line.split("|")[1].strip() for line in done.output.splitlines()[2:]] == [
+        "rnn", "ngrams", "together",
+    ]  # fmt: skip
