@@ -114,6 +114,7 @@ def load(run: str | Path, model: str | None = None) -> Scorer:
         model = trained[0]
     if model not in trained:
         raise ValueError(f"{run}: expected one of the models {', '.join(trained)}, got {model}")
+    finished.check(model, "analyse", *PACKED, "train")
     return Scorer(finished.artefacts[model])
 
 

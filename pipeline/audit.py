@@ -18,12 +18,12 @@ import pandas as pd
 import lexicon
 from pipeline import fingerprint
 from pipeline.arrow import rows, splits, write_rows
+from pipeline.artefact import META
 from pipeline.config import Sections
 from pipeline.data import folder_of
 from pipeline.finished import Finished
 from pipeline.progress import track
 from pipeline.stages import STAGES
-from pipeline.store import META
 from pipeline.tokenise import SCHEMA
 from pipeline.vocabulary import END, UNKNOWN
 

@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from pipeline import cli_bench, cli_combine, cli_lexicon, cli_model, cli_results, console
+from pipeline import (
+    cli_bench,
+    cli_combine,
+    cli_lexicon,
+    cli_model,
+    cli_results,
+    cli_verify,
+    console,
+)
 from pipeline.console import Configuration, Runs, Seeds, Set, command, print_table
 
 app = typer.Typer(
@@ -18,6 +26,7 @@ app = typer.Typer(
 app.add_typer(cli_lexicon.app, name="lexicon")
 app.add_typer(cli_bench.app, name="bench")
 app.add_typer(cli_results.app)  # its commands stand beside those below
+app.add_typer(cli_verify.app)
 app.add_typer(cli_model.app)
 app.add_typer(cli_combine.app)
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.artefact import Artefact, read_json
 from pipeline.config import Sections, checked_sections
 from pipeline.runner import WHOLE_RUN
-from pipeline.store import read_json
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,18 @@ class Finished:
         return cls(folder, sections, artefacts)
 
     def of_stage(self, stage: str) -> dict[str, Path]:
-        """The folder that a stage made for each model, or an error if one is missing."""
+        """The folder that a stage made for each model, or an error if one is missing or damaged."""
         missing = [model for model, made in self.artefacts.items() if stage not in made]
         if missing or not self.artefacts:
             raise FileNotFoundError(
                 f"{self.folder} is not finished: expected {stage} of every model, "
                 f"found none of {', '.join(missing)}. `accord run` goes on with it."
             )
+        for model in self.artefacts:
+            self.check(model, stage)
         return {model: made[stage] for model, made in self.artefacts.items()}
+
+    def check(self, model: str, *stages: str) -> None:
+        """Refuse to go on if a file that one of these stages made for a model is damaged."""
+        for stage in stages:
+            Artefact.read(self.artefacts[model][stage]).check()

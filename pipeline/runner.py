@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pipeline import fingerprint
+from pipeline.artefact import FORMAT, Artefact, name_of, read_json, write_json
 from pipeline.config import Config
 from pipeline.progress import say
 from pipeline.stage import Stage
 from pipeline.stages import STAGES
-from pipeline.store import FORMAT, Artefact, Store, copy_whole, read_json, write_json
+from pipeline.store import Store, copy_whole
 
 State = Literal["done", "stale", "missing"]
 WHOLE_RUN = "*"  # stands for the model of a stage that reads every model's artefacts
@@ -61,9 +62,10 @@ class Run:
         if not made:
             say(f"all stages of '{self.config.name}' are done")
         if (WHOLE_RUN, "report") in self.artefacts:
-            report = self.artefacts[WHOLE_RUN, "report"].folder
+            report = self.artefacts[WHOLE_RUN, "report"]
+            report.check()
             target = self.folder / "report"
-            shutil.copytree(report, target, copy_function=copy_whole, dirs_exist_ok=True)
+            shutil.copytree(report.folder, target, copy_function=copy_whole, dirs_exist_ok=True)
 
     def status(self) -> Iterator[Status]:
         """Where every stage stands, without running any."""
@@ -107,7 +109,7 @@ class Run:
             "data": {path.name: fingerprint.of_file(path) for path in stage.files(params)},
             "code": fingerprint.of_code(stage.compute.__module__),
         }
-        return recipe, f"{stage.name}-{fingerprint.of_value(recipe)[:16]}"
+        return recipe, name_of(recipe)
 
     def _params(self, model: str, stage: Stage) -> Any:
         sections = self.config.sections if model == WHOLE_RUN else self.config.models[model]
@@ -125,7 +127,10 @@ class Run:
     def _make(self, model: str, stage: Stage, recipe: Mapping, name: str, why: str) -> Artefact:
         label = stage.name if stage.over_models else f"{stage.name} [{model}]"
         say(f"{label}: {why}")
-        folders = {at: artefact.folder for at, artefact in self._inputs(model, stage).items()}
+        inputs = self._inputs(model, stage)
+        for at, read in inputs_read(stage, inputs):
+            inputs[at].check(read)
+        folders = {at: artefact.folder for at, artefact in inputs.items()}
         params = self._params(model, stage)
         start = time.monotonic()
         artefact = self.store.make(

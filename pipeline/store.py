@@ -1,38 +1,18 @@
-"""Artefacts: finished folders named by what they were made from, put in place in one move.
+"""The store of artefacts: finished folders, each put in place in one move.
 
-An artefact lies in `artefacts/STAGE-KEY/`; its `meta.json` holds the hash of every file in it and
-all that its key was computed from. Names are relative, so the folder of runs can be moved.
+An artefact lies in `artefacts/STAGE-KEY/`. Names are relative, so the folder of runs can be moved.
 """
 
-import json
-import os
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from fnmatch import filter as matching
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock
 
+from models.whole_file import write_whole
 from pipeline import fingerprint
-
-FORMAT = 1  # of meta.json and run.json; a reader refuses what is newer than itself
-META = "meta.json"
-
-
-@dataclass(frozen=True)
-class Artefact:
-    """A finished folder and its meta data."""
-
-    folder: Path
-    meta: Mapping[str, Any]
-
-    def digests(self, files: tuple[str, ...]) -> dict[str, str]:
-        """The hashes of the files that a name or a pattern chooses, or of all where none does."""
-        made = self.meta["files"]
-        return {name: made[name] for chosen in files or ["*"] for name in matching(made, chosen)}
+from pipeline.artefact import FORMAT, META, Artefact, write_json
 
 
 class Store:
@@ -46,8 +26,8 @@ class Store:
 
     def find(self, name: str) -> Artefact | None:
         """The artefact of that name if it is finished."""
-        meta = self.path(name) / META
-        return Artefact(self.path(name), read_json(meta)) if meta.exists() else None
+        folder = self.path(name)
+        return Artefact.read(folder) if (folder / META).exists() else None
 
     def discard(self, name: str) -> None:
         shutil.rmtree(self.path(name), ignore_errors=True)
@@ -72,6 +52,7 @@ class Store:
                 compute(partial)
                 meta = {"format": FORMAT, **recipe, "files": _hashes(partial)}
                 write_json(partial / META, meta)
+                self.discard(name)  # what is left of an artefact that lost its meta.json
                 partial.rename(self.path(name))
             except BaseException:
                 if not resumes:
@@ -83,36 +64,11 @@ class Store:
 
 
 def _hashes(folder: Path) -> dict[str, str]:
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    """Of all files but META, which a process killed just before the end may have left."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != META)
     return {path.relative_to(folder).as_posix(): fingerprint.of_file(path) for path in files}
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write JSON so that a reader finds the old file or the new one, never a half."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    with partial.open("w", encoding="utf-8") as file:
-        json.dump(value, file, indent=1, ensure_ascii=False)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
 
 
 def copy_whole(source: str, target: str) -> None:
     """Copy a file so that a reader finds the old one or the new one; for `shutil.copytree`."""
-    partial = f"{target}.{os.getpid()}.partial"
-    shutil.copy(source, partial)
-    Path(partial).replace(target)
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Read what `write_json` wrote; a newer format or a damaged file is refused by name."""
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is damaged: expected JSON, but {error}") from None
-    if value.get("format", 0) > FORMAT:
-        raise ValueError(
-            f"{path} was written by a newer Accord: it has format {value['format']}, "
-            f"this version reads up to {FORMAT}. Update Accord or choose another folder of runs."
-        )
-    return value
+    write_whole(Path(target), Path(source).read_bytes())

@@ -1,11 +1,13 @@
 """The runner: skips what is done, says why it reruns, and loses nothing when it is stopped."""
 
 import json
+import random
 import resource
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ import pipeline
 from pipeline import store
 from pipeline.config import load_config
 from pipeline.runner import Run
+from pipeline.verify import faults
 
 ACCORD = [sys.executable, "-m", "pipeline.cli"]
 
@@ -123,10 +126,16 @@ def test_a_file_that_cannot_be_written_whole_leaves_earlier_artefacts(tmp_path):
     assert "corpus [rnn]" not in again.stderr
 
 
-def test_two_processes_in_one_folder_do_not_disturb_each_other(tmp_path):
-    command = [*ACCORD, "run", "tiny", "--set", "train.epochs=2", "--runs", str(tmp_path)]
-    pair = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    tables = [process.communicate(timeout=240)[0] for process in pair]
-    assert [process.returncode for process in pair] == [0, 0]
-    assert tables[0] == tables[1]
-    assert not list((tmp_path / "artefacts").glob(".*partial"))
+@pytest.mark.parametrize("times", [2, pytest.param(20, marks=pytest.mark.long)])
+def test_two_processes_in_one_folder_do_not_disturb_each_other(tmp_path, times):
+    for number in range(times):
+        runs = tmp_path / str(number)
+        command = [*ACCORD, "run", "tiny", "--set", "train.epochs=2", "--runs", str(runs)]
+        pair = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True)]
+        time.sleep(random.Random(number).uniform(0, 4) * bool(number))  # the first two at once
+        pair.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+        tables = [process.communicate(timeout=240)[0] for process in pair]
+        assert [process.returncode for process in pair] == [0, 0]
+        assert tables[0] == tables[1]
+        assert not list((runs / "artefacts").glob(".*partial"))
+        assert list(faults(runs / "tiny")) == []

@@ -1,0 +1,116 @@
+"""An artefact: a finished folder that can tell whether it is still what was written.
+
+Its `meta.json` holds the hash of every file in it and all that it was made from, and its name is
+the hash of the latter. Needs the standard library only.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import filter as matching
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from models.whole_file import write_whole
+from pipeline import fingerprint
+
+FORMAT = 2  # of meta.json and run.json; a reader refuses what is newer than itself
+META = "meta.json"
+SEAL = "sha256"  # the last key of a JSON file: the hash of those before it
+
+
+class Damaged(OSError):
+    """A file is not what was written."""
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """A finished folder and its meta data."""
+
+    folder: Path
+    meta: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, folder: Path) -> "Artefact":
+        return cls(folder, read_json(folder / META))
+
+    def digests(self, files: tuple[str, ...]) -> dict[str, str]:
+        """The hashes of the files that a name or a pattern chooses, or of all where none does."""
+        made = self.meta["files"]
+        return {name: made[name] for chosen in files or ["*"] for name in matching(made, chosen)}
+
+    def check(self, files: tuple[str, ...] = ()) -> None:
+        """Refuse to go on if a file that is about to be read is not what was written."""
+        for name, digest in self.digests(files).items():
+            path = self.folder / name
+            found = path.stat() if path.exists() else None
+            if not found or _digest(path, found.st_size, found.st_mtime_ns) != digest:
+                raise Damaged(
+                    f"{_fault(path)}; remove the folder {self.folder}, and the same command "
+                    "makes it anew"
+                )
+
+    def faults(self) -> Iterator[str]:
+        """What is wrong with each file, every one of them read."""
+        for name, digest in self.digests(()).items():
+            path = self.folder / name
+            if not path.exists() or fingerprint.of_file(path) != digest:
+                yield _fault(path)
+
+    def strangers(self) -> Iterator[str]:
+        """Files that were not there when it was made; a stage might read them all the same."""
+        for path in sorted(self.folder.rglob("*")):
+            name = path.relative_to(self.folder).as_posix()
+            if path.is_file() and name not in {*self.meta["files"], META}:
+                yield f"{path} is not of this artefact"
+
+    @property
+    def made_from(self) -> dict[str, Any]:
+        return {key: value for key, value in self.meta.items() if key not in ("format", "files")}
+
+
+def name_of(made_from: Mapping[str, Any]) -> str:
+    """An artefact's name: its stage, and the hash of all that it depends on."""
+    return f"{made_from['stage']}-{fingerprint.of_value(made_from)[:16]}"
+
+
+def _fault(path: Path) -> str:
+    return f"{path} is {'damaged: its hash differs' if path.exists() else 'missing'}"
+
+
+@cache
+def _digest(path: Path, size: int, changed: int) -> str:
+    """A file's hash, computed again in this process only if the file seems to be another."""
+    return fingerprint.of_file(path)
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write JSON with its own hash; a reader finds the old file or the new one, never a half."""
+    write_whole(path, _sealed(value))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read what `write_json` wrote; a newer format or a damaged file is refused by name."""
+    content = path.read_bytes()
+    try:
+        value = json.loads(content)
+    except ValueError as error:
+        raise Damaged(f"{path} is damaged: expected JSON, but {error}") from None
+    if value.get("format", 0) > FORMAT:
+        raise ValueError(
+            f"{path} was written by a newer Accord: it has format {value['format']}, "
+            f"this version reads up to {FORMAT}. Update Accord or choose another folder of runs."
+        )
+    is_sealed = value.pop(SEAL, None) is not None or value.get("format") != 1
+    if is_sealed and content != _sealed(value):
+        raise Damaged(f"{path} is damaged: it does not have the hash it tells")
+    return value
+
+
+def _sealed(value: Mapping[str, Any]) -> bytes:
+    def text(content: Mapping[str, Any]) -> bytes:
+        return json.dumps(content, indent=1, ensure_ascii=False).encode()
+
+    return text({**value, SEAL: hashlib.sha256(text(value)).hexdigest()})
