@@ -5,16 +5,15 @@ import torch
 from torch import Tensor, nn
 
 from models.activation_penalty import activation_penalty
-from models.adaptive import Adaptive
 from models.background import Background
 from models.batching import NO_WORD, Sentences
 from models.embedding import FeatureEmbedding
 from models.encoders import State, encoder
 from models.features import Features
 from models.log_linear import LogLinear
+from models.outputs import output_layer
 from models.recipe import Recipe
 from models.scoring import states
-from models.softmax import Softmax
 from models.variational_dropout import VariationalDropout
 
 
@@ -22,10 +21,17 @@ class LanguageModel(nn.Module):
     """h_t = f(ψ(x_t), h_{t−1}), then p(x_{t+1} | K) from h_t by the output layer.
 
     ψ is φ unless the recipe says that words are read one-hot.
-    The baseline RNN is this model with one-hot features and a uniform background.
+    The baseline RNN is this model with one-hot features and a uniform background. `classes` of
+    words are for the output that predicts these first.
     """
 
-    def __init__(self, recipe: Recipe, features: Features, background: Background):
+    def __init__(
+        self,
+        recipe: Recipe,
+        features: Features,
+        background: Background,
+        classes: np.ndarray | None = None,
+    ):
         super().__init__()
         self.embedding = FeatureEmbedding(
             _read(recipe, features), recipe.embedding, dropout=recipe.feature_dropout
@@ -39,7 +45,7 @@ class LanguageModel(nn.Module):
             dropout=recipe.hidden_dropout,
             weight_dropout=recipe.weight_dropout,
         )
-        self.output = _output(recipe, features, background, self.embedding.weight)
+        self.output = output_layer(recipe, features, background, self.embedding, classes)
         self.penalties = recipe.size_penalty, recipe.change_penalty
         self.input_dropout = VariationalDropout(recipe.input_dropout)
         self.output_dropout = VariationalDropout(recipe.output_dropout)
@@ -97,12 +103,3 @@ def _read(recipe: Recipe, features: Features) -> Features:
             "input: words cannot be tied to an output over features; expected tied: false"
         )
     return Features.one_hot(features.words)
-
-
-def _output(recipe: Recipe, features: Features, background: Background, weight: nn.Parameter):
-    size = recipe.embedding if recipe.tied else recipe.hidden
-    if recipe.output == "log-linear":
-        weight = weight if recipe.tied else None
-        return LogLinear(features, background, size, weight=weight, trust=recipe.trust)
-    outputs = {"softmax": Softmax, "adaptive": Adaptive}
-    return outputs[recipe.output](features.words, size)

@@ -16,7 +16,7 @@ class FeatureProduct(nn.Module):
 
     def __init__(self, features: Features):
         super().__init__()
-        self.is_identity = features.is_identity
+        self.is_identity, self.width = features.is_identity, features.width
         row = np.repeat(np.arange(features.signatures), np.diff(features.indptr))
         by_feature = np.argsort(features.indices, kind="stable")
         starts = np.searchsorted(features.indices[by_feature], np.arange(features.width))

@@ -8,8 +8,18 @@ from typing import Literal
 class Recipe:
     # What reads the words so far; reservoir: a recurrent net that is not trained.
     encoder: Literal["lstm", "gru", "elman", "window", "transformer", "reservoir"] = "lstm"
-    # What predicts the next one; background: b by itself, so that nothing is trained.
-    output: Literal["log-linear", "softmax", "adaptive", "background"] = "log-linear"
+    # What predicts the next one; classes: first the class of a word (encode.classes), then the
+    # word; sampled and noise-contrastive: a softmax that sees a sample of words in training;
+    # background: b by itself, so that nothing is trained.
+    output: Literal[
+        "log-linear",
+        "softmax",
+        "adaptive",
+        "classes",
+        "sampled",
+        "noise-contrastive",
+        "background",
+    ] = "log-linear"
     layers: int = 2  # of the encoder
     embedding: int = 128  # width of ψ, the words as the encoder reads them
     hidden: int = 256  # width of the encoder's layers

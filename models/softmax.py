@@ -5,14 +5,26 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from models.checks import check_words, tied_weight
+from models.product import FeatureProduct
 
 
 class Softmax(nn.Module):
-    """p(x | K) = exp(w_x·h + c_x) / Σ_y exp(w_y·h + c_y)."""
+    """p(x | K) = exp(w_x·h + c_x) / Σ_y exp(w_y·h + c_y).
 
-    def __init__(self, words: int, size: int, *, weight: nn.Parameter | None = None):
+    With a `product`, `weight` has a vector per feature, and w_x is the sum over those of x.
+    """
+
+    def __init__(
+        self,
+        words: int,
+        size: int,
+        *,
+        weight: nn.Parameter | None = None,
+        product: FeatureProduct | None = None,
+    ):
         super().__init__()
-        self.weight = tied_weight(weight, words, size)
+        self.weight = tied_weight(weight, product.width if product else words, size)
+        self.product = product
         self.bias = nn.Parameter(torch.zeros(words))
 
     def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
@@ -26,4 +38,7 @@ class Softmax(nn.Module):
         return self._scores(h).log_softmax(dim=1)
 
     def _scores(self, h: Tensor) -> Tensor:
-        return functional.linear(h, self.weight, self.bias)
+        return functional.linear(h, self._vectors(), self.bias)
+
+    def _vectors(self) -> Tensor:
+        return self.product(self.weight) if self.product else self.weight

@@ -5,11 +5,13 @@ from collections import Counter
 from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 
+from models.batching import Sentences
 from pipeline.arrow import batches, splits, word_counts
 from pipeline.growing import ArrayFile, JsonList
 from pipeline.progress import say
@@ -17,6 +19,7 @@ from pipeline.stage import Inputs, Stage
 from pipeline.suite import Pair, Suite
 from pipeline.units import learn_units
 from pipeline.vocabulary import END, END_ID, UNKNOWN, UNKNOWN_ID
+from pipeline.word_classes import word_classes
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,9 @@ class Params:
     # Models of units predict words by their spelling: in pieces that so many merges of byte-pair
     # encoding make of letters, 0: in letters; null: words are not taken apart.
     merges: int | None = None
+    classes: int = 0  # of words, for `train.output: classes`; 0: none
+    # By the words beside them (clusters by exchange), by frequency, or evenly: as many words each.
+    classes_by: Literal["neighbours", "frequency", "evenly"] = "neighbours"
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
@@ -35,6 +41,10 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     (out / "about.json").write_text(json.dumps(about, indent=1))
     if params.merges is not None:
         learn_units(types["form"].tolist(), types["count"], params.merges).save(out / "units.npz")
+    if params.classes:
+        text = Sentences(*(np.load(out / f"train.{name}.npy") for name in Sentences._fields))
+        counts = types["count"].to_numpy()
+        np.save(out / "classes.npy", word_classes(text, counts, params.classes, params.classes_by))
     for path in inputs["analyse"].glob("*.suite.parquet"):
         pairs = [Pair(*row) for row in pd.read_parquet(path).itertuples(index=False)]
         suite = Suite.encode(pairs, places)
@@ -96,6 +106,7 @@ STAGE = Stage(
         "*.unseen.npy": "whether each word is absent from the training text",
         "about.json": "sentences, words and characters of each split",
         "units.npz": "the units that spell each word, where models of units want them",
+        "classes.npy": "the class of each word, where an output wants classes",
         "*.suite.npz": "the sentences of each agreement suite as ids, and how they pair",
     },
     params=Params,

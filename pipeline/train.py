@@ -79,7 +79,13 @@ def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | Bac
     features = Features.load(inputs["featurise"] / "phi.npz")
     if recipe.output == "background":
         return BackgroundModel(_background(features, inputs, folds=0))
-    return LanguageModel(recipe, features, _background(features, inputs, folds))
+    classes = inputs["encode"] / "classes.npy"
+    return LanguageModel(
+        recipe,
+        features,
+        _background(features, inputs, folds),
+        np.load(classes) if classes.exists() else None,
+    )
 
 
 def _background(features: Features, inputs: Inputs, folds: int) -> Background:
@@ -125,6 +131,7 @@ STAGE = Stage(
             "valid.ids.npy",
             "valid.lengths.npy",
             "units.npz",
+            "classes.npy",
         ),
         "featurise": ("phi.npz",),
         "background": ("b.npy", "about.json"),

@@ -6,13 +6,26 @@ import torch
 from log_linear_cases import random_states
 
 from models.adaptive import Adaptive
-from models.background import Uniform
+from models.background import Uniform, Unigram
+from models.class_based import ClassBased
 from models.features import Features
 from models.log_linear import LogLinear
+from models.product import FeatureProduct
+from models.sampled import NoiseContrastive, Sampled
+from models.signature_output import SignatureOutput, class_of_signatures
 from models.softmax import Softmax
 
 SIZE = 64
 MASS = np.random.default_rng(0).permutation(40) + 1.0
+CLASSES = np.random.default_rng(1).permutation(np.repeat(np.arange(5), [20, 1, 9, 2, 8]))
+# The 40 words in 25 signatures, each with a feature of its own but the last two, with two each.
+SHARED = Features(
+    np.array([*range(24), 25, 27]),
+    np.array([*range(23), 23, 0, 23, 1]),
+    np.ones(27),
+    np.arange(40) % 25,
+    width=24,
+)
 
 
 def outputs():
@@ -22,8 +35,19 @@ def outputs():
         Softmax(40, SIZE),
         Adaptive(40, SIZE, mass=MASS, cutoffs=[5, 20]),
         Adaptive(40, SIZE),
+        ClassBased(CLASSES, SIZE),
+        Sampled(MASS, SIZE).eval(),
+        NoiseContrastive(MASS, SIZE).eval(),
+        SignatureOutput(Softmax(25, SIZE), SHARED, Unigram(SHARED, MASS)),
+        SignatureOutput(_tied(SHARED), SHARED, Unigram(SHARED, MASS)),
         LogLinear(one_hot, Uniform(one_hot), SIZE),
     ]
+
+
+def _tied(features: Features) -> ClassBased:
+    weight = torch.nn.Parameter(torch.randn(features.width, SIZE))
+    classes = np.arange(features.signatures) % 4
+    return ClassBased(classes, SIZE, weight=weight, product=FeatureProduct(features))
 
 
 @pytest.mark.parametrize("output", outputs(), ids=lambda output: type(output).__name__)
@@ -74,3 +98,58 @@ def test_adaptive_puts_the_frequent_words_into_the_head():
     adaptive = outputs()[1]
     frequent = np.argsort(-MASS)[:5]
     assert sorted(adaptive.rank[torch.from_numpy(frequent)].tolist()) == [0, 1, 2, 3, 4]
+
+
+def test_a_class_and_then_a_word_of_it():
+    output = ClassBased(CLASSES, SIZE)
+    h = random_states(6, SIZE, dtype=torch.float32)
+    p = output.log_prob(h).exp()
+    by_class = torch.stack([p[:, number == CLASSES].sum(dim=1) for number in range(5)], dim=1)
+    assert torch.allclose(by_class, output.classes(h).softmax(dim=1), atol=1e-6)
+    with pytest.raises(ValueError, match="classes: expected words in each; 1 has none"):
+        ClassBased(np.array([0, 2, 2]), SIZE)
+
+
+@pytest.mark.parametrize("kind", [Sampled, NoiseContrastive])
+def test_a_sample_teaches_what_all_words_would(kind):
+    """Trained on words drawn from a distribution, the scores come to be its own."""
+    torch.manual_seed(0)
+    output, h = kind(MASS, 2, samples=200), torch.ones(200, 2)
+    truth = torch.linspace(0, 3, 40).softmax(dim=0)
+    optimiser = torch.optim.Adam(output.parameters(), lr=0.1)
+    schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, 0.98)
+    for _ in range(150):
+        optimiser.zero_grad()
+        output.train().loss(h, truth.multinomial(200, replacement=True)).backward()
+        optimiser.step()
+        schedule.step()
+    found = output.eval().log_prob(h[:1])[0]
+    assert (truth * (truth.log() - found)).sum() < 0.02
+    if kind is NoiseContrastive:
+        assert output._scores(h[:1]).logsumexp(dim=1).item() == pytest.approx(0, abs=0.1)
+
+
+def test_with_many_samples_the_gradient_is_the_softmax_s():
+    torch.manual_seed(0)
+    output = Sampled(MASS, SIZE, samples=200_000)
+    h, words = random_states(8, SIZE, dtype=torch.float32), torch.arange(8) * 5
+    gradients = []
+    for training in (True, False):
+        output.zero_grad()
+        output.train(training).loss(h, words).backward()
+        gradients.append(output.weight.grad.clone())
+    assert torch.allclose(*gradients, atol=0.01 * float(gradients[1].abs().max()))
+
+
+def test_words_share_the_mass_of_their_signature():
+    background = Unigram(SHARED, MASS)
+    output = SignatureOutput(Softmax(25, SIZE), SHARED, background)
+    p = output.log_prob(random_states(3, SIZE, dtype=torch.float32)).exp().detach()
+    assert p[:, 0] / p[:, 25] == pytest.approx([MASS[0] / MASS[25]] * 3, rel=1e-4)
+
+
+def test_words_alike_in_features_are_in_one_class():
+    classes = np.arange(40) % 25 % 3
+    assert (class_of_signatures(SHARED, classes) == np.arange(25) % 3).all()
+    with pytest.raises(ValueError, match="word 25 is in class 1, others like it in 0"):
+        class_of_signatures(SHARED, np.arange(40) % 3)

@@ -1,0 +1,70 @@
+"""A softmax in two levels (Goodman 2001): the class of a word first, then the word in its class."""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from models.checks import check_words
+from models.softmax import Softmax
+
+
+class ClassBased(Softmax):
+    """p(x | K) = p(c(x) | K) · p(x | c(x), K), a softmax over classes and one over each's words.
+
+    A word costs its class's size and the number of classes, not the vocabulary. Each word is in
+    the class that `classes` says; what they have in common is the caller's affair.
+    """
+
+    def __init__(self, classes: np.ndarray, size: int, **tied):
+        super().__init__(len(classes), size, **tied)
+        order = np.argsort(classes, kind="stable")
+        sizes = np.bincount(classes)
+        if not sizes.all():
+            raise ValueError(f"classes: expected words in each; {int(np.argmin(sizes))} has none")
+        self.sizes = sizes.tolist()
+        place = np.argsort(order)  # among all words, by class
+        inside = place - (np.cumsum(sizes) - sizes)[classes]
+        for name, array in (
+            ("of", classes),
+            ("order", order),
+            ("place", place),
+            ("inside", inside),
+        ):
+            self.register_buffer(name, torch.from_numpy(array.astype(np.int64)), persistent=False)
+        self.classes = nn.Linear(size, len(sizes))
+
+    def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
+        check_words("words", words, len(self.of))
+        classes = self.of[words]
+        by_class = classes.argsort()
+        numbers = classes.bincount(minlength=len(self.sizes)).tolist()
+        groups = zip(
+            h[by_class].split(numbers),
+            self.inside[words[by_class]].split(numbers),
+            *self._by_class(),
+            strict=True,
+        )
+        inside = [
+            functional.cross_entropy(functional.linear(states, weight, bias), at, reduction="none")
+            for states, at, weight, bias in groups
+            if len(at)
+        ]
+        of_class = functional.cross_entropy(self.classes(h), classes, reduction="none")
+        return -of_class - torch.cat([of_class[:0], *inside])[by_class.argsort()]
+
+    def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
+        of_class = self.classes(h).log_softmax(dim=1).split(1, dim=1)
+        groups = zip(of_class, *self._by_class(), strict=True)
+        parts = [
+            log_p + functional.linear(h, weight, bias).log_softmax(dim=1)
+            for log_p, weight, bias in groups
+        ]
+        return torch.cat(parts, dim=1)[:, self.place]
+
+    def _by_class(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """The vectors and the biases of the words of each class."""
+        return (
+            self._vectors()[self.order].split(self.sizes),
+            self.bias[self.order].split(self.sizes),
+        )

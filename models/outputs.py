@@ -1,0 +1,59 @@
+"""The output layer that a recipe names."""
+
+import numpy as np
+from torch import nn
+
+from models.adaptive import Adaptive
+from models.background import Background, Unigram
+from models.class_based import ClassBased
+from models.embedding import FeatureEmbedding
+from models.features import Features
+from models.log_linear import LogLinear
+from models.recipe import Recipe
+from models.sampled import NoiseContrastive, Sampled
+from models.signature_output import SignatureOutput, class_of_signatures
+from models.softmax import Softmax
+
+
+def output_layer(
+    recipe: Recipe,
+    features: Features,
+    background: Background,
+    embedding: FeatureEmbedding,
+    classes: np.ndarray | None,
+) -> nn.Module:
+    """Log-linear, or another over the signatures; `classes` has the class of each word."""
+    size = recipe.embedding if recipe.tied else recipe.hidden
+    if recipe.output == "log-linear":
+        weight = embedding.weight if recipe.tied else None
+        return LogLinear(features, background, size, weight=weight, trust=recipe.trust)
+    if not isinstance(background, Unigram):
+        raise ValueError(
+            f"output: {recipe.output} cannot use a background that depends on the context; "
+            f"expected background.kind: unigram or uniform"
+        )
+    tied = {"weight": embedding.weight, "product": embedding.product} if recipe.tied else {}
+    within = _within(recipe.output, features, background, size, classes, tied)
+    return SignatureOutput(within, features, background)
+
+
+def _within(
+    name: str,
+    features: Features,
+    background: Unigram,
+    size: int,
+    classes: np.ndarray | None,
+    tied: dict,
+) -> nn.Module:
+    mass = background.class_mass().exp().numpy()
+    if name == "softmax":
+        return Softmax(features.signatures, size, **tied)
+    if name == "adaptive":
+        return Adaptive(features.signatures, size, mass=mass)
+    if name == "sampled":
+        return Sampled(mass, size, **tied)
+    if name == "noise-contrastive":
+        return NoiseContrastive(mass, size, **tied)
+    if classes is None:
+        raise ValueError("output: classes has no classes of words; expected encode.classes")
+    return ClassBased(class_of_signatures(features, classes), size, **tied)

@@ -1,0 +1,62 @@
+"""Outputs that compare the next word with a few others in training; their scores are exact."""
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from models.checks import check_words
+from models.softmax import Softmax
+
+SAMPLES = 1024  # k, drawn at each step for all of its words together
+
+
+class Sampled(Softmax):
+    """The sampled softmax (Jean et al. 2015): the next word x̄ is to be found among k drawn from q.
+
+        −log p(x̄) ≈ −log( r(x̄) / (r(x̄) + Σ_{y drawn} r(y)) ),    r(x) = exp s(x) / k·q(x)
+
+    s being the softmax's scores and q in proportion to `mass`. Ma & Collins (2018) show that with
+    enough text this comes to the softmax's own scores, whatever k.
+    """
+
+    def __init__(self, mass: np.ndarray, size: int, *, samples: int = SAMPLES, **tied):
+        super().__init__(len(mass), size, **tied)
+        noise = torch.from_numpy(np.asarray(mass / mass.sum(), np.float32))
+        self.register_buffer("noise", noise, persistent=False)
+        self.samples = samples
+
+    def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
+        if not self.training:
+            return super().loss(h, targets)
+        check_words("words", targets, len(self.bias))
+        drawn = self.noise.multinomial(self.samples, replacement=True)
+        vectors, offset = self._vectors(), self.bias - (self.samples * self.noise).log()
+        of_target = (h * vectors[targets]).sum(dim=1) + offset[targets]
+        of_drawn = functional.linear(h, vectors[drawn], offset[drawn])
+        return self._contrast(of_target.float(), of_drawn.float()).mean()
+
+    def _contrast(self, of_target: Tensor, of_drawn: Tensor) -> Tensor:
+        """The loss of each target (N) by log r of it and of the words drawn (N × k)."""
+        scores = torch.cat([of_target.unsqueeze(1), of_drawn], dim=1)
+        return -scores.log_softmax(dim=1)[:, 0]
+
+
+class NoiseContrastive(Sampled):
+    """Noise-contrastive estimation (Gutmann & Hyvärinen 2010, Mnih & Teh 2012).
+
+    Each of the next word and k words drawn from q is to be told for what it is, with exp s(x)
+    taken for p(x):
+
+        P(x is the next word) = exp s(x) / (exp s(x) + k·q(x)) = r(x) / (r(x) + 1)
+
+    Scores so come near to being normalised; where words are scored they are normalised all the
+    same.
+    """
+
+    def __init__(self, mass: np.ndarray, size: int, **options):
+        super().__init__(mass, size, **options)
+        self.bias.data.copy_(self.noise.log())  # p starts near q, hence nearly normalised
+
+    def _contrast(self, of_target: Tensor, of_drawn: Tensor) -> Tensor:
+        return functional.softplus(-of_target) + functional.softplus(of_drawn).sum(dim=1)

@@ -1,0 +1,50 @@
+"""Any output layer over signatures instead of words, whose words share as the background says."""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from models.background import Unigram
+from models.checks import check_words
+from models.features import Features
+
+
+class SignatureOutput(nn.Module):
+    """p(x | K) = p(s(x) | K) · b(x)/B_s(x), with p(s | K) from the layer within.
+
+    So a word that training lacks, one of a signature with words that it has, keeps its mass, as in
+    the log-linear model: a softmax over words would learn that it does not occur.
+    """
+
+    def __init__(self, within: nn.Module, features: Features, background: Unigram):
+        super().__init__()
+        self.within = within
+        signature = torch.from_numpy(features.signature)
+        log_share = background.log_mass - background.class_mass()[signature]
+        self.register_buffer("signature", signature, persistent=False)
+        self.register_buffer("log_share", log_share.nan_to_num(nan=-torch.inf), persistent=False)
+
+    def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
+        check_words("words", targets, len(self.signature))
+        return self.within.loss(h, self.signature[targets]) - self.log_share[targets].float().mean()
+
+    def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
+        check_words("words", words, len(self.signature))
+        return self.within.log_prob_of(h, self.signature[words]) + self.log_share[words].float()
+
+    def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
+        return self.within.log_prob(h)[:, self.signature] + self.log_share.float()
+
+
+def class_of_signatures(features: Features, classes: np.ndarray) -> np.ndarray:
+    """The class of each signature, from that of each of its words."""
+    members, starts = features.members
+    of_signature = classes[members[starts[:-1]]]
+    mixed = np.flatnonzero(of_signature[features.signature] != classes)
+    if len(mixed):
+        raise ValueError(
+            f"classes: expected words with the same features in one class; word {mixed[0]} is in "
+            f"class {classes[mixed[0]]}, others like it in "
+            f"{of_signature[features.signature[mixed[0]]]}"
+        )
+    return of_signature

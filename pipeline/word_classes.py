@@ -1,0 +1,43 @@
+"""Classes of words, for the output that predicts the class before the word."""
+
+import numpy as np
+
+from models.batching import Sentences
+from models.clusters import exchange_clusters
+
+
+def word_classes(text: Sentences, counts: np.ndarray, classes: int, by: str) -> np.ndarray:
+    """The class of each word, from 0; the words seen less than twice are in it as one word.
+
+    So those that were not seen have a class whose words do occur.
+    """
+    merged = np.arange(len(counts))
+    merged[counts < 2] = np.argmax(counts < 2)
+    text = Sentences(merged[text.ids], text.lengths)
+    mass = np.bincount(text.ids, minlength=len(counts))
+    found = _by_neighbours if by == "neighbours" else _by_frequency if by == "frequency" else _even
+    return np.unique(found(text, mass, classes)[merged], return_inverse=True)[1]
+
+
+def _by_neighbours(text: Sentences, mass: np.ndarray, classes: int) -> np.ndarray:
+    """Words that occur between the same words."""
+    return exchange_clusters(text, len(mass), classes)
+
+
+def _by_frequency(text: Sentences, mass: np.ndarray, classes: int) -> np.ndarray:
+    """Words about as frequent, each class with as much of all √mass (Mikolov et al. 2011)."""
+    return _cut(mass, np.sqrt(mass), classes)
+
+
+def _even(text: Sentences, mass: np.ndarray, classes: int) -> np.ndarray:
+    """As many words in each: the two levels of a balanced tree."""
+    return _cut(mass, mass > 0, classes)
+
+
+def _cut(mass: np.ndarray, share: np.ndarray, classes: int) -> np.ndarray:
+    """Words by falling mass, cut where their shares have summed up to the next class."""
+    order = np.argsort(-mass, kind="stable")
+    before = np.cumsum(share[order]) - share[order]
+    of_word = np.empty(len(mass), np.int64)
+    of_word[order] = np.minimum(before / share.sum() * classes, classes - 1)
+    return of_word
