@@ -1,11 +1,11 @@
-"""What a finished run shows: `accord audit`, `accord compare` and `accord tables`."""
+"""What finished runs show: `accord audit`, `compare`, `significance` and `tables`."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pipeline.console import command, print_table
+from pipeline.console import Runs, Seeds, Set, command, print_table
 
 app = typer.Typer()
 
@@ -28,15 +28,38 @@ def audit(run: Finished) -> None:
 
 @command(app)
 def compare(
+    places: Annotated[
+        list[str], typer.Argument(metavar="RUN|CONFIG…", help="Folders of runs, or presets to run.")
+    ],
+    set: Set = None,
+    seeds: Seeds = 1,
+    runs: Runs = Path("runs"),
+    to: Annotated[
+        Path, typer.Option(help="The folder for the table, its scores and the figure.")
+    ] = Path("comparison"),
+) -> None:
+    """Set the models of several runs in one table, training those that are not yet trained."""
+    from pipeline import compare as comparing
+
+    found = comparing.find_or_run(places, set=set or (), seeds=seeds, runs=runs)
+    scores = comparing.gather(found)
+    shown = comparing.table(scores)
+    comparing.write(scores, shown, to)
+    print_table(shown)
+    print(f"written: {to}")
+
+
+@command(app)
+def significance(
     run: Finished,
     against: Annotated[
         str | None, typer.Option(metavar="MODEL", help="Compare with it; default: the first.")
     ] = None,
 ) -> None:
     """Show which differences between a run's models are real, by a paired bootstrap."""
-    from pipeline import significance
+    from pipeline.significance import compare as compare_pairs
 
-    print_table(significance.compare(run, against))
+    print_table(compare_pairs(run, against))
 
 
 @command(app)

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from pipeline.families import families
+
 COLOURS = ["#8a8f98", "#2f6fde", "#d9822b", "#3a9d5d", "#b5488f", "#7a5cc7", "#c23b3b", "#2a9da8"]
 INK = "#6b7280"  # legible on white and on near-black
 STYLE = {
@@ -53,10 +55,11 @@ def loss_curves(curves: pd.DataFrame) -> Figure:
 
 @styled
 def perplexity_bars(scores: pd.DataFrame) -> Figure:
-    """Perplexity of every model on every test split."""
+    """Perplexity of every family of models, its mean, on every test split."""
     chosen = scores[(scores["metric"] == "perplexity") & ~scores["split"].isin(["train", "valid"])]
-    wide = chosen.pivot(index="model", columns="split", values="value")
-    wide = wide.reindex(scores["model"].unique())
+    family = {model: name for name, models in families(scores["model"]).items() for model in models}
+    chosen = chosen.assign(family=chosen["model"].map(family))
+    wide = chosen.pivot_table(index="family", columns="split", values="value", sort=False)
     figure = Figure(figsize=(7, 0.9 + 0.5 * wide.size))
     axes = figure.subplots()
     for place, (label, value) in enumerate(wide.stack().items()):
@@ -68,6 +71,34 @@ def perplexity_bars(scores: pd.DataFrame) -> Figure:
     axes.grid(visible=False)
     axes.margins(x=0.12)
     axes.set_title("test perplexity: lower is better", loc="left", fontsize=11)
+    return figure
+
+
+@styled
+def perplexity_against_time(scores: pd.DataFrame) -> Figure:
+    """Perplexity on the first test against the seconds to the best epoch; a cross is a seed."""
+    values = scores.set_index(["model", "split", "metric"])["value"]
+    is_test = (scores["metric"] == "perplexity") & (scores["split"] != "valid")
+    split = scores["split"][is_test].iloc[0]
+    figure = Figure(figsize=(7, 4.5))
+    axes = figure.subplots()
+    for colour, (family, models) in zip(
+        _colours(), families(scores["model"].unique()).items(), strict=False
+    ):
+        seconds = [values[model, "train", "seconds to the best epoch"] for model in models]
+        perplexity = [values[model, split, "perplexity"] for model in models]
+        axes.plot(seconds, perplexity, "x", color=colour, markersize=5)
+        middle = sum(seconds) / len(models), sum(perplexity) / len(models)
+        axes.plot(*middle, "o", color=colour, markersize=8)
+        axes.annotate(family, middle, (6, 4), textcoords="offset points", color=colour)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.yaxis.set_minor_formatter("{x:,.0f}")
+    axes.margins(x=0.15, y=0.1)
+    axes.set_xlabel("seconds of training to the best epoch")
+    axes.set_ylabel(f"perplexity ({split})")
+    axes.set_title("what training time buys: lower and further left is better", loc="left")
     return figure
 
 

@@ -93,7 +93,8 @@ def suites(scores: pd.DataFrame) -> list[str]:
 def comparison(scores: pd.DataFrame, columns: Sequence[Column] = COLUMNS) -> pd.DataFrame:
     """One row per family of models; a column per figure, one for each test split."""
     values = scores.set_index(["model", "split", "metric"])["value"]
-    splits = {"test": test_splits(scores), "suite": suites(scores), "train": ["train"]}
+    tests = test_splits(scores)
+    splits = {"test": tests, "one test": tests[:1], "suite": suites(scores), "train": ["train"]}
     rows = []
     for family, models in families(scores["model"].unique()).items():
         row = {"model": family}

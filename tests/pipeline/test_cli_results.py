@@ -1,4 +1,4 @@
-"""`accord audit`, `compare` and `tables`: what they print and how they refuse."""
+"""`accord audit`, `significance` and `tables`: what they print and how they refuse."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ def accord(*words: str) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def test_audit_and_compare_print_a_table_of_the_run(tiny_run):
+def test_audit_and_significance_print_a_table_of_the_run(tiny_run):
     audited = accord("audit", str(tiny_run.folder))
     assert audited.returncode == 0, audited.stderr
     lines = audited.stdout.splitlines()
@@ -19,14 +19,14 @@ def test_audit_and_compare_print_a_table_of_the_run(tiny_run):
     assert [cell.strip() for cell in lines[0].split("|")[1:-1]] == [
         "model", "protocol", "computed from", "train", "test", "valid",
     ]  # fmt: skip
-    compared = accord("compare", str(tiny_run.folder), "--against", "ll-rnn")
+    compared = accord("significance", str(tiny_run.folder), "--against", "ll-rnn")
     assert compared.returncode == 0, compared.stderr
     assert [line.split("|")[1].strip() for line in compared.stdout.splitlines()[2:]] == [
         "rnn", "ll-rnn",
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", ["audit", "compare", "tables"])
+@pytest.mark.parametrize("command", ["audit", "significance", "tables"])
 def test_what_is_no_run_is_refused_in_a_line(tmp_path, command):
     done = accord(command, str(tmp_path))
     assert done.returncode == 1
@@ -35,7 +35,7 @@ def test_what_is_no_run_is_refused_in_a_line(tmp_path, command):
 
 
 def test_a_wrong_model_or_protocol_is_refused_by_name(tiny_run):
-    done = accord("compare", str(tiny_run.folder), "--against", "lstm")
+    done = accord("significance", str(tiny_run.folder), "--against", "lstm")
     assert (done.returncode, "got lstm" in done.stderr) == (2, True)
     done = accord("tables", str(tiny_run.folder))
     assert (done.returncode, "expected a run of the preset 'paper'" in done.stderr) == (2, True)

@@ -1,0 +1,58 @@
+"""`accord compare`: runs and presets in one table, seeds together, written down."""
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from pipeline import api
+from pipeline.cli import app
+from pipeline.compare import find_or_run, gather, table
+
+
+@pytest.fixture(scope="module")
+def ngrams(tmp_path_factory) -> str:
+    folder = tmp_path_factory.mktemp("ngrams")
+    config = folder / "ngrams.yaml"
+    config.write_text(
+        "base: tiny\ntrain: {output: background}\n"
+        "models: {unigram: {}, rnn: {background: {kind: ngram, order: 2}}}\n"
+    )
+    return str(config)
+
+
+def test_runs_and_configurations_meet_in_one_table(tiny_run, ngrams, tmp_path):
+    folders = ["--runs", str(tmp_path / "runs"), "--to", str(tmp_path / "to")]
+    command = ["compare", str(tiny_run.folder), ngrams, "--seeds", "2", *folders]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    shown = pd.read_csv(tmp_path / "to" / "table.csv")
+    assert list(shown["model"]) == ["tiny/rnn", "ll-rnn", "unigram", "ngrams/rnn"]
+    assert (shown["protocol"] == "open").all()
+    scores = api.scores(tiny_run.folder).set_index(["model", "split", "metric"])["value"]
+    of_ll_rnn = shown.set_index("model").loc["ll-rnn"]
+    for title, split, metric, digits in [
+        ("perplexity", "test", "perplexity", 1),
+        ("bits/char", "test", "bits per character", 3),
+        ("parameters", "train", "parameters", 0),
+        ("words/s scored", "test", "words scored per second", 0),
+    ]:
+        assert str(of_ll_rnn[title]) in f"{scores['ll-rnn', split, metric]:,.{digits}f}"
+    files = {path.name for path in (tmp_path / "to").iterdir()}
+    assert files == {"table.md", "table.csv", "scores.csv", "time.png", "time.svg"}
+    assert "unigram" in (tmp_path / "to" / "time.svg").read_text(encoding="utf-8")
+
+
+def test_seeds_are_one_row_and_what_runs_share_is_taken_once(tmp_path):
+    settings = {"set": ["train.epochs=1"], "seeds": 2, "runs": tmp_path}
+    runs = find_or_run(["tiny", "tiny"], **settings)
+    scores = gather(runs)
+    assert len(scores["model"].unique()) == 4
+    shown = table(scores)
+    assert len(shown) == 2
+    assert shown["perplexity"].str.contains(" ± ").all()
+
+
+def test_what_is_neither_run_nor_preset_is_refused(tmp_path):
+    done = CliRunner().invoke(app, ["compare", "tinny", "--runs", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "no preset 'tinny'; the nearest is 'tiny'" in done.output
