@@ -15,8 +15,8 @@ class StepLog:
     To look at each would have a GPU wait for it, so they stay where they were computed until then.
     """
 
-    def __init__(self, path: Path):
-        self.path = path
+    def __init__(self, path: Path, writes: bool):
+        self.path, self.writes = path, writes
         self.losses: list[Tensor] = []
         self.norms: list[Tensor] = []
 
@@ -27,6 +27,8 @@ class StepLog:
 
     def cut(self, size: int) -> None:
         """Forget what was logged after a checkpoint: those steps come again."""
+        if not self.writes:
+            return
         with self.path.open("ab") as file:
             file.truncate(min(size, file.tell()))
 
@@ -41,10 +43,14 @@ class StepLog:
         values = torch.stack([torch.stack(self.losses), torch.stack(self.norms)], dim=1).cpu()
         first = last - len(values) + 1
         self.losses, self.norms = [], []
+        if self.writes:
+            self._write(epoch, first, values.tolist(), learning_rate)
+        wrong = (~values.isfinite().all(dim=1)).nonzero()
+        return first + int(wrong[0]) if len(wrong) else None
+
+    def _write(self, epoch: int, first: int, values: list[list[float]], rate: float) -> None:
         with self.path.open("a", encoding="utf-8") as file:
             if not file.tell():
                 file.write(HEADER)
-            for step, (loss, norm) in enumerate(values.tolist(), first):
-                file.write(f"{epoch},{step},{loss:.6g},{norm:.6g},{learning_rate:.6g}\n")
-        wrong = (~values.isfinite().all(dim=1)).nonzero()
-        return first + int(wrong[0]) if len(wrong) else None
+            for step, (loss, norm) in enumerate(values, first):
+                file.write(f"{epoch},{step},{loss:.8g},{norm:.8g},{rate:.8g}\n")

@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from models import processes
 from models.batching import NO_WORD, Batch, Sentences, batches
 from models.checkpoint import Checkpoints, parse
 from models.curve import CURVE, Epoch, write_curve
@@ -20,8 +22,9 @@ from models.language_model import LanguageModel
 from models.recipe import Recipe
 from models.step_log import STEPS, StepLog
 from models.training_state import TrainingState
+from models.variational_dropout import VariationalDropout
 from models.weight_averaging import WeightAverage
-from models.weights import load_weights, parameters_of, save_weights
+from models.weights import load_weights, parameters_of, save_tensors
 
 OPTIMISERS = {
     "adamw": torch.optim.AdamW,
@@ -37,7 +40,8 @@ class Trainer:
 
     Each epoch draws its batches from the seed and its own number, so that a checkpoint need only
     say how many of them are done. On a CPU the weights come out the same to the last bit, however
-    often the training is interrupted.
+    often the training is interrupted. Where several processes train one model (models.processes),
+    the first one writes; a checkpoint does not depend on how many they are.
     """
 
     def __init__(
@@ -61,7 +65,8 @@ class Trainer:
         self.now = TrainingState(
             model, optimiser, average, nats=torch.zeros((), device=self.device)
         )
-        self.log = StepLog(folder / STEPS)
+        self.dropouts = [each for each in model.modules() if isinstance(each, VariationalDropout)]
+        self.log = StepLog(folder / STEPS, writes=processes.is_first())
         self.checkpoints = Checkpoints(folder)
         self.saved = time.monotonic()
 
@@ -71,9 +76,8 @@ class Trainer:
 
     def fit(self, train: Sentences, valid: Sentences) -> None:
         """Train until validation stops improving; the best weights are in the folder after it."""
-        if (self.folder / CURVE).exists():  # it was interrupted after the last thing it writes
-            load_weights(self.model, self.folder / WEIGHTS)
-        else:
+        was_done = processes.is_first() and (self.folder / CURVE).exists()  # the last thing written
+        if not processes.total(was_done):
             be_deterministic(self.recipe.deterministic)
             self._resume()
             while not self._is_done():
@@ -81,13 +85,16 @@ class Trainer:
                 self._close_epoch(valid)
                 self._save()
                 self.on_epoch(self.curve[-1])
-            load_weights(self.model, self.now.best)
-            save_weights(self.model, self.folder / WEIGHTS)
-            write_curve(self.curve, self.folder)
-        self.checkpoints.clear()
+        if processes.is_first():
+            if not was_done:
+                save_tensors(self.now.best, self.folder / WEIGHTS)
+                write_curve(self.curve, self.folder)
+            load_weights(self.model, self.folder / WEIGHTS)
+            self.checkpoints.clear()
 
     def _is_done(self) -> bool:
-        enough = len(self.curve) >= self.recipe.epochs
+        spent = sum(row.seconds for row in self.curve)
+        enough = len(self.curve) >= self.recipe.epochs or spent >= (self.recipe.seconds or math.inf)
         return enough or self.now.without_gain >= self.recipe.patience
 
     def _pass(self, train: Sentences) -> None:
@@ -117,6 +124,8 @@ class Trainer:
         """One step of the optimiser, on one batch."""
         now = self.now
         count = int((batch.targets != NO_WORD).sum())
+        if processes.count() > 1:
+            batch, weight = self._own(batch)
         words, targets = batch.words.to(self.device), batch.targets.to(self.device)
         context = torch.from_numpy(contexts[batch.places]).to(self.device)
         before = now.encoder if batch.goes_on else self.model.encoder.initial_state(words.shape[1])
@@ -126,22 +135,31 @@ class Trainer:
             loss, after = self.model.loss(words, targets, before, context)
         now.optimiser.zero_grad()
         loss.backward()
+        loss = loss.detach()
+        if processes.count() > 1:
+            processes.add_up(list(self.model.parameters()), loss, weight)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
         now.optimiser.step()
         if now.average:
             now.average.update(self.model)
-        loss = loss.detach()
         self.log.add(loss, norm)
         now.encoder, now.nats = detached(after), now.nats + loss * count
         now.step, now.words = now.step + 1, now.words + count
         self.on_step(count)
+
+    def _own(self, batch: Batch) -> tuple[Batch, float]:
+        """What this process reads of a batch, and how much of the batch that is."""
+        self.share = processes.Share.own(batch.words.shape[1])
+        for dropout in self.dropouts:
+            dropout.share = self.share
+        return self.share.batch(batch), self.share.weight(batch)
 
     def _close_epoch(self, valid: Sentences) -> None:
         """Validate; the best weights are kept, and an epoch without gain slows the learning."""
         now = self.now
         best = min((row.valid_nats for row in self.curve), default=math.inf)
         with now.average.applied(self.model) if now.average else nullcontext():
-            valid_nats = -float(self.model.score(valid).mean())
+            valid_nats = self._validate(valid)
             if not math.isfinite(valid_nats):
                 raise self._failure(f"the validation loss of epoch {now.epoch} is {valid_nats}")
             if valid_nats < best:
@@ -156,11 +174,20 @@ class Trainer:
             for group in now.optimiser.param_groups:
                 group["lr"] /= self.recipe.decay
 
+    def _validate(self, valid: Sentences) -> float:
+        """Nats per word, each process scoring its share of the sentences."""
+        share = processes.Share.own(len(valid.lengths))
+        log_p = self.model.score(share.sentences(valid)).sum() * share.counts
+        return -processes.total(float(log_p)) / len(valid.ids)
+
     def _is_due(self) -> bool:
         """Whether it is time for a checkpoint, by steps or by seconds."""
         steps, seconds = self.recipe.checkpoint_steps, self.recipe.checkpoint_seconds
-        by_steps = steps and self.now.step % steps == 0
-        return bool(by_steps or 0 < seconds < time.monotonic() - self.saved)
+        if steps and self.now.step % steps == 0:
+            return True
+        if processes.count() > 1 and self.now.step % CHECKED_EVERY:
+            return False  # processes agree on the time too seldom for it to cost
+        return bool(processes.total(0 < seconds < time.monotonic() - self.saved))
 
     def _save(self) -> None:
         """Write a checkpoint, if it is a good one."""
@@ -168,20 +195,27 @@ class Trainer:
             raise self._failure(
                 f"a weight is not finite after epoch {self.now.epoch}, step {self.now.step}"
             )
-        tensors, values = self.now.pack()
-        values["logged"] = self.log.size
-        self.checkpoints.write(self.now.epoch, self.now.step, tensors, values)
+        now = self.now
+        state = now.encoder
+        if state and processes.count() > 1:
+            state = self.share.gathered(state)
+        if processes.is_first():
+            tensors, values = replace(now, encoder=state).pack()
+            values["logged"] = self.log.size
+            self.checkpoints.write(now.epoch, now.step, tensors, values)
         self.saved = time.monotonic()
 
     def _resume(self) -> None:
         """Go on from the newest checkpoint, if there is one."""
-        content = self.checkpoints.newest(self.say)
-        logged = 0
-        if content:
+        now, logged = self.now, 0
+        newest = self.checkpoints.newest(self.say) if processes.is_first() else None
+        if content := processes.from_first(newest):
             tensors, values = parse(content)
-            self.now.unpack(tensors, values)
+            now.unpack(tensors, values)
+            if now.encoder:
+                now.encoder = processes.Share.own(now.encoder[0][0].shape[1]).state(now.encoder)
             logged = values["logged"]
-            self.say(f"goes on from epoch {self.now.epoch}, step {self.now.step}")
+            self.say(f"goes on from epoch {now.epoch}, step {now.step}")
         self.log.cut(logged)
 
     def _check(self, train: Sentences) -> None:

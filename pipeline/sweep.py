@@ -2,23 +2,30 @@
 
 `python -m pipeline.sweep FOLDER` needs torch, numpy and safetensors only. What it leaves in the
 folder, `accord unpack` takes into the runs as if the models had been trained there.
+
+`torchrun --nproc-per-node 4 -m pipeline.sweep FOLDER` has all processes, on one machine or several,
+train one model after the other together. The first process writes. Both kinds go on from where
+either was stopped.
 """
 
 import argparse
 import json
 import shutil
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import redirect_stderr
 from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
+from models import processes
 from models.recipe import Recipe
 from pipeline import train
 from pipeline.agreement import measure_agreement, suites
+from pipeline.artefact import Artefact
 from pipeline.measure import measure, test_splits, training_figures
+from pipeline.progress import set_level
 
 JOBS = "jobs.json"
 
@@ -27,6 +34,11 @@ def sweep(folder: Path, at_once: int) -> None:
     """Train and measure every job of a packed folder that is not finished."""
     jobs = json.loads((folder / JOBS).read_text())
     waiting = [name for name in jobs if not (folder / "trained" / name / "figures.json").exists()]
+    if processes.join():
+        for name in json.loads(processes.from_first(json.dumps(waiting).encode())):
+            _together(folder, name)
+        processes.leave()
+        return
     with ProcessPoolExecutor(at_once, get_context("spawn")) as pool:
         for name, line in zip(
             waiting, pool.map(_job, [folder] * len(waiting), waiting), strict=True
@@ -34,14 +46,20 @@ def sweep(folder: Path, at_once: int) -> None:
             print(f"{name}: {line}", flush=True)
 
 
+def _together(folder: Path, name: str) -> None:
+    """Train one model on all processes, and measure it on the first."""
+    if processes.is_first():
+        print(f"{name}: {_job(folder, name)}", flush=True)
+    else:
+        set_level("quiet")
+        _train(folder, name)
+
+
 def _job(folder: Path, name: str) -> str:
-    job = json.loads((folder / JOBS).read_text())[name]
     out = folder / "trained" / name
     out.mkdir(parents=True, exist_ok=True)
-    inputs = {stage: folder / artefact for stage, artefact in job["inputs"].items()}
-    with (out / "log.txt").open("a") as sys.stderr:
-        train.compute(Recipe(**job["recipe"]), inputs, out)
-    inputs["train"] = out
+    with (out / "log.txt").open("a") as log, redirect_stderr(log):
+        inputs = _train(folder, name)
     model = train.load_trained(inputs)
     figures = {"train": training_figures(model, out / "curve.csv")}
     for split in test_splits(inputs["encode"]):
@@ -59,6 +77,17 @@ def _job(folder: Path, name: str) -> str:
         )
         + f"; best epoch {figures['train']['best epoch']:.0f}, {figures['train']['seconds']:.0f} s"
     )
+
+
+def _train(folder: Path, name: str) -> dict[str, Path]:
+    """Train a model on what was packed, if that is whole; all that it is measured with."""
+    job = json.loads((folder / JOBS).read_text())[name]
+    inputs = {stage: folder / artefact for stage, artefact in job["inputs"].items()}
+    for stage, files in train.STAGE.inputs.items():
+        Artefact.read(inputs[stage]).check(files)
+    inputs["train"] = folder / "trained" / name
+    train.compute(Recipe(**job["recipe"]), inputs, inputs["train"])
+    return inputs
 
 
 def pack(jobs: dict[str, dict], store: Path, folder: Path, leave_out: Sequence[str] = ()) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from models import processes
 from models.background import Background, Uniform, Unigram
 from models.background_model import BackgroundModel
 from models.batching import Sentences
@@ -30,7 +31,8 @@ from pipeline.vocabulary import END_ID
 
 
 def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
-    (out / "recipe.json").write_text(json.dumps(asdict(recipe), indent=1))
+    if processes.is_first():
+        (out / "recipe.json").write_text(json.dumps(asdict(recipe), indent=1))
     train, valid = (read_sentences(inputs["encode"], split) for split in ("train", "valid"))
     if units := _units(inputs):
         train, valid = units.spell(train), units.spell(valid)
@@ -38,7 +40,8 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
     start = time.monotonic()
     model = build(recipe, inputs, FOLDS)
     if isinstance(model, BackgroundModel):
-        _keep(model, train, valid, time.monotonic() - start, out)
+        if processes.is_first():
+            _keep(model, train, valid, time.monotonic() - start, out)
         return
     say(f"train: {model.parameter_count():,} parameters, {len(train.ids):,} words an epoch")
     advance = meter("words", len(train.ids))

@@ -1,5 +1,7 @@
 """Models packed, trained elsewhere and unpacked are the ones that a run would have trained."""
 
+import csv
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,25 +15,54 @@ ROOT = Path(__file__).parents[2]
 PAPER_LIMIT = 40 * 2**20  # bytes that the nine models of the preset may take on the way
 
 
-def swept(folder: Path) -> str:
-    command = [sys.executable, "-m", "pipeline.sweep", str(folder), "--at-once", "1"]
+ALONE = [sys.executable]
+TOGETHER = [*ALONE, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+
+
+def swept(folder: Path, launcher: list[str] = ALONE) -> str:
+    command = [*launcher, "-m", "pipeline.sweep", str(folder), "--at-once", "1"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-@pytest.mark.parametrize("protocol", ["open", "closed"])
-def test_what_was_trained_elsewhere_is_not_trained_again(tmp_path, capsys, protocol):
+@pytest.mark.parametrize(("protocol", "launcher"), [("open", ALONE), ("closed", TOGETHER)])
+def test_what_was_trained_elsewhere_is_not_trained_again(tmp_path, capsys, protocol, launcher):
     packed, runs = tmp_path / "packed", tmp_path / "runs"
     changes = ["train.epochs=1", f"analyse.protocol={protocol}"]
     assert set(api.pack("tiny", packed, set=changes, runs=runs)) == {"rnn", "ll-rnn"}
     assert bool(list(packed.rglob("spelling.json"))) == (protocol == "open")
-    said = swept(packed)
+    said = swept(packed, launcher)
     assert all(f"\n{model}: test" in f"\n{said}" for model in ("rnn", "ll-rnn"))
     assert set(api.unpack(packed, runs=runs)) == {"rnn", "ll-rnn"}
     capsys.readouterr()
     pipeline.run("tiny", set=changes, runs=runs)
     assert "train [" not in capsys.readouterr().err
+
+
+def test_processes_together_train_what_one_trains(tmp_path):
+    packed = tmp_path / "packed"
+    api.pack("tiny", packed, set=["train.epochs=2"], runs=tmp_path / "runs")
+    curves = []
+    for launcher in (ALONE, TOGETHER):
+        swept(packed, launcher)
+        (packed / "trained").rename(tmp_path / "trained")
+        with (tmp_path / "trained" / "ll-rnn" / "curve.csv").open() as file:
+            curves.append([float(row["valid_nats"]) for row in csv.DictReader(file)])
+        shutil.rmtree(tmp_path / "trained")
+    assert curves[0] == pytest.approx(curves[1], abs=1e-4)
+
+
+def test_what_was_damaged_on_the_way_is_not_trained_on(tmp_path):
+    packed = tmp_path / "packed"
+    api.pack("tiny", packed, set=["train.epochs=1"], runs=tmp_path / "runs")
+    path = next(packed.glob("encode-*/train.ids.npy"))
+    path.write_bytes(path.read_bytes()[:-4] + b"\1\0\0\0")
+    done = subprocess.run(
+        [*ALONE, "-m", "pipeline.sweep", str(packed)], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode
+    assert f"{path} is damaged" in done.stderr
 
 
 def test_the_papers_models_are_small_enough_to_carry(tmp_path, shared_data):

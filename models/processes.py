@@ -1,0 +1,131 @@
+"""One training on several processes: each reads its share of the columns of every batch.
+
+All processes draw the same batches and the same random numbers and add up their gradients, so that
+what they compute does not depend on how many they are, but for rounding. A process that was not
+started with others is the first and only one, and nothing here costs it anything.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, distributed, nn
+
+from models.batching import NO_WORD, Batch, Sentences
+from models.encoders import State
+
+
+def join() -> bool:
+    """Join the processes that `torchrun` started, if it started this one; whether it did."""
+    if distributed.is_torchelastic_launched():
+        if torch.cuda.is_available():
+            torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        distributed.init_process_group()
+    return distributed.is_initialized()
+
+
+def leave() -> None:
+    """Be a process by itself again."""
+    distributed.destroy_process_group()
+
+
+def count() -> int:
+    return distributed.get_world_size() if distributed.is_initialized() else 1
+
+
+def rank() -> int:
+    return distributed.get_rank() if distributed.is_initialized() else 0
+
+
+def is_first() -> bool:
+    """Whether this is the process that writes and speaks for all."""
+    return rank() == 0
+
+
+@dataclass(frozen=True)
+class Share:
+    """Which of some items a process has; where there are too few, one that counts as another's."""
+
+    first: int
+    stop: int
+    of: int  # how many there are in all
+    counts: bool
+
+    @classmethod
+    def in_row(cls, items: int, rank: int, processes: int) -> "Share":
+        first, stop = rank * items // processes, (rank + 1) * items // processes
+        return cls(first, max(stop, first + 1), items, stop > first)
+
+    @classmethod
+    def own(cls, items: int) -> "Share":
+        return cls.in_row(items, rank(), count())
+
+    @property
+    def columns(self) -> slice:
+        return slice(self.first, self.stop)
+
+    def batch(self, whole: Batch) -> Batch:
+        words, targets, places = (each[:, self.columns] for each in whole[:3])
+        return Batch(words, targets, places, whole.goes_on)
+
+    def sentences(self, whole: Sentences) -> Sentences:
+        ends = whole.starts + whole.lengths
+        ids = whole.ids[whole.starts[self.first] : ends[self.stop - 1]]
+        return Sentences(ids, whole.lengths[self.first : self.stop])
+
+    def state(self, whole: State) -> State:
+        return tuple(tuple(each[:, self.columns].contiguous() for each in layer) for layer in whole)
+
+    def weight(self, whole: Batch) -> float:
+        """The part of a batch's words that this process reads."""
+        is_word = whole.targets != NO_WORD
+        own = is_word[:, self.columns].sum() * self.counts
+        return float(own / is_word.sum())
+
+    def gathered(self, state: State) -> State:
+        """The state of all columns, from each process that of its own."""
+        return tuple(tuple(self._gathered(tensor) for tensor in layer) for layer in state)
+
+    def _gathered(self, tensor: Tensor) -> Tensor:
+        whole = tensor.new_zeros(tensor.shape[0], self.of, *tensor.shape[2:])
+        if self.counts:
+            whole[:, self.columns] = tensor
+        distributed.all_reduce(whole)
+        return whole
+
+
+def add_up(parameters: Sequence[nn.Parameter], loss: Tensor, weight: float) -> Tensor:
+    """Put Σ weight·gradient over the processes into each gradient; Σ weight·loss is the answer."""
+    for parameter in parameters:
+        if parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+    pieces = [*(parameter.grad for parameter in parameters), loss]
+    flat = torch.cat([piece.flatten() for piece in pieces]).mul_(weight)
+    distributed.all_reduce(flat)
+    sums = flat.split([piece.numel() for piece in pieces])
+    for piece, total in zip(pieces, sums, strict=True):
+        piece.copy_(total.view_as(piece))
+    return loss
+
+
+def total(number: float) -> float:
+    """The sum over all processes."""
+    if count() == 1:
+        return number
+    summed = torch.tensor(number, dtype=torch.float64)
+    distributed.all_reduce(summed)
+    return float(summed)
+
+
+def from_first(content: bytes | None) -> bytes:
+    """What the first process has, without pickling; the others need not have it."""
+    if count() == 1:
+        return content or b""
+    own = bytearray(content or b"") if is_first() else bytearray()
+    data = torch.zeros(int(total(len(own))), dtype=torch.uint8)
+    if own:
+        data = torch.frombuffer(own, dtype=torch.uint8)
+    if len(data):
+        distributed.broadcast(data, 0)
+    return data.numpy().tobytes()

@@ -1,0 +1,68 @@
+"""Trainings on several processes: `python shared_training.py FOLDER`.
+
+One process prepares, and those that train are forks of it. Into FOLDER go the trainings on one,
+two and four processes, and one that was stopped on two and went on on four and on one.
+"""
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from torch import distributed
+from training_cases import END, RECIPE, model, sentences
+
+from models.trainer import Trainer
+
+TEXT = sentences(150)
+# Ten columns are shared unevenly by four processes, and the last batches of sentences by fewer.
+RECIPES = {
+    text: replace(RECIPE, batch=10, window=5, epochs=4, text=text, checkpoint_steps=4)
+    for text in ("stream", "sentences")
+}
+
+
+def train(folder: Path, recipe, steps: int | None = None) -> None:
+    """Train in this process, and stop as if it were killed after so many steps."""
+
+    def on_step(words: int) -> None:
+        nonlocal steps
+        if steps is not None:
+            steps -= 1
+            if steps == 0:
+                os._exit(0)
+
+    Trainer(model(), recipe, folder, END, on_step).fit(TEXT, TEXT)
+
+
+def on_processes(count: int, folder: Path, recipe, steps: int | None = None) -> None:
+    """Train on so many processes at once."""
+    folder.mkdir(exist_ok=True)
+    meeting = folder.with_name(f"{folder.name}-{count}.meeting")
+    children = []
+    for rank in range(count):
+        children.append(os.fork())
+        if not children[-1]:
+            distributed.init_process_group(
+                "gloo", init_method=f"file://{meeting}", rank=rank, world_size=count
+            )
+            train(folder, recipe, steps)
+            os._exit(0)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    if any(codes):
+        sys.exit(f"{folder.name} on {count} processes ended with {codes}")
+
+
+def main(folder: Path) -> None:
+    Trainer(model(), RECIPE, folder, END)  # PyTorch loads much with the first optimiser
+    for text, recipe in RECIPES.items():
+        for count in (1, 2, 4):
+            on_processes(count, folder / f"{text}-{count}", recipe)
+    moving = folder / "stream-moving"
+    on_processes(2, moving, RECIPES["stream"], steps=10)
+    on_processes(4, moving, RECIPES["stream"], steps=30)
+    on_processes(1, moving, RECIPES["stream"])
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
