@@ -1,4 +1,4 @@
-"""What a trained model can be asked: `accord explain`."""
+"""What a trained model can be asked: `accord explain` and `accord rescore`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -57,6 +57,41 @@ def explain(
     if html:
         html.write_text(explain_page.page([explainer.sentence(explainer.beginning(text))]))
         print(f"\npage: {html}")
+
+
+@command(app)
+def rescore(
+    nbest: Annotated[
+        Path, typer.Argument(metavar="NBEST", help="ID ||| HYPOTHESIS ||| SCORE, or JSON lines.")
+    ],
+    tune: Annotated[
+        Path | None, typer.Option(metavar="DEV", help="n-best lists with references, for weights.")
+    ] = None,
+    run: TrainedRun = DEFAULT_RUN,
+    model: Model = None,
+    model_weight: Annotated[float, typer.Option(help="Of log p, where none is tuned.")] = 1.0,
+    word_weight: Annotated[float, typer.Option(help="Of each word, where none is tuned.")] = 0.0,
+) -> None:
+    """Rank n-best lists anew with a model; print the best of each, and word error rates."""
+    from pipeline.nbest import read_nbest
+    from pipeline.progress import say
+    from pipeline.rescore import Terms, Weights, error_rate, tuned
+
+    lists, development = read_nbest(nbest), read_nbest(tune) if tune else []
+    scorer = _load(run, model)
+    weights = Weights(model_weight, word_weight)
+    if tune:
+        weights = tuned(development, Terms.of(development, scorer))
+        say(f"log p × {weights.model:.4g}, a word {weights.word:+.4g}")
+    terms = Terms.of(lists, scorer)
+    if terms.unknown:
+        say(f"lists with words that the model does not know stay: {', '.join(terms.unknown)}")
+    chosen = weights.best(terms)
+    for found, at in zip(lists, chosen, strict=True):
+        print(f"{found.id} ||| {found.texts[at]}")
+    if all(found.reference for found in lists):
+        before = error_rate(lists, Weights(0, 0).best(terms))
+        say(f"word error rate: {before:.2%} before, {error_rate(lists, chosen):.2%} after")
 
 
 def _signed(table: "pd.DataFrame", title: str) -> "pd.DataFrame":

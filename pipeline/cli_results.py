@@ -35,8 +35,8 @@ def compare(
     seeds: Seeds = 1,
     runs: Runs = Path("runs"),
     to: Annotated[
-        Path, typer.Option(help="The folder for the table, its scores and the figure.")
-    ] = Path("comparison"),
+        Path | None, typer.Option(help="A folder for table and figure; default: in the runs'.")
+    ] = None,
 ) -> None:
     """Set the models of several runs in one table, training those that are not yet trained."""
     from pipeline import compare as comparing
@@ -44,9 +44,10 @@ def compare(
     found = comparing.find_or_run(places, set=set or (), seeds=seeds, runs=runs)
     scores = comparing.gather(found)
     shown = comparing.table(scores)
-    comparing.write(scores, shown, to)
+    folder = to or runs / "comparison"
+    comparing.write(scores, shown, folder)
     print_table(shown)
-    print(f"written: {to}")
+    print(f"figure: {folder / 'time.png'}")
 
 
 @command(app)

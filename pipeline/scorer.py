@@ -44,11 +44,14 @@ class Scorer:
 
         return Tokeniser()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether every string has a probability."""
+        return UNKNOWN in self.ids
+
     def knows(self, sentence: str) -> bool:
         """Whether every word of a sentence has a probability under this model."""
-        if UNKNOWN in self.ids:
-            return True
-        return all(word in self.ids for word in self.words(sentence))
+        return self.is_open or all(word in self.ids for word in self.words(sentence))
 
     def words(self, sentence: str) -> list[str]:
         """The words of a sentence, as this model reads them."""
@@ -78,7 +81,7 @@ class Scorer:
         """The id of a word, UNKNOWN's where it has to be spelled."""
         if word in self.ids:
             return self.ids[word]
-        if UNKNOWN in self.ids:
+        if self.is_open:
             return UNKNOWN_ID
         raise ValueError(f"'{word}' is not known to this model, whose vocabulary is closed")
 
