@@ -74,6 +74,10 @@ class LogLinear(nn.Module):
         every_word = torch.arange(len(self.signature), device=h.device)
         return torch.cat([log_p for _, log_p in self._blocks(classes, every_word, context)], dim=1)
 
+    def class_log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
+        """log p of every class: the signatures, and the words that the expert names: (N × C)."""
+        return self._classes(h, context).log_p
+
     def log_normaliser(self, h: Tensor, context: Tensor | None = None) -> Tensor:
         """log Z(K) in each state: (N)."""
         return self._classes(h, context).logits.logsumexp(dim=1)

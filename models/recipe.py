@@ -27,6 +27,10 @@ class Recipe:
     input: Literal["features", "words"] = "features"
     tied: bool = True  # one matrix serves to read words and to predict them; not for input: words
 
+    # A text beside the training text (corpus.beside) is not read; or is trained on first, so that
+    # its weights are the start; or trains a model that is the background of this one.
+    beside: Literal["unread", "start", "background"] = "unread"
+    beside_epochs: int = 4  # over that text, at most
     trust: bool = False  # the network weighs what a background says of the context
 
     input_dropout: float = 0.3  # share of the embedding's units dropped
@@ -51,6 +55,7 @@ class Recipe:
     window: int = 35  # words of the stream between two steps
     vary_window: bool = True  # draws each window's length around `window`
     epochs: int = 40  # at most
+    seconds: float | None = None  # at most, and what is left of the epoch they end in
     patience: int = 3  # epochs without gain in validation before the training stops
     gain: float = 0.0  # nats per word that validation must fall by for an epoch to count as a gain
     precision: Literal["float32", "bfloat16"] = "float32"  # of the products while training

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import pandas as pd
 
 import lexicon
@@ -20,7 +21,11 @@ from pipeline.data import folder_of
 from pipeline.progress import say
 from pipeline.stage import Inputs, Stage
 from pipeline.suite import read_suite, suite_files, suite_name, suite_words
-from pipeline.vocabulary import END, UNKNOWN
+from pipeline.vocabulary import BESIDE, END, UNKNOWN
+
+# The share that a word which only the text beside holds has of what unseen words of its signature
+# get: it is known, but the corpus itself does not have it.
+BESIDE_ONLY = 0.01
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,7 @@ def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | No
     sentences = sum(open_table(paths[split]).num_rows for split in read)
     total = sum((counts[split] for split in read), Counter())
     types = _types(words, total, sentences, params.protocol)
+    types["share"] = 1.0 if params.protocol == "open" else _shares(types["form"], counts)
     if params.frequency:
         counted = lexicon.load([params.frequency], folder=folder_of, lowercase=lowercase)
         types["frequency"] = counted.frequency(types["form"].tolist())
@@ -94,6 +100,13 @@ def _types(words: list[str], counts: Counter[str], sentences: int, protocol: str
         unknown = counts.total() - int(table["count"].sum())
         special.loc[1] = [UNKNOWN, unknown]
     return pd.concat([special, table], ignore_index=True)
+
+
+def _shares(forms: pd.Series, counts: dict[str, Counter[str]]) -> np.ndarray:
+    """What each word has of its signature's mass for unseen words, relative to the others."""
+    own = set().union(*(counts[split] for split in counts if split != BESIDE))
+    beside = counts.get(BESIDE, Counter()).keys() - own
+    return np.where(forms.isin(beside), BESIDE_ONLY, 1.0)
 
 
 def _coverage(types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:

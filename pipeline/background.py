@@ -27,13 +27,15 @@ class Params:
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
-    counts = pd.read_parquet(inputs["analyse"] / "types.parquet")["count"].to_numpy(np.float64)
+    types = pd.read_parquet(inputs["analyse"] / "types.parquet")
+    counts, share = (types[name].to_numpy(np.float64) for name in ("count", "share"))
     features = Features.load(inputs["featurise"] / "phi.npz")
     if params.kind == "uniform":
         mass = np.full(len(counts), 1 / len(counts))
     else:
-        mass = unigram(counts, features.signature)
+        mass = unigram(counts, features.signature, share)
     np.save(out / "b.npy", mass)
+    np.save(out / "share.npy", share)
     (out / "about.json").write_text(json.dumps(asdict(params), indent=1))
     training = word_counts(inputs["tokenise"] / "train.arrow")
     once = sorted(word for word, count in training.items() if count == 1) or sorted(training)
@@ -50,6 +52,7 @@ STAGE = Stage(
     },
     outputs={
         "b.npy": "the prior mass of each word",
+        "share.npy": "what each word has, unseen, of its signature's mass for unseen words",
         "about.json": "the kind of background, from which training counts its n-grams",
         "spelling.json": "the spelling model",
     },

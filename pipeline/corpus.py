@@ -15,6 +15,7 @@ from pipeline.data import folder_of
 from pipeline.progress import say, track
 from pipeline.spool import Spool
 from pipeline.stage import Inputs, Stage
+from pipeline.vocabulary import BESIDE
 
 SCHEMA = pa.schema(
     {
@@ -39,6 +40,8 @@ class Params:
     valid: float = 0.05
     test: float = 0.05  # held out for the test, where the source has no splits of its own
     seed: int = 1  # of the shuffle that draws the limit and the splits
+    # A second source, all of it a text beside the training text, to be read first: train.beside.
+    beside: str | None = None
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
@@ -57,6 +60,9 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
                     f"test {params.test}"
                 )
             write_rows(out / f"{split}.arrow", SCHEMA, spool.rows(numbers))
+    if params.beside:
+        beside = track(corpora.read(params.beside, folder=folder_of), "sentences read beside")
+        write_rows(out / f"{BESIDE}.arrow", SCHEMA, map(_row, beside))
     say("corpus: " + ", ".join(f"{len(part):,} {split}" for split, part in parts.items()))
 
 
@@ -118,6 +124,11 @@ def _amount(share_or_number: float, numbers: array) -> int:
     return int(share_or_number)
 
 
+def _files(params: Params) -> list[Path]:
+    sources = [params.source, *([params.beside] if params.beside else [])]
+    return [path for source in sources for path in corpora.files(source, folder=folder_of)]
+
+
 STAGE = Stage(
     name="corpus",
     help="reads a source of French sentences and splits it",
@@ -125,5 +136,5 @@ STAGE = Stage(
     outputs={"*.arrow": "the sentences of each split: id, text, a treebank's rows"},
     params=Params,
     compute=compute,
-    files=lambda params: corpora.files(params.source, folder=folder_of),
+    files=_files,
 )

@@ -14,12 +14,13 @@ from models.language_model import LanguageModel
 from models.spelling import Spelling
 from pipeline.stage import Inputs
 from pipeline.train import read_sentences
-from pipeline.vocabulary import END_ID, UNKNOWN_ID
+from pipeline.vocabulary import BESIDE, END_ID, UNKNOWN_ID
 
 
 def test_splits(encoded: Path) -> list[str]:
-    """Every split but the one that was trained on."""
-    return [name for name in json.loads((encoded / "about.json").read_text()) if name != "train"]
+    """Every split but those that were trained on."""
+    texts = json.loads((encoded / "about.json").read_text())
+    return [name for name in texts if name not in ("train", BESIDE)]
 
 
 def measure(model: LanguageModel, inputs: Inputs, split: str) -> tuple[dict, np.ndarray]:

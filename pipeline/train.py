@@ -4,8 +4,9 @@ This file and what it imports need only torch, numpy and safetensors: prepared d
 """
 
 import json
+import shutil
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from models.background_model import BackgroundModel
 from models.batching import Sentences
 from models.features import Features
 from models.language_model import LanguageModel
+from models.model_background import ModelBackground
 from models.ngram_background import FOLDS, NGramBackground
 from models.ngram_smoothing import SMOOTHINGS
 from models.prior import unigram
@@ -27,7 +29,9 @@ from models.units import UnitModel, Units
 from models.weights import load_weights, save_weights
 from pipeline.progress import meter, say
 from pipeline.stage import Inputs, Stage
-from pipeline.vocabulary import END_ID
+from pipeline.vocabulary import BESIDE, END_ID
+
+BESIDE_BATCH = 4  # times as many texts side by side, as there are more of them
 
 
 def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
@@ -44,6 +48,32 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
             _keep(model, train, valid, time.monotonic() - start, out)
         return
     say(f"train: {model.parameter_count():,} parameters, {len(train.ids):,} words an epoch")
+    if recipe.beside != "unread":
+        _read_beside(model, recipe, inputs, valid, out / BESIDE)
+    _fit(model, recipe, train, valid, out)
+    if processes.is_first():
+        shutil.rmtree(out / BESIDE, ignore_errors=True)
+
+
+def _read_beside(
+    model: LanguageModel, recipe: Recipe, inputs: Inputs, valid: Sentences, out: Path
+) -> None:
+    """Train on the text beside: the model itself, or the one that is its background."""
+    if not (inputs["encode"] / f"{BESIDE}.ids.npy").exists():
+        raise ValueError(f"train.beside: {recipe.beside} expects a text; set corpus.beside")
+    text = read_sentences(inputs["encode"], BESIDE)
+    say(f"train: {len(text.ids):,} words beside")
+    out.mkdir(exist_ok=True)
+    below = model if recipe.beside == "start" else model.output.background.model
+    below.requires_grad_(True)
+    batch = recipe.batch * BESIDE_BATCH
+    _fit(below, replace(recipe, epochs=recipe.beside_epochs, batch=batch), text, valid, out)
+    below.requires_grad_(below is model)
+
+
+def _fit(
+    model: LanguageModel, recipe: Recipe, train: Sentences, valid: Sentences, out: Path
+) -> None:
     advance = meter("words", len(train.ids))
 
     def on_epoch(row: Epoch) -> None:
@@ -82,23 +112,32 @@ def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | Bac
     features = Features.load(inputs["featurise"] / "phi.npz")
     if recipe.output == "background":
         return BackgroundModel(_background(features, inputs, folds=0))
+    if recipe.beside == "background":
+        below = LanguageModel(recipe, features, _unigram(features, inputs))
+        background = ModelBackground(features, below)
+    else:
+        background = _background(features, inputs, folds)
     classes = inputs["encode"] / "classes.npy"
     return LanguageModel(
         recipe,
         features,
-        _background(features, inputs, folds),
-        np.load(classes) if classes.exists() else None,
+        background,
+        np.load(classes, allow_pickle=False) if classes.exists() else None,
     )
 
 
 def _background(features: Features, inputs: Inputs, folds: int) -> Background:
-    mass = np.load(inputs["background"] / "b.npy", allow_pickle=False)
     about = json.loads((inputs["background"] / "about.json").read_text())
     if about["kind"] != "ngram":
-        return Unigram(features, mass)
+        return _unigram(features, inputs)
     text, smoothing = read_sentences(inputs["encode"], "train"), SMOOTHINGS[about["smoothing"]]
-    prior = partial(unigram, signature=features.signature)
+    share = np.load(inputs["background"] / "share.npy", allow_pickle=False)
+    prior = partial(unigram, signature=features.signature, share=share)
     return NGramBackground.learn(features, text, about["order"], smoothing, prior, folds)
+
+
+def _unigram(features: Features, inputs: Inputs) -> Unigram:
+    return Unigram(features, np.load(inputs["background"] / "b.npy", allow_pickle=False))
 
 
 def load_trained(inputs: Inputs) -> LanguageModel | BackgroundModel | UnitModel:
@@ -133,11 +172,13 @@ STAGE = Stage(
             "train.lengths.npy",
             "valid.ids.npy",
             "valid.lengths.npy",
+            "beside.ids.npy",
+            "beside.lengths.npy",
             "units.npz",
             "classes.npy",
         ),
         "featurise": ("phi.npz",),
-        "background": ("b.npy", "about.json"),
+        "background": ("b.npy", "share.npy", "about.json"),
     },
     outputs={
         "weights.safetensors": "the best weights",

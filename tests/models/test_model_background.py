@@ -1,0 +1,61 @@
+"""A model as the background of another: its own probabilities, which training does not change."""
+
+import numpy as np
+import pytest
+import torch
+from log_linear_cases import random_features
+from ngram_cases import WORDS, random_sentences, rising_prior
+
+from models.background import Unigram
+from models.language_model import LanguageModel
+from models.model_background import ModelBackground
+from models.ngram_background import NGramBackground
+from models.ngram_counts import END
+from models.ngram_smoothing import kneser_ney
+from models.recipe import Recipe
+from models.trainer import Trainer
+
+FEATURES = random_features(WORDS, width=3, real=False)
+TEXT, OTHER = random_sentences(count=60), random_sentences(seed=5, count=20, words=WORDS)
+RECIPE = Recipe(embedding=8, hidden=8, layers=1, batch=4, window=7, epochs=2, device="cpu")
+INNER = {
+    "unigram": lambda: Unigram(FEATURES, np.arange(1.0, WORDS + 1)),
+    "n-grams": lambda: NGramBackground.learn(FEATURES, TEXT, 3, kneser_ney, rising_prior, folds=2),
+}
+
+
+def below(inner: str) -> LanguageModel:
+    torch.manual_seed(3)
+    model = LanguageModel(RECIPE, FEATURES, INNER[inner]())
+    for parameter in model.parameters():
+        parameter.data += torch.randn_like(parameter)
+    return model.eval()
+
+
+@pytest.mark.parametrize("inner", INNER)
+def test_a_network_without_weights_scores_as_the_model_below(inner):
+    model = LanguageModel(RECIPE, FEATURES, ModelBackground(FEATURES, below(inner)))
+    for name, parameter in model.named_parameters():
+        if "background" not in name:
+            parameter.data.zero_()
+    assert model.score(OTHER) == pytest.approx(below(inner).score(OTHER), abs=1e-5)
+    log_p = model.log_distributions(OTHER).double()
+    assert torch.allclose(log_p.logsumexp(dim=1), torch.zeros(len(log_p)).double(), atol=1e-5)
+
+
+def test_training_leaves_the_model_below_as_it_is(tmp_path):
+    torch.manual_seed(1)
+    model = LanguageModel(RECIPE, FEATURES, ModelBackground(FEATURES, below("unigram")))
+    trainer = Trainer(model, RECIPE, tmp_path, END)
+    trainer.fit(TEXT, OTHER)
+    assert trainer.curve[-1].train_nats < trainer.curve[0].train_nats
+    for own, given in zip(
+        model.output.background.model.parameters(), below("unigram").parameters(), strict=True
+    ):
+        assert torch.equal(own, given)
+
+
+def test_a_model_over_other_words_is_refused():
+    others = random_features(WORDS + 1, width=3, real=False)
+    with pytest.raises(ValueError, match=f"same {WORDS + 1} words .* over {WORDS} words"):
+        ModelBackground(others, below("unigram"))

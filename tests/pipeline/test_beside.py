@@ -1,0 +1,38 @@
+"""A text beside the training text is read first, as start or as background, and is not judged."""
+
+import pandas as pd
+import pytest
+
+from pipeline import load, run
+
+SENTENCE = "La petite fille mange une pomme."
+
+
+@pytest.fixture
+def settings(tmp_path) -> list[str]:
+    (tmp_path / "beside.txt").write_text(f"{SENTENCE}\n" * 200, encoding="utf-8")
+    return [
+        f"corpus.beside={tmp_path / 'beside.txt'}",
+        "train.epochs=1",
+        "train.beside_epochs=4",
+        "train.trust=true",
+    ]
+
+
+@pytest.mark.parametrize("use", ["start", "background"])
+def test_what_the_text_beside_says_is_learned(tmp_path, settings, use):
+    words = {}
+    for beside in ("unread", use):
+        this = run("tiny", set=[*settings, f"train.beside={beside}"], runs=tmp_path / "runs")
+        scores = pd.read_parquet(this.artefacts["ll-rnn", "evaluate"].folder / "scores.parquet")
+        assert set(scores["split"]) == {"train", "valid", "test"}
+        trained = this.artefacts["ll-rnn", "train"].folder
+        assert not (trained / "beside").exists()
+        scorer = load(this.folder, "ll-rnn")
+        words[beside] = sum(word.log_p for word in scorer.score(SENTENCE))
+    assert words[use] > words["unread"]
+
+
+def test_without_a_text_there_is_nothing_to_start_from(tmp_path):
+    with pytest.raises(ValueError, match=r"set corpus\.beside"):
+        run("tiny", set=["train.beside=start"], runs=tmp_path)
