@@ -21,6 +21,7 @@ class Params:
     # form, lemma, pos, suffix, shape, number-class, or a feature of the lexicon: gender, number,
     # tense, mood, person, verbform, prontype and so on; a×b crosses two or more.
     templates: tuple[str, ...] = MORPHOLOGY
+    without: tuple[str, ...] = ()  # templates left out, and crossed ones that hold them
     # M: so many most frequent words have a feature of their own; null: all seen more than once.
     forms: int | None = 2500
     lemmas: int = 1000  # so many most frequent lemmas have a feature, where `lemma` is a template

@@ -42,7 +42,7 @@ def fill(params, types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
     """The rows of all templates, sorted by word and feature, one row each."""
     special = types.index[types["form"].isin([END, UNKNOWN])]
     parts = [_rows(special, "form=" + types["form"].loc[special])]
-    for template in params.templates:
+    for template in chosen(params):
         if template in OF_FORM:
             filled = OF_FORM[template](params, types)
         else:
@@ -51,6 +51,16 @@ def fill(params, types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
     table = pd.concat(parts, ignore_index=True)
     table["feature"] = table["feature"].astype("category")
     return table.sort_values(["word", "feature"], kind="stable", ignore_index=True)
+
+
+def chosen(params) -> list[str]:
+    """The templates but for those left out; to leave out one that is not there is a mistake."""
+    fields = {name for template in params.templates for name in template.split("×")}
+    for name in params.without:
+        if name not in fields:
+            valid = ", ".join(sorted(fields))
+            raise ValueError(f"featurise.without: no template has '{name}'; there are {valid}")
+    return [each for each in params.templates if not {*each.split("×")} & {*params.without}]
 
 
 def _rows(words, features, values=1.0) -> pd.DataFrame:

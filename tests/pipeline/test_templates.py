@@ -99,6 +99,13 @@ def test_special_words_have_only_themselves(types, analyses):
     assert found[UNKNOWN] == {f"form={UNKNOWN}": 1}
 
 
+def test_what_is_left_out_takes_the_crossed_templates_that_hold_it_along(types, analyses):
+    kept = phi(types, analyses, "pos", "gender", "pos×gender", without=("gender",))
+    assert kept == phi(types, analyses, "pos")
+    with pytest.raises(ValueError, match=r"no template has 'gendre'; there are gender, pos"):
+        phi(types, analyses, "pos", "pos×gender", without=("gendre",))
+
+
 def test_an_unknown_template_is_named(types, analyses):
     with pytest.raises(ValueError, match="unknown template 'gendre'; there are form"):
         phi(types, analyses, "gendre")
