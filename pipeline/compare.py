@@ -9,7 +9,7 @@ from pipeline import api, figures
 from pipeline.console import markdown
 from pipeline.families import families
 from pipeline.finished import Finished
-from pipeline.report import Column, comparison
+from pipeline.report import Column, comparison, test_splits
 
 COLUMNS: list[Column] = [
     ("perplexity", "test", "perplexity", 1),
@@ -68,4 +68,5 @@ def write(scores: pd.DataFrame, shown: pd.DataFrame, folder: Path) -> None:
     (folder / "table.md").write_text(markdown(shown) + "\n")
     shown.to_csv(folder / "table.csv", index=False)
     scores.to_csv(folder / "scores.csv", index=False)
-    figures.save(figures.perplexity_against_time(scores), folder / "time")
+    drawn = figures.perplexity_against_time(scores, test_splits(scores)[0])
+    figures.save(drawn, folder / "time")

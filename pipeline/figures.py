@@ -75,16 +75,13 @@ def perplexity_bars(scores: pd.DataFrame) -> Figure:
 
 
 @styled
-def perplexity_against_time(scores: pd.DataFrame) -> Figure:
-    """Perplexity on the first test against the seconds to the best epoch; a cross is a seed."""
+def perplexity_against_time(scores: pd.DataFrame, split: str) -> Figure:
+    """Perplexity on a split against the seconds to the best epoch; a cross is a seed."""
     values = scores.set_index(["model", "split", "metric"])["value"]
-    is_test = (scores["metric"] == "perplexity") & (scores["split"] != "valid")
-    split = scores["split"][is_test].iloc[0]
+    scored = scores["model"][scores["split"] == split].unique()
     figure = Figure(figsize=(7, 4.5))
     axes = figure.subplots()
-    for colour, (family, models) in zip(
-        _colours(), families(scores["model"].unique()).items(), strict=False
-    ):
+    for colour, (family, models) in zip(_colours(), families(scored).items(), strict=False):
         seconds = [values[model, "train", "seconds to the best epoch"] for model in models]
         perplexity = [values[model, split, "perplexity"] for model in models]
         axes.plot(seconds, perplexity, "x", color=colour, markersize=5)

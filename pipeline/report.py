@@ -80,9 +80,9 @@ def _explained(inputs: Inputs, models: list[str]) -> str:
 
 
 def test_splits(scores: pd.DataFrame) -> list[str]:
-    """Every split that is neither trained on nor used for early stopping."""
+    """Every split that is neither trained on nor used for early stopping, `test` first."""
     splits = scores["split"][scores["metric"] == "perplexity"].unique()
-    return [split for split in splits if split != "valid"]
+    return sorted((split for split in splits if split != "valid"), key=lambda name: name != "test")
 
 
 def suites(scores: pd.DataFrame) -> list[str]:

@@ -25,8 +25,8 @@ class Scored:
 
     @property
     def splits(self) -> list[str]:
-        """Validation and every test."""
-        return test_splits(self.inputs["encode"])
+        """Every test, the one called so first, and validation."""
+        return sorted(test_splits(self.inputs["encode"]), key=lambda split: split != "test")
 
     def log_p(self, split: str) -> np.ndarray:
         """Of every word and end of a split, in nats."""
