@@ -73,6 +73,10 @@ class Background(nn.Module):
         """Words among which the k likeliest are, in any context: here all."""
         return self.members
 
+    def regrouped(self, features: Features) -> "Background":
+        """The same b for words that are in other signatures."""
+        raise NotImplementedError
+
     def check_made_for(self, features: Features) -> None:
         made_for = len(self.members), len(self.starts) - 1
         if made_for != (features.words, features.signatures):
@@ -107,6 +111,9 @@ class Unigram(Background):
 
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
         return self.log_mass[words]
+
+    def regrouped(self, features: Features) -> "Unigram":
+        return Unigram(features, self.log_mass.exp().cpu().numpy())
 
     def contenders(self, k: int) -> Tensor:
         """The k heaviest words of each signature: the others have k before them always."""

@@ -7,6 +7,9 @@ from torch import Tensor, nn
 from models.background import Background
 from models.batching import Sentences
 from models.features import Features
+from models.language_model import LanguageModel
+from models.recipe import Recipe
+from models.weights import load_weights, parameters_of
 
 
 class Automaton(nn.Module):
@@ -100,6 +103,17 @@ class Constrained(Background):
         if context is None:
             return None, self.signature.new_zeros(())
         return context[:, :-1], context[:, -1]
+
+
+def constrained(
+    model: LanguageModel, recipe: Recipe, features: Features, automaton: Automaton
+) -> LanguageModel:
+    """A trained model, held to what an automaton allows; `features` are those it was trained on."""
+    split = features.split_by(automaton.group.cpu().numpy())
+    background = Constrained(split, model.output.background.regrouped(split), automaton)
+    held = LanguageModel(recipe, split, background)
+    load_weights(held, parameters_of(model))
+    return held.to(model.embedding.weight.device).eval()
 
 
 def _group_of_signature(features: Features, group: np.ndarray) -> np.ndarray:

@@ -13,6 +13,8 @@ from models.encoders import State
 from models.language_model import LanguageModel
 from models.log_linear import LogLinear
 
+NUCLEUS = 1024  # words that are looked for a share of the mass at first: sorting all takes long
+
 
 class Generated(NamedTuple):
     """The words after the given start, END last if the sentence ends, and log p of each."""
@@ -47,13 +49,25 @@ class Sampling:
             return output.sample(h, generator, context)
         if self.top_k:
             log_p, words = output.top(h, self.top_k, context)
+            p = (log_p / self.temperature).softmax(dim=1)
         else:
-            log_p, words = output.log_prob(h, context).sort(dim=1, descending=True)
-        p = (log_p / self.temperature).softmax(dim=1)
+            p = (output.log_prob(h, context) / self.temperature).softmax(dim=1)
+            words = torch.arange(p.shape[1], device=p.device).expand_as(p)
         if self.top_p:
-            before = p.cumsum(dim=1) - p
-            p = p.masked_fill(before >= self.top_p, 0)
+            p = nucleus(p, self.top_p)
         return words.gather(1, p.multinomial(1, generator=generator)).squeeze(1)
+
+
+def nucleus(p: Tensor, mass: float) -> Tensor:
+    """Each row with its largest entries alone, as few as have that mass together: (N × V)."""
+    count = min(NUCLEUS, p.shape[1])
+    while True:
+        largest, at = p.topk(count, dim=1)
+        if count == p.shape[1] or largest.sum(dim=1).min() >= mass:
+            break
+        count = min(8 * count, p.shape[1])
+    before = largest.cumsum(dim=1) - largest
+    return torch.zeros_like(p).scatter(1, at, largest.masked_fill(before >= mass, 0))
 
 
 class Reading(NamedTuple):

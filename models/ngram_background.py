@@ -108,6 +108,9 @@ class NGramBackground(Background):
     def log_masses(self, context: Tensor) -> Tensor:
         return self.ngrams.distributions(context).log()
 
+    def regrouped(self, features: Features) -> "NGramBackground":
+        return NGramBackground(features, self.ngrams)
+
     @property
     def size(self) -> int:
         """How many n-grams are listed."""

@@ -1,4 +1,4 @@
-"""What a trained model can be asked: `accord explain` and `accord rescore`."""
+"""What a trained model can be asked: `accord explain`, `generate` and `rescore`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -92,6 +92,42 @@ def rescore(
     if all(found.reference for found in lists):
         before = error_rate(lists, Weights(0, 0).best(terms))
         say(f"word error rate: {before:.2%} before, {error_rate(lists, chosen):.2%} after")
+
+
+@command(app)
+def generate(
+    run: TrainedRun = DEFAULT_RUN,
+    model: Model = None,
+    start: Annotated[str, typer.Option(help="The beginning of every sentence.")] = "",
+    count: Annotated[int, typer.Option(min=1, help="So many sentences.")] = 10,
+    temperature: Annotated[float, typer.Option(help="Below 1: likelier words; above: bolder.")] = 1,
+    top_k: Annotated[int | None, typer.Option(help="Only so many likeliest words.")] = None,
+    top_p: Annotated[float | None, typer.Option(help="Only words with this much mass.")] = None,
+    beam: Annotated[
+        int | None, typer.Option(min=1, help="Search the likeliest sentences, so many at a time.")
+    ] = None,
+    constraint: Annotated[
+        list[str] | None,
+        typer.Option(help="'2: NOUN Gender=Fem', 'DET' in turn, '*: words=le,chat'; repeatable."),
+    ] = None,
+    features: Annotated[bool, typer.Option("--features", help="Show those of each word.")] = False,
+    seed: Annotated[int, typer.Option(help="The same one draws the same sentences.")] = 1,
+) -> None:
+    """Write new sentences: drawn by chance, or the likeliest by beam search."""
+    from models.generation import Sampling
+    from pipeline.generate import Generator
+
+    sampling = Sampling(temperature, top_k, top_p)
+    if beam and sampling != Sampling():
+        raise ValueError("--beam searches and draws nothing: expected no temperature, top-k, top-p")
+    generator = Generator(_load(run, model), start, constraint or ())
+    sentences = (
+        generator.likeliest(count, beam) if beam else generator.sample(count, sampling, seed)
+    )
+    for sentence in sentences:
+        print(sentence.text + ("" if sentence.ended else " […]"))
+        for word in sentence.words if features else ():
+            print(f"    {word.form:16} {word.log_p:7.2f}  {' '.join(word.features)}")
 
 
 def _signed(table: "pd.DataFrame", title: str) -> "pd.DataFrame":

@@ -5,12 +5,10 @@
 and log spell(x) more for a word that had to be spelled. The split is exact: nothing is left over.
 """
 
-import json
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import numpy as np
 import pandas as pd
@@ -18,14 +16,13 @@ import torch
 from torch import Tensor
 
 from models.batching import Sentences
-from models.features import Features
 from models.log_linear import LogLinear
 from models.scoring import states
+from pipeline.named_features import IDENTITY, NamedFeatures
 from pipeline.scorer import Scorer
 from pipeline.vocabulary import END, END_ID
 
 GAP = re.compile(r"\s*(?:…|\.\.\.)\s*$")  # stands for the word that is asked for
-IDENTITY = "form"  # how a table names the feature that a word has for itself alone
 
 
 @dataclass(frozen=True)
@@ -76,8 +73,7 @@ class Explainer:
                 f"got {type(output).__name__}"
             )
         self.scorer, self.model = scorer, scorer.model
-        self.features = Features.load(scorer.artefacts["featurise"] / "phi.npz")
-        self.names = json.loads((scorer.artefacts["featurise"] / "names.json").read_text())
+        self.features = NamedFeatures(scorer.artefacts["featurise"])
         self.forms = list(scorer.ids)
 
     def next_word(self, text: str, words: Sequence[str] = (), most: int = 10) -> Place:
@@ -97,7 +93,7 @@ class Explainer:
     def weights(self, text: str, features: Sequence[str]) -> pd.DataFrame:
         """How the weights a_t of features move: a row after each word, the first before any."""
         words = self.beginning(text)
-        chosen = [self._feature(name) for name in features]
+        chosen = [self.features.number(name) for name in features]
         weights = self.model.output.adaptor(self._read(words)[0])[:, chosen]
         return pd.DataFrame(weights.cpu().numpy(), index=["(start)", *words], columns=features)
 
@@ -132,20 +128,11 @@ class Explainer:
         return Place(tuple(choices[: len(asked)]), tuple(choices[len(asked) :]))
 
     def _terms(self, word: int, weights: Sequence[float]) -> tuple[Term, ...]:
-        row = self.features.signature[word]
-        entries = slice(self.features.indptr[row], self.features.indptr[row + 1])
-        indices, values = self.features.indices[entries], self.features.values[entries]
         terms = [
-            Term(self.names[index], weights[index], float(value))
-            for index, value in zip(indices, values, strict=True)
+            Term(self.features.names[feature], weights[feature], value)
+            for feature, value in self.features.of(word).items()
         ]
         return tuple(sorted(terms, key=lambda term: -abs(term.nats)))
-
-    def _feature(self, name: str) -> int:
-        if name not in self.names:
-            near = get_close_matches(name, self.names, n=1, cutoff=0.0)
-            raise ValueError(f"unknown feature '{name}'; the nearest is '{near[0]}'")
-        return self.names.index(name)
 
 
 def split(choices: Sequence[Choice]) -> pd.DataFrame:
@@ -165,7 +152,7 @@ def split(choices: Sequence[Choice]) -> pd.DataFrame:
 
 def label(choice: Choice, term: Term) -> str:
     """A feature's name, the word's own feature by the template alone: `form`."""
-    return IDENTITY if term.feature == f"{IDENTITY}={choice.word}" else term.feature
+    return "form" if term.feature == IDENTITY + choice.word else term.feature
 
 
 def shared_features(choices: Sequence[Choice]) -> list[str]:
@@ -175,6 +162,6 @@ def shared_features(choices: Sequence[Choice]) -> list[str]:
             term.feature
             for choice in choices
             for term in choice.terms
-            if not term.feature.startswith(f"{IDENTITY}=")
+            if not term.feature.startswith(IDENTITY)
         )
     )

@@ -19,7 +19,7 @@ from models.recipe import Recipe
 
 WORDS = 7
 LONGEST = 4  # words of a sentence, END included
-DRAWS = 1500
+DRAWS = 800
 
 
 def recipe(**changes) -> Recipe:
@@ -30,7 +30,7 @@ def trigram(features):
     ids = np.random.default_rng(0).integers(1, WORDS, (40, 5))
     ids[:, -1] = END
     text = Sentences(ids.ravel(), np.full(40, 5))
-    return NGramBackground.learn(features, text, 3, kneser_ney, np.ones(WORDS), folds=0)
+    return NGramBackground.learn(features, text, 3, kneser_ney, np.ones_like, folds=0)
 
 
 def unigram(features):
@@ -137,7 +137,7 @@ def test_no_beam_finds_better_than_the_exact_one(model):
 
 def test_sentences_obey_the_constraint_and_the_same_seed_draws_the_same(model):
     draw = [
-        sample(model, [], 300, Sampling(), torch.Generator().manual_seed(5), 8) for _ in range(2)
+        sample(model, [], 100, Sampling(), torch.Generator().manual_seed(5), 8) for _ in range(2)
     ]
     assert draw[0] == draw[1]
     assert all(np.isfinite(sentence.log_p).all() for sentence in draw[0])
@@ -158,5 +158,5 @@ def test_impossible_choices_are_refused(wrong, message):
 def test_other_outputs_are_refused():
     features = random_features(WORDS)
     softmax = LanguageModel(recipe(output="softmax", tied=False), features, unigram(features))
-    with pytest.raises(ValueError, match="log-linear output, got Softmax"):
+    with pytest.raises(ValueError, match="expected a model with a log-linear output"):
         beam(softmax, [], 2, 3)

@@ -1,13 +1,13 @@
 """Explanations of a trained model: exact sums, honest probabilities, a page without scripts."""
 
-import subprocess
-import sys
 from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from pipeline import load
+from pipeline.cli import app
 from pipeline.explain import Explainer, shared_features, split
 from pipeline.explain_page import page
 from pipeline.figures import svg, weight_map
@@ -98,11 +98,11 @@ def test_the_page_has_a_labelled_button_for_each_word_and_needs_nothing_from_out
 
 
 def test_the_command_prints_three_tables_and_writes_a_page(tiny_run, tmp_path):
-    command = [sys.executable, "-m", "pipeline.cli", "explain", BEGINNING]
+    command = ["explain", BEGINNING]
     options = ["--run", str(tiny_run.folder), "--words", "grande,grand", "--top", "4"]
     options += ["--html", str(tmp_path / "why.html")]
-    done = subprocess.run([*command, *options], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    done = CliRunner().invoke(app, [*command, *options])
+    assert done.exit_code == 0, done.output
     likely, terms, weights = (
         [line for line in part.splitlines() if line.startswith("|")]
         for part in done.stdout.split("\n\n")[::2]

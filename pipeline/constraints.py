@@ -1,0 +1,110 @@
+"""Constraints on generated words: a part of speech, features, a list of words, in some place.
+
+    2: NOUN Gender=Fem Number=Plur      the second generated word is a feminine plural noun
+    DET                                 the next word in turn is a determiner
+    *: words=le,la,chat,dort            every word is one of these
+
+A word has a part of speech and features if one of its analyses has them all.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import numpy as np
+import pandas as pd
+
+from lexicon.analysis import UPOS
+from models.constraint import Automaton
+from pipeline.vocabulary import END_ID, UNKNOWN
+
+EVERY = 0  # the place that stands for all
+PLACE = re.compile(r"\s*(?:(\d+|\*)\s*:)?\s*(.*)")
+FORBIDDEN = -1
+
+
+@dataclass(frozen=True)
+class Constraint:
+    place: int  # of a generated word, the first being 1; or EVERY
+    upos: str | None = None
+    feats: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+
+    def allowed(self, types: pd.DataFrame, analyses: pd.DataFrame) -> np.ndarray:
+        """Whether each known word obeys."""
+        allowed = np.ones(len(types), bool)
+        if self.upos or self.feats:
+            has = analyses["feats"].map(lambda feats: self.feats <= set(feats.split("|")))
+            fits = has & (analyses["upos"] == self.upos if self.upos else True)
+            allowed = np.isin(np.arange(len(types)), analyses["word"][fits])
+        if self.words:
+            allowed &= types["form"].isin(self.words).to_numpy()
+        if not allowed.any():
+            raise ValueError(f"no known word obeys the constraint on place {self.place or '*'}")
+        return allowed
+
+
+def parse(constraints: Sequence[str]) -> list[Constraint]:
+    """Constraints as they are typed; those without a place take the places in turn."""
+    parsed: list[Constraint] = []
+    turn = 0
+    for text in constraints:
+        place, what = PLACE.fullmatch(text).groups()
+        turn += place is None
+        number = turn if place is None else EVERY if place == "*" else int(place)
+        if number == EVERY and place != "*":
+            raise ValueError(f"'{text}': expected a place from 1, or *; got {place}")
+        parsed.append(_parse(number, what, text))
+    return parsed
+
+
+def _parse(place: int, what: str, text: str) -> Constraint:
+    upos, feats, words = None, set(), set()
+    for part in what.split():
+        name, equals, value = part.partition("=")
+        if not equals:
+            upos = _known_upos(part)
+        elif name == "words":
+            words |= set(value.split(","))
+        else:
+            feats.add(part)
+    if not (upos or feats or words):
+        raise ValueError(f"'{text}': expected a part of speech, Name=Value or words=a,b; got none")
+    return Constraint(place, upos, frozenset(feats), frozenset(words))
+
+
+def _known_upos(name: str) -> str:
+    if name not in UPOS:
+        near = get_close_matches(name, UPOS, n=1, cutoff=0.0)
+        raise ValueError(f"unknown part of speech '{name}'; the nearest is '{near[0]}'")
+    return name
+
+
+def automaton(
+    constraints: Sequence[Constraint], start: int, types: pd.DataFrame, analyses: pd.DataFrame
+) -> Automaton:
+    """Counts places: `start` given words, which may be any, then those under constraint.
+
+    No sentence is empty or ends before its last constrained place; no word is drawn that is not
+    known.
+    """
+    known = (types["form"] != UNKNOWN).to_numpy()
+    masks = [known, *(each.allowed(types, analyses) for each in constraints)]
+    for mask, each in zip(masks[1:], constraints, strict=True):
+        mask[END_ID] = each.place == EVERY
+    is_end = np.arange(len(types)) == END_ID
+    code = sum(mask.astype(np.int64) << bit for bit, mask in enumerate([is_end, *masks]))
+    codes, group = np.unique(code, return_inverse=True)
+    ends, *obeys = [(codes >> bit & 1).astype(bool) for bit in range(len(masks) + 1)]
+    places = max((each.place for each in constraints), default=0)
+    follow = np.full((start + max(places, 1) + 1, len(codes)), FORBIDDEN)
+    for state in range(len(follow)):
+        place = state - start + 1
+        allowed = obeys[0] & ~(ends & (place <= places or state == 0))
+        for each, obeyed in zip(constraints, obeys[1:], strict=True):
+            if each.place in (EVERY, place):
+                allowed &= obeyed
+        allowed |= place < 1
+        follow[state, allowed] = min(state + 1, len(follow) - 1)
+    return Automaton(group, follow)

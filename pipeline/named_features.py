@@ -1,0 +1,35 @@
+"""Φ as a person reads it: the features of a word by their names."""
+
+import json
+from difflib import get_close_matches
+from pathlib import Path
+
+from models.features import Features
+
+IDENTITY = "form="  # begins the name of the feature that a word has for itself alone
+
+
+class NamedFeatures:
+    """The Φ of a stage `featurise`, with the name of each feature."""
+
+    def __init__(self, folder: Path):
+        self.phi = Features.load(folder / "phi.npz")
+        self.names: list[str] = json.loads((folder / "names.json").read_text())
+
+    def of(self, word: int) -> dict[int, float]:
+        """The features of a word and their values."""
+        row = self.phi.signature[word]
+        entries = slice(self.phi.indptr[row], self.phi.indptr[row + 1])
+        indices, values = self.phi.indices[entries], self.phi.values[entries]
+        return dict(zip(indices.tolist(), values.tolist(), strict=True))
+
+    def shared(self, word: int) -> list[str]:
+        """The names of a word's features that are not its own alone."""
+        names = [self.names[feature] for feature in self.of(word)]
+        return [name for name in names if not name.startswith(IDENTITY)]
+
+    def number(self, name: str) -> int:
+        if name not in self.names:
+            near = get_close_matches(name, self.names, n=1, cutoff=0.0)
+            raise ValueError(f"unknown feature '{name}'; the nearest is '{near[0]}'")
+        return self.names.index(name)

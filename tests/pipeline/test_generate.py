@@ -1,0 +1,121 @@
+"""Generation from a trained model: constraints hold everywhere, the same seed says the same."""
+
+import pandas as pd
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from models.generation import Reading, Sampling
+from pipeline import load
+from pipeline.cli import app
+from pipeline.constraints import Constraint, parse
+from pipeline.generate import Generator
+from pipeline.vocabulary import UNKNOWN
+
+
+@pytest.fixture(scope="module")
+def scorer(tiny_run):
+    return load(tiny_run.folder, "ll-rnn")
+
+
+def readings(scorer, form: str) -> list[set[str]]:
+    """The part of speech and the features of each analysis of a form."""
+    analyses = pd.read_parquet(scorer.artefacts["analyse"] / "analyses.parquet")
+    of_form = analyses[analyses["word"] == scorer.ids[form]]
+    return [{a.upos, *a.feats.split("|")} for a in of_form.itertuples()]
+
+
+def test_every_constrained_place_obeys(scorer):
+    noun, adjective = {"NOUN", "Gender=Fem", "Number=Plur"}, {"ADJ", "Gender=Fem", "Number=Plur"}
+    constraints = ["NOUN Gender=Fem Number=Plur", "3: ADJ Gender=Fem Number=Plur"]
+    generator = Generator(scorer, "les", constraints)
+    sentences = generator.sample(200) + generator.sample(50, Sampling(1.5, top_k=20))
+    sentences += generator.likeliest(5, width=5)
+    for sentence in sentences:
+        first, _, third = sentence.words[:3]
+        assert any(noun <= reading for reading in readings(scorer, first.form))
+        assert any(adjective <= reading for reading in readings(scorer, third.form))
+        assert sentence.text.startswith("Les ")
+    assert len({sentence.words[0].form for sentence in sentences}) > 3
+
+
+def test_only_words_of_a_list(scorer):
+    listed = ["le", "la", "chat", "fille", "dort", "."]
+    sentences = Generator(scorer, "", [f"*: words={','.join(listed)}"]).sample(100)
+    words = {word.form for sentence in sentences for word in sentence.words}
+    assert words <= set(listed) and len(words) > 3
+    assert all(sentence.words for sentence in sentences)
+
+
+@pytest.mark.parametrize("constraints", [[], ["NOUN", "2: VERB Number=Plur"], ["*: DET"]])
+@pytest.mark.parametrize("start", ["", "les petits", "un xylophoniste"])
+def test_probabilities_sum_to_one_and_unknown_words_have_none(scorer, start, constraints):
+    generator = Generator(scorer, start, constraints)
+    reading = Reading.of(generator.model, generator.start_ids, 1)
+    p = generator.model.output.log_prob(reading.h, reading.context).exp().squeeze(0)
+    assert p.sum().item() == pytest.approx(1, abs=1e-5)
+    assert p[scorer.ids[UNKNOWN]] == 0
+
+
+def test_without_constraints_words_keep_their_proportions(scorer):
+    """What a constraint takes away is shared among all others as they were."""
+    free, held = Generator(scorer, "la"), Generator(scorer, "la", ["NOUN"])
+    p_free, p_held = (
+        each.model.output.log_prob(reading.h, reading.context).squeeze(0)
+        for each in (free, held)
+        for reading in [Reading.of(each.model, each.start_ids, 1)]
+    )
+    allowed = p_held.isfinite()
+    difference = (p_held - p_free)[allowed]
+    assert 10 < allowed.sum() < len(allowed) / 2
+    assert torch.allclose(difference, difference[0].expand_as(difference), atol=1e-4)
+
+
+def test_log_p_and_features_are_those_of_the_model(scorer):
+    for sentence in Generator(scorer, "", ["DET", "NOUN"]).sample(3):
+        for word in sentence.words:
+            assert word.log_p <= 0
+            for feature in word.features:
+                assert not feature.startswith("form=")
+        assert any(feature == "pos=DET" for feature in sentence.words[0].features)
+
+
+def test_the_same_seed_says_the_same_and_another_does_not(scorer):
+    generator = Generator(scorer)
+    assert generator.sample(5, seed=3) == generator.sample(5, seed=3) != generator.sample(5, seed=4)
+
+
+def test_constraints_are_read_in_turn_or_by_place():
+    assert parse(["DET", "4:NOUN Gender=Fem", "*: words=a,b", "Number=Plur"]) == [
+        Constraint(1, "DET"),
+        Constraint(4, "NOUN", frozenset({"Gender=Fem"})),
+        Constraint(0, words=frozenset("ab")),
+        Constraint(2, feats=frozenset({"Number=Plur"})),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("constraint", "message"),
+    [
+        ("NOON", "unknown part of speech 'NOON'; the nearest is 'NOUN'"),
+        ("2:", "expected a part of speech, Name=Value or words=a,b; got none"),
+        ("0: NOUN", "expected a place from 1"),
+        ("NOUN Gender=Neut", "no known word obeys the constraint on place 1"),
+    ],
+)
+def test_a_wrong_constraint_is_refused(scorer, constraint, message):
+    with pytest.raises(ValueError, match=message):
+        Generator(scorer, "", [constraint])
+
+
+def test_the_command_prints_sentences_and_features(tiny_run):
+    command = ["generate", "--run", str(tiny_run.folder)]
+    options = ["--count", "3", "--start", "la", "--constraint", "NOUN Gender=Fem", "--features"]
+    done = CliRunner().invoke(app, [*command, *options])
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    sentences = [line for line in lines if not line.startswith(" ")]
+    assert len(sentences) == 3 and all(line.startswith("La ") for line in sentences)
+    assert sum("pos=NOUN" in line and "Gender=Fem" in line for line in lines) >= 3
+    refused = CliRunner().invoke(app, [*command, "--beam", "3", "--top-k", "4"])
+    assert (refused.exit_code, "--beam searches" in refused.stderr) == (2, True)
