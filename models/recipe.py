@@ -1,7 +1,7 @@
 """How a network is built and trained: every choice, with its default and meaning."""
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -64,3 +64,7 @@ class Recipe:
     deterministic: bool = field(default=False, compare=False)  # the same each time on a GPU too
     checkpoint_seconds: float = field(default=60.0, compare=False)  # between two; 0: not by time
     checkpoint_steps: int = field(default=0, compare=False)  # between two; 0: not by steps
+
+    def identity(self) -> dict[str, Any]:
+        """What makes it another model: all but how to compute it."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.compare}

@@ -167,9 +167,11 @@ class Trainer:
                 raise self._failure(f"the validation loss of epoch {now.epoch} is {valid_nats}")
             if valid_nats < best:
                 now.best = parameters_of(self.model)
-        train_nats, seconds = float(now.nats) / now.words, round(now.seconds, 3)
-        speed = now.words / now.seconds
-        now.close_epoch(Epoch(now.epoch, train_nats, valid_nats, now.learning_rate, seconds, speed))
+        seconds = processes.total(now.seconds) / processes.count()  # on which all have to agree
+        train_nats, speed = float(now.nats) / now.words, now.words / seconds
+        now.close_epoch(
+            Epoch(now.epoch, train_nats, valid_nats, now.learning_rate, round(seconds, 3), speed)
+        )
         if valid_nats < best - self.recipe.gain:
             now.without_gain = 0
         else:

@@ -93,6 +93,14 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(tmp_path):
     assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole")
 
 
+def test_a_training_does_not_go_on_with_another_recipe_but_with_other_checkpoints(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path, Steps(15, interrupt))
+    with pytest.raises(ValueError, match=r"has a training with clip 1\.0, which cannot go on"):
+        train(tmp_path, recipe=replace(SAVING, clip=2.0))
+    train(tmp_path, recipe=replace(SAVING, checkpoint_steps=0))
+
+
 def test_a_full_disk_leaves_the_last_good_checkpoint(tmp_path):
     """The file-size limit of the process stands for a disk that is full."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
