@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from pipeline import (
+    cli_agree,
     cli_bench,
     cli_combine,
     cli_lexicon,
@@ -29,6 +30,8 @@ app.add_typer(cli_results.app)  # its commands stand beside those below
 app.add_typer(cli_verify.app)
 app.add_typer(cli_model.app)
 app.add_typer(cli_combine.app)
+app.add_typer(cli_agree.app)
+app.add_typer(cli_agree.suite_app, name="suite")
 
 
 @app.callback()

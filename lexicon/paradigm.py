@@ -1,0 +1,86 @@
+"""Paradigms: from one form of a lemma to another that differs in one feature."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cached_property
+
+from lexicon.analysis import Analysis, Lexicon
+
+AGREEING = ("Gender", "Number", "Person")
+
+
+class Paradigms:
+    """The forms of every lemma of a lexicon by their features. Auxiliaries count as verbs."""
+
+    def __init__(self, lexicon: Lexicon):
+        self.lexicon = lexicon
+
+    @cached_property
+    def _forms(self) -> dict[tuple[str, str, str], set[str]]:
+        forms = list(self.lexicon)
+        rows = self.lexicon.lookup(forms)
+        # A contraction (du) is two words at once, and no form of either.
+        contracted = set(rows["word"][rows["upos"] == "ADP"]) & set(
+            rows["word"][rows["upos"] == "DET"]
+        )
+        rows = rows[~rows["word"].isin(contracted)]
+        found = defaultdict(set)
+        columns = (rows[name].tolist() for name in ("word", "lemma", "upos", "feats"))
+        for place, *cell in zip(*columns, strict=True):
+            found[_cell(*cell)].add(forms[place])
+        return dict(found)
+
+    def readings(self, form: str, upos: str, given: Mapping[str, str]) -> list[Analysis]:
+        """The analyses of a form as this part of speech that do not contradict some features."""
+        return [
+            each
+            for each in self.lexicon.analyses(form)
+            if _verb(each.upos) == _verb(upos) and agrees(each, given)
+        ]
+
+    def flip(
+        self, form: str, upos: str, given: Mapping[str, str], feature: str, value: str
+    ) -> str | None:
+        """The form of the same lemma that has another value of one feature.
+
+        `given` is what is known of the form in its place, the feature among it. None where there
+        is no such form, or not exactly one, or one that would be right in that place as well, or
+        where the way back leads elsewhere: what is flipped twice is as it was.
+        """
+        there = self._others(form, upos, given, feature, value)
+        if len(there) != 1 or form in there:
+            return None
+        (other,) = there
+        agreeing = {name: given[name] for name in AGREEING if name in given}
+        if self.readings(other, upos, agreeing):
+            return None
+        back = self._others(other, upos, {**given, feature: value}, feature, given[feature])
+        return other if back == {form} else None
+
+    def _others(
+        self, form: str, upos: str, given: Mapping[str, str], feature: str, value: str
+    ) -> set[str]:
+        """The forms that the readings of a form turn into."""
+        found = set()
+        for lemma, as_upos, feats, _ in self.readings(form, upos, given):
+            values = dict(pair.split("=") for pair in feats.split("|") if pair)
+            if feature in values:
+                turned = "|".join(f"{k}={v}" for k, v in sorted({**values, feature: value}.items()))
+                found |= self._forms.get(_cell(lemma, as_upos, turned), set())
+        return found
+
+
+def agrees(analysis: Analysis, given: Mapping[str, str]) -> bool:
+    """Whether an analysis has no other value of any of these features."""
+    values = dict(pair.split("=") for pair in analysis.feats.split("|") if pair)
+    return all(values.get(name, value) == value for name, value in given.items())
+
+
+def _cell(lemma: str, upos: str, feats: str) -> tuple[str, str, str]:
+    return lemma, _verb(upos), feats
+
+
+def _verb(upos: str) -> str:
+    return "VERB" if upos == "AUX" else upos

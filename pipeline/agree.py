@@ -1,0 +1,100 @@
+"""Models side by side on an agreement suite: how often each finds the right sentence likelier.
+
+Wilson's interval of a share p of n, with z = 1.96 for 95 %:
+
+    (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n)
+
+It takes pairs for independent draws. Those of a suite made from templates are not.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from pipeline import api
+from pipeline.agreement import margins
+from pipeline.finished import Finished
+from pipeline.suite import ENDING, Suite, read_suite, suite_files
+from pipeline.suite_making import TABLE
+
+Z = 1.959963984540054
+SCORINGS = ("whole sentence", "critical word")  # the columns of margins
+# The first distance or number of attractors of each row.
+STEPS = {"distance": (0, 1, 2, 4, 8), "attractors": (0, 1, 2)}
+
+
+class Judged(NamedTuple):
+    """A suite in a model's vocabulary, and by how many nats it prefers the right of each pair."""
+
+    suite: Suite
+    margins: np.ndarray
+
+
+def wilson(right: int, pairs: int) -> tuple[float, float]:
+    """Between which shares the true one lies, in 95 of 100 cases."""
+    share, spread = right / pairs, Z**2 / pairs
+    half = Z * np.sqrt(share * (1 - share) / pairs + spread / (4 * pairs))
+    return (share + spread / 2 - half) / (1 + spread), (share + spread / 2 + half) / (1 + spread)
+
+
+def judged(runs: Sequence[Path], suite: str) -> dict[str, Judged]:
+    """Every trained model of some runs, asked a suite; what a run was already asked is read."""
+    found = {}
+    for folder in runs:
+        finished = Finished.read(folder)
+        for model in finished.of_stage("train"):
+            name = model if len(runs) == 1 else f"{folder.name}: {model}"
+            found[name] = _judged(finished, model, suite)
+    return found
+
+
+def _judged(finished: Finished, model: str, suite: str) -> Judged:
+    made = finished.artefacts[model]
+    asked = made.get("evaluate", finished.folder) / f"{suite}.margins.npy"
+    if asked.exists():
+        return Judged(Suite.load(made["encode"] / f"{suite}{ENDING}"), np.load(asked))
+    scorer = api.load(finished.folder, model)
+    encoded = Suite.encode(read_suite(suite, scorer.lowercase), scorer.ids)
+    return Judged(encoded, margins(scorer.model, encoded, made))
+
+
+def groups(suite: str, by: str) -> pd.Series:
+    """The row of the table that each pair of a suite belongs to."""
+    names = pd.Series([pair.construction for pair in read_suite(suite)])
+    if by == "construction":
+        return names
+    if by not in STEPS:
+        raise ValueError(f"--by: expected construction, {' or '.join(STEPS)}; got {by!r}")
+    path = suite_files(suite)[0].parent / TABLE
+    if not path.exists():
+        raise FileNotFoundError(f"{suite} does not say by {by}: expected {path}")
+    table, steps = pd.read_csv(path), np.array(STEPS[by])
+    if table["construction"].tolist() != names.tolist():
+        raise ValueError(f"{path} does not fit its suite: expected a row for each of its pairs")
+    first = np.searchsorted(steps, table[by], side="right") - 1
+    shown = [str(a) if a + 1 == b else f"{a}–{b - 1}" for a, b in pairwise(steps)]
+    shown.append(f"{steps[-1]}+")
+    return names + f", {by} " + pd.Series([shown[place] for place in first])
+
+
+def side_by_side(asked: dict[str, Judged], rows: pd.Series, scoring: int) -> pd.DataFrame:
+    """A row for each group of pairs, their mean and what could not be judged; a column a model."""
+    table = pd.DataFrame({"pairs": rows.value_counts().sort_index()})
+    for model, (suite, found) in asked.items():
+        right = pd.Series(found[:, scoring] > 0)[suite.known].groupby(rows[suite.known]).agg(list)
+        shares = {name: (sum(each), len(each)) for name, each in right.items()}
+        table[model] = {name: _shown(*counts) for name, counts in shares.items()}
+        mean = np.mean([good / pairs for good, pairs in shares.values()]) if shares else np.nan
+        table.loc["mean of the rows", model] = f"{mean:.3f}"
+        table.loc["pairs with unknown words", model] = f"{(~suite.known).sum():,}"
+    table["pairs"] = [f"{n:,.0f}" if n == n else "" for n in table["pairs"]]
+    return table.fillna("–").reset_index(names=SCORINGS[scoring])
+
+
+def _shown(right: int, pairs: int) -> str:
+    low, high = wilson(right, pairs)
+    return f"{right / pairs:.3f} [{low:.3f}, {high:.3f}]"

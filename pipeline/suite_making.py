@@ -1,0 +1,64 @@
+"""Agreement suites of one's own: in real sentences one word is flipped, the rest is kept.
+
+Beside the files in CLAMS's form stands `pairs.csv`, a row for each pair in the order in which the
+suite is read: its construction, the distance of the two words that agree, and the attractors.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pandas as pd
+
+import corpora
+from corpora import conllu
+from lexicon import Lexicon
+from lexicon.paradigm import Paradigms
+from pipeline import text_agreement, tree_agreement
+from pipeline.agreeing import Agreeing, Made, broken
+from pipeline.data import folder_of
+
+TABLE = "pairs.csv"
+
+
+def make_suite(source: str, lexicon: Lexicon, folder: Path) -> pd.DataFrame:
+    """Write the suite of a treebank or a text; the table of its pairs comes back."""
+    paradigms = Paradigms(lexicon)
+    made = (broken(agreeing, paradigms) for agreeing in _agreeing_words(source, lexicon))
+    found = list(dict.fromkeys(each for each in made if each))
+    if not found:
+        raise ValueError(
+            f"{source}: found no agreement to break; expected trees with heads and features, or "
+            f"sentences whose words the lexicon knows"
+        )
+    return write_suite(found, folder)
+
+
+def _agreeing_words(source: str, lexicon: Lexicon) -> Iterator[Agreeing]:
+    paths = corpora.files(source, folder=folder_of)
+    if any(".conllu" in path.name for path in paths):
+        for path in paths:
+            for tree in conllu.read(path):
+                yield from tree_agreement.agreeing_words(tree)
+        return
+    from corpora.tokenise import Tokeniser  # here, as spaCy's French takes seconds to import
+
+    texts = (sentence.text for sentence in corpora.read(source, folder=folder_of))
+    for words in Tokeniser().words(texts):
+        yield from text_agreement.agreeing_words(words, lexicon)
+
+
+def write_suite(made: Iterable[Made], folder: Path) -> pd.DataFrame:
+    """One file for each construction, and the table of all pairs in the order of the files."""
+    by_construction = defaultdict(list)
+    for each in made:
+        by_construction[each.pair.construction].append(each)
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for name in sorted(by_construction):
+        lines = [f"True\t{m.pair.good}\nFalse\t{m.pair.bad}\n" for m in by_construction[name]]
+        (folder / f"{name}.txt").write_text("".join(lines), encoding="utf-8")
+        rows += [(name, m.distance, m.attractors) for m in by_construction[name]]
+    table = pd.DataFrame(rows, columns=["construction", "distance", "attractors"])
+    table.to_csv(folder / TABLE, index=False)
+    return table

@@ -1,0 +1,51 @@
+"""`accord agree` and `accord suite make`: shares with Wilson's interval, models side by side."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from pipeline.agree import Judged, groups, side_by_side, wilson
+from pipeline.cli import app
+from pipeline.suite import Pair, Suite
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+def test_wilsons_interval_is_the_one_worked_out_by_hand():
+    # 8 of 10, z² = 3.841459: centre (0.8 + 0.1920729) / 1.3841459 = 0.7167402,
+    # half 1.959964 · √(0.016 + 0.00960365) / 1.3841459 = 0.2265776.
+    assert wilson(8, 10) == pytest.approx((0.4901625, 0.9433178), abs=1e-6)
+    assert wilson(0, 5) == pytest.approx((0, 0.4344825), abs=1e-6)
+    low, high = wilson(5, 5)
+    assert low == pytest.approx(1 - 0.4344825, abs=1e-6) and high == pytest.approx(1)
+
+
+def test_the_table_counts_what_was_judged_and_what_could_not_be(tmp_path):
+    pairs = [Pair("one", "a b", "a c"), Pair("one", "a d", "a b"), Pair("two", "b", "x")]
+    (tmp_path / "one.txt").write_text("True\ta b\nFalse\ta c\nTrue\ta d\nFalse\ta b\n")
+    (tmp_path / "two.txt").write_text("True\tb\nFalse\tx\n")
+    suite = Suite.encode(pairs, {word: place for place, word in enumerate(["</s>", *"abcd"])})
+    margins = np.array([[1.0, -1.0], [-1.0, -1.0], [np.nan, np.nan]])
+    table = side_by_side({"m": Judged(suite, margins)}, groups(str(tmp_path), "construction"), 0)
+    assert table.values.tolist() == [
+        ["one", "2", "0.500 [0.095, 0.905]"],
+        ["two", "1", "–"],
+        ["mean of the rows", "", "0.500"],
+        ["pairs with unknown words", "", "1"],
+    ]
+
+
+def test_a_suite_is_made_and_asked_from_the_command_line(tiny_run, tmp_path):
+    made = ["suite", "make", str(DATA / "accords.conllu"), "--to", str(tmp_path / "mine")]
+    done = CliRunner().invoke(app, [*made, "--lexicon", str(DATA / "accords.tsv")])
+    assert done.exit_code == 0, done.output
+    assert "subject_verb_number" in done.output
+    for by, row in (("construction", "subject_verb_number "), ("attractors", "attractors 1")):
+        asked = ["agree", str(tiny_run.folder), "--suite", str(tmp_path / "mine"), "--by", by]
+        done = CliRunner().invoke(app, asked)
+        assert done.exit_code == 0, done.output
+        assert "rnn" in done.output and "critical word" in done.output and row in done.output
+    done = CliRunner().invoke(app, [*asked[:-1], "colour"])
+    assert done.exit_code == 2

@@ -1,0 +1,75 @@
+"""Suites made from trees and from text: real sentences, one word flipped, the rest kept."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import lexicon
+from pipeline.suite import read_suite
+from pipeline.suite_making import make_suite
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+@pytest.fixture(scope="module")
+def accords():
+    return lexicon.load([str(DATA / "accords.tsv")], folder=Path)
+
+
+def flipped(pair):
+    """The two words in which the sentences of a pair differ; they have all others in common."""
+    words = zip(pair.good.split(" "), pair.bad.split(" "), strict=True)
+    ((right, wrong),) = [(good, bad) for good, bad in words if good != bad]
+    return pair.construction, right, wrong
+
+
+def test_every_agreement_of_a_tree_is_broken_and_none_that_is_doubtful(accords, tmp_path):
+    table = make_suite(str(DATA / "accords.conllu"), accords, tmp_path)
+    pairs = read_suite(str(tmp_path))
+    assert {flipped(pair) for pair in pairs} == {
+        ("determiner_noun_number", "clés", "clé"),
+        ("determiner_noun_number", "pomme", "pommes"),
+        ("determiner_noun_number", "moitié", "moitiés"),
+        ("noun_adjective_number", "rouge", "rouges"),
+        ("participle_etre_number", "tombées", "tombée"),
+        ("participle_etre_gender", "tombées", "tombés"),
+        ("participle_object_number", "mangée", "mangées"),
+        ("participle_object_gender", "mangée", "mangé"),
+        ("subject_verb_number", "sont", "est"),
+        ("subject_verb_number", "est", "sont"),
+        ("subject_verb_person", "as", "a"),
+        ("subject_verb_person", "est", "es"),
+    }
+    assert table["construction"].tolist() == [pair.construction for pair in pairs]
+    assert pd.read_csv(tmp_path / "pairs.csv").equals(table)
+    assert "du" in pairs[0].good.split(" "), "contracted forms are one word"
+
+
+def test_distance_and_attractors_are_those_between_the_two_words(accords, tmp_path):
+    table = make_suite(str(DATA / "accords.conllu"), accords, tmp_path)
+    pairs = [flipped(pair) for pair in read_suite(str(tmp_path))]
+    row = table.loc[pairs.index(("subject_verb_number", "sont", "est"))]
+    assert (row["distance"], row["attractors"]) == (4, 1)  # du voisin rouge ne
+    row = table.loc[pairs.index(("subject_verb_number", "est", "sont"))]
+    assert (row["distance"], row["attractors"]) == (4, 0)  # que tu as mangée
+
+
+def test_a_text_without_trees_is_asked_only_what_is_beyond_doubt(accords, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("Il dort.\nLes clés rouges.\nLe voisin finit.\nLa souris dort.\n")
+    make_suite(str(text), accords, tmp_path / "suite")
+    assert {flipped(pair) for pair in read_suite(str(tmp_path / "suite"))} == {
+        ("subject_verb_number", "dort", "dorment"),
+        ("subject_verb_person", "dort", "dors"),
+        ("determiner_noun_number", "clés", "clé"),
+        ("noun_adjective_number", "rouges", "rouge"),
+        ("determiner_noun_number", "voisin", "voisins"),
+    }
+
+
+def test_where_there_is_nothing_to_flip_the_source_is_named(accords, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("Hello world.\n")
+    with pytest.raises(ValueError, match=r"text\.txt: found no agreement to break"):
+        make_suite(str(text), accords, tmp_path / "suite")
