@@ -42,7 +42,7 @@ def explain(
     from pipeline import explain_page
     from pipeline.explain import Explainer, shared_features, split
 
-    explainer = Explainer(_load(run, model))
+    explainer = Explainer(load_model(run, model))
     place = explainer.next_word(text, words.split(",") if words else (), top)
     likely = [
         (each.word, f"{each.probability:.2%}", f"{each.log_p:.2f}") for each in place.likeliest
@@ -78,7 +78,7 @@ def rescore(
     from pipeline.rescore import Terms, Weights, error_rate, tuned
 
     lists, development = read_nbest(nbest), read_nbest(tune) if tune else []
-    scorer = _load(run, model)
+    scorer = load_model(run, model)
     weights = Weights(model_weight, word_weight)
     if tune:
         weights = tuned(development, Terms.of(development, scorer))
@@ -120,7 +120,7 @@ def generate(
     sampling = Sampling(temperature, top_k, top_p)
     if beam and sampling != Sampling():
         raise ValueError("--beam searches and draws nothing: expected no temperature, top-k, top-p")
-    generator = Generator(_load(run, model), start, constraint or ())
+    generator = Generator(load_model(run, model), start, constraint or ())
     sentences = (
         generator.likeliest(count, beam) if beam else generator.sample(count, sampling, seed)
     )
@@ -136,7 +136,7 @@ def _signed(table: "pd.DataFrame", title: str) -> "pd.DataFrame":
     return shown.rename_axis(title).reset_index()
 
 
-def _load(run: Path, model: str | None) -> "Scorer":
+def load_model(run: Path, model: str | None) -> "Scorer":
     """A model of a run, by default the last that is trained."""
     from pipeline import api
     from pipeline.finished import Finished

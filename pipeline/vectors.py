@@ -1,0 +1,124 @@
+"""The vectors that a model reads words by, ψ(x) = φ(x)·W, and what they know of inflection."""
+
+import numpy as np
+import pandas as pd
+import torch
+
+from pipeline.scorer import Scorer
+from pipeline.vocabulary import END, UNKNOWN
+
+NAMED = 3  # so many words stand for all that have one vector
+FEWEST = 3  # lemmas that a change must have been seen in
+CHANGE = ["upos", "feats", "feats_to"]
+
+
+class Vectors:
+    """One vector of length 1 for each signature; words of one signature have the same."""
+
+    @torch.inference_mode()
+    def __init__(self, scorer: Scorer):
+        embedding = scorer.model.embedding
+        rows = embedding.product(embedding.weight).double()
+        self.rows = torch.nn.functional.normalize(rows, dim=1).cpu().numpy()
+        self.signature = embedding.signature.cpu().numpy()
+        self.ids, self.forms = scorer.ids, list(scorer.ids)
+
+    def nearest(self, word: str, most: int = 10) -> pd.DataFrame:
+        """The nearest vectors by cosine: the most frequent words of each, and how many it has.
+
+        The first row is the word's own, with those that the model cannot tell from it.
+        """
+        if word not in self.ids:
+            raise ValueError(f"'{word}' has no vector: it is not known to this model")
+        cosine = self.rows @ self.rows[self.signature[self.ids[word]]]
+        cosine[self.signature[[self.ids[each] for each in (END, UNKNOWN) if each in self.ids]]] = -2
+        cosine[self.signature[self.ids[word]]] = 2  # before all others
+        return pd.DataFrame([self._row(s, cosine[s]) for s in np.argsort(-cosine)[: most + 1]])
+
+    def _row(self, signature: int, cosine: float) -> dict:
+        members = np.flatnonzero(self.signature == signature)  # ids fall in frequency
+        named = ", ".join(self.forms[each] for each in members[:NAMED])
+        return {"words": named, "of": len(members), "cosine": min(cosine, 1.0)}
+
+
+def inflection(vectors: Vectors, analyses: pd.DataFrame) -> pd.DataFrame:
+    """From one form of a lemma to another: is the word nearest to ψ(x) + change the right one?
+
+    A change, such as ADJ Gender=Masc → Gender=Fem, is the mean difference of the two forms over
+    all *other* lemmas. The lexicon judges: a word is right if an analysis has the lemma and the
+    features asked for. Only words with a vector of their own take part. Beside it stand how often
+    the features are right, whatever the lemma; how often the word nearest to ψ(x) alone is right;
+    and how often a random word with the features would be. A row for each kind of change, the last
+    for all.
+    """
+    forms = _forms(vectors, analyses)
+    words = np.unique(forms["word"])
+    rows = vectors.rows[vectors.signature[words]]
+    pairs = _pairs(forms)
+    start, goal = (np.searchsorted(words, pairs[name]) for name in ("word", "word_to"))
+    change = _mean_of_others(rows[goal] - rows[start], pairs)
+    for name, query in (("", rows[start] + change), (" alone", rows[start])):
+        cosine = query @ rows.T
+        cosine[np.arange(len(pairs)), start] = -np.inf  # the form itself is no answer
+        found = words[cosine.argmax(axis=1)]
+        pairs["right" + name] = _has(forms, pairs, found, ["lemma", "upos", "feats"])
+        pairs["features" + name] = _has(forms, pairs, found, ["upos", "feats"])
+    with_feats = forms.drop_duplicates(["upos", "feats", "word"]).groupby(["upos", "feats"]).size()
+    asked = pd.MultiIndex.from_frame(pairs[["upos", "feats_to"]])
+    pairs["chance"] = 1 / with_feats.reindex(asked).to_numpy()
+    pairs["change"] = [
+        _changed(*each) for each in zip(pairs["feats"], pairs["feats_to"], strict=True)
+    ]
+    measured = ["right", "features", "right alone", "chance"]
+    table = pairs.groupby(["upos", "change"])[measured].mean()
+    table.insert(0, "pairs", pairs.groupby(["upos", "change"]).size())
+    table = table.sort_values("pairs", ascending=False).reset_index()
+    whole = {"upos": "all", "change": "", "pairs": len(pairs)} | pairs[measured].mean().to_dict()
+    return pd.concat([table, pd.DataFrame([whole])], ignore_index=True)
+
+
+def _forms(vectors: Vectors, analyses: pd.DataFrame) -> pd.DataFrame:
+    """What the lexicon, not the guesser, says of the words that have a vector of their own."""
+    own = np.bincount(vectors.signature)[vectors.signature] == 1
+    own[[vectors.ids[each] for each in (END, UNKNOWN) if each in vectors.ids]] = False
+    chosen = own[analyses["word"]] & (analyses["source"] != "guesser")
+    return analyses.loc[chosen, ["word", "lemma", "upos", "feats"]].drop_duplicates()
+
+
+def _pairs(forms: pd.DataFrame) -> pd.DataFrame:
+    """Two forms of a lemma, each with one analysis in it, whose change other lemmas have too."""
+    clear = forms.drop_duplicates(["word", "lemma", "upos"], keep=False)
+    pairs = clear.merge(clear, on=["lemma", "upos"], suffixes=("", "_to"))
+    pairs = pairs[(pairs["word"] != pairs["word_to"]) & (pairs["feats"] != pairs["feats_to"])]
+    lemmas = pairs.groupby(CHANGE)["lemma"].transform("nunique")
+    return pairs[lemmas >= FEWEST].reset_index(drop=True)
+
+
+def _has(forms: pd.DataFrame, pairs: pd.DataFrame, found: np.ndarray, asked: list[str]) -> list:
+    """Whether the word found for each pair has what is asked of its second form."""
+    have = set(forms[[*asked, "word"]].itertuples(index=False, name=None))
+    wanted = pairs[[{"feats": "feats_to"}.get(name, name) for name in asked]]
+    rows = wanted.itertuples(index=False, name=None)
+    return [(*row, word) in have for row, word in zip(rows, found.tolist(), strict=True)]
+
+
+def _mean_of_others(differences: np.ndarray, pairs: pd.DataFrame) -> np.ndarray:
+    """The mean difference of each pair's change over all other lemmas."""
+    change = pairs.groupby(CHANGE).ngroup().to_numpy()
+    own = pairs.groupby([*CHANGE, "lemma"]).ngroup().to_numpy()
+    (of_change, n_change), (of_own, n_own) = (_sums(differences, g) for g in (change, own))
+    others = n_change[change] - n_own[own]
+    return (of_change[change] - of_own[own]) / others[:, None]
+
+
+def _sums(rows: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The sum and the number of the rows of each group."""
+    sums = np.zeros((group.max() + 1, rows.shape[1]))
+    np.add.at(sums, group, rows)
+    return sums, np.bincount(group)
+
+
+def _changed(before: str, after: str) -> str:
+    """The names of the features that differ: `Gender`, `Number`, `Mood Tense`."""
+    pairs = set(before.split("|")) ^ set(after.split("|"))
+    return " ".join(sorted({pair.partition("=")[0] for pair in pairs if pair}))
