@@ -74,7 +74,8 @@ def _explained(inputs: Inputs, models: list[str]) -> str:
     """Sentences explained by the last model whose output is a sum over features, if one is."""
     for model in reversed(models):
         recipe = json.loads((inputs[f"{model}/train"] / "recipe.json").read_text())
-        if recipe["output"] == "log-linear":
+        in_units = (inputs[f"{model}/encode"] / "units.npz").exists()  # which have no features
+        if recipe["output"] == "log-linear" and not in_units:
             return explain_page.samples(model, {each: inputs[f"{model}/{each}"] for each in INPUTS})
     return ""
 

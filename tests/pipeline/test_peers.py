@@ -1,0 +1,68 @@
+"""Models of words, of pieces and of letters: prepared, trained and measured on the same words."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pipeline
+from models.units import Units
+from pipeline.train import load_trained, read_sentences
+
+MODELS = """
+base: tiny
+corpus: {limit: 150}
+train: {epochs: 1}
+models:
+  words: {}
+  pieces:
+    encode: {merges: 50}
+    train: {encoder: transformer, text: sentences}
+  letters:
+    encode: {merges: 0}
+    train: {tied: false}
+  classes:
+    featurise: {templates: [form], forms: null}
+    encode: {classes: 10}
+    train: {output: classes}
+"""
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("peers")
+    (folder / "peers.yaml").write_text(MODELS)
+    return pipeline.run(str(folder / "peers.yaml"), runs=folder / "runs")
+
+
+def test_their_figures_have_the_same_denominators(finished):
+    scores = pd.read_parquet(finished.folder / "report" / "scores.parquet")
+    test = scores[scores["split"] == "test"].pivot(index="model", columns="metric", values="value")
+    assert set(test.index) == {"words", "pieces", "letters", "classes"}
+    for counted in ("words", "sentences"):
+        assert test[counted].nunique() == 1
+    nats = test["nats per word"] * (test["words"] + test["sentences"])
+    characters = nats / np.log(2) / test["bits per character"]
+    assert np.allclose(characters, characters.iloc[0])
+    assert (np.exp(test["nats per word"]) - test["perplexity"]).abs().max() < 1e-6
+
+
+@pytest.mark.parametrize("model", ["pieces", "letters"])
+def test_a_sentence_costs_what_its_units_cost(finished, model):
+    stages = ("encode", "featurise", "background", "train")
+    inputs = {stage: finished.artefacts[model, stage].folder for stage in stages}
+    trained = load_trained(inputs)
+    text = read_sentences(inputs["encode"], "test")
+    in_units = Units.load(inputs["encode"] / "units.npz").spell(text)
+    assert len(in_units.ids) > len(text.ids)
+    by_words, by_units = trained.score(text), trained.model.score(in_units)
+    assert len(by_words) == len(text.ids)
+    assert np.allclose(
+        np.add.reduceat(by_words, text.starts), np.add.reduceat(by_units, in_units.starts)
+    )
+
+
+def test_a_model_of_pieces_scores_what_a_person_types(finished):
+    scorer = pipeline.load(finished.folder, "pieces")
+    words = scorer.score("la petite zouave mange.")
+    assert [word.form for word in words][:3] == ["la", "petite", "zouave"]
+    assert all(np.isfinite(word.log_p) for word in words)
