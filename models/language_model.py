@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from models import prefix_tree
 from models.activation_penalty import activation_penalty
 from models.background import Background
 from models.batching import NO_WORD, Sentences
@@ -72,6 +73,8 @@ class LanguageModel(nn.Module):
     @torch.inference_mode()
     def score(self, sentences: Sentences) -> np.ndarray:
         """log p of every word of every sentence in order, END included, in nats."""
+        if prefix_tree.begin_alike(sentences):
+            return prefix_tree.score(self, sentences)
         scores = np.zeros(len(sentences.ids))
         for places, words, h, context in states(self, sentences):
             scores[places] = self.output.log_prob_of(h, words, context).double().cpu()

@@ -104,7 +104,11 @@ def _with_participle(words: Words, participle: Token) -> Iterator[Agreeing]:
         controller = _controller(words, word, participle)
         third = controller and features(controller.feats).get("Person", "3") == "3"
         clear = third and not _either_number(controller)
-        if clear and _before(words, word, participle) and (auxiliary == "être" or _is_clitic(word)):
+        if (
+            clear
+            and _before(words, word, participle)
+            and (auxiliary == "être" or word.upos == "PRON")
+        ):
             yield from words.agreeing(name, ["Number", "Gender"], controller, participle)
 
 
@@ -122,10 +126,6 @@ def _controller(words: Words, token: Token, verb: Token) -> Token | None:
 def _before(words: Words, one: Token, other: Token) -> bool:
     place = words.place
     return one.id in place and other.id in place and place[one.id] < place[other.id]
-
-
-def _is_clitic(token: Token) -> bool:
-    return token.upos == "PRON"
 
 
 def _either_number(token: Token | None) -> bool:

@@ -1,0 +1,90 @@
+"""Sentences read as a tree of their beginnings: what several have in common is read once.
+
+A *branch* is a word after a beginning. The sentences of an agreement suite differ in few words:
+in CLAMS French 753,896 words and ends are 201,987 branches, which leave 114,468 beginnings.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from models.batching import END, NO_WORD, Sentences
+
+if TYPE_CHECKING:
+    from models.language_model import LanguageModel
+
+WORDS_AT_ONCE = 1 << 16  # in one tree, padding included
+BRANCHES_AT_ONCE = 4096  # scored together
+SORTED_BY = 32  # words: few sentences have more in common
+COMPARED = 4  # words, to see whether sentences have much in common
+
+
+def begin_alike(sentences: Sentences) -> bool:
+    """Whether most sentences begin as another does, so that a tree is worth its while."""
+    _, ids = _rows(sentences, np.arange(len(sentences.lengths)), COMPARED)
+    return 2 * len(np.unique(ids, axis=0)) < len(ids)
+
+
+@torch.inference_mode()
+def score(model: "LanguageModel", sentences: Sentences) -> np.ndarray:
+    """log p of every word of every sentence in order, END included, in nats."""
+    was_training = model.training
+    model.eval()
+    device = model.embedding.weight.device
+    contexts = model.contexts(sentences)
+    scores = np.zeros(len(sentences.ids))
+    for places, ids in _trees(sentences):
+        begins, branch = _branches(ids)
+        first = places.T[begins.T]
+        words = torch.from_numpy(sentences.ids[first].astype(np.int64)).to(device)
+        context = torch.from_numpy(contexts[first]).to(device)
+        h = torch.cat(list(_outputs(model, ids, begins)))
+        parts = zip(*(each.split(BRANCHES_AT_ONCE) for each in (h, words, context)), strict=True)
+        log_p = torch.cat([model.output.log_prob_of(*part) for part in parts])
+        is_word = ids != NO_WORD
+        scores[places[is_word]] = log_p.double().cpu().numpy()[branch[is_word]]
+    model.train(was_training)
+    return scores
+
+
+def _trees(sentences: Sentences) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Sentences that begin alike together, a row each: places in the text and ids (B × T)."""
+    _, ids = _rows(sentences, np.arange(len(sentences.lengths)), SORTED_BY)
+    order = np.lexsort(ids.T[::-1])
+    size = max(1, WORDS_AT_ONCE // sentences.lengths.max())
+    for start in range(0, len(order), size):
+        chosen = order[start : start + size]
+        yield _rows(sentences, chosen, sentences.lengths[chosen].max())
+
+
+def _rows(sentences: Sentences, chosen: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Places and ids of the first words of some sentences, NO_WORD behind an end (B × T)."""
+    steps = np.arange(most)
+    is_word = steps < sentences.lengths[chosen, None]
+    places = np.where(is_word, sentences.starts[chosen, None] + steps, 0)
+    return places, np.where(is_word, sentences.ids[places], NO_WORD).astype(np.int64)
+
+
+def _branches(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which words begin a branch, and the branch of each word, numbered step by step (B × T)."""
+    begins = np.ones(ids.shape, bool)
+    begins[1:] = np.logical_or.accumulate(ids[1:] != ids[:-1], axis=1)
+    begins &= ids != NO_WORD
+    return begins, np.cumsum(begins.T).reshape(ids.T.shape).T - 1
+
+
+def _outputs(model: "LanguageModel", ids: np.ndarray, begins: np.ndarray) -> Iterator[Tensor]:
+    """The encoder's outputs before the words that begin a branch, step by step (N × H)."""
+    device = model.embedding.weight.device
+    words, state = np.array([END]), model.encoder.initial_state(1)
+    column = np.zeros(len(ids), np.int64)  # of the state, in which each sentence is read
+    for step in range(ids.shape[1]):
+        h, state = model(torch.from_numpy(words).to(device).unsqueeze(0), state)
+        yield h[0, torch.from_numpy(column[begins[:, step]]).to(device)]
+        goes_on = begins[:, step] & (ids[:, step] != END)
+        chosen = torch.from_numpy(column[goes_on]).to(device)
+        state = tuple(tuple(each[:, chosen] for each in layer) for layer in state)
+        words, column = ids[goes_on, step], np.cumsum(goes_on) - 1
