@@ -35,6 +35,8 @@ def lines(path: Path) -> Iterator[str]:
             for line in file:
                 yield line.decode("utf-8")
                 offset += len(line)
+        if path.suffix in OPENERS and not path.stat().st_size:  # which gzip takes for no text
+            raise EOFError("it has no bytes at all")
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
         place = f"byte offset {offset + error.start}"

@@ -16,7 +16,7 @@ def read(path: Path) -> Iterator[Sentence]:
     seen = set()
     for number, line in enumerate(lines(path), start=1):
         headword, tab, glosses = line.rstrip("\r\n").partition("\t")
-        if not tab:
+        if not tab or not headword or "\t" in glosses:
             raise CorpusError(f"{path}, line {number}: expected headword, tab, glosses: {line!r}")
         if headword != headword.lower():  # a name, or a form of one
             continue

@@ -67,7 +67,7 @@ def readings(tags: str, codes: str) -> tuple[tuple[str, str], ...]:
     found = []
     for code in codes.split(":")[1:] or [""]:
         inflected = inflections(code)
-        if not inflected:
+        if not inflected or (codes and not code):
             raise KeyError(code)
         for upos, feats in classes:
             # In a contraction gender and number are those of the second part.
@@ -79,7 +79,7 @@ def readings(tags: str, codes: str) -> tuple[tuple[str, str], ...]:
 def read(path: Path, report: Report) -> Iterator[Row]:
     for number, line in complete_lines(path, report):
         entry = ENTRY.match(line)
-        if entry is None:
+        if entry is None or not entry[1] or "\t" in line:
             report.bad(number, "expected form,lemma.CLASS+traits:inflections", line)
             continue
         form, lemma, tags, codes = entry.groups()

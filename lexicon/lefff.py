@@ -89,6 +89,9 @@ def read(path: Path, report: Report) -> Iterator[Row]:
             report.bad(number, f"4 columns expected, {len(cells)} found", line)
             continue
         form, name, lemma, code = cells
+        if not form or not lemma:
+            report.bad(number, "no form or no lemma", line)
+            continue
         if name in NOT_WORDS or ("_" in form and form != "_"):
             report.left_out(number, "a mark, not a word", line)
             continue

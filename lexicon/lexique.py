@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lexicon.analysis import join_feats
 from lexicon.ladl import GENDER, NUMBER, PERSON
-from lexicon.reading import LexiconError, Report, Row, complete_lines
+from lexicon.reading import Report, Row, amount, check_names, complete_lines, header
 from lexicon.text import TextLexicon
 
 # Class → UPOS and the feats that the class itself says.
@@ -68,7 +68,7 @@ def readings(name: str, gender: str, number: str, verb_codes: str) -> tuple[tupl
     upos, own = CLASS[name]
     agreement = (GENDER[gender] if gender else "", NUMBER[number] if number else "")
     found = []
-    for code in verb_codes.strip('";').split(";"):
+    for code in list(filter(None, verb_codes.strip('"').split(";"))) or [""]:
         verb, person, count = VERB.fullmatch(code).groups("")
         # The columns of gender and number are the participle's where a row has other readings.
         agrees = (PERSON[person], NUMBER[count]) if person else agreement
@@ -78,11 +78,8 @@ def readings(name: str, gender: str, number: str, verb_codes: str) -> tuple[tupl
 
 def read(path: Path, report: Report) -> Iterator[Row]:
     numbered = complete_lines(path, report, encoding="cp1252")
-    _, header = next(numbered)
-    names = header.split("\t")
-    lacking = [name for name in (*COLUMNS, *FREQUENCIES) if name not in names]
-    if lacking:
-        raise LexiconError(f"{path}:1: no column {', '.join(lacking)}")
+    names = header(path, numbered).split("\t")
+    check_names(path, names, (*COLUMNS, *FREQUENCIES))
     wanted = [names.index(name) for name in COLUMNS]
     frequencies = [names.index(name) for name in FREQUENCIES]
     for number, line in numbered:
@@ -91,6 +88,9 @@ def read(path: Path, report: Report) -> Iterator[Row]:
             report.bad(number, f"{len(names)} columns expected, {len(cells)} found", line)
             continue
         form, lemma, *tags = (cells[column] for column in wanted)
+        if not form or not lemma:
+            report.bad(number, "no form or no lemma", line)
+            continue
         if " " in form:
             report.left_out(number, "an entry of several words", form)
             continue
@@ -100,7 +100,7 @@ def read(path: Path, report: Report) -> Iterator[Row]:
         try:
             found = list(readings(*tags))
             # Per million words, subtitles and books weighing the same.
-            count = sum(float(cells[column].replace(",", ".")) for column in frequencies) / 2
+            count = sum(amount(cells[column].replace(",", ".")) for column in frequencies) / 2
         except (KeyError, ValueError) as error:
             report.bad(number, f"unknown tag or number {error}", line)
             continue

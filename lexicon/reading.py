@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,30 +62,82 @@ class Report:
         )
 
 
-def lines(path: Path, report: Report, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
-    """The numbered lines of a file, without their ends. An undecodable line is a bad row."""
+# What no word holds: control characters (the tab parts columns) and ends of lines.
+NOT_TEXT = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def lines(
+    path: Path, report: Report, encoding: str = "utf-8", cut_short: bool = False
+) -> Iterator[tuple[int, str]]:
+    """The numbered lines of a file, without their ends. One that is no text is a bad row.
+
+    With `cut_short` so is a last line without an end.
+    """
     offset = 0
     with path.open("rb") as file:
         for number, raw in enumerate(file, start=1):
             try:
-                yield number, raw.decode(encoding).rstrip("\r\n")
+                line = raw.decode(encoding).rstrip("\r\n")
             except UnicodeDecodeError as error:
-                where = f"byte {offset + error.start} is not {encoding}"
-                report.bad(number, where, raw.decode(encoding, "backslashreplace").rstrip("\r\n"))
+                fault = f"byte {offset + error.start} is not {encoding}"
+                line = raw.decode(encoding, "backslashreplace").rstrip("\r\n")
+            else:
+                line = line.removeprefix("\ufeff") if number == 1 else line
+                fault = _fault(line, raw, encoding)
+            if cut_short and not raw.endswith(b"\n"):
+                fault = "the file ends inside this line: a download cut short"
+            if fault:
+                report.bad(number, fault, line)
+            else:
+                yield number, line
             offset += len(raw)
     if offset == 0:
         raise LexiconError(f"{path}: the file is empty; fetch it again")
 
 
-def complete_lines(path: Path, report: Report, encoding: str = "utf-8"):
+def _fault(line: str, raw: bytes, encoding: str) -> str | None:
+    """Why a line that could be decoded is no text all the same."""
+    if found := NOT_TEXT.search(line):
+        return f"the character {found.group()!r} is in no word"
+    if encoding == "utf-8" or raw.isascii():
+        return None
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return f"the line is UTF-8, expected {encoding}"  # which has no letters that look like UTF-8
+
+
+def complete_lines(
+    path: Path, report: Report, encoding: str = "utf-8"
+) -> Iterator[tuple[int, str]]:
     """Lines of a published file, which ends with a line's end unless it was cut short."""
-    with path.open("rb") as file:
-        file.seek(0, 2)
-        size = file.tell()
-        file.seek(max(size - 1, 0))
-        whole = file.read() == b"\n"
-    last = (0, "")
-    for last in lines(path, report, encoding):
-        yield last
-    if not whole:
-        report.bad(last[0], "the file ends inside this line: a download cut short", last[1])
+    return lines(path, report, encoding, cut_short=True)
+
+
+def header(path: Path, numbered: Iterator[tuple[int, str]]) -> str:
+    """The first line of a file, which must be readable for any other to be."""
+    number, line = next(numbered, (0, ""))
+    if number != 1:
+        raise LexiconError(f"{path}:1: the header cannot be read")
+    return line
+
+
+def check_names(path: Path, names: Sequence[str], required: Sequence[str]) -> None:
+    """A header must name every column that is read, and once."""
+    lacking = [name for name in required if name not in names]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if lacking or twice:
+        fault = f"no column {', '.join(lacking)}" if lacking else f"twice {', '.join(twice)}"
+        raise LexiconError(
+            f"{path}:1: {fault}; the header must name {', '.join(required)}, "
+            f"it names {', '.join(names)}"
+        )
+
+
+def amount(text: str) -> float:
+    """A count or a frequency, or a ValueError."""
+    value = float(text)
+    if not 0 <= value < math.inf or "_" in text:
+        raise ValueError(f"expected a number from 0, got {text!r}")
+    return value

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from lexicon.analysis import UPOS, join_feats
-from lexicon.reading import LexiconError, Report, Row, lines
+from lexicon.reading import Report, Row, amount, check_names, header, lines
 from lexicon.text import TextLexicon
 
 REQUIRED = ("form", "lemma", "upos", "feats")
+FEATURE = re.compile(r"[^\s=|]+=[^\s=|]+")
 
 
 def read(path: Path, report: Report) -> Iterator[Row]:
     numbered = lines(path, report)
-    _, header = next(numbered)
     split = csv_cells if path.suffix == ".csv" else tab_cells
-    names = [name.strip().lower() for name in split(header.removeprefix("\ufeff"))]
-    lacking = [name for name in REQUIRED if name not in names]
-    if lacking:
-        raise LexiconError(
-            f"{path}:1: no column {', '.join(lacking)}; the header must name "
-            f"{', '.join(REQUIRED)} (and may name count), it names {', '.join(names)}"
-        )
+    names = [name.strip().lower() for name in split(header(path, numbered))]
+    check_names(path, names, REQUIRED)
     seen: dict[tuple[str, ...], int] = {}
     for number, line in numbered:
         cells = split(line)
@@ -45,7 +41,11 @@ def tab_cells(line: str) -> list[str]:
 
 
 def csv_cells(line: str) -> list[str]:
-    return next(csv.reader([line]))
+    """The cells of a line; none where its quotes do not close, or a cell is too long for any."""
+    try:
+        return next(csv.reader([line], strict=True))
+    except csv.Error:
+        return []
 
 
 def analysis_row(cells: dict[str, str], number: int, report: Report) -> Row | None:
@@ -54,13 +54,15 @@ def analysis_row(cells: dict[str, str], number: int, report: Report) -> Row | No
     text = " ".join(cells.values())
     if not form:
         report.bad(number, "no form", text)
+    elif "\t" in form + lemma:  # which a quoted cell may hold
+        report.bad(number, "a tab within a word", text)
     elif upos not in UPOS:
         report.bad(number, f"unknown upos {upos!r}", text)
     elif not well_formed(feats):
         report.bad(number, f"feats are Name=Value|Name=Value, not {feats!r}", text)
     else:
         try:
-            count = float(cells.get("count") or 1)
+            count = amount(cells.get("count") or "1")
         except ValueError:
             report.bad(number, f"count is not a number: {cells['count']!r}", text)
             return None
@@ -70,9 +72,7 @@ def analysis_row(cells: dict[str, str], number: int, report: Report) -> Row | No
 
 
 def well_formed(feats: str) -> bool:
-    return feats in ("", "_") or all(
-        name and value for name, _, value in (pair.partition("=") for pair in feats.split("|"))
-    )
+    return feats in ("", "_") or all(FEATURE.fullmatch(pair) for pair in feats.split("|"))
 
 
 def table(path: Path) -> TextLexicon:

@@ -6,6 +6,7 @@ of the paper. A lexicon made of the training text knows which words it holds; se
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,7 @@ TAG = {upos: upos for upos in UPOS} | {
     "PRO": "PRON",
     "V": "VERB",
 }
+PLACE = re.compile(r"[0-9]{1,9}([-.][0-9]{1,9})?")
 # Marks of syntax and of spelling that UD keeps among the features of a word.
 NOT_MORPHOLOGY = ("ExtPos=", "Typo=")
 
@@ -49,8 +51,11 @@ def read_conllu(path: Path, report: Report) -> Iterator[Row]:
             report.bad(number, f"10 columns expected, {len(cells)} found", line)
             continue
         place, form, lemma, tag, _, feats, *_ = cells
+        if not PLACE.fullmatch(place):
+            report.bad(number, f"expected an id such as 8, 8-9 or 8.1, not {place!r}", line)
+            continue
         if "-" in place:
-            contracted, last = form, int(place.split("-")[1])
+            contracted, last = form.strip(), int(place.split("-")[1])
             continue
         if "." in place:
             continue  # an empty node: no word of the text

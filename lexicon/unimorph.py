@@ -64,6 +64,9 @@ def read(path: Path, report: Report) -> Iterator[Row]:
             report.bad(number, f"3 columns expected, {len(cells)} found", line)
             continue
         lemma, form, tags = cells
+        if not form or not lemma:
+            report.bad(number, "no form or no lemma", line)
+            continue
         if " " in form:
             report.left_out(number, "an entry of several words", line)
             continue

@@ -6,9 +6,12 @@ context END is written `<s>`.
 
 import gzip
 import math
+import re
+import zlib
 from collections.abc import Iterator, Sequence
+from io import TextIOWrapper
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -17,6 +20,7 @@ from models.ngram_counts import END, pack
 
 START, STOP = "<s>", "</s>"
 NEVER = -99.0  # the logarithm by which ARPA files say that a word is never predicted
+MOST = 300  # as a logarithm: what a number holds
 
 
 class Listed(NamedTuple):
@@ -32,7 +36,7 @@ def write_arpa(model: NGrams, forms: Sequence[str], path: Path) -> None:
     """Write the model; its probabilities keep eight digits."""
     _check_forms(forms, model.words)
     tables = [Table(*(tensor.cpu().numpy() for tensor in table)) for table in model.tables]
-    with _open(path, "wt") as file:
+    with _open(path, "wb") as binary, TextIOWrapper(binary, "utf-8", newline="\n") as file:
         file.write("\\data\\\n")
         for order, table in enumerate(tables, start=1):
             file.write(f"ngram {order}={len(table.keys) + (order == 1)}\n")
@@ -72,11 +76,12 @@ def read_arpa(path: Path, forms: Sequence[str]) -> NGrams:
     """The model of a file that is over these words; what is wrong with it is named by line."""
     _check_forms(forms, len(forms))
     ids = {form: number for number, form in enumerate(forms)} | {START: END}
-    with _open(path, "rt") as file:
+    with _open(path, "rb") as file:
         lines = _Lines(path, file)
         sizes = _sizes(lines)
         listed = [_section(lines, order, size, ids) for order, size in enumerate(sizes, start=1)]
         lines.expect("\\end\\")
+        lines.expect_no_more()
     unigrams = listed[0]
     if len(unigrams.ids) != len(forms):
         missing = np.setdiff1d(np.arange(len(forms)), unigrams.ids)[0]
@@ -90,14 +95,19 @@ def read_arpa(path: Path, forms: Sequence[str]) -> NGrams:
 class _Lines:
     """The lines of a file that are not empty, by number, and complaints about them."""
 
-    def __init__(self, path: Path, file: TextIO):
+    def __init__(self, path: Path, file: BinaryIO):
         self.path, self.number = path, 0
         self.lines = self._filled(file)
 
-    def _filled(self, file: TextIO) -> Iterator[str]:
-        for self.number, line in enumerate(file, start=1):
-            if line := line.rstrip("\r\n"):
-                yield line
+    def _filled(self, file: BinaryIO) -> Iterator[str]:
+        try:
+            for self.number, line in enumerate(file, start=1):
+                if line := line.rstrip(b"\r\n"):
+                    yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise self.wrong("UTF-8", f"the byte 0x{error.object[error.start]:02x}") from None
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise self.wrong("a whole compressed file", f"damage: {error}") from None
         self.number += 1
 
     def next(self, expected: str) -> str:
@@ -111,6 +121,10 @@ class _Lines:
         if line.strip() != expected:
             raise self.wrong(expected, f"'{line}'")
 
+    def expect_no_more(self) -> None:
+        if (line := next(self.lines, None)) is not None:
+            raise self.wrong("nothing after \\end\\", f"'{line}'")
+
     def wrong(self, expected: str, found: str) -> ValueError:
         return ValueError(f"{self.path}, line {self.number}: expected {expected}, found {found}")
 
@@ -120,8 +134,8 @@ def _sizes(lines: _Lines) -> list[int]:
     lines.expect("\\data\\")
     sizes: list[int] = []
     while (line := lines.next("'ngram 1=…' or '\\1-grams:'")).startswith("ngram "):
-        order, _, size = line.removeprefix("ngram ").partition("=")
-        if order.strip() != str(len(sizes) + 1) or not size.strip().isdigit():
+        order, _, size = (part.strip() for part in line.removeprefix("ngram ").partition("="))
+        if order != str(len(sizes) + 1) or not re.fullmatch("[0-9]{1,18}", size):
             raise lines.wrong(f"'ngram {len(sizes) + 1}=' and a number", f"'{line}'")
         if not int(size):
             raise lines.wrong(f"n-grams of order {order}, or no such order", "none")
@@ -164,14 +178,15 @@ def _fields(lines: _Lines, line: str, order: int) -> tuple[float, list[str], flo
     fields = [field for field in line.replace("\t", " ").split(" ") if field]
     if len(fields) not in (order + 1, order + 2):
         raise lines.wrong(f"log p, {order} words and perhaps a backoff weight", f"'{line}'")
+    numbers = (fields[0], (*fields, "0")[order + 1])
     try:
-        log_p, weight = float(fields[0]), float((*fields, "0")[order + 1])
+        log_p, weight = map(float, numbers)
     except ValueError:
         raise lines.wrong("numbers before and after the words", f"'{line}'") from None
-    if not log_p <= 0:
-        raise lines.wrong("a log-probability of at most 0", fields[0])
-    if not math.isfinite(weight):
-        raise lines.wrong("a finite backoff weight", fields[-1])
+    if not log_p <= 0 or "_" in numbers[0]:
+        raise lines.wrong("a log-probability of at most 0", numbers[0])
+    if not abs(weight) <= MOST or "_" in numbers[1]:
+        raise lines.wrong(f"a backoff weight from {-MOST} to {MOST}", numbers[1])
     return log_p, fields[1 : order + 1], 10**weight
 
 
@@ -230,6 +245,5 @@ def _check_forms(forms: Sequence[str], words: int) -> None:
             )
 
 
-def _open(path: Path, mode: str) -> TextIO:
-    opener = gzip.open if path.suffix == ".gz" else open
-    return opener(path, mode, encoding="utf-8", newline="\n")
+def _open(path: Path, mode: str) -> BinaryIO:
+    return (gzip.open if path.suffix == ".gz" else open)(path, mode)

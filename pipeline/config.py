@@ -6,22 +6,30 @@ dataclass and the comments beside them.
 """
 
 import inspect
+import math
 import re
 import textwrap
 import types
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
+from reprlib import Repr
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import yaml
 
 from pipeline.stages import STAGES
+from pipeline.strict_yaml import parse
 
 Sections = Mapping[str, Any]  # stage name -> its frozen dataclass
 PRESETS = files("pipeline") / "presets"
+
+_brief = Repr()
+_brief.maxstring = _brief.maxother = _brief.maxlong = 100
+short = _brief.repr  # of a value in an error: aliases of aliases make a few lines of YAML endless
 
 
 @dataclass(frozen=True)
@@ -46,35 +54,50 @@ def preset_names() -> list[str]:
 def load_config(source: str, overrides: Sequence[str] = ()) -> Config:
     """Read a preset by name or a YAML file by path, and apply `section.key=value` overrides."""
     raw, where = _layers(source)
-    models = raw.pop("models", {"model": {}})
+    models = raw.pop("models", {"model": None})
     for override in overrides:
         _override(raw, override)
     _check_keys(raw, STAGES, where, "section")
     if not isinstance(models, dict) or not models:
-        raise ValueError(f"{where}: expected 'models' to map names to changes, found {models!r}")
+        raise ValueError(
+            f"{where}: expected 'models' to map names to changes, found {short(models)}"
+        )
     name = Path(source).name.removesuffix(".yaml")
     chains = {
-        str(model): checked_sections([raw, changes or {}], f"{where}, model '{model}'")
+        _model_name(model, where): checked_sections([raw, changes], f"{where}, model '{model}'")
         for model, changes in models.items()
     }
     return Config(name, checked_sections([raw], where), chains)
 
 
-def _layers(source: str) -> tuple[dict, str]:
+def _model_name(name: Any, where: str) -> str:
+    """A model's name, which also names files: it must not lead out of their folder."""
+    if not re.fullmatch(r"[^\W_][^/\\\x00-\x1f]{0,99}", str(name)):
+        expected = "names of models that begin with a letter or a digit and hold no slash"
+        raise ValueError(f"{where}: expected {expected}, found {short(name)}")
+    return str(name)
+
+
+def _layers(source: str, above: tuple[str, ...] = ()) -> tuple[dict, str]:
     """What a file says, put section by section on what its base says; and its name for errors."""
     text, where = _read(source)
-    try:
-        raw = yaml.safe_load(text) or {}
-    except yaml.YAMLError as error:
-        raise ValueError(f"{where} is not valid YAML: {error}") from None
+    if where in above:
+        raise ValueError(f"{where} is its own base")
+    raw = parse(text, where)
+    if raw is None:
+        raw = {}
     if not isinstance(raw, dict):
-        raise ValueError(f"{where}: expected sections such as 'corpus:', found {raw!r}")
+        raise ValueError(f"{where}: expected sections such as 'corpus:', found {short(raw)}")
     if "base" not in raw:
         return raw, where
-    below, _ = _layers(str(raw.pop("base")))
+    try:
+        below, _ = _layers(str(raw.pop("base")), (*above, where))
+    except (ValueError, FileNotFoundError) as error:
+        raise ValueError(f"{where}, base: {error}") from None
     for section, keys in raw.items():
         both = isinstance(keys, dict) and isinstance(below.get(section), dict)
-        below[section] = below[section] | keys if both and section != "models" else keys
+        if keys is not None:
+            below[section] = below[section] | keys if both and section != "models" else keys
     return below, where
 
 
@@ -120,11 +143,18 @@ def _as_yaml(value: Any) -> str:
 
 def _read(source: str) -> tuple[str, str]:
     path = Path(source)
-    if path.is_file():
+    if _is_file(path):
         return read_text(path), str(path)
     if path.suffix in {".yaml", ".yml"}:
         raise FileNotFoundError(f"no configuration file {path}")
     return preset_text(source), f"preset '{source}'"
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name too long for a file, or with a NUL in it
+        return False
 
 
 def read_text(path: Path) -> str:
@@ -142,28 +172,33 @@ def _override(raw: dict, override: str) -> None:
     section, key, value = match.groups()
     raw.setdefault(section, {})
     if not isinstance(raw[section], dict):
-        raise ValueError(f"section '{section}' holds {raw[section]!r}, so --set cannot change it")
-    raw[section][key] = yaml.safe_load(value)
+        raise ValueError(
+            f"section '{section}' holds {short(raw[section])}, so --set cannot change it"
+        )
+    raw[section][key] = parse(value, f"the value of --set {section}.{key}")
 
 
-def checked_sections(layers: Sequence[Mapping[str, Any]], where: str) -> Sections:
+def checked_sections(layers: Sequence[Mapping[str, Any] | None], where: str) -> Sections:
     """Every stage's dataclass, with the layers' values put on the defaults in order."""
+    layers = [layer for layer in layers if layer is not None]
     for layer in layers:
+        if not isinstance(layer, dict):
+            raise ValueError(f"{where}: expected sections to change, found {short(layer)}")
         _check_keys(layer, STAGES, where, "section")
     return {
-        name: _section(
-            stage.params, [layer.get(name) or {} for layer in layers], f"{where}, {name}"
-        )
+        name: _section(stage.params, [layer.get(name) for layer in layers], f"{where}, {name}")
         for name, stage in STAGES.items()
     }
 
 
-def _section(params: type, layers: Sequence[Mapping[str, Any]], where: str) -> Any:
+def _section(params: type, layers: Sequence[Mapping[str, Any] | None], where: str) -> Any:
     hints = get_type_hints(params)
     values: dict[str, Any] = {}
     for layer in layers:
+        if layer is None:
+            continue
         if not isinstance(layer, dict):
-            raise ValueError(f"{where}: expected keys and values, found {layer!r}")
+            raise ValueError(f"{where}: expected keys and values, found {short(layer)}")
         _check_keys(layer, hints, where, "key")
         values |= {key: _typed(value, hints[key], f"{where}.{key}") for key, value in layer.items()}
     return params(**values)
@@ -172,7 +207,8 @@ def _section(params: type, layers: Sequence[Mapping[str, Any]], where: str) -> A
 def _check_keys(found: Mapping, valid: Mapping, where: str, kind: str) -> None:
     for key in found:
         if key not in valid:
-            raise ValueError(f"{where}: unknown {kind} '{key}'{_nearest(str(key), valid)}")
+            said = short(str(key))
+            raise ValueError(f"{where}: unknown {kind} {said}{_nearest(str(key), valid)}")
 
 
 def _nearest(word: str, valid: Any) -> str:
@@ -190,20 +226,22 @@ def _typed(value: Any, hint: Any, where: str) -> Any:
     if origin is Literal:
         if value in args:
             return value
-        nearest = _nearest(str(value), [str(arg) for arg in args])
-        raise ValueError(f"{where}: expected one of {', '.join(args)}, found {value!r}{nearest}")
+        nearest = _nearest(short(value), args)
+        raise ValueError(
+            f"{where}: expected one of {', '.join(args)}, found {short(value)}{nearest}"
+        )
     if origin is tuple:
         items = value if isinstance(value, list | tuple) else [value]
         return tuple(_typed(item, args[0], where) for item in items)
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+    if hint is float and type(value) is int and abs(value) < 1e300:
+        value = float(value)
     if hint is float and isinstance(value, str):  # YAML reads 1e-3 as text
-        try:
-            return float(value)
-        except ValueError:
-            pass
+        with suppress(ValueError):
+            value = float(value)
+    if hint is float and isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{where}: expected a finite number, found {value}")
     if type(value) is not hint:
-        raise ValueError(f"{where}: expected {hint.__name__}, found {value!r}")
+        raise ValueError(f"{where}: expected {hint.__name__}, found {short(value)}")
     return value
 
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from corpora.text import lines
+
 REFERENCE = "reference"
 
 
@@ -28,16 +30,17 @@ class NBest:
 def read_nbest(path: Path) -> list[NBest]:
     """The lists of a file, in order; what is wrong with it is named by line."""
     lists: dict[str, NBest] = {}
-    lines = path.read_text(encoding="utf-8").splitlines()
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines(path), start=1):
         if not line.strip():
             continue
         try:
             for name, text, score in _from_json(line) if line.startswith("{") else _from_text(line):
                 found = lists.setdefault(name, NBest(name))
-                if not text.split():
+                if not isinstance(text, str) or not text.split():
                     raise ValueError("expected words in a hypothesis, found none")
                 if score is None:
+                    if found.reference not in (None, text):
+                        raise ValueError(f"expected one reference of '{name}', found another")
                     found.reference = text
                 else:
                     found.texts.append(text)
@@ -53,7 +56,7 @@ def read_nbest(path: Path) -> list[NBest]:
 
 def _from_text(line: str) -> Iterator[tuple[str, str, float | None]]:
     name, *fields = (part.strip() for part in line.split("|||"))
-    if len(fields) < 2:
+    if not name or len(fields) < 2:
         raise ValueError(f"expected ID ||| HYPOTHESIS ||| SCORE, found {line!r}")
     text, *scores = fields
     yield name, text, None if scores == [REFERENCE] else _sum(" ".join(scores).split())
@@ -64,6 +67,8 @@ def _from_json(line: str) -> Iterator[tuple[str, str, float | None]]:
         content = json.loads(line)
         name, hypotheses = str(content["id"]), content["hypotheses"]
         pairs = [(each["text"], [each["score"]]) for each in hypotheses]
+    except RecursionError:
+        raise ValueError("expected JSON, but it is nested too deeply") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"expected JSON, but {error.msg} at column {error.colno}") from None
     except (KeyError, TypeError) as missing:
@@ -77,7 +82,7 @@ def _from_json(line: str) -> Iterator[tuple[str, str, float | None]]:
 def _sum(scores: list) -> float:
     try:
         total = sum(float(score) for score in scores)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         total = math.nan
     if not scores or not math.isfinite(total):
         found = " ".join(map(str, scores)) or "nothing"

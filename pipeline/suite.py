@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from corpora.text import lines
 from models.batching import Sentences
 from pipeline.data import folder_of
 from pipeline.vocabulary import END_ID, UNKNOWN, UNKNOWN_ID
@@ -53,11 +54,13 @@ def suite_words(pairs: Sequence[Pair]) -> set[str]:
 def read_pairs(path: Path) -> list[Pair]:
     """The pairs of one construction."""
     pairs, good = [], None
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        kind, tab, sentence = line.partition("\t")
-        if kind == "True" and tab and good is None:
+    for number, line in enumerate(lines(path), start=1):
+        line = line.rstrip("\r\n")
+        kind, _, sentence = line.partition("\t")
+        words = all(word.isprintable() and word for word in sentence.split(" "))
+        if kind == "True" and words and good is None:
             good = sentence
-        elif kind == "False" and tab and good is not None and sentence != good:
+        elif kind == "False" and words and good is not None and sentence != good:
             pairs.append(Pair(path.stem, good, sentence))
             good = None
         else:

