@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from models.batching import Sentences
-from models.mixture import Part, stacked_distributions
+from models.mixture import Model, stacked_distributions
 
 WORDS_AT_ONCE = 256  # places whose distributions are held together
 ENOUGH = 1e-4  # weights are tuned until none moves by more
@@ -17,7 +17,7 @@ ROUNDS = 20  # of Newton's method, at most
 class LogLinearMixture:
     """p(x | K) = Π_i p_i(x | K)^{w_i} / Z(K), normalised over all words; any weights will do."""
 
-    def __init__(self, parts: Sequence[Part], weights: np.ndarray):
+    def __init__(self, parts: Sequence[Model], weights: np.ndarray):
         self.parts, self.weights = parts, weights
 
     def score(self, sentences: Sentences) -> np.ndarray:
@@ -35,7 +35,7 @@ def _combined(log_p: Tensor, weights: np.ndarray) -> Tensor:
     return torch.tensordot(torch.from_numpy(weights), log_p, dims=1).log_softmax(dim=1)
 
 
-def likeliest_exponents(parts: Sequence[Part], sentences: Sentences) -> np.ndarray:
+def likeliest_exponents(parts: Sequence[Model], sentences: Sentences) -> np.ndarray:
     """The weights under which a text is likeliest, by Newton's method: the likelihood is concave.
 
     ∂ log p(x̄) / ∂w_i = log p_i(x̄) − E_p[log p_i],    −∂² log p(x̄) / ∂w_i∂w_j = Cov_p[i, j]

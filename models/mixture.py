@@ -13,8 +13,8 @@ ENOUGH = 1e-8  # nats per word: weights are tuned until a round gains less
 ROUNDS = 10_000  # of expectation and maximisation, at most
 
 
-class Part(Protocol):
-    """What every language model answers."""
+class Model(Protocol):
+    """What every language model answers; only `score` where words are spelled in units."""
 
     def score(self, sentences: Sentences) -> np.ndarray:
         """log p of every word of every sentence in order, END included, in nats."""
@@ -26,7 +26,7 @@ class Part(Protocol):
 class Mixture:
     """p(x | K) = Σ_i w_i·p_i(x | K), the weights being positive and of sum one."""
 
-    def __init__(self, parts: Sequence[Part], weights: np.ndarray):
+    def __init__(self, parts: Sequence[Model], weights: np.ndarray):
         self.parts, self.weights = parts, weights
 
     def score(self, sentences: Sentences) -> np.ndarray:
@@ -37,7 +37,7 @@ class Mixture:
         return (log_p + torch.from_numpy(self.weights).log().view(-1, 1, 1)).logsumexp(dim=0)
 
 
-def stacked_distributions(parts: Sequence[Part], sentences: Sentences) -> Tensor:
+def stacked_distributions(parts: Sequence[Model], sentences: Sentences) -> Tensor:
     """What each part says of every word in every place, in double precision: (M × N × V)."""
     found = [part.log_distributions(sentences).double().cpu() for part in parts]
     widths = sorted({log_p.shape[1] for log_p in found})

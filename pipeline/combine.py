@@ -8,7 +8,7 @@ import pandas as pd
 from models.batching import Sentences
 from models.cache import Cache
 from models.log_linear_mixture import LogLinearMixture, likeliest_exponents
-from models.mixture import likeliest_weights, mixed
+from models.mixture import Model, likeliest_weights, mixed
 from pipeline.scored import Scored, check_same_text
 from pipeline.train import load_trained
 
@@ -42,7 +42,7 @@ def log_linear(models: list[Scored]) -> pd.DataFrame:
     check_same_text(models)
     _check_same_vocabulary(models)
     parts = {model.name: {split: model.log_p(split) for split in model.splits} for model in models}
-    loaded = [load_trained(model.inputs) for model in models]
+    loaded = [_with_distributions(model) for model in models]
     texts = {split: models[0].sentences(split) for split in models[0].splits}
     sample = _first_words(texts["valid"], TUNED_ON)
 
@@ -106,6 +106,16 @@ def _check_same_vocabulary(models: list[Scored]) -> None:
                 f"and not {first.words:,} or in another order: expected one for a log-linear "
                 f"combination"
             )
+
+
+def _with_distributions(model: Scored) -> Model:
+    loaded = load_trained(model.inputs)
+    if not hasattr(loaded, "log_distributions"):
+        raise ValueError(
+            f"'{model.name}' spells words in units: expected distributions over all words for a "
+            f"log-linear combination"
+        )
+    return loaded
 
 
 def _first_words(sentences: Sentences, most: int) -> Sentences:

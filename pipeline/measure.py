@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from models.language_model import LanguageModel
+from models.mixture import Model
 from models.spelling import Spelling
 from pipeline.stage import Inputs
 from pipeline.train import read_sentences
@@ -23,7 +24,7 @@ def test_splits(encoded: Path) -> list[str]:
     return [name for name in texts if name not in ("train", BESIDE)]
 
 
-def measure(model: LanguageModel, inputs: Inputs, split: str) -> tuple[dict, np.ndarray]:
+def measure(model: Model, inputs: Inputs, split: str) -> tuple[dict, np.ndarray]:
     """The figures of a split, and log p of each of its words and ends in nats.
 
     A word that is not known costs what the unknown word costs and then its spelling.

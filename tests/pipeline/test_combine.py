@@ -96,6 +96,18 @@ def test_models_that_cannot_be_combined_are_refused_by_name(closed_run, tiny_run
         find("nowhere/rnn")
 
 
+def test_a_model_of_units_is_interpolated_by_words_but_not_multiplied(closed_run, tmp_path):
+    config = tmp_path / "letters.yaml"
+    config.write_text(
+        "base: tiny\nanalyse: {protocol: closed}\nmodels: {letters: {encode: {merges: 0}}}\n"
+    )
+    letters = pipeline.run(str(config), set={"train.epochs": 1}, runs=tmp_path).folder
+    models = [*find(f"{closed_run}/ngrams"), *find(f"{letters}/letters")]
+    assert cells(combine.linear(models), "together")["perplexity (test)"] > 1
+    with pytest.raises(ValueError, match="'letters' spells words in units"):
+        combine.log_linear(models)
+
+
 def test_the_command_prints_the_table(closed_run):
     done = CliRunner().invoke(app, ["combine", f"{closed_run}/rnn", f"{closed_run}/ngrams"])
     assert done.exit_code == 0, done.output
