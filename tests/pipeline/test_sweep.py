@@ -19,6 +19,12 @@ ALONE = [sys.executable]
 TOGETHER = [*ALONE, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 
 
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory) -> Path:
+    """Where the preparation of the tiny preset is done once for all tests here."""
+    return tmp_path_factory.mktemp("runs")
+
+
 def swept(folder: Path, launcher: list[str] = ALONE) -> str:
     command = [*launcher, "-m", "pipeline.sweep", str(folder), "--at-once", "1"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -27,8 +33,10 @@ def swept(folder: Path, launcher: list[str] = ALONE) -> str:
 
 
 @pytest.mark.parametrize(("protocol", "launcher"), [("open", ALONE), ("closed", TOGETHER)])
-def test_what_was_trained_elsewhere_is_not_trained_again(tmp_path, capsys, protocol, launcher):
-    packed, runs = tmp_path / "packed", tmp_path / "runs"
+def test_what_was_trained_elsewhere_is_not_trained_again(
+    tmp_path, runs, capsys, protocol, launcher
+):
+    packed = tmp_path / "packed"
     changes = ["train.epochs=1", f"analyse.protocol={protocol}"]
     assert set(api.pack("tiny", packed, set=changes, runs=runs)) == {"rnn", "ll-rnn"}
     assert bool(list(packed.rglob("spelling.json"))) == (protocol == "open")
@@ -40,9 +48,9 @@ def test_what_was_trained_elsewhere_is_not_trained_again(tmp_path, capsys, proto
     assert "train [" not in capsys.readouterr().err
 
 
-def test_processes_together_train_what_one_trains(tmp_path):
+def test_processes_together_train_what_one_trains(tmp_path, runs):
     packed = tmp_path / "packed"
-    api.pack("tiny", packed, set=["train.epochs=2"], runs=tmp_path / "runs")
+    api.pack("tiny", packed, set=["train.epochs=2"], runs=runs)
     curves = []
     for launcher in (ALONE, TOGETHER):
         swept(packed, launcher)
@@ -53,9 +61,9 @@ def test_processes_together_train_what_one_trains(tmp_path):
     assert curves[0] == pytest.approx(curves[1], abs=1e-4)
 
 
-def test_what_was_damaged_on_the_way_is_not_trained_on(tmp_path):
+def test_what_was_damaged_on_the_way_is_not_trained_on(tmp_path, runs):
     packed = tmp_path / "packed"
-    api.pack("tiny", packed, set=["train.epochs=1"], runs=tmp_path / "runs")
+    api.pack("tiny", packed, set=["train.epochs=1"], runs=runs)
     path = next(packed.glob("encode-*/train.ids.npy"))
     path.write_bytes(path.read_bytes()[:-4] + b"\1\0\0\0")
     done = subprocess.run(
