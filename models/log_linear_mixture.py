@@ -25,14 +25,15 @@ class LogLinearMixture:
             self.log_distributions(chunk)[range(len(chunk.ids)), chunk.ids]
             for chunk in chunks(sentences)
         ]
-        return torch.cat(log_p).numpy()
+        return torch.cat(log_p).double().numpy()
 
     def log_distributions(self, sentences: Sentences) -> Tensor:
         return _combined(stacked_distributions(self.parts, sentences), self.weights)
 
 
 def _combined(log_p: Tensor, weights: np.ndarray) -> Tensor:
-    return torch.tensordot(torch.from_numpy(weights), log_p, dims=1).log_softmax(dim=1)
+    weights = torch.from_numpy(weights).to(log_p.dtype)
+    return torch.tensordot(weights, log_p, dims=1).log_softmax(dim=1)
 
 
 def likeliest_exponents(parts: Sequence[Model], sentences: Sentences) -> np.ndarray:
@@ -48,8 +49,8 @@ def likeliest_exponents(parts: Sequence[Model], sentences: Sentences) -> np.ndar
             p = _combined(log_p, weights).exp()
             mean = (p * log_p).sum(dim=2)
             gradient += (log_p[:, range(len(chunk.ids)), chunk.ids] - mean).sum(dim=1).numpy()
-            centred = log_p - mean.unsqueeze(2)
-            covariance += torch.einsum("nv,inv,jnv->ij", p, centred, centred).numpy()
+            centred = (log_p - mean.unsqueeze(2)).flatten(start_dim=1)
+            covariance += ((centred * p.flatten()) @ centred.T).numpy()
         step = np.linalg.lstsq(covariance, gradient, rcond=None)[0]
         weights = weights + step
         if np.abs(step).max() < ENOUGH:

@@ -34,12 +34,13 @@ class Mixture:
 
     def log_distributions(self, sentences: Sentences) -> Tensor:
         log_p = stacked_distributions(self.parts, sentences)
-        return (log_p + torch.from_numpy(self.weights).log().view(-1, 1, 1)).logsumexp(dim=0)
+        weights = torch.from_numpy(self.weights).to(log_p.dtype)
+        return (log_p + weights.log().view(-1, 1, 1)).logsumexp(dim=0)
 
 
 def stacked_distributions(parts: Sequence[Model], sentences: Sentences) -> Tensor:
-    """What each part says of every word in every place, in double precision: (M × N × V)."""
-    found = [part.log_distributions(sentences).double().cpu() for part in parts]
+    """What each part says of every word in every place: (M × N × V)."""
+    found = [part.log_distributions(sentences).float().cpu() for part in parts]
     widths = sorted({log_p.shape[1] for log_p in found})
     if len(widths) > 1:
         raise ValueError(f"expected models over one vocabulary, got some over {widths} words")
