@@ -134,7 +134,7 @@ def test_two_processes_in_one_folder_do_not_disturb_each_other(tmp_path, times):
         pair = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True)]
         time.sleep(random.Random(number).uniform(0, 4) * bool(number))  # the first two at once
         pair.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
-        tables = [process.communicate(timeout=240)[0] for process in pair]
+        tables = [process.communicate(timeout=600)[0] for process in pair]
         assert [process.returncode for process in pair] == [0, 0]
         assert tables[0] == tables[1]
         assert not list((runs / "artefacts").glob(".*partial"))
