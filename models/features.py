@@ -12,6 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from models.arrays import load_arrays
+
 
 @dataclass(frozen=True, eq=False)
 class Features:
@@ -128,10 +130,7 @@ class Features:
     @classmethod
     def load(cls, path: Path | str) -> "Features":
         names = ("indptr", "indices", "values", "signature", "width")
-        with np.load(path, allow_pickle=False) as arrays:
-            if missing := [name for name in names if name not in arrays]:
-                raise ValueError(f"{path}: expected the arrays {names}, found no {missing}")
-            return cls(*(arrays[name] for name in names))
+        return cls(**load_arrays(Path(path), names))
 
 
 def _canonical(indptr, indices, values):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from models.arrays import load_arrays
 from models.batching import Sentences
 
 if TYPE_CHECKING:
@@ -44,8 +45,7 @@ class Units:
 
     @classmethod
     def load(cls, path: Path) -> "Units":
-        with np.load(path, allow_pickle=False) as arrays:
-            return cls(**arrays)
+        return cls(**load_arrays(path, ("units", "starts", "names")))
 
 
 class UnitModel:

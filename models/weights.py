@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
@@ -11,6 +12,14 @@ from models.whole_file import write_whole
 
 def save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
     write_whole(path, save({name: value.contiguous() for name, value in tensors.items()}))
+
+
+def load_tensors(path: Path) -> dict[str, Tensor]:
+    """The tensors of a file, whose own library checks what the file claims before it is read."""
+    try:
+        return load_file(path)
+    except SafetensorError as error:
+        raise ValueError(f"{path} cannot be loaded: {error}") from None
 
 
 def parameters_of(model: nn.Module) -> dict[str, Tensor]:
@@ -26,7 +35,7 @@ def save_weights(model: nn.Module, path: Path) -> None:
 def load_weights(model: nn.Module, tensors: dict[str, Tensor] | Path) -> None:
     """Put the tensors, or those of a file, in the place of the model's parameters."""
     if isinstance(tensors, Path):
-        where, tensors = f"{tensors}: ", load_file(tensors)
+        where, tensors = f"{tensors}: ", load_tensors(tensors)
     else:
         where = ""
     own = dict(model.named_parameters())

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from models.arrays import load_array
 from pipeline import api
 from pipeline.agreement import margins
 from pipeline.finished import Finished
@@ -56,7 +57,7 @@ def _judged(finished: Finished, model: str, suite: str) -> Judged:
     made = finished.artefacts[model]
     asked = made.get("evaluate", finished.folder) / f"{suite}.margins.npy"
     if asked.exists():
-        return Judged(Suite.load(made["encode"] / f"{suite}{ENDING}"), np.load(asked))
+        return Judged(Suite.load(made["encode"] / f"{suite}{ENDING}"), load_array(asked))
     scorer = api.load(finished.folder, model)
     encoded = Suite.encode(read_suite(suite, scorer.lowercase), scorer.ids)
     return Judged(encoded, margins(scorer.model, encoded, made))

@@ -1,6 +1,5 @@
 """What the command line does, for Python: run a configuration, load a trained model, score."""
 
-import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -93,7 +92,7 @@ def unpack(folder: Path, *, runs: str | Path = RUNS) -> list[str]:
     """Put the models trained in a packed folder where `run` finds them; their names come back."""
     store = Store(Path(runs) / "artefacts")
     taken = []
-    for model, job in json.loads((folder / sweep.JOBS).read_text()).items():
+    for model, job in sweep.read_jobs(folder).items():
         trained = folder / "trained" / model
         if (trained / "weights.safetensors").exists() and (trained / "figures.json").exists():
             store.make(job["artefact"], job["made from"], partial(_copy_outputs, trained), False)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 
+from models.arrays import load_array
 from models.batching import Sentences
 from pipeline.arrow import batches, splits, word_counts
 from pipeline.growing import ArrayFile, JsonList
@@ -42,7 +43,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     if params.merges is not None:
         learn_units(types["form"].tolist(), types["count"], params.merges).save(out / "units.npz")
     if params.classes:
-        text = Sentences(*(np.load(out / f"train.{name}.npy") for name in Sentences._fields))
+        text = Sentences(*(load_array(out / f"train.{name}.npy") for name in Sentences._fields))
         counts = types["count"].to_numpy()
         np.save(out / "classes.npy", word_classes(text, counts, params.classes, params.classes_by))
     for path in inputs["analyse"].glob("*.suite.parquet"):

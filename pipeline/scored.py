@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
+from models.arrays import load_array
 from models.batching import Sentences
 from pipeline.finished import Finished
 from pipeline.measure import test_splits
 from pipeline.stage import Inputs
-from pipeline.sweep import JOBS
+from pipeline.sweep import JOBS, read_jobs
 from pipeline.train import read_sentences
 from pipeline.vocabulary import UNKNOWN_ID
 
@@ -30,7 +31,7 @@ class Scored:
 
     def log_p(self, split: str) -> np.ndarray:
         """Of every word and end of a split, in nats."""
-        return np.load(self.folder / f"{split}.log_p.npy", allow_pickle=False).astype(np.float64)
+        return load_array(self.folder / f"{split}.log_p.npy").astype(np.float64)
 
     def sentences(self, split: str) -> Sentences:
         return read_sentences(self.inputs["encode"], split)
@@ -48,7 +49,7 @@ class Scored:
     @property
     def words(self) -> int:
         """How many words the vocabulary has."""
-        return len(np.load(self.inputs["background"] / "b.npy", mmap_mode="r", allow_pickle=False))
+        return len(load_array(self.inputs["background"] / "b.npy", mapped=True))
 
 
 def find(place: str) -> list[Scored]:
@@ -74,7 +75,7 @@ def _models(folder: Path) -> dict[str, Scored]:
         scores = finished.of_stage("evaluate")
         return {name: Scored(name, finished.artefacts[name], scores[name]) for name in scores}
     models = {}
-    for name, job in json.loads((folder / JOBS).read_text()).items():
+    for name, job in read_jobs(folder).items():
         trained = folder / "trained" / name
         if (trained / "figures.json").exists():
             inputs = {stage: folder / artefact for stage, artefact in job["inputs"].items()}

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from models.arrays import load_array
 from pipeline.finished import Finished
 from pipeline.measure import test_splits
 
@@ -83,10 +84,7 @@ def _shown(found: Difference) -> dict[str, str]:
 
 def _lengths(encoded: dict[str, Path], model: str, against: str, split: str) -> np.ndarray:
     """The words of each sentence, which two models must have in common to be compared."""
-    ours, theirs = (
-        np.load(encoded[name] / f"{split}.lengths.npy", allow_pickle=False)
-        for name in (model, against)
-    )
+    ours, theirs = (load_array(encoded[name] / f"{split}.lengths.npy") for name in (model, against))
     if not np.array_equal(ours, theirs):
         raise ValueError(
             f"'{model}' and '{against}' did not score the same words of {split}: expected "
@@ -97,5 +95,5 @@ def _lengths(encoded: dict[str, Path], model: str, against: str, split: str) -> 
 
 def _losses(evaluated: Path, split: str, lengths: np.ndarray) -> np.ndarray:
     """−log p of each sentence in nats."""
-    log_p = np.load(evaluated / f"{split}.log_p.npy", allow_pickle=False).astype(np.float64)
+    log_p = load_array(evaluated / f"{split}.log_p.npy").astype(np.float64)
     return -np.add.reduceat(log_p, np.cumsum(lengths) - lengths)

@@ -7,13 +7,14 @@ Needs numpy only, as suites travel with prepared data.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from corpora.text import lines
+from models.arrays import load_arrays
 from models.batching import Sentences
 from pipeline.data import folder_of
 from pipeline.vocabulary import END_ID, UNKNOWN, UNKNOWN_ID
@@ -94,8 +95,7 @@ class Suite:
 
     @classmethod
     def load(cls, path: Path) -> "Suite":
-        with np.load(path, allow_pickle=False) as arrays:
-            return cls(**arrays)
+        return cls(**load_arrays(path, [each.name for each in fields(cls)]))
 
     @classmethod
     def encode(cls, pairs: Sequence[Pair], ids: Mapping[str, int]) -> "Suite":

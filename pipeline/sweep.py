@@ -30,9 +30,20 @@ from pipeline.progress import set_level
 JOBS = "jobs.json"
 
 
+def read_jobs(folder: Path) -> dict[str, dict]:
+    """The jobs of a packed folder; what they name may lead nowhere else."""
+    jobs = json.loads((folder / JOBS).read_text())
+    names = [*jobs, *(name for job in jobs.values() for name in job["inputs"].values())]
+    names += [job["artefact"] for job in jobs.values() if "artefact" in job]
+    for name in names:
+        if Path(name).name != name or name.startswith("."):
+            raise ValueError(f"{folder / JOBS}: expected names of folders beside it, got {name!r}")
+    return jobs
+
+
 def sweep(folder: Path, at_once: int) -> None:
     """Train and measure every job of a packed folder that is not finished."""
-    jobs = json.loads((folder / JOBS).read_text())
+    jobs = read_jobs(folder)
     waiting = [name for name in jobs if not (folder / "trained" / name / "figures.json").exists()]
     if processes.join():
         for name in json.loads(processes.from_first(json.dumps(waiting).encode())):
@@ -81,7 +92,7 @@ def _job(folder: Path, name: str) -> str:
 
 def _train(folder: Path, name: str) -> dict[str, Path]:
     """Train a model on what was packed, if that is whole; all that it is measured with."""
-    job = json.loads((folder / JOBS).read_text())[name]
+    job = read_jobs(folder)[name]
     inputs = {stage: folder / artefact for stage, artefact in job["inputs"].items()}
     for stage, files in train.STAGE.inputs.items():
         Artefact.read(inputs[stage]).check(files)

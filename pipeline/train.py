@@ -10,10 +10,10 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from models import processes
+from models.arrays import load_array
 from models.background import Background, Uniform, Unigram
 from models.background_model import BackgroundModel
 from models.batching import Sentences
@@ -122,7 +122,7 @@ def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | Bac
         recipe,
         features,
         background,
-        np.load(classes, allow_pickle=False) if classes.exists() else None,
+        load_array(classes) if classes.exists() else None,
     )
 
 
@@ -131,13 +131,13 @@ def _background(features: Features, inputs: Inputs, folds: int) -> Background:
     if about["kind"] != "ngram":
         return _unigram(features, inputs)
     text, smoothing = read_sentences(inputs["encode"], "train"), SMOOTHINGS[about["smoothing"]]
-    share = np.load(inputs["background"] / "share.npy", allow_pickle=False)
+    share = load_array(inputs["background"] / "share.npy")
     prior = partial(unigram, signature=features.signature, share=share)
     return NGramBackground.learn(features, text, about["order"], smoothing, prior, folds)
 
 
 def _unigram(features: Features, inputs: Inputs) -> Unigram:
-    return Unigram(features, np.load(inputs["background"] / "b.npy", allow_pickle=False))
+    return Unigram(features, load_array(inputs["background"] / "b.npy"))
 
 
 def load_trained(inputs: Inputs) -> LanguageModel | BackgroundModel | UnitModel:
@@ -158,8 +158,8 @@ def _units(inputs: Inputs) -> Units | None:
 def read_sentences(folder: Path, split: str) -> Sentences:
     """The encoded sentences of a split; the ids stay on disk until they are read."""
     return Sentences(
-        np.load(folder / f"{split}.ids.npy", mmap_mode="r", allow_pickle=False),
-        np.load(folder / f"{split}.lengths.npy", allow_pickle=False),
+        load_array(folder / f"{split}.ids.npy", mapped=True),
+        load_array(folder / f"{split}.lengths.npy"),
     )
 
 

