@@ -11,6 +11,7 @@ from zlib import crc32
 
 from pipeline.arrow import open_table
 from pipeline.explain import Choice, Explainer, Place, label
+from pipeline.named_features import IDENTITY
 from pipeline.page import document
 from pipeline.scorer import Scorer
 from pipeline.stage import Inputs
@@ -50,9 +51,12 @@ line under a word, the more it surprised the model.</p>
 
 
 def _sentence(places: Sequence[Place]) -> str:
-    """The words of a sentence; at first that one is open to which its features gave most."""
+    """The words of a sentence; open at first is that to which features of many words gave most."""
     group = f"sentence-{crc32(repr(places).encode()):x}"  # its own, and the same in every run
-    given = [sum(term.nats for term in place.asked[0].terms) for place in places]
+    given = [
+        sum(term.nats for term in place.asked[0].terms if not term.feature.startswith(IDENTITY))
+        for place in places
+    ]
     words = "".join(
         _word(f"{group}-{number}", group, place, number == given.index(max(given)))
         for number, place in enumerate(places)
