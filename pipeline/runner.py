@@ -106,7 +106,10 @@ class Run:
             "inputs": {
                 label: inputs[label].digests(read) for label, read in inputs_read(stage, inputs)
             },
-            "data": {path.name: fingerprint.of_file(path) for path in stage.files(params)},
+            "data": {
+                f"{path.parent.name}/{path.name}": fingerprint.of_file(path)
+                for path in stage.files(params)
+            },
             "code": fingerprint.of_code(stage.compute.__module__),
         }
         return recipe, name_of(recipe)
