@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors.torch import load
 from torch import nn
 
 from models import processes
@@ -88,11 +89,12 @@ class Trainer:
                 self._close_epoch(valid)
                 self._save()
                 self.on_epoch(self.curve[-1])
-        if processes.is_first():
-            if not was_done:
+            if processes.is_first():
                 save_tensors(self.now.best, self.folder / WEIGHTS)
                 write_curve(self.curve, self.folder)
-            load_weights(self.model, self.folder / WEIGHTS)
+        weights = (self.folder / WEIGHTS).read_bytes() if processes.is_first() else None
+        load_weights(self.model, load(processes.from_first(weights)))
+        if processes.is_first():
             self.checkpoints.clear()
 
     def _is_done(self) -> bool:
@@ -140,7 +142,8 @@ class Trainer:
         loss.backward()
         loss = loss.detach()
         if processes.count() > 1:
-            processes.add_up(list(self.model.parameters()), loss, weight)
+            learning = [each for each in self.model.parameters() if each.requires_grad]
+            processes.add_up(learning, loss, weight)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
         now.optimiser.step()
         if now.average:

@@ -102,7 +102,8 @@ def unpack(folder: Path, *, runs: str | Path = RUNS) -> list[str]:
 
 def _copy_outputs(trained: Path, out: Path) -> None:
     for name in STAGES["train"].outputs:
-        shutil.copy(trained / name, out / name)
+        if (trained / name).exists():  # there is no steps.csv of a model that is only counted
+            shutil.copy(trained / name, out / name)
 
 
 def load(run: str | Path, model: str | None = None) -> Scorer:

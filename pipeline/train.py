@@ -63,7 +63,8 @@ def _read_beside(
         raise ValueError(f"train.beside: {recipe.beside} expects a text; set corpus.beside")
     text = read_sentences(inputs["encode"], BESIDE)
     say(f"train: {len(text.ids):,} words beside")
-    out.mkdir(exist_ok=True)
+    if processes.is_first():
+        out.mkdir(exist_ok=True)
     below = model if recipe.beside == "start" else model.output.background.model
     below.requires_grad_(True)
     batch = recipe.batch * BESIDE_BATCH
@@ -184,6 +185,7 @@ STAGE = Stage(
         "weights.safetensors": "the best weights",
         "recipe.json": "how the network is built and was trained",
         "curve.csv": "losses and speed by epoch",
+        "steps.csv": "loss, gradient norm and learning rate by step, where there are steps",
     },
     params=Recipe,
     compute=compute,

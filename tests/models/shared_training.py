@@ -9,10 +9,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from safetensors.torch import load_file
 from torch import distributed
 from training_cases import END, RECIPE, model, sentences
 
-from models.trainer import Trainer
+from models.trainer import WEIGHTS, Trainer
 
 TEXT = sentences(150)
 # Ten columns are shared unevenly by four processes, and the last batches of sentences by fewer.
@@ -32,7 +33,11 @@ def train(folder: Path, recipe, steps: int | None = None) -> None:
             if steps == 0:
                 os._exit(0)
 
-    Trainer(model(), recipe, folder, END, on_step).fit(TEXT, TEXT)
+    trainer = Trainer(model(), recipe, folder, END, on_step)
+    trainer.fit(TEXT, TEXT)
+    written, own = load_file(folder / WEIGHTS), dict(trainer.model.named_parameters())
+    if not all(written[name].equal(own[name]) for name in own):
+        os._exit(2)
 
 
 def on_processes(count: int, folder: Path, recipe, steps: int | None = None) -> None:
