@@ -31,6 +31,8 @@ class Adaptive(nn.Module):
 
     def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
         check_words("words", words, len(self.rank))
+        if words.dim() > 1:
+            return torch.stack([self.log_prob_of(h, column) for column in words.T], dim=1)
         with self._full_precision(h):
             return self.inner(h.to(self.inner.head.weight.dtype), self.rank[words]).output
 

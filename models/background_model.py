@@ -1,5 +1,7 @@
 """A background by itself as a language model: an n-gram model, or the unigram."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -19,7 +21,16 @@ class BackgroundModel(nn.Module):
 
     def score(self, sentences: Sentences) -> np.ndarray:
         """log p of every word of every sentence in order, END included, in nats."""
-        words = torch.from_numpy(sentences.ids.astype(np.int64)).to(self._device)
+        return self._log_p(sentences, sentences.ids)
+
+    def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
+        """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
+        beside = (np.full_like(sentences.ids, other) for other in others)
+        return np.stack([self._log_p(sentences, ids) for ids in (sentences.ids, *beside)], axis=1)
+
+    def _log_p(self, sentences: Sentences, ids: np.ndarray) -> np.ndarray:
+        """Of one word in every place."""
+        words = torch.from_numpy(ids.astype(np.int64)).to(self._device)
         parts = zip(
             words.split(WORDS_AT_ONCE), self._contexts(sentences).split(WORDS_AT_ONCE), strict=True
         )

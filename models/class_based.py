@@ -36,6 +36,8 @@ class ClassBased(Softmax):
 
     def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
         check_words("words", words, len(self.of))
+        if words.dim() > 1:
+            return torch.stack([self.log_prob_of(h, column) for column in words.T], dim=1)
         classes = self.of[words]
         by_class = classes.argsort()
         numbers = classes.bincount(minlength=len(self.sizes)).tolist()

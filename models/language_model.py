@@ -1,5 +1,7 @@
 """The language model: words in, features of words, an encoder, an output layer."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -14,7 +16,7 @@ from models.features import Features
 from models.log_linear import LogLinear
 from models.outputs import output_layer
 from models.recipe import Recipe
-from models.scoring import states
+from models.scoring import states, with_others
 from models.variational_dropout import VariationalDropout
 
 
@@ -73,11 +75,17 @@ class LanguageModel(nn.Module):
     @torch.inference_mode()
     def score(self, sentences: Sentences) -> np.ndarray:
         """log p of every word of every sentence in order, END included, in nats."""
+        return self.score_beside(sentences, ())[:, 0]
+
+    @torch.inference_mode()
+    def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
+        """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
         if prefix_tree.begin_alike(sentences):
-            return prefix_tree.score(self, sentences)
-        scores = np.zeros(len(sentences.ids))
+            return prefix_tree.score_beside(self, sentences, others)
+        scores = np.zeros((len(sentences.ids), 1 + len(others)))
         for places, words, h, context in states(self, sentences):
-            scores[places] = self.output.log_prob_of(h, words, context).double().cpu()
+            log_p = self.output.log_prob_of(h, with_others(words, others), context)
+            scores[places] = log_p.double().cpu()
         return scores
 
     @torch.inference_mode()

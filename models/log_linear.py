@@ -63,10 +63,10 @@ class LogLinear(nn.Module):
         return -self.log_prob_of(h, targets, context).mean()
 
     def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
-        """log p of one word in each state: (N)."""
+        """log p of one word in each state, or of several: in the shape of `words`, (N …)."""
         check_words("words", words, len(self.signature))
-        classes, words = self._classes(h, context), words.unsqueeze(1)
-        return classes.log_prob(words, self._log_mass(words, context)).squeeze(1)
+        classes, asked = self._classes(h, context), words.view(len(words), -1)
+        return classes.log_prob(asked, self._log_mass(asked, context)).view_as(words)
 
     def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
         """log p of every word: (N × V)."""

@@ -4,7 +4,7 @@ A *branch* is a word after a beginning. The sentences of an agreement suite diff
 in CLAMS French 753,896 words and ends are 201,987 branches, which leave 114,468 beginnings.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from models.batching import END, NO_WORD, Sentences
+from models.scoring import with_others
 
 if TYPE_CHECKING:
     from models.language_model import LanguageModel
@@ -29,17 +30,19 @@ def begin_alike(sentences: Sentences) -> bool:
 
 
 @torch.inference_mode()
-def score(model: "LanguageModel", sentences: Sentences) -> np.ndarray:
-    """log p of every word of every sentence in order, END included, in nats."""
+def score_beside(model: "LanguageModel", sentences: Sentences, others: Sequence[int]) -> np.ndarray:
+    """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
     was_training = model.training
     model.eval()
     device = model.embedding.weight.device
     contexts = model.contexts(sentences)
-    scores = np.zeros(len(sentences.ids))
+    scores = np.zeros((len(sentences.ids), 1 + len(others)))
     for places, ids in _trees(sentences):
         begins, branch = _branches(ids)
         first = places.T[begins.T]
-        words = torch.from_numpy(sentences.ids[first].astype(np.int64)).to(device)
+        words = with_others(
+            torch.from_numpy(sentences.ids[first].astype(np.int64)).to(device), others
+        )
         context = torch.from_numpy(contexts[first]).to(device)
         h = torch.cat(list(_outputs(model, ids, begins)))
         parts = zip(*(each.split(BRANCHES_AT_ONCE) for each in (h, words, context)), strict=True)

@@ -1,6 +1,6 @@
 """The states in which sentences are read, each by itself, from where every text begins."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -38,6 +38,12 @@ def states(model: "LanguageModel", sentences: Sentences) -> Iterator[States]:
         context = torch.from_numpy(contexts[places[is_word]]).to(device)
         yield States(places[is_word], targets[chosen], h[chosen], context)
     model.train(was_training)
+
+
+def with_others(words: Tensor, others: Sequence[int]) -> Tensor:
+    """Each word and, beside it, the same others: (N × 1 + M)."""
+    beside = words.new_tensor(list(others)).expand(len(words), -1)
+    return torch.cat([words.unsqueeze(1), beside], dim=1)
 
 
 def _batches(sentences: Sentences) -> Iterator[tuple[np.ndarray, np.ndarray]]:

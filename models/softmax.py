@@ -32,6 +32,8 @@ class Softmax(nn.Module):
 
     def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
         check_words("words", words, len(self.bias))
+        if words.dim() > 1:
+            return self.log_prob(h).gather(1, words)
         return -functional.cross_entropy(self._scores(h), words, reduction="none")
 
     def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:

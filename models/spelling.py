@@ -1,65 +1,137 @@
-"""A distribution over all strings: a character n-gram model that gives any string a probability."""
+"""Spelling: for each class of unknown words, a distribution over all strings.
 
-import json
-import math
+    spell(u | s) = ν_s·number(u) + (1 − ν_s)·letters(u | s)
+    number(u) = (1 − q)·qⁿ⁻¹·10⁻ⁿ for n digits, 0 for all else: the paper's background of numbers
+
+letters(·|s) writes a word from its end, whose letters tell most of gender, number and tense.
+A character that is not in the alphabet is an escape and then any other of Unicode's.
+"""
+
+import re
 from collections import Counter
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Sequence
 from pathlib import Path
 
-START, STOP = "\x02", "\x03"  # pad the word; as letters of a word they count like any other
-CODE_POINTS = 0x110000
+import numpy as np
+
+from models.batching import Sentences
+
+CODE_POINTS = 0x110000 - 0x800  # all characters of Unicode; halves of surrogate pairs are none
+STOP, ESCAPE = 0, 1  # symbols beside the letters, which are numbered from 2
+FEWEST = 2  # occurrences that a letter needs
+DIGITS = re.compile(r"[0-9]+")
+
+
+class Alphabet:
+    """The letters that words were seen to be written with."""
+
+    def __init__(self, letters: Sequence[str]):
+        self.letters = list(letters)
+        self.symbol = {letter: number for number, letter in enumerate(letters, start=2)}
+
+    @classmethod
+    def of(cls, words: Sequence[str]) -> "Alphabet":
+        counts = Counter(letter for word in words for letter in word)
+        return cls(sorted(letter for letter, count in counts.items() if count >= FEWEST))
+
+    def __len__(self) -> int:
+        """How many symbols there are, STOP and ESCAPE included."""
+        return len(self.letters) + 2
+
+    def symbols(self, word: str) -> list[int]:
+        """The letters of a word, the last one first."""
+        return [self.symbol.get(letter, ESCAPE) for letter in reversed(word)]
+
+    def escapes(self, word: str) -> float:
+        """The log-probability of the characters that escapes stand for."""
+        count = sum(letter not in self.symbol for letter in word)
+        return -count * np.log(CODE_POINTS - len(self.letters)) if count else 0.0
+
+    def word(self, symbols: Sequence[int], generator: np.random.Generator) -> str:
+        """The word whose symbols, the last one first, these are; escapes are drawn."""
+        letters = [
+            self._other(generator) if symbol == ESCAPE else self.letters[symbol - 2]
+            for symbol in symbols
+        ]
+        return "".join(reversed(letters))
+
+    def _other(self, generator: np.random.Generator) -> str:
+        while True:
+            letter = chr(generator.integers(0x110000))
+            if letter not in self.symbol and not "\ud800" <= letter <= "\udfff":
+                return letter
 
 
 class Spelling:
-    """Interpolated Witten-Bell over the letters of a word and its end.
+    """What both kinds of spelling share; each brings its own `sequences` and `draw_symbols`."""
 
-    p(c | h) = [n(hc) + t(h)·p(c | h′)] / [n(h) + t(h)],  t(h) = how many letters were seen after h,
-    h′ = h without its first letter; below the empty context, uniform over Unicode and the end.
-    The empty word is left out: the first letter is never the end.
-    """
+    def __init__(self, alphabet: Alphabet, numbers: np.ndarray, length: float):
+        self.alphabet = alphabet
+        self.numbers = np.asarray(numbers)  # ν of each class
+        self.length = length  # the mean of a number, 1 / (1 − q)
 
-    def __init__(self, order: int, counts: dict[str, int]):
-        self.order = order
-        self.counts = counts
-        self.followers: dict[str, tuple[int, int]] = {}  # context -> n(h), t(h)
-        for ngram, count in counts.items():
-            total, kinds = self.followers.get(ngram[:-1], (0, 0))
-            self.followers[ngram[:-1]] = (total + count, kinds + 1)
+    @property
+    def classes(self) -> int:
+        return len(self.numbers)
 
-    @classmethod
-    def learn(cls, words: Iterable[str], order: int) -> "Spelling":
-        counts: Counter[str] = Counter()
-        for word in words:
-            padded = START + word + STOP
-            for end in range(2, len(padded) + 1):
-                counts.update(padded[start:end] for start in range(max(0, end - order), end))
-        return cls(order, dict(counts))
+    def log_prob(self, words: Sequence[str]) -> np.ndarray:
+        """log spell(u | s) of each word and class, in nats: (N × S)."""
+        if not all(words):
+            raise ValueError("expected words to spell, found the empty string")
+        sequences = [[*self.alphabet.symbols(word), STOP] for word in words]
+        letters = self.sequences(sequences)
+        letters += np.array([self.alphabet.escapes(word) for word in words])[:, None]
+        number = np.array([self._number(word) for word in words])[:, None]
+        with np.errstate(divide="ignore"):
+            return np.logaddexp(np.log1p(-self.numbers) + letters, np.log(self.numbers) + number)
+
+    def _number(self, word: str) -> float:
+        if not DIGITS.fullmatch(word):
+            return -np.inf
+        stop = 1 / self.length
+        return (len(word) - 1) * np.log1p(-stop) + np.log(stop) - len(word) * np.log(10)
+
+    def draw(self, classes: Sequence[int], generator: np.random.Generator) -> list[str]:
+        """A word of each class, drawn from spell(·|s)."""
+        classes = np.asarray(classes, dtype=np.int64)
+        is_number = generator.random(len(classes)) < self.numbers[classes]
+        words = np.empty(len(classes), dtype=object)
+        lengths = generator.geometric(1 / self.length, is_number.sum())
+        words[is_number] = [
+            "".join(map(str, generator.integers(10, size=length))) for length in lengths
+        ]
+        drawn = self.draw_symbols(classes[~is_number], generator)
+        words[~is_number] = [self.alphabet.word(symbols, generator) for symbols in drawn]
+        return words.tolist()
 
     def save(self, path: Path) -> None:
-        path.write_text(json.dumps({"order": self.order, "counts": self.counts}))
+        """Write a file from which `open_vocabulary.load_spelling` makes the same model again."""
+        raise NotImplementedError
 
-    @classmethod
-    def load(cls, path: Path) -> "Spelling":
-        return cls(**json.loads(path.read_text()))
+    def sequences(self, sequences: Sequence[Sequence[int]]) -> np.ndarray:
+        """log-probability of symbols, given each class: (N × S). The first is never STOP."""
+        raise NotImplementedError
 
-    @lru_cache(maxsize=100_000)  # noqa: B019 - one model lives as long as the program
-    def log_prob(self, word: str) -> float:
-        """log spell(word), in nats."""
-        if not word:
-            raise ValueError("expected a word to spell, found the empty string")
-        padded = START + word + STOP
-        total = -math.log1p(-self._letter(START, STOP))
-        for end in range(1, len(padded)):
-            context = padded[max(0, end - self.order + 1) : end]
-            total += math.log(self._letter(context, padded[end]))
-        return total
+    def draw_symbols(self, classes: np.ndarray, generator: np.random.Generator) -> list[list[int]]:
+        """The symbols of a word of each class, without the STOP after them."""
+        raise NotImplementedError
 
-    def _letter(self, context: str, letter: str) -> float:
-        probability = 1 / (CODE_POINTS + 1)
-        for start in range(len(context), -1, -1):
-            total, kinds = self.followers.get(context[start:], (0, 0))
-            if total:
-                seen = self.counts.get(context[start:] + letter, 0)
-                probability = (seen + kinds * probability) / (total + kinds)
-        return probability
+
+def numbers(words: Sequence[str], classes: Sequence[int], count: int) -> tuple[np.ndarray, float]:
+    """ν of each class, half the share of numbers among its words, and their mean length.
+
+    Half, as the letters learn numbers too: what is regular among them, such as years. A mean a
+    little above that of the words seen leaves room for longer ones.
+    """
+    lengths = np.array([len(word) if DIGITS.fullmatch(word) else 0 for word in words])
+    of_class = np.bincount(classes, minlength=count)
+    share = np.bincount(classes, lengths > 0, minlength=count) / np.maximum(of_class, 1)
+    return share / 2, float((lengths.sum() + 2) / ((lengths > 0).sum() + 1))
+
+
+def in_a_row(sequences: Sequence[Sequence[int]]) -> Sentences:
+    """Symbols as a text, in which words are what sentences are elsewhere."""
+    return Sentences(
+        np.array([symbol for symbols in sequences for symbol in symbols], dtype=np.int64),
+        np.array([len(symbols) for symbols in sequences]),
+    )

@@ -1,5 +1,6 @@
 """Words spelled in units, pieces or letters, and a language model of units as one of words."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,8 +35,12 @@ class Units:
 
     def sum_by_word(self, sentences: Sentences, values: np.ndarray) -> np.ndarray:
         """For each word the sum of the values of its units."""
+        return np.add.reduceat(values, self.first(sentences))
+
+    def first(self, sentences: Sentences) -> np.ndarray:
+        """Where the units of each word begin."""
         lengths = self._lengths(sentences)
-        return np.add.reduceat(values, np.cumsum(lengths) - lengths)
+        return np.cumsum(lengths) - lengths
 
     def _lengths(self, sentences: Sentences) -> np.ndarray:
         return np.diff(self.starts)[sentences.ids]
@@ -60,6 +65,13 @@ class UnitModel:
     def score(self, sentences: Sentences) -> np.ndarray:
         """log p of every word of every sentence in order, END included, in nats."""
         return self.units.sum_by_word(sentences, self.model.score(self.units.spell(sentences)))
+
+    def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
+        """The same in the first column; log p of others, each a unit of its own, in its place."""
+        units = self.units.spell(sentences)
+        scores = self.model.score_beside(units, self.units.units[self.units.starts[others]])
+        words = self.units.sum_by_word(sentences, scores[:, 0])
+        return np.column_stack([words, scores[self.units.first(sentences), 1:]])
 
     def parameter_count(self) -> int:
         return self.model.parameter_count()

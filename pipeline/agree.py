@@ -59,7 +59,7 @@ def _judged(finished: Finished, model: str, suite: str) -> Judged:
     if asked.exists():
         return Judged(Suite.load(made["encode"] / f"{suite}{ENDING}"), load_array(asked))
     scorer = api.load(finished.folder, model)
-    encoded = Suite.encode(read_suite(suite, scorer.lowercase), scorer.ids)
+    encoded = Suite.encode(read_suite(suite, scorer.lowercase), scorer.vocabulary)
     return Judged(encoded, margins(scorer.model, encoded, made))
 
 

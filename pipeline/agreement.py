@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from models.language_model import LanguageModel
-from models.spelling import Spelling
+from models.open_vocabulary import Forms, load_spelling
+from pipeline.measure import score
 from pipeline.stage import Inputs
 from pipeline.suite import ENDING, Suite
-from pipeline.vocabulary import UNKNOWN_ID
 
 ACCURACY = {"accuracy": 0, "accuracy by critical word": 1}  # metric -> column of the margins
 
@@ -36,10 +36,8 @@ def margins(model: LanguageModel, suite: Suite, inputs: Inputs) -> np.ndarray:
 
     NaN where a pair has a word that is not known and cannot be spelled.
     """
-    log_p = model.score(suite.sentences)
-    if len(suite.spelled):
-        spelling = Spelling.load(inputs["background"] / "spelling.json")
-        log_p[suite.ids == UNKNOWN_ID] += [spelling.log_prob(str(word)) for word in suite.spelled]
+    spelling = load_spelling(inputs["background"])
+    log_p, _ = score(model, spelling, suite.sentences, Forms(suite.forms.tolist(), suite.form))
     starts = suite.sentences.starts
     whole = np.add.reduceat(log_p, starts)
     found = np.full((len(suite.good), 2), np.nan)

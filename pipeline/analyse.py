@@ -1,8 +1,8 @@
 """Stage `analyse`: the known words, and what the lexicon says of each.
 
-Under the `open` protocol the known words are the lexicon's forms and the words seen at least
-twice in training: a word outside the lexicon that is seen once stands for all the words that
-will be met later and are not known, so the model learns how often those come.
+Under the `open` protocol the known words are the lexicon's forms and the words of training. A
+word outside the lexicon that is seen once also stands for the words of its class that will be met
+later and are not known: training reads it as unknown, so the model learns how often those come.
 """
 
 from collections import Counter
@@ -21,7 +21,8 @@ from pipeline.data import folder_of
 from pipeline.progress import say
 from pipeline.stage import Inputs, Stage
 from pipeline.suite import read_suite, suite_files, suite_name, suite_words
-from pipeline.vocabulary import BESIDE, END, UNKNOWN
+from pipeline.unknown import Classes, save_chain
+from pipeline.vocabulary import BESIDE, END, END_ID, UNKNOWN_ID, is_special
 
 # The share that a word which only the text beside holds has of what unseen words of its signature
 # get: it is known, but the corpus itself does not have it.
@@ -52,31 +53,31 @@ def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | No
     paths = splits(inputs["tokenise"])
     counts = {split: word_counts(path) for split, path in paths.items()}
     lowercase = not any(word != word.lower() for word in counts["train"])
-    chain = lexicon.load(
-        params.lexicon,
-        folder=folder_of,
-        join=params.join,
-        lowercase=lowercase,
-        strict=params.strict,
-    )
+    named = {"names": params.lexicon, "join": params.join, "strict": params.strict}
+    chain = lexicon.load(**named, lowercase=lowercase, folder=folder_of)
+    save_chain(out, **named, lowercase=lowercase)
     for skipped in chain.skipped:
         say(f"analyse: {skipped.count:,} rows left out, {skipped.reason}: {skipped.examples[0]}")
     suites = {suite_name(suite): read_suite(suite, lowercase) for suite in params.suites}
     if known is not None:
         words = list(known)
     elif params.protocol == "open":
-        words = _open_vocabulary(counts["train"], chain)
+        words = sorted(word for word in {*chain, *counts["train"]} if not is_special(word))
     else:
         words = sorted(set().union(*counts.values(), *map(suite_words, suites.values())))
     read = [*paths] if params.protocol == "paper" else ["train"]
     sentences = sum(open_table(paths[split]).num_rows for split in read)
     total = sum((counts[split] for split in read), Counter())
-    types = _types(words, total, sentences, params.protocol)
+    types = _types(words, total, sentences)
+    if params.protocol == "open":
+        types, classes, once = _with_classes(types, chain)
     types["share"] = 1.0 if params.protocol == "open" else _shares(types["form"], counts)
     if params.frequency:
         counted = lexicon.load([params.frequency], folder=folder_of, lowercase=lowercase)
         types["frequency"] = counted.frequency(types["form"].tolist())
     analyses = chain.lookup(types["form"].tolist())
+    if params.protocol == "open":
+        analyses = _by_class(types, analyses, classes.analyses(once))
     types.to_parquet(out / "types.parquet")
     analyses.to_parquet(out / "analyses.parquet")
     for name, pairs in suites.items():
@@ -87,18 +88,11 @@ def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | No
     say(f"analyse: {len(types):,} known words, {covered:.2%} of the words counted have an analysis")
 
 
-def _open_vocabulary(training: Counter[str], chain: lexicon.Lexicon) -> list[str]:
-    return sorted({*chain, *(word for word, count in training.items() if count > 1)})
-
-
-def _types(words: list[str], counts: Counter[str], sentences: int, protocol: str) -> pd.DataFrame:
-    """Special words first, then by frequency, then by form: ids are places in this table."""
+def _types(words: list[str], counts: Counter[str], sentences: int) -> pd.DataFrame:
+    """The sentence's end first, then by frequency, then by form: ids are places in this table."""
     table = pd.DataFrame({"form": words, "count": [counts[word] for word in words]})
     table = table.sort_values(["count", "form"], ascending=[False, True], kind="stable")
     special = pd.DataFrame({"form": [END], "count": [sentences]})
-    if protocol == "open":
-        unknown = counts.total() - int(table["count"].sum())
-        special.loc[1] = [UNKNOWN, unknown]
     return pd.concat([special, table], ignore_index=True)
 
 
@@ -109,11 +103,38 @@ def _shares(forms: pd.Series, counts: dict[str, Counter[str]]) -> np.ndarray:
     return np.where(forms.isin(beside), BESIDE_ONLY, 1.0)
 
 
+def _with_classes(
+    types: pd.DataFrame, chain: lexicon.Lexicon
+) -> tuple[pd.DataFrame, Classes, list[str]]:
+    """The types with unknown words after the sentence's end, and which stands for each word.
+
+    In the column `unknown` is 0 for the words of the lexicon. The classes come back too, and the
+    words that they are learned from: those outside the lexicon that were seen once.
+    """
+    outside = ~types["form"].isin(set(chain)) & (types.index != END_ID)
+    once = types["form"][outside & (types["count"] == 1)].tolist()
+    classes = Classes.learn(once, chain)
+    types["unknown"] = 0
+    types.loc[outside, "unknown"] = classes.ids(types["form"][outside].tolist())
+    ids = range(UNKNOWN_ID, UNKNOWN_ID + len(classes.names))
+    unknown = pd.DataFrame({"form": classes.names, "count": 0, "unknown": ids})
+    return pd.concat([types[:1], unknown, types[1:]], ignore_index=True), classes, once
+
+
+def _by_class(types: pd.DataFrame, analyses: pd.DataFrame, of_class: pd.DataFrame) -> pd.DataFrame:
+    """The analyses with those of its class in the place of those of each word outside."""
+    outside = types["unknown"][types["unknown"] > 0]
+    shared = pd.DataFrame({"id": outside.index, "word": outside.to_numpy()})
+    shared = shared.merge(of_class, on="word").drop(columns="word").rename(columns={"id": "word"})
+    own = analyses[~analyses["word"].isin(outside.index)]
+    return pd.concat([own, shared]).sort_values("word", kind="stable", ignore_index=True)
+
+
 def _coverage(types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
     """How many types and counted tokens each lexicon of the chain answered for."""
     first = analyses.drop_duplicates("word").set_index("word")["source"].astype(str)
     source = first.reindex(types.index, fill_value="nothing")
-    words = ~types["form"].isin([END, UNKNOWN])
+    words = ~types["form"].map(is_special)
     grouped = types[words].groupby(source[words], sort=True)["count"]
     return grouped.agg(types="size", tokens="sum").reset_index(names="source")
 
@@ -134,6 +155,7 @@ STAGE = Stage(
         "types.parquet": "the known words and their counts; ids are places in it",
         "analyses.parquet": "lemma, POS and features of each, and which lexicon said so",
         "coverage.csv": "types and counted tokens that each lexicon answered for",
+        "lexicon.json": "how the lexicons were chained, for words that are met later",
         "*.suite.parquet": "the pairs of each agreement suite",
     },
     params=Params,

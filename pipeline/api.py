@@ -83,8 +83,7 @@ def pack(
             "artefact": name,
             "made from": recipe,
         }
-    spells = any(each["analyse"].protocol == "open" for each in this.config.models.values())
-    sweep.pack(jobs, this.store.folder, folder, () if spells else ("spelling.json",))
+    sweep.pack(jobs, this.store.folder, folder)
     return jobs
 
 

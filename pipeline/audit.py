@@ -25,7 +25,7 @@ from pipeline.finished import Finished
 from pipeline.progress import track
 from pipeline.stages import STAGES
 from pipeline.tokenise import SCHEMA
-from pipeline.vocabulary import END, UNKNOWN
+from pipeline.vocabulary import is_special
 
 ORDER = list(STAGES)
 PREPARED = ORDER[ORDER.index("analyse") + 1 : ORDER.index("background") + 1]
@@ -111,7 +111,7 @@ def _leave_out(missing: str, texts: Path, out: Path) -> None:
 
 def _words(analysed: Path) -> list[str]:
     forms = pd.read_parquet(analysed / "types.parquet")["form"]
-    return sorted(forms[~forms.isin([END, UNKNOWN])])
+    return sorted(forms[~forms.map(is_special)])
 
 
 def _digests(folder: Path) -> dict[str, str]:

@@ -9,10 +9,14 @@ import numpy as np
 import pandas as pd
 
 from models.features import Features
+from models.open_vocabulary import save_spelling
 from models.prior import unigram
-from models.spelling import Spelling
-from pipeline.arrow import word_counts
+from models.spelling_neural import NeuralSpelling
+from models.spelling_ngram import NGramSpelling
 from pipeline.stage import Inputs, Stage
+from pipeline.vocabulary import UNKNOWN_ID, is_special
+
+RAREST = 0.01  # per million: what a word counts for that the lexicon of frequencies lacks
 
 
 @dataclass(frozen=True)
@@ -23,38 +27,74 @@ class Params:
     kind: Literal["unigram", "uniform", "ngram"] = "unigram"
     order: int = 5  # of the n-grams: so many words, the predicted one included
     smoothing: Literal["kneser-ney", "jelinek-mercer", "add-alpha"] = "kneser-ney"  # of the n-grams
-    spelling_order: int = 5  # letters of the spelling model's n-grams
+    # Words of a signature that training lacks share its mass alike, or by what analyse.frequency
+    # says of French as a whole.
+    unseen: Literal["alike", "frequency"] = "alike"
+    # Unknown words are spelled by n-grams of letters, or by a small recurrent network.
+    spelling: Literal["ngram", "neural"] = "ngram"
+    spelling_order: int = 6  # letters of the spelling model's n-grams
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
-    counts, share = (types[name].to_numpy(np.float64) for name in ("count", "share"))
-    features = Features.load(inputs["featurise"] / "phi.npz")
+    counts = types["count"].to_numpy(np.float64)
+    group = Features.load(inputs["featurise"] / "phi.npz").signature
+    if "unknown" in types:
+        # What words outside the lexicon lose goes to the unknown word of their class.
+        group = np.where(types["unknown"] > 0, len(group) + types["unknown"], group)
+        group = np.unique(group, return_inverse=True)[1]
+    share = types["share"].to_numpy(np.float64) * _frequency(params, types)
     if params.kind == "uniform":
         mass = np.full(len(counts), 1 / len(counts))
     else:
-        mass = unigram(counts, features.signature, share)
+        mass = unigram(counts, group, share)
     np.save(out / "b.npy", mass)
+    np.save(out / "group.npy", group)
     np.save(out / "share.npy", share)
     (out / "about.json").write_text(json.dumps(asdict(params), indent=1))
-    training = word_counts(inputs["tokenise"] / "train.arrow")
-    once = sorted(word for word, count in training.items() if count == 1) or sorted(training)
-    Spelling.learn(once, params.spelling_order).save(out / "spelling.json")
+    if "unknown" in types:
+        _learn_spelling(params, types, out)
+
+
+def _frequency(params: Params, types: pd.DataFrame) -> np.ndarray | float:
+    """By what words that training lacks share the mass of their signature."""
+    if params.unseen == "alike":
+        return 1.0
+    if "frequency" not in types:
+        raise ValueError(
+            "background.unseen: frequency needs a lexicon that has frequencies, "
+            "such as analyse.frequency: lexique"
+        )
+    return types["frequency"].to_numpy() + RAREST
+
+
+def _learn_spelling(params: Params, types: pd.DataFrame, out: Path) -> None:
+    """From the words outside the lexicon that were seen once; from any where there are none."""
+    written = types[~types["form"].map(is_special)]
+    outside = written[(written["unknown"] > 0) & (written["count"] == 1)]
+    chosen = (outside if len(outside) else written).sort_values("form")
+    words, kinds = chosen["form"].tolist(), (chosen["unknown"] - UNKNOWN_ID).clip(lower=0).tolist()
+    classes = int(types["unknown"].max()) - UNKNOWN_ID + 1
+    if params.spelling == "neural":
+        spelling = NeuralSpelling.learn(words, kinds, classes)
+    else:
+        spelling = NGramSpelling(words, kinds, classes, params.spelling_order)
+    save_spelling(spelling, out)
 
 
 STAGE = Stage(
     name="background",
     help="gives every known word its prior mass b, and learns to spell the others",
     inputs={
-        "tokenise": ("train.arrow",),
         "analyse": ("types.parquet",),
         "featurise": ("phi.npz",),
     },
     outputs={
         "b.npy": "the prior mass of each word",
-        "share.npy": "what each word has, unseen, of its signature's mass for unseen words",
+        "group.npy": "the group of each word, in which seen words leave mass to unseen ones",
+        "share.npy": "what each word has, unseen, of its group's mass for unseen words",
         "about.json": "the kind of background, from which training counts its n-grams",
-        "spelling.json": "the spelling model",
+        "spelling.*": "the spelling model of an open vocabulary",
     },
     params=Params,
     compute=compute,

@@ -12,6 +12,7 @@ from pipeline import (
     cli_lexicon,
     cli_model,
     cli_results,
+    cli_score,
     cli_vectors,
     cli_verify,
     console,
@@ -31,6 +32,7 @@ app.add_typer(cli_results.app)  # its commands stand beside those below
 app.add_typer(cli_verify.app)
 app.add_typer(cli_model.app)
 app.add_typer(cli_vectors.app)
+app.add_typer(cli_score.app)
 app.add_typer(cli_combine.app)
 app.add_typer(cli_agree.app)
 app.add_typer(cli_agree.suite_app, name="suite")

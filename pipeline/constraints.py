@@ -17,7 +17,7 @@ import pandas as pd
 
 from lexicon.analysis import UPOS
 from models.constraint import Automaton
-from pipeline.vocabulary import END_ID, UNKNOWN
+from pipeline.vocabulary import END_ID, is_unknown
 
 EVERY = 0  # the place that stands for all
 PLACE = re.compile(r"\s*(?:(\d+|\*)\s*:)?\s*(.*)")
@@ -89,7 +89,7 @@ def automaton(
     No sentence is empty or ends before its last constrained place; no word is drawn that is not
     known.
     """
-    known = (types["form"] != UNKNOWN).to_numpy()
+    known = ~types["form"].map(is_unknown).to_numpy()
     masks = [known, *(each.allowed(types, analyses) for each in constraints)]
     for mask, each in zip(masks[1:], constraints, strict=True):
         mask[END_ID] = each.place == EVERY

@@ -14,13 +14,14 @@ import pyarrow.compute as pc
 from models.arrays import load_array
 from models.batching import Sentences
 from pipeline.arrow import batches, splits, word_counts
-from pipeline.growing import ArrayFile, JsonList
+from pipeline.growing import ArrayFile
 from pipeline.progress import say
 from pipeline.stage import Inputs, Stage
 from pipeline.suite import Pair, Suite
 from pipeline.units import learn_units
-from pipeline.vocabulary import END, END_ID, UNKNOWN, UNKNOWN_ID
+from pipeline.vocabulary import END, END_ID
 from pipeline.word_classes import word_classes
+from pipeline.words import Words
 
 
 @dataclass(frozen=True)
@@ -34,21 +35,24 @@ class Params:
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
+    known = Words(inputs["analyse"])
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
-    places = {form: place for place, form in enumerate(types["form"])}
     seen = word_counts(inputs["tokenise"] / "train.arrow").keys()
     texts = splits(inputs["tokenise"])
-    about = {split: _encode(path, places, seen, out) for split, path in texts.items()}
+    read_as = {"train": _as_trained(types)}
+    about = {
+        split: _encode(path, known, seen, out, read_as.get(split)) for split, path in texts.items()
+    }
     (out / "about.json").write_text(json.dumps(about, indent=1))
     if params.merges is not None:
-        learn_units(types["form"].tolist(), types["count"], params.merges).save(out / "units.npz")
+        learn_units(known.forms, types["count"], params.merges).save(out / "units.npz")
     if params.classes:
         text = Sentences(*(load_array(out / f"train.{name}.npy") for name in Sentences._fields))
         counts = types["count"].to_numpy()
         np.save(out / "classes.npy", word_classes(text, counts, params.classes, params.classes_by))
     for path in inputs["analyse"].glob("*.suite.parquet"):
         pairs = [Pair(*row) for row in pd.read_parquet(path).itertuples(index=False)]
-        suite = Suite.encode(pairs, places)
+        suite = Suite.encode(pairs, known)
         suite.save(out / path.with_suffix(".npz").name)
         say(
             f"encode: {path.stem} has {len(pairs):,} pairs, {(~suite.known).sum():,} of them with "
@@ -56,39 +60,45 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
         )
 
 
-def _encode(path: Path, known: dict[str, int], seen: Set[str], out: Path) -> dict[str, int]:
+def _encode(
+    path: Path, known: Words, seen: Set[str], out: Path, read_as: np.ndarray | None
+) -> dict[str, int]:
     """Write the arrays of a split, a batch at a time; its sizes come back."""
     about = Counter({"sentences": 0, "words": 0, "characters": 0})
+    number: dict[str, int] = {}  # of each form, in the order in which they come
     with (
         ArrayFile(out / f"{path.stem}.ids.npy", np.int32) as ids,
         ArrayFile(out / f"{path.stem}.unseen.npy", np.bool_) as unseen,
         ArrayFile(out / f"{path.stem}.lengths.npy", np.int64) as lengths,
-        JsonList(out / f"{path.stem}.spelled.json") as spelled,
+        ArrayFile(out / f"{path.stem}.form.npy", np.int32) as form,
     ):
         for batch in batches(path):
             words, sizes = batch["words"].flatten(), batch["words"].value_lengths().to_numpy()
             types = words.dictionary_encode()
             forms, places = types.dictionary.to_pylist(), types.indices.to_numpy()
-            numbers = np.array([_id(form, known) for form in forms], np.int32)[places]
+            if END in forms:
+                raise ValueError(f"the text holds '{END}', which stands for a sentence's end")
             new = np.array([form not in seen for form in forms], np.bool_)[places]
-            ids.append(_with_ends(numbers, sizes, END_ID))
+            of_batch = np.array([number.setdefault(form, len(number)) for form in forms])
+            found = known.ids(forms) if read_as is None else read_as[known.ids(forms)]
+            ids.append(_with_ends(found[places], sizes, END_ID))
+            form.append(_with_ends(of_batch[places], sizes, -1))
             unseen.append(_with_ends(new, sizes, False))
             lengths.append(sizes + 1)
-            if UNKNOWN in known:
-                spelled.extend(forms[place] for place in places[numbers == UNKNOWN_ID])
             about["sentences"] += len(sizes)
             about["words"] += len(words)
             # A word's letters and the space or line end after it.
             about["characters"] += pc.sum(pc.utf8_length(words)).as_py() + len(words)
+    (out / f"{path.stem}.forms.json").write_text(json.dumps([*number], ensure_ascii=False))
     return dict(about)
 
 
-def _id(form: str, known: dict[str, int]) -> int:
-    if form == END:
-        raise ValueError(f"the text holds the word '{END}', which stands for a sentence's end")
-    if form not in known and UNKNOWN not in known:
-        raise ValueError(f"'{form}' is not among the known words of a closed vocabulary")
-    return known.get(form, UNKNOWN_ID)
+def _as_trained(types: pd.DataFrame) -> np.ndarray:
+    """As which word training reads each: one seen once stands for the unknown ones of its class."""
+    if "unknown" not in types:
+        return types.index.to_numpy()
+    once = (types["count"] == 1) & (types["unknown"] > 0)
+    return np.where(once, types["unknown"], types.index)
 
 
 def _with_ends(values: np.ndarray, lengths: np.ndarray, end: int) -> np.ndarray:
@@ -99,11 +109,12 @@ def _with_ends(values: np.ndarray, lengths: np.ndarray, end: int) -> np.ndarray:
 STAGE = Stage(
     name="encode",
     help="turns words into ids",
-    inputs={"tokenise": (), "analyse": ("types.parquet", "*.suite.parquet")},
+    inputs={"tokenise": (), "analyse": ("types.parquet", "lexicon.json", "*.suite.parquet")},
     outputs={
         "*.ids.npy": "the ids of each split, END after every sentence",
         "*.lengths.npy": "the length of each sentence, END included",
-        "*.spelled.json": "the words of each split that have to be spelled, in order",
+        "*.forms.json": "the words of each split as they are written, each once",
+        "*.form.npy": "which of them each word is, −1 for ends",
         "*.unseen.npy": "whether each word is absent from the training text",
         "about.json": "sentences, words and characters of each split",
         "units.npz": "the units that spell each word, where models of units want them",

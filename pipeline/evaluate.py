@@ -44,7 +44,7 @@ STAGE = Stage(
         "train": ("weights.safetensors", "recipe.json", "curve.csv"),
         "encode": (),
         "featurise": ("phi.npz",),
-        "background": ("b.npy", "share.npy", "about.json", "spelling.json"),
+        "background": (),
     },
     outputs={
         "scores.parquet": "one row per split or suite and metric",

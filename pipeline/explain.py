@@ -2,7 +2,9 @@
 
     log p(x | K) = log b(K, x) + Σ_f a_f·φ_f(x) − log Z(K)
 
-and log spell(x) more for a word that had to be spelled. The split is exact: nothing is left over.
+of a known word x, without what little it also has by being spelled. One that had to be spelled is
+split as the unknown word of its class, and what its spelling adds, by all classes:
+log Σ_s p(unk_s | K)·spell(x | s) − log p(unk | K). The split is exact: nothing is left over.
 """
 
 import math
@@ -20,7 +22,7 @@ from models.log_linear import LogLinear
 from models.scoring import states
 from pipeline.named_features import IDENTITY, NamedFeatures
 from pipeline.scorer import Scorer
-from pipeline.vocabulary import END, END_ID
+from pipeline.vocabulary import END, END_ID, UNKNOWN_ID
 
 GAP = re.compile(r"\s*(?:…|\.\.\.)\s*$")  # stands for the word that is asked for
 
@@ -74,7 +76,7 @@ class Explainer:
             )
         self.scorer, self.model = scorer, scorer.model
         self.features = NamedFeatures(scorer.artefacts["featurise"])
-        self.forms = list(scorer.ids)
+        self.forms = scorer.vocabulary.forms
 
     def next_word(self, text: str, words: Sequence[str] = (), most: int = 10) -> Place:
         """What may follow a beginning, which may end in `…`: chosen words, and the likeliest."""
@@ -112,8 +114,11 @@ class Explainer:
     def _place(self, h: Tensor, context: Tensor, asked: Sequence[str], most: int) -> Place:
         output = self.model.output
         _, best = output.top(h, most, context)
-        words = [*asked, *(self.forms[number] for number in best[0].tolist())]
-        ids = h.new_tensor([self.scorer.id_of(word) for word in words], dtype=torch.long)
+        likeliest = best[0].tolist()
+        words = [*asked, *(self.forms[number] for number in likeliest)]
+        ids = [*map(self.scorer.id_of, asked), *likeliest]
+        spelled = {place for place, word in enumerate(asked) if self.forms[ids[place]] != word}
+        ids = h.new_tensor(ids, dtype=torch.long)
         contexts = context.expand(len(ids), -1)
         log_p = output.log_prob_of(h.expand(len(ids), -1), ids, contexts).tolist()
         background = output.log_background_of(h.expand(len(ids), -1), ids, contexts).tolist()
@@ -121,11 +126,19 @@ class Explainer:
         weights = output.adaptor(h)[0].tolist()
         choices = []
         for number, word in enumerate(words):
-            spelling = 0.0 if word in self.scorer.ids else self.scorer.spelling.log_prob(word)
             terms = self._terms(int(ids[number]), weights)
-            total = log_p[number] + spelling
+            total = self._log_p(word, h, context) if number in spelled else log_p[number]
+            spelling = total - log_p[number]
             choices.append(Choice(word, total, background[number], terms, log_z, spelling))
         return Place(tuple(choices[: len(asked)]), tuple(choices[len(asked) :]))
+
+    def _log_p(self, word: str, h: Tensor, context: Tensor) -> float:
+        """log p of a word that has to be spelled, in one state: by all classes together."""
+        classes = UNKNOWN_ID + torch.arange(self.scorer.spelling.classes, device=h.device)
+        log_p = self.model.output.log_prob_of(h, classes.unsqueeze(0), context).double().cpu()
+        return float(
+            np.logaddexp.reduce(log_p.numpy() + self.scorer.spelling.log_prob([word]), 1)[0]
+        )
 
     def _terms(self, word: int, weights: Sequence[float]) -> tuple[Term, ...]:
         terms = [

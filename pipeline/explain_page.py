@@ -38,9 +38,7 @@ def samples(model: str, artefacts: Inputs) -> str:
     explainer = Explainer(Scorer(artefacts))
     words = open_table(artefacts["tokenise"] / "valid.arrow")["words"].to_pylist()
     chosen = [
-        each
-        for each in words
-        if len(each) in SHORT and all(word in explainer.scorer.ids for word in each)
+        each for each in words if len(each) in SHORT and explainer.scorer.vocabulary.knows(each)
     ]
     explained = [explainer.sentence(each) for each in chosen[:SAMPLES]]
     return f"""<h2>Why {escape(model)} chose a word</h2>

@@ -43,7 +43,7 @@ class Generator:
     def __init__(self, scorer: Scorer, start: str = "", constraints: Sequence[str] = ()):
         self.start = scorer.words(start) if start else []
         self.start_ids = [scorer.id_of(word) for word in self.start]
-        self.forms = list(scorer.ids)
+        self.forms = scorer.vocabulary.forms
         self.features = NamedFeatures(scorer.artefacts["featurise"])
         analyse = scorer.artefacts["analyse"]
         held_to = automaton(

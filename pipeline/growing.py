@@ -1,7 +1,5 @@
 """Files that grow by chunks, so that what they hold is never in memory as a whole."""
 
-import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -34,23 +32,3 @@ class ArrayFile:
         kind = npy.dtype_to_descr(self.dtype)
         about = {"descr": kind, "fortran_order": False, "shape": (self.length,)}
         npy.write_array_header_1_0(self._file, about)
-
-
-class JsonList:
-    """Writes what `json.dumps` would write of all items in a row."""
-
-    def __init__(self, path: Path):
-        self._file = path.open("w", encoding="utf-8")
-        self._before = "["
-
-    def __enter__(self) -> "JsonList":
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self._file.write("[]" if self._before == "[" else "]")
-        self._file.close()
-
-    def extend(self, items: Iterable[Any]) -> None:
-        for item in items:
-            self._file.write(self._before + json.dumps(item, ensure_ascii=False))
-            self._before = ", "

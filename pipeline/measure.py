@@ -11,8 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from models.arrays import load_array
+from models.batching import Sentences
 from models.language_model import LanguageModel
 from models.mixture import Model
+from models.open_vocabulary import Forms, load_spelling, open_score
 from models.spelling import Spelling
 from pipeline.stage import Inputs
 from pipeline.train import read_sentences
@@ -26,25 +28,35 @@ def test_splits(encoded: Path) -> list[str]:
 
 
 def measure(model: Model, inputs: Inputs, split: str) -> tuple[dict, np.ndarray]:
-    """The figures of a split, and log p of each of its words and ends in nats.
-
-    A word that is not known costs what the unknown word costs and then its spelling.
-    """
+    """The figures of a split, and log p of each of its words and ends in nats."""
     encoded = inputs["encode"]
     sentences = read_sentences(encoded, split)
     start = time.monotonic()
-    log_p = model.score(sentences)
+    text = read_forms(encoded, split)
+    log_p, is_spelled = score(model, load_spelling(inputs["background"]), sentences, text)
     rate = len(log_p) / (time.monotonic() - start)
-    spelled = json.loads((encoded / f"{split}.spelled.json").read_text())
-    if spelled:
-        spelling = Spelling.load(inputs["background"] / "spelling.json")
-        log_p[sentences.ids == UNKNOWN_ID] += [spelling.log_prob(word) for word in spelled]
     unseen = load_array(encoded / f"{split}.unseen.npy")
     characters = json.loads((encoded / "about.json").read_text())[split]["characters"]
     figures = summary(log_p, sentences.ids == END_ID, unseen, characters)
-    figures["share of words spelled"] = len(spelled) / figures["words"]
+    figures["share of words spelled"] = is_spelled.sum() / figures["words"]
     figures["words scored per second"] = rate
     return figures, log_p
+
+
+def score(
+    model: Model, spelling: Spelling | None, sentences: Sentences, text: Forms
+) -> tuple[np.ndarray, np.ndarray]:
+    """log p of every word and end in nats, and which of them had to be spelled."""
+    if spelling is None:
+        return model.score(sentences), np.zeros(len(sentences.ids), bool)
+    log_p = open_score(model, sentences, text, spelling, UNKNOWN_ID)
+    return log_p, np.isin(sentences.ids, range(UNKNOWN_ID, UNKNOWN_ID + spelling.classes))
+
+
+def read_forms(encoded: Path, split: str) -> Forms:
+    """How the words of a split are written."""
+    forms = json.loads((encoded / f"{split}.forms.json").read_text(encoding="utf-8"))
+    return Forms(forms, load_array(encoded / f"{split}.form.npy"))
 
 
 def summary(log_p: np.ndarray, is_end: np.ndarray, unseen: np.ndarray, characters: int) -> dict:

@@ -59,7 +59,7 @@ class Terms:
 def _unknown(hypotheses: Sequence[Sequence[str]], scorer: Scorer) -> set[str]:
     if scorer.is_open:
         return set()
-    return {word for words in hypotheses for word in words if word not in scorer.ids}
+    return {word for words in hypotheses for word in words if word not in scorer.vocabulary.known}
 
 
 def tuned(lists: Sequence[NBest], terms: Terms) -> Weights:

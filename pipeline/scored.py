@@ -8,8 +8,9 @@ import numpy as np
 
 from models.arrays import load_array
 from models.batching import Sentences
+from models.open_vocabulary import load_spelling
 from pipeline.finished import Finished
-from pipeline.measure import test_splits
+from pipeline.measure import read_forms, test_splits
 from pipeline.stage import Inputs
 from pipeline.sweep import JOBS, read_jobs
 from pipeline.train import read_sentences
@@ -39,12 +40,12 @@ class Scored:
     def told_apart(self, split: str) -> Sentences:
         """The sentences with a number of its own for each word that is only spelled."""
         sentences = self.sentences(split)
-        spelled = json.loads((self.inputs["encode"] / f"{split}.spelled.json").read_text())
-        numbers = {word: number for number, word in enumerate(dict.fromkeys(spelled))}
-        ids = np.array(sentences.ids, np.int64)
-        if spelled:
-            ids[ids == UNKNOWN_ID] = [self.words + numbers[word] for word in spelled]
-        return Sentences(ids, sentences.lengths)
+        spelling = load_spelling(self.inputs["background"])
+        if spelling is None:
+            return sentences
+        is_spelled = np.isin(sentences.ids, range(UNKNOWN_ID, UNKNOWN_ID + spelling.classes))
+        numbers = self.words + read_forms(self.inputs["encode"], split).places
+        return Sentences(np.where(is_spelled, numbers, sentences.ids), sentences.lengths)
 
     @property
     def words(self) -> int:

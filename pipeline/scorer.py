@@ -3,16 +3,19 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from models.batching import Sentences
-from models.spelling import Spelling
+from models.open_vocabulary import Forms, load_spelling
+from pipeline.measure import score
 from pipeline.stage import Inputs
 from pipeline.train import load_trained
-from pipeline.vocabulary import END, UNKNOWN, UNKNOWN_ID
+from pipeline.unknown import read_chain
+from pipeline.vocabulary import END, END_ID
+from pipeline.words import Words
 
 if TYPE_CHECKING:
     from corpora.tokenise import Tokeniser
@@ -32,11 +35,10 @@ class Scorer:
 
     def __init__(self, artefacts: Inputs):
         self.artefacts = artefacts
-        types = pd.read_parquet(artefacts["analyse"] / "types.parquet")["form"]
-        self.ids = {form: number for number, form in enumerate(types)}
-        self.lowercase = not any(form != form.lower() for form in types[types.index < 1000])
+        self.vocabulary = Words(artefacts["analyse"])
+        self.lowercase = read_chain(artefacts["analyse"])["lowercase"]
         self.model = load_trained(artefacts)
-        self.spelling = Spelling.load(artefacts["background"] / "spelling.json")
+        self.spelling = load_spelling(artefacts["background"])
 
     @cached_property
     def tokeniser(self) -> "Tokeniser":
@@ -47,11 +49,11 @@ class Scorer:
     @property
     def is_open(self) -> bool:
         """Whether every string has a probability."""
-        return UNKNOWN in self.ids
+        return self.vocabulary.is_open
 
     def knows(self, sentence: str) -> bool:
         """Whether every word of a sentence has a probability under this model."""
-        return self.is_open or all(word in self.ids for word in self.words(sentence))
+        return self.is_open or self.vocabulary.knows(self.words(sentence))
 
     def words(self, sentence: str) -> list[str]:
         """The words of a sentence, as this model reads them."""
@@ -63,14 +65,25 @@ class Scorer:
 
     def score_all(self, sentences: Iterable[str]) -> list[list[Word]]:
         """Many sentences at once, each by itself."""
-        texts = [[*self.cased(words), END] for words in self.tokeniser.words(sentences)]
-        ids = [[self.id_of(word) for word in words] for words in texts]
-        batch = Sentences(np.concatenate(ids), np.array([len(words) for words in ids]))
-        log_p = self.model.score(batch)
-        parts = np.split(log_p, np.cumsum(batch.lengths)[:-1])
+        sentences = list(sentences)
+        if not all(sentences):
+            place = sentences.index("") + 1
+            raise ValueError(f"expected a sentence, found the empty string in place {place}")
+        texts = [self.cased(words) for words in self.tokeniser.words(sentences)]
+        forms = list(dict.fromkeys(word for words in texts for word in words))
+        place = {form: number for number, form in enumerate(forms)}
+        places = np.array([i for words in texts for i in (*(place[w] for w in words), -1)])
+        ids = np.array([*self.vocabulary.ids(forms), END_ID])[places]  # −1 is the last
+        batch = Sentences(ids, np.array([len(words) + 1 for words in texts]))
+        scored = zip(*score(self.model, self.spelling, batch, Forms(forms, places)), strict=True)
         return [
-            [self._word(*word) for word in zip(*sentence, strict=True)]
-            for sentence in zip(texts, ids, parts, strict=True)
+            [
+                Word(form, float(log_p), bool(is_spelled))
+                for form, (log_p, is_spelled) in zip(
+                    [*words, END], islice(scored, len(words) + 1), strict=True
+                )
+            ]
+            for words in texts
         ]
 
     def cased(self, words: Iterable[str]) -> list[str]:
@@ -78,13 +91,5 @@ class Scorer:
         return [word.lower() for word in words] if self.lowercase else list(words)
 
     def id_of(self, word: str) -> int:
-        """The id of a word, UNKNOWN's where it has to be spelled."""
-        if word in self.ids:
-            return self.ids[word]
-        if self.is_open:
-            return UNKNOWN_ID
-        raise ValueError(f"'{word}' is not known to this model, whose vocabulary is closed")
-
-    def _word(self, form: str, number: int, log_p: float) -> Word:
-        spelled = number == UNKNOWN_ID and form not in self.ids
-        return Word(form, float(log_p) + self.spelling.log_prob(form) * spelled, spelled)
+        """The id of a word or of the end, that of an unknown word where it has to be spelled."""
+        return END_ID if word == END else int(self.vocabulary.ids([word])[0])

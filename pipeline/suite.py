@@ -6,10 +6,10 @@ right sentence, followed by `False`, a tab and a wrong one. Words stand between 
 Needs numpy only, as suites travel with prepared data.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,10 @@ from corpora.text import lines
 from models.arrays import load_arrays
 from models.batching import Sentences
 from pipeline.data import folder_of
-from pipeline.vocabulary import END_ID, UNKNOWN, UNKNOWN_ID
+from pipeline.vocabulary import END_ID
+
+if TYPE_CHECKING:
+    from pipeline.words import Words
 
 ENDING = ".suite.npz"
 CLAMS = "clams-fr"  # the suite of Mueller et al. (2020), in French
@@ -84,7 +87,8 @@ class Suite:
     known: np.ndarray  # whether a pair can be judged: a closed vocabulary may lack a word of it
     construction: np.ndarray  # of each pair, a place in `constructions`
     constructions: np.ndarray
-    spelled: np.ndarray  # what an open vocabulary lacks, in the order of the ids
+    forms: np.ndarray  # the words as they are written, each once
+    form: np.ndarray  # which of them each word is, −1 for ends
 
     @property
     def sentences(self) -> Sentences:
@@ -98,19 +102,20 @@ class Suite:
         return cls(**load_arrays(path, [each.name for each in fields(cls)]))
 
     @classmethod
-    def encode(cls, pairs: Sequence[Pair], ids: Mapping[str, int]) -> "Suite":
-        is_open = UNKNOWN in ids
-        known = [is_open or all(w in ids for w in f"{p.good} {p.bad}".split(" ")) for p in pairs]
+    def encode(cls, pairs: Sequence[Pair], vocabulary: "Words") -> "Suite":
+        known = [
+            vocabulary.is_open or vocabulary.knows(f"{p.good} {p.bad}".split(" ")) for p in pairs
+        ]
         judged = [pair for pair, is_known in zip(pairs, known, strict=True) if is_known]
         texts = list(dict.fromkeys(text for pair in judged for text in (pair.good, pair.bad)))
         words = [text.split(" ") for text in texts]
         place = {text: number for number, text in enumerate(texts)}
+        forms = list(dict.fromkeys(word for ws in words for word in ws))
+        number = {form: place for place, form in enumerate(forms)}
+        form = np.array([i for ws in words for i in (*(number[w] for w in ws), -1)], np.int32)
         names = sorted({pair.construction for pair in pairs})
         return cls(
-            ids=np.array(
-                [i for ws in words for i in (*(ids.get(w, UNKNOWN_ID) for w in ws), END_ID)],
-                np.int32,
-            ),
+            ids=np.array([*vocabulary.ids(forms), END_ID], np.int32)[form],  # −1 is the last
             lengths=np.array([len(sentence) + 1 for sentence in words], np.int64),
             # A pair that cannot be judged points at any sentence.
             good=np.array([place.get(pair.good, 0) for pair in pairs], np.int64),
@@ -119,7 +124,8 @@ class Suite:
             known=np.array(known, bool),
             construction=np.array([names.index(pair.construction) for pair in pairs], np.int64),
             constructions=np.array(names, str),
-            spelled=np.array([w for ws in words for w in ws if w not in ids], str),
+            forms=np.array(forms, str),
+            form=form,
         )
 
 

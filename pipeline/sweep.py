@@ -11,7 +11,6 @@ either was stopped.
 import argparse
 import json
 import shutil
-from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stderr
 from multiprocessing import get_context
@@ -101,12 +100,11 @@ def _train(folder: Path, name: str) -> dict[str, Path]:
     return inputs
 
 
-def pack(jobs: dict[str, dict], store: Path, folder: Path, leave_out: Sequence[str] = ()) -> None:
+def pack(jobs: dict[str, dict], store: Path, folder: Path) -> None:
     """Copy what the jobs read into a folder: {name: {recipe, inputs: {stage: artefact}}}."""
     folder.mkdir(parents=True, exist_ok=True)
-    unread = shutil.ignore_patterns(*leave_out)
     for artefact in {name for job in jobs.values() for name in job["inputs"].values()}:
-        shutil.copytree(store / artefact, folder / artefact, ignore=unread, dirs_exist_ok=True)
+        shutil.copytree(store / artefact, folder / artefact, dirs_exist_ok=True)
     (folder / JOBS).write_text(json.dumps(jobs, indent=1))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from pipeline.vocabulary import END, UNKNOWN
+from pipeline.vocabulary import END, is_unknown
 
 FEATS = {
     "gender": "Gender",
@@ -40,14 +40,16 @@ ROWS = ["word", "feature", "value"]
 
 def fill(params, types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
     """The rows of all templates, sorted by word and feature, one row each."""
-    special = types.index[types["form"].isin([END, UNKNOWN])]
-    parts = [_rows(special, "form=" + types["form"].loc[special])]
+    end = types.index[types["form"] == END]
+    unwritten = types.index[types["form"].map(is_unknown)]  # these have no letters yet
+    parts = [_rows(end, "form=" + types["form"].loc[end])]
     for template in chosen(params):
         if template in OF_FORM:
             filled = OF_FORM[template](params, types)
         else:
             filled = _of_analyses(template, params, types, analyses)
-        parts.append(filled[~filled["word"].isin(special)])
+        without = end.union(unwritten) if template in OF_LETTERS else end
+        parts.append(filled[~filled["word"].isin(without)])
     table = pd.concat(parts, ignore_index=True)
     table["feature"] = table["feature"].astype("category")
     return table.sort_values(["word", "feature"], kind="stable", ignore_index=True)
@@ -68,8 +70,12 @@ def _rows(words, features, values=1.0) -> pd.DataFrame:
 
 
 def _form(params, types: pd.DataFrame) -> pd.DataFrame:
-    """A feature of its own for each of the M most frequent words, @notTop for the others."""
-    seen = types["count"] > (1 if params.forms is None else 0)
+    """A feature of its own for each of the M most frequent words, @notTop for the others.
+
+    A word that training reads as unknown has none.
+    """
+    unknown = (types["count"] == 1) & (types.get("unknown", 0) > 0)
+    seen = (types["count"] > (1 if params.forms is None else 0)) & ~unknown
     top = seen & (np.arange(len(types)) < (len(types) if params.forms is None else params.forms))
     return _rows(types.index, ("form=" + types["form"]).where(top, "@notTop"))
 
@@ -117,6 +123,7 @@ OF_FORM: dict[str, Callable] = {
     "number-class": _number_class,
     "frequency": _frequency,
 }
+OF_LETTERS = ("suffix", "shape", "number-class")
 
 
 def _of_analyses(template: str, params, types, analyses: pd.DataFrame) -> pd.DataFrame:

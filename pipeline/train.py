@@ -132,8 +132,8 @@ def _background(features: Features, inputs: Inputs, folds: int) -> Background:
     if about["kind"] != "ngram":
         return _unigram(features, inputs)
     text, smoothing = read_sentences(inputs["encode"], "train"), SMOOTHINGS[about["smoothing"]]
-    share = load_array(inputs["background"] / "share.npy")
-    prior = partial(unigram, signature=features.signature, share=share)
+    group, share = (load_array(inputs["background"] / f"{name}.npy") for name in ("group", "share"))
+    prior = partial(unigram, signature=group, share=share)
     return NGramBackground.learn(features, text, about["order"], smoothing, prior, folds)
 
 
@@ -179,7 +179,7 @@ STAGE = Stage(
             "classes.npy",
         ),
         "featurise": ("phi.npz",),
-        "background": ("b.npy", "share.npy", "about.json"),
+        "background": ("b.npy", "group.npy", "share.npy", "about.json"),
     },
     outputs={
         "weights.safetensors": "the best weights",

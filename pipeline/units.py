@@ -1,12 +1,13 @@
 """Spelling the words of a vocabulary in pieces, learned by byte-pair encoding, or in letters."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 import numpy as np
 from tokenizers import Tokenizer, models, trainers
 
 from models.units import Units
-from pipeline.vocabulary import END, UNKNOWN
+from pipeline.vocabulary import is_special
 
 BOUNDARY = "\n"  # ends every word, and is in none
 # What stands for each byte of a letter that training lacks, so that every word can be spelled.
@@ -16,9 +17,9 @@ BYTES = [chr(0xF0000 + byte) for byte in range(256)]
 def learn_units(forms: Sequence[str], counts: Sequence[int], merges: int) -> Units:
     """The units of every form: letters, and what so many merges make of those counted.
 
-    END and UNKNOWN are units of their own.
+    END and the unknown words are units of their own.
     """
-    special = [form for form in forms[:2] if form in (END, UNKNOWN)]
+    special = list(takewhile(is_special, forms))
     counted = [
         (form, int(count))
         for form, count in zip(forms, counts, strict=True)

@@ -5,7 +5,6 @@ import pandas as pd
 import torch
 
 from pipeline.scorer import Scorer
-from pipeline.vocabulary import END, UNKNOWN
 
 NAMED = 3  # so many words stand for all that have one vector
 FEWEST = 3  # lemmas that a change must have been seen in
@@ -21,7 +20,8 @@ class Vectors:
         rows = embedding.product(embedding.weight).double()
         self.rows = torch.nn.functional.normalize(rows, dim=1).cpu().numpy()
         self.signature = embedding.signature.cpu().numpy()
-        self.ids, self.forms = scorer.ids, list(scorer.ids)
+        self.ids, self.forms = scorer.vocabulary.known, scorer.vocabulary.forms
+        self.first = len(self.forms) - len(self.ids)  # of the words that are written
 
     def nearest(self, word: str, most: int = 10) -> pd.DataFrame:
         """The nearest vectors by cosine: the most frequent words of each, and how many it has.
@@ -31,12 +31,13 @@ class Vectors:
         if word not in self.ids:
             raise ValueError(f"'{word}' has no vector: it is not known to this model")
         cosine = self.rows @ self.rows[self.signature[self.ids[word]]]
-        cosine[self.signature[[self.ids[each] for each in (END, UNKNOWN) if each in self.ids]]] = -2
+        cosine[np.bincount(self.signature[self.first :], minlength=len(cosine)) == 0] = -2
         cosine[self.signature[self.ids[word]]] = 2  # before all others
         return pd.DataFrame([self._row(s, cosine[s]) for s in np.argsort(-cosine)[: most + 1]])
 
     def _row(self, signature: int, cosine: float) -> dict:
-        members = np.flatnonzero(self.signature == signature)  # ids fall in frequency
+        found = np.flatnonzero(self.signature[self.first :] == signature)
+        members = self.first + found  # ids fall in frequency
         named = ", ".join(self.forms[each] for each in members[:NAMED])
         return {"words": named, "of": len(members), "cosine": min(cosine, 1.0)}
 
@@ -80,7 +81,7 @@ def inflection(vectors: Vectors, analyses: pd.DataFrame) -> pd.DataFrame:
 def _forms(vectors: Vectors, analyses: pd.DataFrame) -> pd.DataFrame:
     """What the lexicon, not the guesser, says of the words that have a vector of their own."""
     own = np.bincount(vectors.signature)[vectors.signature] == 1
-    own[[vectors.ids[each] for each in (END, UNKNOWN) if each in vectors.ids]] = False
+    own[: vectors.first] = False
     chosen = own[analyses["word"]] & (analyses["source"] != "guesser")
     return analyses.loc[chosen, ["word", "lemma", "upos", "feats"]].drop_duplicates()
 

@@ -28,7 +28,7 @@ def test_the_scores_are_those_of_each_sentence_by_itself(encoder, words_at_once,
     monkeypatch.setattr(prefix_tree, "WORDS_AT_ONCE", words_at_once)
     network = model(encoder=encoder, weight_dropout=0.0)
     text = with_beginnings_in_common(sentences(20))
-    found = prefix_tree.score(network, text)
+    found = prefix_tree.score_beside(network, text, ())[:, 0]
     np.testing.assert_allclose(found, one_by_one(network, text), atol=1e-5)
     assert network.training, "the model is left as it was"
 

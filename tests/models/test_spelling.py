@@ -1,48 +1,102 @@
-"""Spelling: a proper distribution over every non-empty string."""
+"""Spelling: for each class a proper distribution over every non-empty string."""
 
-import itertools
 import math
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from spelling_cases import COUNT, made, strings, tail
 
 from models import spelling
-from models.spelling import Spelling
+from models.open_vocabulary import load_spelling, save_spelling
+from models.spelling_ngram import NGramSpelling
 
-WORDS = ["ba", "bab", "a", "abba", "b"]
-
-
-@given(st.text(min_size=1, max_size=1000))
-def test_any_string_has_a_finite_log_probability(word):
-    assert -math.inf < Spelling.learn(WORDS, 3).log_prob(word) < 0
+KINDS = ("ngram", "neural")
+CHARACTERS = "ab0123456789c"  # c is not in the alphabet of the words: an escape, and the only one
 
 
-def test_the_empty_string_is_refused():
+@pytest.fixture(scope="module", params=KINDS)
+def model(request):
+    return made(request.param)
+
+
+@settings(deadline=None, max_examples=25)
+@given(word=st.text(min_size=1, max_size=1000))
+def test_any_string_has_a_finite_log_probability_in_every_class(model, word):
+    log_p = model.log_prob([word])
+    assert log_p.shape == (1, COUNT)
+    assert np.isfinite(log_p).all() and (log_p < 0).all()
+
+
+def test_the_empty_string_is_refused(model):
     with pytest.raises(ValueError, match="found the empty string"):
-        Spelling.learn(WORDS, 3).log_prob("")
+        model.log_prob(["a", ""])
 
 
-def test_all_strings_up_to_a_length_and_the_tail_sum_to_one(monkeypatch):
-    """Over the letters a and b: words that end by then, and prefixes that go on, exactly."""
-    monkeypatch.setattr(spelling, "CODE_POINTS", 2)
-    model = Spelling.learn(WORDS, 3)
-    longest = 7
-    ended = sum(
-        math.exp(model.log_prob("".join(letters)))
-        for length in range(1, longest + 1)
-        for letters in itertools.product("ab", repeat=length)
-    )
-    tail = 0.0
-    for letters in itertools.product("ab", repeat=longest):
-        word = "".join(letters)
-        stop = model._letter((spelling.START + word)[-2:], spelling.STOP)
-        tail += math.exp(model.log_prob(word)) / stop * (1 - stop)
-    assert ended + tail == pytest.approx(1, abs=1e-12)
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_strings_up_to_a_length_and_the_tail_sum_to_one(kind, monkeypatch):
+    model = made(kind)
+    letters = model.alphabet.letters
+    monkeypatch.setattr(spelling, "CODE_POINTS", len(letters) + len(set(CHARACTERS) - {*letters}))
+    longest = 2 if kind == "neural" else 3
+    ended = np.exp(model.log_prob(strings(CHARACTERS, longest))).sum(axis=0)
+    assert ended + tail(model, CHARACTERS, longest) == pytest.approx(1, abs=1e-9)
+    assert (ended < 1).all()
 
 
-def test_likely_spellings_are_likelier_and_files_keep_them(tmp_path):
-    model = Spelling.learn(["maison", "raison", "saison", "prison"], 4)
-    assert model.log_prob("liaison") > model.log_prob("nosiail")
-    model.save(tmp_path / "spelling.json")
-    assert Spelling.load(tmp_path / "spelling.json").log_prob("mot") == model.log_prob("mot")
+def test_numbers_are_geometric_in_their_length(model):
+    """Those of ten digits have but the background: a tenth of q of what those of nine have."""
+    model = made("ngram", ["12", "7", "215"], [0, 0, 0], 1)
+    q = 1 - 1 / model.length
+    assert model.length == pytest.approx((6 + 2) / (3 + 1))
+    assert model.numbers == pytest.approx([0.5])
+    nine, ten = (math.exp(model._number("9" * length)) for length in (9, 10))
+    assert ten == pytest.approx(nine * q / 10)
+    assert math.exp(model.log_prob(["4" * 9])[0, 0]) >= 0.5 * nine
+    assert model._number("3,14") == -math.inf
+
+
+def test_likely_spellings_are_likelier_and_classes_differ_by_their_endings():
+    singular = ["maison", "raison", "saison", "prison", "chanson", "leçon"]
+    plural = [f"{word}s" for word in singular]
+    model = NGramSpelling([*singular, *plural], [0] * 6 + [1] * 6, 2, 4)
+    liaison, liaisons, nosiail = model.log_prob(["liaison", "liaisons", "nosiail"])
+    assert liaison[0] > nosiail[0]
+    assert liaison[0] > liaison[1] and liaisons[1] > liaisons[0]
+
+
+def test_files_keep_the_model(model, tmp_path):
+    save_spelling(model, tmp_path)
+    again = load_spelling(tmp_path)
+    words = ["ab", "12", "né"]
+    assert again.log_prob(words) == pytest.approx(model.log_prob(words), abs=1e-6)
+
+
+def test_a_folder_of_a_closed_vocabulary_holds_none(tmp_path):
+    assert load_spelling(tmp_path) is None
+
+
+def test_words_drawn_come_as_often_as_their_probability_says(model):
+    """Each kind and class: the shares of the likeliest words lie within four deviations."""
+    generator = np.random.default_rng(7)
+    size = 1000
+    for kind in range(COUNT):
+        drawn = model.draw([kind] * size, generator)
+        words, counts = np.unique(np.array(drawn, dtype=object), return_counts=True)
+        often = counts >= 20
+        p = np.exp(model.log_prob(words[often].tolist())[:, kind])
+        deviation = np.sqrt(p * (1 - p) / size)
+        assert (np.abs(counts[often] / size - p) < 4 * deviation).all()
+
+
+def test_the_mean_surprise_of_words_drawn_is_the_entropy_by_both_halves(model):
+    """Calibration: two samples' mean log-probabilities agree within the bootstrap interval."""
+    generator = np.random.default_rng(3)
+    kinds = generator.integers(COUNT, size=1600)
+    scores = model.log_prob(model.draw(kinds, generator))[np.arange(1600), kinds]
+    first, second = np.split(scores, 2)
+    means = [generator.choice(first, len(first)).mean() for _ in range(400)]
+    low, high = np.quantile(means, [0.0005, 0.9995])
+    spread = high - low
+    assert low - spread / 2 < second.mean() < high + spread / 2

@@ -3,12 +3,14 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from pipeline.agree import Judged, groups, side_by_side, wilson
 from pipeline.cli import app
 from pipeline.suite import Pair, Suite
+from pipeline.words import Words
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -26,7 +28,8 @@ def test_the_table_counts_what_was_judged_and_what_could_not_be(tmp_path):
     pairs = [Pair("one", "a b", "a c"), Pair("one", "a d", "a b"), Pair("two", "b", "x")]
     (tmp_path / "one.txt").write_text("True\ta b\nFalse\ta c\nTrue\ta d\nFalse\ta b\n")
     (tmp_path / "two.txt").write_text("True\tb\nFalse\tx\n")
-    suite = Suite.encode(pairs, {word: place for place, word in enumerate(["</s>", *"abcd"])})
+    pd.DataFrame({"form": ["</s>", *"abcd"]}).to_parquet(tmp_path / "types.parquet")
+    suite = Suite.encode(pairs, Words(tmp_path))
     margins = np.array([[1.0, -1.0], [-1.0, -1.0], [np.nan, np.nan]])
     table = side_by_side({"m": Judged(suite, margins)}, groups(str(tmp_path), "construction"), 0)
     assert table.values.tolist() == [

@@ -1,12 +1,14 @@
 """Agreement suites: read strictly, carried as ids, judged as if pair by pair by hand."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import pipeline
 from pipeline import api
 from pipeline.agreement import agreement, margins, measure_agreement, suites
 from pipeline.suite import Pair, Suite, read_pairs, read_suite
+from pipeline.words import Words
 
 PAIRS = [
     Pair("simple", "la fille mange une pomme .", "la fille mangent une pomme ."),
@@ -53,16 +55,16 @@ def test_the_folder_holds_what_was_written(tmp_path):
 def test_a_suite_comes_back_from_its_file_as_it_was(tmp_path):
     words = {word for pair in PAIRS for word in f"{pair.good} {pair.bad}".split()}
     forms = ["</s>", "<unk>", *sorted(words - {"zygomatique"})]
-    ids = {form: place for place, form in enumerate(forms)}
-    suite = Suite.encode(PAIRS, ids)
+    pd.DataFrame({"form": forms}).to_parquet(tmp_path / "types.parquet")
+    suite = Suite.encode(PAIRS, Words(tmp_path))
     suite.save(tmp_path / "pairs.suite.npz")
     again = Suite.load(tmp_path / "pairs.suite.npz")
-    spelled = iter(again.spelled)
-    sentences = np.split(again.ids, np.cumsum(again.lengths)[:-1])
-    texts = [
-        " ".join(str(next(spelled)) if i == 1 else forms[i] for i in sentence[:-1])
-        for sentence in sentences
-    ]
+    unknown = again.ids == 1
+    assert set(again.forms[again.form[unknown]]) == {"zygomatique"}
+    known = again.ids[~unknown & (again.ids > 0)]
+    assert [forms[i] for i in known] == again.forms[again.form[~unknown & (again.ids > 0)]].tolist()
+    sentences = np.split(again.form, np.cumsum(again.lengths)[:-1])
+    texts = [" ".join(again.forms[sentence[:-1]]) for sentence in sentences]
     found = [
         Pair(str(again.constructions[c]), texts[g], texts[b])
         for c, g, b in zip(again.construction, again.good, again.bad, strict=True)
@@ -122,9 +124,9 @@ def test_a_change_of_any_suite_is_noticed_though_their_files_have_the_same_names
 def test_pairs_with_words_that_are_not_known_are_counted_and_not_judged(judged):
     scorer = api.load(judged("closed").folder, "ll-rnn")
     strange = Pair("simple", "le xylophage dort .", "le xylophage dorment .")
-    suite = Suite.encode([*PAIRS, strange], scorer.ids)
+    suite = Suite.encode([*PAIRS, strange], scorer.vocabulary)
     assert suite.known.tolist() == [True] * 4 + [False]
-    found = margins(scorer.model, suite, {})
+    found = margins(scorer.model, suite, scorer.artefacts)
     assert np.isnan(found[4]).all() and not np.isnan(found[:4]).any()
     figures = agreement(suite, found)
     assert (figures["pairs"], figures["pairs with unknown words"]) == (5, 1)

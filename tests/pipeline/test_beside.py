@@ -5,16 +5,16 @@ import pytest
 
 from pipeline import load, run
 
-SENTENCE = "La petite fille mange une pomme."
+SENTENCE = "Pomme une mange fille petite la."  # which nothing else would teach
 
 
 @pytest.fixture
 def settings(tmp_path) -> list[str]:
-    (tmp_path / "beside.txt").write_text(f"{SENTENCE}\n" * 200, encoding="utf-8")
+    (tmp_path / "beside.txt").write_text(f"{SENTENCE}\n" * 2000, encoding="utf-8")
     return [
         f"corpus.beside={tmp_path / 'beside.txt'}",
         "train.epochs=1",
-        "train.beside_epochs=4",
+        "train.beside_epochs=1",
         "train.trust=true",
     ]
 

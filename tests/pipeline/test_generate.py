@@ -10,7 +10,7 @@ from pipeline import load
 from pipeline.cli import app
 from pipeline.constraints import Constraint, parse
 from pipeline.generate import Generator
-from pipeline.vocabulary import UNKNOWN
+from pipeline.vocabulary import UNKNOWN_ID
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def scorer(tiny_run):
 def readings(scorer, form: str) -> list[set[str]]:
     """The part of speech and the features of each analysis of a form."""
     analyses = pd.read_parquet(scorer.artefacts["analyse"] / "analyses.parquet")
-    of_form = analyses[analyses["word"] == scorer.ids[form]]
+    of_form = analyses[analyses["word"] == scorer.vocabulary.known[form]]
     return [{a.upos, *a.feats.split("|")} for a in of_form.itertuples()]
 
 
@@ -54,7 +54,7 @@ def test_probabilities_sum_to_one_and_unknown_words_have_none(scorer, start, con
     reading = Reading.of(generator.model, generator.start_ids, 1)
     p = generator.model.output.log_prob(reading.h, reading.context).exp().squeeze(0)
     assert p.sum().item() == pytest.approx(1, abs=1e-5)
-    assert p[scorer.ids[UNKNOWN]] == 0
+    assert p[UNKNOWN_ID] == 0
 
 
 def test_without_constraints_words_keep_their_proportions(scorer):

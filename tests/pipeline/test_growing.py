@@ -1,6 +1,5 @@
 """Files written by chunks are those that would be written at once."""
 
-import json
 import tempfile
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.growing import ArrayFile, JsonList
+from pipeline.growing import ArrayFile
 from pipeline.spool import Spool
 
 
@@ -23,19 +22,6 @@ def test_an_array_by_chunks_is_the_bytes_of_the_whole(dtype, chunks):
                 file.append(np.array(chunk, dtype))
         np.save(saved, np.array([value for chunk in chunks for value in chunk], dtype))
         assert grown.read_bytes() == saved.read_bytes()
-
-
-@given(
-    st.lists(st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=4), max_size=4)
-)
-def test_a_list_by_chunks_is_the_text_of_the_whole(chunks):
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "list.json"
-        with JsonList(path) as file:
-            for chunk in chunks:
-                file.extend(chunk)
-        whole = json.dumps([item for chunk in chunks for item in chunk], ensure_ascii=False)
-        assert path.read_bytes() == whole.encode()
 
 
 def test_a_spool_keeps_one_row_of_a_key_and_gives_them_back_in_any_order(tmp_path):

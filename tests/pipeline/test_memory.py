@@ -47,7 +47,8 @@ def test_the_corpus_stage_holds_a_batch_at_a_time_and_a_number_of_every_sentence
 def test_encoding_holds_a_batch_at_a_time(tmp_path, small_batches):
     known = [f"mot{number}" for number in range(200)]
     analysed = folder(tmp_path / "analyse")
-    pd.DataFrame({"form": [END, UNKNOWN, *known]}).to_parquet(analysed / "types.parquet")
+    types = pd.DataFrame({"form": [END, UNKNOWN, *known], "count": 2, "unknown": 0})
+    types.to_parquet(analysed / "types.parquet")
 
     def encoded(sentences: int) -> int:
         inputs = {"analyse": analysed, "tokenise": folder(tmp_path / f"words {sentences}")}

@@ -93,10 +93,21 @@ def test_frequency_goes_by_half_powers_of_ten_and_source_names_the_lexicon(types
     assert found["zorglubons"] == {"frequency=unknown": 1, "source=guesser": 1}
 
 
-def test_special_words_have_only_themselves(types, analyses):
-    found = phi(types, analyses, *OF_FORM, "pos", *FEATS)
+def test_the_end_has_only_itself_and_an_unknown_word_no_letters(types, analyses):
+    guess = analyses[analyses["word"] == 6].assign(word=1)
+    uncounted = types.assign(count=types["count"].where(types["form"] != UNKNOWN, 0))
+    found = phi(uncounted, pd.concat([analyses, guess]), *OF_FORM, "pos", *FEATS)
     assert found[END] == {f"form={END}": 1}
-    assert found[UNKNOWN] == {f"form={UNKNOWN}": 1}
+    of_class = {"pos=VERB": 0.75, "pos=NOUN": 0.25, "Number=Plur": 1, "Person=1": 0.75}
+    of_class |= {"VerbForm=Fin": 0.75, "Gender=Masc": 0.25}
+    assert found[UNKNOWN] == {"@notTop": 1, "frequency=unknown": 1, **of_class}
+
+
+def test_a_word_that_training_reads_as_unknown_has_no_feature_of_its_own(types, analyses):
+    read_as = types.assign(unknown=[0, 1, 0, 1, 1, 0, 0])
+    found = phi(read_as, analyses, "form", forms=len(types))
+    assert found["1999"] == {"@notTop": 1}, "seen once and not in the lexicon"
+    assert found["portes"] == {"form=portes": 1}, "seen twice"
 
 
 def test_what_is_left_out_takes_the_crossed_templates_that_hold_it_along(types, analyses):

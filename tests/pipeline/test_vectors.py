@@ -22,15 +22,15 @@ def vectors(scorer) -> Vectors:
 
 
 def test_the_nearest_are_those_with_the_largest_cosine_to_what_the_encoder_reads(scorer, vectors):
-    every = torch.arange(2, len(scorer.ids))
+    every = torch.arange(2, len(scorer.vocabulary.forms))
     with torch.inference_mode():
         read = torch.nn.functional.normalize(scorer.model.embedding(every), dim=1)
-    cosine = (read @ read[scorer.ids["fille"] - 2]).numpy()
+    cosine = (read @ read[scorer.vocabulary.known["fille"] - 2]).numpy()
     found = vectors.nearest("fille", 5)
     assert found["words"].iloc[0].split(", ")[0] == "fille"
     signatures = vectors.signature[2:]
     for words, count, similarity in found.itertuples(index=False):
-        first = scorer.ids[words.split(", ")[0]] - 2
+        first = scorer.vocabulary.known[words.split(", ")[0]] - 2
         assert similarity == pytest.approx(cosine[first], abs=1e-5)
         assert count == (signatures == signatures[first]).sum()
     assert (cosine > found["cosine"].min() + 1e-5).sum() < found["of"].sum()

@@ -1,0 +1,60 @@
+"""An open vocabulary: every string has a probability, whether it is known or not."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from models.batching import Sentences
+from models.spelling import Spelling
+from models.spelling_neural import NeuralSpelling
+from models.spelling_ngram import NGramSpelling
+
+NGRAM, NEURAL = "spelling.json", "spelling.safetensors"
+
+
+class Forms(NamedTuple):
+    """How the words of a text are written: the forms, each once, and which of them each word is."""
+
+    forms: Sequence[str]
+    places: np.ndarray  # of every word among the forms; −1 for the end of a sentence
+
+
+class Model(Protocol):
+    def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
+        """log p of every word, in the first column, and of the others in its place."""
+
+
+def open_score(
+    model: Model, sentences: Sentences, text: Forms, spelling: Spelling, unknown: int
+) -> np.ndarray:
+    """log p of every word and end in nats, spelled where it is not known.
+
+        p(u | K) = [u known] p_known(u | K) + Σ_s p(unk_s | K)·spell(u | s)
+
+    unk_s, one for each class of the spelling model, have the ids from `unknown` on. The sum over
+    all strings is one, as that over the known words and all unk_s is.
+    """
+    classes = range(unknown, unknown + spelling.classes)
+    log_p = model.score_beside(sentences, classes)
+    of_form = np.full((len(text.forms) + 1, len(classes)), -np.inf)  # the last is that of ends
+    if text.forms:
+        of_form[:-1] = spelling.log_prob(text.forms)
+    is_unknown = np.isin(sentences.ids, classes)
+    known = np.where(is_unknown, -np.inf, log_p[:, 0])
+    return np.logaddexp(known, np.logaddexp.reduce(log_p[:, 1:] + of_form[text.places], axis=1))
+
+
+def save_spelling(spelling: Spelling, folder: Path) -> None:
+    spelling.save(folder / (NEURAL if isinstance(spelling, NeuralSpelling) else NGRAM))
+
+
+def load_spelling(folder: Path) -> Spelling | None:
+    """The spelling model that a folder holds; none for a closed vocabulary."""
+    if (folder / NEURAL).exists():
+        return NeuralSpelling.load(folder / NEURAL)
+    if (folder / NGRAM).exists():
+        return NGramSpelling(**json.loads((folder / NGRAM).read_text(encoding="utf-8")))
+    return None

@@ -1,0 +1,122 @@
+"""Spelling by a small recurrent network over letters, which is told the class of the word."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from models.batching import NO_WORD, by_length
+from models.spelling import STOP, Alphabet, Spelling, in_a_row, numbers
+
+EMBEDDING, HIDDEN, DROPOUT = 24, 96, 0.2
+BATCH, EPOCHS, LEARNING_RATE = 32, 7, 5e-3
+WORDS_AT_ONCE = 512  # scored together
+
+
+class Network(nn.Module):
+    """The log-probabilities of the next symbol, from those before it and the class.
+
+    A word begins with STOP, as it ends; what is never written is the empty word.
+    """
+
+    def __init__(self, symbols: int, classes: int):
+        super().__init__()
+        self.letter = nn.Embedding(symbols, EMBEDDING)
+        self.kind = nn.Embedding(classes, EMBEDDING)
+        self.lstm = nn.LSTM(2 * EMBEDDING, HIDDEN)
+        self.output = nn.Linear(HIDDEN, symbols)
+        self.dropout = nn.Dropout(DROPOUT)
+
+    def forward(self, before: Tensor, kinds: Tensor, state=None) -> tuple[Tensor, tuple]:
+        """Of (T × N) symbols before each and (N) classes: (T × N × symbols), the state after."""
+        kind = self.kind(kinds).expand(len(before), -1, -1)
+        h, after = self.lstm(self.dropout(torch.cat([self.letter(before), kind], dim=2)), state)
+        logits = self.output(self.dropout(h))
+        if state is None:
+            logits[0, :, STOP] = -torch.inf
+        return logits.log_softmax(dim=2), after
+
+
+class NeuralSpelling(Spelling):
+    """letters(u | s) = Π p(c | s, all letters before), the last letter of u coming first."""
+
+    def __init__(self, alphabet: Alphabet, shares: np.ndarray, length: float):
+        super().__init__(alphabet, shares, length)
+        self.network = Network(len(alphabet), self.classes).eval()
+
+    @classmethod
+    def learn(cls, words: Sequence[str], classes: Sequence[int], count: int) -> "NeuralSpelling":
+        alphabet = Alphabet.of(words)
+        text = in_a_row([[*alphabet.symbols(word), STOP] for word in words])
+        kinds, generator = torch.tensor(classes), np.random.default_rng(1)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(1)
+            model = cls(alphabet, *numbers(words, classes, count))
+            steps = EPOCHS * -(-len(words) // BATCH)
+            optimiser = torch.optim.Adam(model.network.parameters(), LEARNING_RATE)
+            schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.02, steps)
+            model.network.train()
+            for _ in range(EPOCHS):
+                for batch in by_length(text, BATCH, STOP, generator):
+                    chosen = np.searchsorted(text.starts, batch.places[0])
+                    log_p, _ = model.network(batch.words, kinds[chosen])
+                    optimiser.zero_grad()
+                    _nats(log_p, batch.targets).mean().backward()
+                    optimiser.step()
+                    schedule.step()
+        model.network.eval()
+        return model
+
+    @torch.inference_mode()
+    def sequences(self, sequences: Sequence[Sequence[int]]) -> np.ndarray:
+        text = in_a_row(sequences)
+        result = np.empty((len(sequences), self.classes))
+        for batch in by_length(text, WORDS_AT_ONCE, STOP, np.random.default_rng(1)):
+            rows = np.searchsorted(text.starts, batch.places[0])
+            for kind in range(self.classes):
+                log_p, _ = self.network(batch.words, torch.full((len(rows),), kind))
+                result[rows, kind] = -_nats(log_p, batch.targets).double().sum(dim=0)
+        return result
+
+    @torch.inference_mode()
+    def draw_symbols(self, classes: np.ndarray, generator: np.random.Generator) -> list[list[int]]:
+        drawn: list[list[int]] = [[] for _ in classes]
+        writing, last, state = np.arange(len(classes)), torch.full((len(classes),), STOP), None
+        while len(writing):
+            kinds = torch.from_numpy(classes[writing])
+            log_p, state = self.network(last.unsqueeze(0), kinds, state)
+            race = torch.from_numpy(generator.exponential(size=log_p[0].shape))
+            last = (log_p[0] - race.log()).argmax(dim=1)  # the largest p/E, E ~ Exp(1), wins
+            for row, symbol in zip(writing, last.tolist(), strict=True):
+                drawn[row].append(symbol)
+            on = last != STOP
+            writing, last = writing[on.numpy()], last[on]
+            state = tuple(part[:, on] for part in state)
+        return [symbols[:-1] for symbols in drawn]
+
+    def save(self, path: Path) -> None:
+        about = {"letters": self.alphabet.letters, "length": self.length}
+        tensors = {**self.network.state_dict(), "numbers": torch.from_numpy(self.numbers)}
+        save_file(tensors, path, {"about": json.dumps(about)})
+
+    @classmethod
+    def load(cls, path: Path) -> "NeuralSpelling":
+        with safe_open(path, "pt") as file:
+            about = json.loads(file.metadata()["about"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        shares = tensors.pop("numbers").numpy()
+        model = cls(Alphabet(about["letters"]), shares, about["length"])
+        model.network.load_state_dict(tensors)
+        return model
+
+
+def _nats(log_p: Tensor, targets: Tensor) -> Tensor:
+    """What each symbol costs, nothing where there is none: (T × N)."""
+    return nn.functional.nll_loss(
+        log_p.movedim(2, 1), targets, ignore_index=NO_WORD, reduction="none"
+    )

@@ -1,0 +1,101 @@
+"""`accord score`: what a trained model makes of a text."""
+
+import json as jsons
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pipeline.cli_model import DEFAULT_RUN, Model, TrainedRun, load_model
+from pipeline.console import command
+
+if TYPE_CHECKING:
+    from pipeline.scorer import Word
+
+app = typer.Typer()
+
+AT_ONCE = 1000  # lines scored together
+MARK = "*"  # of a word that had to be spelled
+
+
+@dataclass
+class Total:
+    """What a text comes to, as the stage `evaluate` counts: ends are words for the perplexity."""
+
+    sentences: int = 0
+    words: int = 0
+    spelled: int = 0
+    characters: int = 0
+    log_p: float = 0.0
+
+    def add(self, words: "Sequence[Word]") -> None:
+        self.sentences += 1
+        self.words += len(words) - 1
+        self.spelled += sum(word.spelled for word in words)
+        # A word's letters and the space or line end after it.
+        self.characters += sum(len(word.form) + 1 for word in words[:-1])
+        self.log_p += sum(word.log_p for word in words)
+
+    @property
+    def figures(self) -> dict[str, float]:
+        nats = -self.log_p / (self.words + self.sentences)
+        bits = -self.log_p / math.log(2) / max(self.characters, 1)
+        return {**asdict(self), "perplexity": math.exp(nats), "bits_per_character": bits}
+
+    def __str__(self) -> str:
+        return (
+            "{sentences:,} sentences, {words:,} words, {spelled:,} of them spelled ({mark}): "
+            "log p {log_p:,.2f}, perplexity {perplexity:,.1f}, {bits_per_character:.3f} bits per "
+            "character".format(**self.figures, mark=MARK)
+        )
+
+
+@command(app)
+def score(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Text, a sentence a line; - for standard input.")
+    ],
+    run: TrainedRun = DEFAULT_RUN,
+    model: Model = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
+) -> None:
+    """Score a text: log p of each word and sentence in nats, perplexity, bits per character."""
+    lines = _lines(file)
+    if not lines:
+        raise ValueError(f"{file}: expected a sentence a line, found no text")
+    scorer, total = load_model(run, model), Total()
+    for number, words in _scored(scorer, lines):
+        total.add(words)
+        print(_as_json(number, words) if json else _as_text(words))
+    print(jsons.dumps(total.figures) if json else total)
+
+
+def _lines(file: str) -> list[tuple[int, str]]:
+    """The lines that are not blank, with their numbers."""
+    raw = typer.get_binary_stream("stdin").read() if file == "-" else Path(file).read_bytes()
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file} is not UTF-8: bad byte at offset {error.start}") from None
+    return [(n, line) for n, line in enumerate(text.split("\n"), start=1) if line.strip()]
+
+
+def _scored(scorer, lines: list[tuple[int, str]]) -> "Iterator[tuple[int, list[Word]]]":
+    for start in range(0, len(lines), AT_ONCE):
+        numbers, sentences = zip(*lines[start : start + AT_ONCE], strict=True)
+        yield from zip(numbers, scorer.score_all(sentences), strict=True)
+
+
+def _as_text(words: "Sequence[Word]") -> str:
+    """The log-probability of the sentence, and after each word its own."""
+    each = (f"{word.form}{MARK * word.spelled} {word.log_p:.2f}" for word in words)
+    return f"{sum(word.log_p for word in words):9.2f}  {'  '.join(each)}"
+
+
+def _as_json(number: int, words: "Sequence[Word]") -> str:
+    log_p = sum(word.log_p for word in words)
+    line = {"line": number, "log_p": log_p, "words": [asdict(word) for word in words]}
+    return jsons.dumps(line, ensure_ascii=False)

@@ -1,0 +1,76 @@
+"""Classes of the words that no lexicon lists, by what the chain of lexicons says of them.
+
+Such a word has the class of its likeliest analysis, and φ of that class, whether training has it
+or not: nothing in φ betrays which words were seen. A class is one unknown word of the vocabulary,
+and has those analyses in common that its words of training have, each by its mean share.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import lexicon
+from pipeline.data import folder_of
+from pipeline.vocabulary import UNKNOWN, UNKNOWN_ID
+
+FEWEST = 10  # words of training that a class needs; rarer ones are in the first together
+SMALLEST = 0.05  # mean share below which an analysis is not worth keeping
+CHAIN = "lexicon.json"
+
+
+class Classes:
+    """The classes by the names of their unknown words, and the chain that tells them apart."""
+
+    def __init__(self, names: Sequence[str], chain: lexicon.Lexicon):
+        self.names, self.chain = list(names), chain
+        self._id = {name: UNKNOWN_ID + place for place, name in enumerate(names)}
+
+    @classmethod
+    def learn(cls, words: Sequence[str], chain: lexicon.Lexicon) -> "Classes":
+        """From words that stand for the unknown ones."""
+        found = Counter(_names(chain.lookup(words), len(words)))
+        names = sorted(name for name, count in found.items() if count >= FEWEST)
+        return cls([UNKNOWN, *(name for name in names if name != UNKNOWN)], chain)
+
+    def ids(self, forms: Sequence[str]) -> np.ndarray:
+        """The id of the unknown word that each form is read as."""
+        if len(self.names) == 1:
+            return np.full(len(forms), UNKNOWN_ID)
+        found = _names(self.chain.lookup(forms), len(forms))
+        return np.array([self._id.get(name, UNKNOWN_ID) for name in found], dtype=np.int64)
+
+    def analyses(self, words: Sequence[str]) -> pd.DataFrame:
+        """The analyses that words of each class have by their mean share, as of unknown words."""
+        ids = self.ids(words)
+        rows = self.chain.lookup(words)
+        rows = rows.assign(lemma="", word=ids[rows["word"].to_numpy()])
+        keys = ["word", "lemma", "upos", "feats", "source"]
+        shares = rows.groupby(keys, observed=True)["weight"].sum().reset_index()
+        shares["weight"] /= np.bincount(ids)[shares["word"]]
+        return shares[shares["weight"] >= SMALLEST]
+
+
+def _names(rows: pd.DataFrame, count: int) -> list[str]:
+    """The name of the class that the likeliest analysis of each word means."""
+    best = rows.sort_values(["word", "weight"], ascending=[True, False], kind="stable")
+    best = best.drop_duplicates("word").set_index("word")
+    names = (f"{UNKNOWN} " + best["upos"].astype(str) + " " + best["feats"].astype(str)).str.strip()
+    return names.reindex(range(count), fill_value=UNKNOWN).tolist()
+
+
+def save_chain(folder: Path, **chain) -> None:
+    """What `lexicon.load` was called with, so that words met later are looked up alike."""
+    (folder / CHAIN).write_text(json.dumps(chain, indent=1))
+
+
+def read_chain(folder: Path) -> dict:
+    return json.loads((folder / CHAIN).read_text())
+
+
+def load_classes(names: Sequence[str], folder: Path) -> Classes:
+    """The classes of those names, told apart as by the stage that made the folder."""
+    return Classes(names, lexicon.load(**read_chain(folder), folder=folder_of))

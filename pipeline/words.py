@@ -1,0 +1,46 @@
+"""From words to ids, as a vocabulary numbers them."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import takewhile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pipeline.unknown import Classes, load_classes
+from pipeline.vocabulary import UNKNOWN_ID, is_special, is_unknown
+
+
+class Words:
+    """The words that stage `analyse` found to be known, and the classes of all others."""
+
+    def __init__(self, analysed: Path):
+        self.folder = analysed
+        self.forms = pd.read_parquet(analysed / "types.parquet", columns=["form"])["form"].tolist()
+        self.known = {f: number for number, f in enumerate(self.forms) if not is_special(f)}
+        self.unknown = list(takewhile(is_unknown, self.forms[UNKNOWN_ID:]))
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.unknown)
+
+    def knows(self, words: Sequence[str]) -> bool:
+        return all(word in self.known for word in words)
+
+    def ids(self, words: Sequence[str]) -> np.ndarray:
+        """The id of each word, or of the unknown word that stands for it."""
+        ids = np.array([self.known.get(word, -1) for word in words], dtype=np.int64)
+        lacking = np.flatnonzero(ids < 0)
+        if len(lacking):
+            others = [words[place] for place in lacking]
+            if not self.is_open:
+                raise ValueError(f"'{others[0]}' is not known to this closed vocabulary")
+            ids[lacking] = self._classes.ids(others)
+        return ids
+
+    @cached_property
+    def _classes(self) -> Classes:
+        if len(self.unknown) == 1:
+            return Classes(self.unknown, None)
+        return load_classes(self.unknown, self.folder)

@@ -1,0 +1,177 @@
+"""The open vocabulary on real parts: any text is scored, and nothing tells seen from unseen."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lexicon
+import pipeline
+from models.open_vocabulary import load_spelling
+from pipeline.data import folder_of
+from pipeline.measure import measure
+from pipeline.unknown import Classes
+from pipeline.vocabulary import END, END_ID, UNKNOWN, UNKNOWN_ID, is_special
+
+STRANGE = "La xylophoniste zorglube 1987 fois à Tchernihiv, dit Łukasz ☺."
+TEXT = ["La petite fille mange une pomme.", STRANGE]
+
+
+@pytest.fixture(scope="module", params=["rnn", "ll-rnn"])
+def scorer(tiny_run, request):
+    return pipeline.load(tiny_run.folder, request.param)
+
+
+@settings(deadline=None, max_examples=40)
+@given(text=st.text(min_size=1, max_size=1000))
+def test_any_string_of_unicode_has_a_finite_log_probability(scorer, text):
+    words = scorer.score(text)
+    assert words[-1].form == END
+    assert all(np.isfinite(word.log_p) and word.log_p < 0 for word in words)
+
+
+def test_the_empty_string_is_refused(scorer):
+    with pytest.raises(ValueError, match="expected a sentence, found the empty string in place 2"):
+        scorer.score_all(["Oui.", ""])
+
+
+def test_the_names_of_special_words_are_spelled_when_they_are_typed(scorer):
+    ids = scorer.vocabulary.ids([END, UNKNOWN, f"{UNKNOWN} NOUN"])
+    assert {*ids} <= {*range(UNKNOWN_ID, UNKNOWN_ID + scorer.spelling.classes)}
+
+
+def test_the_stage_and_the_scorer_agree(tiny_run, scorer):
+    """What `evaluate` says of the test's sentences is what they score when they are typed."""
+    words = pd.read_feather(scorer.artefacts["tokenise"] / "test.arrow")["words"].head(5)
+    _, log_p = measure(scorer.model, scorer.artefacts, "test")
+    typed = [word.log_p for text in words for word in scorer.score(" ".join(text))]
+    assert typed == pytest.approx(log_p[: len(typed)], abs=1e-4)
+
+
+def test_unknown_words_have_the_mass_that_words_seen_once_leave(tmp_path):
+    changes = {"analyse.lexicon": "[closed]"}
+    run = pipeline.run("tiny", set=changes, until="encode", runs=tmp_path)
+    made = {s: run.artefacts["ll-rnn", s].folder for s in ("analyse", "background", "encode")}
+    types = pd.read_parquet(made["analyse"] / "types.parquet")
+    mass = np.load(made["background"] / "b.npy")
+    once = (types["count"] == 1) & (types["unknown"] > 0)
+    assert once.any()
+    ids = np.load(made["encode"] / "train.ids.npy")
+    assert not np.isin(ids, types.index[once]).any(), "training reads them as unknown"
+    classes = load_spelling(made["background"]).classes
+    unknown = slice(UNKNOWN_ID, UNKNOWN_ID + classes)
+    assert np.isin(ids, range(*unknown.indices(len(mass)))).sum() == once.sum()
+    assert mass[unknown].sum() > mass[once].sum() > 0
+
+
+@pytest.fixture(scope="module")
+def guesses():
+    chain = lexicon.load(["closed", "tiny", "guesser"], folder=folder_of, lowercase=True)
+    stems = ["zorgl", "brax", "plinqu", "gromp", "fliv", "drast", "scob", "prux", "vlim", "tron"]
+    once = [stem + ending for stem in stems for ending in ("ation", "ations", "er", "ait", "é")]
+    once += [str(number) for number in range(1900, 1912)]
+    return once, Classes.learn(once, chain)
+
+
+def test_a_string_is_of_the_class_that_the_guesser_says_and_is_spelled_from_it(guesses):
+    _, classes = guesses
+    assert classes.names[0] == UNKNOWN and len(classes.names) > 3
+    for form in ("quombation", "mirvait", "1915"):
+        best = max(classes.chain.analyses(form), key=lambda analysis: analysis.weight)
+        name = f"{UNKNOWN} {best.upos} {best.feats}".strip()
+        assert classes.names[classes.ids([form])[0] - UNKNOWN_ID] == name
+    rare = classes.chain.analyses("☺")[0].upos
+    assert not any(f" {rare}" in name for name in classes.names)
+    assert classes.ids(["☺"]) == [UNKNOWN_ID], "what has no class of its own is in the first"
+
+
+def test_the_class_of_the_guess_is_likelier_than_others_to_spell_the_word(guesses):
+    from models.spelling_ngram import NGramSpelling
+
+    once, classes = guesses
+    ids = classes.ids(once) - UNKNOWN_ID
+    spelling = NGramSpelling(once, ids, len(classes.names), 5)
+    words = ["quombation", "quombations", "mirvait", "1915"]
+    assert spelling.log_prob(words).argmax(axis=1).tolist() == [*(classes.ids(words) - UNKNOWN_ID)]
+
+
+def test_words_outside_the_lexicon_have_one_phi_whether_training_has_them_or_not(guesses):
+    once, classes = guesses
+    rows = classes.analyses(once)
+    assert set(rows["word"]) <= {*range(UNKNOWN_ID, UNKNOWN_ID + len(classes.names))}
+    assert (rows.groupby("word")["weight"].sum() < 1 + 1e-5).all()
+
+
+def test_more_frequent_words_have_more_of_what_is_left_to_unseen_ones(tmp_path, fetched):
+    fetched("lexique")
+    changes = {"analyse.lexicon": "[closed, lexique]", "analyse.frequency": "lexique"}
+    masses = []
+    for unseen in ("alike", "frequency"):
+        changes["background.unseen"] = unseen
+        run = pipeline.run("tiny", set=changes, until="background", runs=tmp_path)
+        folder = {s: run.artefacts["ll-rnn", s].folder for s in ("analyse", "background")}
+        forms = pd.read_parquet(folder["analyse"] / "types.parquet")
+        masses.append(pd.Series(np.load(folder["background"] / "b.npy"), forms["form"]))
+    common, rare = "homme", "hobereau"
+    assert forms.set_index("form").loc[[common, rare], "count"].tolist()[1] == 0
+    alike, frequent = masses
+    assert frequent.sum() == pytest.approx(1)
+    assert frequent[rare] < alike[rare]
+    assert alike[is_unseen(forms)].nunique() < frequent[is_unseen(forms)].nunique()
+
+
+def is_unseen(types: pd.DataFrame) -> np.ndarray:
+    return ((types["count"] == 0) & ~types["form"].map(is_special)).to_numpy()
+
+
+def test_frequencies_need_a_lexicon_that_has_them(tmp_path):
+    with pytest.raises(ValueError, match=r"analyse\.frequency: lexique"):
+        pipeline.run("tiny", set={"background.unseen": "frequency"}, runs=tmp_path)
+
+
+def accord(*words, **options):
+    command = [sys.executable, "-m", "pipeline.cli", "score", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+def test_the_command_scores_a_file_and_marks_what_is_spelled(tiny_run, tmp_path, scorer):
+    (tmp_path / "texte.txt").write_text("\n".join([TEXT[0], "", TEXT[1]]))
+    done = accord(tmp_path / "texte.txt", "--run", tiny_run.folder)
+    assert done.returncode == 0, done.stderr
+    first, second, total = done.stdout.splitlines()
+    assert "xylophoniste* -" in second and "*" not in first
+    assert total.startswith("2 sentences, ") and "bits per character" in total
+
+
+def test_the_command_reads_standard_input_and_prints_json_lines(tiny_run):
+    expected = pipeline.load(tiny_run.folder, "rnn").score_all(TEXT)
+    options = ["-", "--run", tiny_run.folder, "--model", "rnn", "--json"]
+    done = accord(*options, input="\n".join(TEXT))
+    assert done.returncode == 0, done.stderr
+    *sentences, total = map(json.loads, done.stdout.splitlines())
+    for found, words in zip(sentences, expected, strict=True):
+        assert found["log_p"] == pytest.approx(sum(word.log_p for word in words), abs=1e-3)
+        assert [w["form"] for w in found["words"]] == [word.form for word in words]
+    words = sum(map(len, expected))
+    assert np.log(total["perplexity"]) == pytest.approx(-total["log_p"] / words)
+    assert total["words"] == words - 2
+
+
+def test_no_text_is_one_clear_line(tiny_run):
+    done = accord("-", "--run", tiny_run.folder, input="\n \n")
+    assert done.returncode == 2
+    assert done.stderr == "error: -: expected a sentence a line, found no text\n"
+
+
+def test_a_network_spells_as_well(tmp_path):
+    changes = {"background.spelling": "neural", "train.epochs": 1}
+    run = pipeline.run("tiny", set=changes, runs=tmp_path)
+    words = pipeline.load(run.folder, "ll-rnn").score(STRANGE)
+    assert all(np.isfinite(word.log_p) for word in words)
+    assert any(word.spelled for word in words)
+    assert np.load(run.artefacts["ll-rnn", "encode"].folder / "test.ids.npy")[-1] == END_ID
