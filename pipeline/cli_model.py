@@ -110,6 +110,9 @@ def generate(
         list[str] | None,
         typer.Option(help="'2: NOUN Gender=Fem', 'DET' in turn, '*: words=le,chat'; repeatable."),
     ] = None,
+    spell: Annotated[
+        bool, typer.Option("--spell", help="Let words come that are not known, spelled.")
+    ] = False,
     features: Annotated[bool, typer.Option("--features", help="Show those of each word.")] = False,
     seed: Annotated[int, typer.Option(help="The same one draws the same sentences.")] = 1,
 ) -> None:
@@ -120,7 +123,7 @@ def generate(
     sampling = Sampling(temperature, top_k, top_p)
     if beam and sampling != Sampling():
         raise ValueError("--beam searches and draws nothing: expected no temperature, top-k, top-p")
-    generator = Generator(load_model(run, model), start, constraint or ())
+    generator = Generator(load_model(run, model), start, constraint or (), spell)
     sentences = (
         generator.likeliest(count, beam) if beam else generator.sample(count, sampling, seed)
     )

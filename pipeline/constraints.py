@@ -82,14 +82,18 @@ def _known_upos(name: str) -> str:
 
 
 def automaton(
-    constraints: Sequence[Constraint], start: int, types: pd.DataFrame, analyses: pd.DataFrame
+    constraints: Sequence[Constraint],
+    start: int,
+    types: pd.DataFrame,
+    analyses: pd.DataFrame,
+    spelled: bool = False,
 ) -> Automaton:
     """Counts places: `start` given words, which may be any, then those under constraint.
 
-    No sentence is empty or ends before its last constrained place; no word is drawn that is not
-    known.
+    No sentence is empty or ends before its last constrained place. Words that are not known may
+    come only if they are `spelled`.
     """
-    known = ~types["form"].map(is_unknown).to_numpy()
+    known = spelled | ~types["form"].map(is_unknown).to_numpy()
     masks = [known, *(each.allowed(types, analyses) for each in constraints)]
     for mask, each in zip(masks[1:], constraints, strict=True):
         mask[END_ID] = each.place == EVERY

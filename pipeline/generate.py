@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 import torch
 
@@ -14,7 +15,7 @@ from models.recipe import Recipe
 from pipeline.constraints import automaton, parse
 from pipeline.named_features import NamedFeatures
 from pipeline.scorer import Scorer
-from pipeline.vocabulary import END_ID
+from pipeline.vocabulary import END_ID, UNKNOWN_ID, is_unknown
 
 AS_IT_IS = Sampling()
 LONGEST = 50  # words; few sentences are longer
@@ -22,7 +23,10 @@ LONGEST = 50  # words; few sentences are longer
 
 @dataclass(frozen=True)
 class NewWord:
-    """A generated word, its log p in nats, and the features that it shares with others."""
+    """A generated word, its log p in nats, and the features that it shares with others.
+
+    Of a spelled word: log p of its class of unknown words and of these letters in that class.
+    """
 
     form: str
     log_p: float
@@ -40,7 +44,17 @@ class NewSentence:
 class Generator:
     """Generates with one model under one set of constraints, as `pipeline.constraints` has them."""
 
-    def __init__(self, scorer: Scorer, start: str = "", constraints: Sequence[str] = ()):
+    def __init__(
+        self,
+        scorer: Scorer,
+        start: str = "",
+        constraints: Sequence[str] = (),
+        spelled: bool = False,
+    ):
+        """With `spelled`, words that are not known may come too, written letter by letter."""
+        if spelled and not scorer.is_open:
+            raise ValueError("expected a model that spells words; this one's vocabulary is closed")
+        self.spelling = scorer.spelling
         self.start = scorer.words(start) if start else []
         self.start_ids = [scorer.id_of(word) for word in self.start]
         self.forms = scorer.vocabulary.forms
@@ -51,6 +65,7 @@ class Generator:
             len(self.start),
             pd.read_parquet(analyse / "types.parquet"),
             pd.read_parquet(analyse / "analyses.parquet"),
+            spelled,
         )
         recipe = Recipe(**json.loads((scorer.artefacts["train"] / "recipe.json").read_text()))
         self.model = constrained(scorer.model, recipe, self.features.phi, held_to)
@@ -61,19 +76,28 @@ class Generator:
         """Sentences drawn by chance."""
         generator = torch.Generator(self.model.embedding.weight.device).manual_seed(seed)
         drawn = sample(self.model, self.start_ids, count, sampling, generator, LONGEST)
-        return [self._sentence(each) for each in drawn]
+        letters = np.random.default_rng(seed)
+        return [self._sentence(each, letters) for each in drawn]
 
     def likeliest(self, count: int = 10, width: int = 10) -> list[NewSentence]:
         """The likeliest sentences that a beam of that width finds, the likeliest first."""
         found = beam(self.model, self.start_ids, width, LONGEST)
-        return [self._sentence(each) for each in found[:count]]
+        return [self._sentence(each, np.random.default_rng(0)) for each in found[:count]]
 
-    def _sentence(self, generated: Generated) -> NewSentence:
-        ended = generated.words[-1] == END_ID
-        words = tuple(
-            NewWord(self.forms[word], log_p, tuple(self.features.shared(word)))
-            for word, log_p in zip(*generated, strict=True)
-            if word != END_ID
+    def _sentence(self, generated: Generated, letters: np.random.Generator) -> NewSentence:
+        *words, end = (
+            self._word(word, log_p, letters) for word, log_p in zip(*generated, strict=True)
         )
-        text = detokenise([*self.start, *(word.form for word in words)])
-        return NewSentence(text, words, sum(generated.log_p), ended)
+        ended = generated.words[-1] == END_ID
+        shown = tuple(words if ended else [*words, end])
+        text = detokenise([*self.start, *(word.form for word in shown)])
+        return NewSentence(text, shown, sum(word.log_p for word in (*words, end)), ended)
+
+    def _word(self, word: int, log_p: float, letters: np.random.Generator) -> NewWord:
+        """A known word, or one of a class of unknown words, which is then spelled."""
+        form = self.forms[word]
+        if is_unknown(form):
+            kind = word - UNKNOWN_ID
+            (form,) = self.spelling.draw([kind], letters)
+            log_p += float(self.spelling.log_prob([form])[0, kind])
+        return NewWord(form, log_p, tuple(self.features.shared(word)))

@@ -85,6 +85,21 @@ def test_the_same_seed_says_the_same_and_another_does_not(scorer):
     assert generator.sample(5, seed=3) == generator.sample(5, seed=3) != generator.sample(5, seed=4)
 
 
+def test_words_that_are_not_known_come_where_they_may(scorer):
+    held = Generator(scorer, "le", ["2: words=chat"], spelled=True).sample(200, Sampling(3.0))
+    known = scorer.vocabulary.known
+    spelled = [
+        (place, word)
+        for sentence in held
+        for place, word in enumerate(sentence.words)
+        if word.form not in known
+    ]
+    assert spelled
+    assert all(place != 1 and word.form and word.log_p < 0 for place, word in spelled)
+    free = Generator(scorer, "le").sample(200, Sampling(3.0))
+    assert all(word.form in known for sentence in free for word in sentence.words)
+
+
 def test_constraints_are_read_in_turn_or_by_place():
     assert parse(["DET", "4:NOUN Gender=Fem", "*: words=a,b", "Number=Plur"]) == [
         Constraint(1, "DET"),
