@@ -37,7 +37,7 @@ class Guesser(Lexicon):
     name = "guesser"
 
     def __init__(self, suffixes: Index):
-        self._suffixes = suffixes
+        self.suffixes = suffixes
         self.licence = suffixes.licence
 
     def __iter__(self) -> Iterator[str]:
@@ -71,12 +71,12 @@ class Guesser(Lexicon):
             place = pa.array(left)
             endings = suffixes(lower.take(place), length)
             keys = pc.binary_join_element_wise(prefix.take(place), endings, "").dictionary_encode()
-            known, at = self._suffixes.positions(keys.dictionary.to_numpy(zero_copy_only=False))
+            known, at = self.suffixes.positions(keys.dictionary.to_numpy(zero_copy_only=False))
             row_of_key = np.full(len(keys.dictionary), -1)
             row_of_key[known] = at
             rows[left] = row_of_key[keys.indices.to_numpy()]
             left = left[rows[left] < 0]
-        found = self._suffixes.at(np.arange(len(forms)), rows)
+        found = self.suffixes.at(np.arange(len(forms)), rows)
         weight = found.pop("count").to_numpy() * share[found["word"].to_numpy()]
         source = pa.repeat(self.name, len(found)).to_pandas()
         return found.assign(weight=weight.astype(np.float32), source=source)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from pipeline import export as exporting
 from pipeline import sweep
 from pipeline.config import Config, load_config
 from pipeline.data import MissingData
@@ -17,6 +18,7 @@ from pipeline.finished import Finished
 from pipeline.runner import Run
 from pipeline.scorer import Scorer
 from pipeline.seeds import with_seeds
+from pipeline.stage import Inputs
 from pipeline.stages import STAGES
 from pipeline.store import Store
 
@@ -106,15 +108,28 @@ def _copy_outputs(trained: Path, out: Path) -> None:
 
 
 def load(run: str | Path, model: str | None = None) -> Scorer:
-    """A trained model of a finished run, by name where the run has several."""
+    """A trained model of a finished run, by name where the run has several; or an exported one."""
+    if exporting.is_exported(Path(run)):
+        return Scorer.from_pretrained(run)
+    return Scorer(_trained(run, model))
+
+
+def export(run: str | Path, model: str | None, folder: str | Path) -> Path:
+    """Write a trained model of a finished run into one folder that `load` takes anywhere."""
+    artefacts = _trained(run, model, "corpus", "tokenise", "evaluate")
+    return exporting.export(artefacts, Path(folder))
+
+
+def _trained(run: str | Path, model: str | None, *others: str) -> Inputs:
+    """What the stages made for a model, undamaged as far as it is read."""
     finished = Finished.read(Path(run))
     trained = [name for name, stages in finished.artefacts.items() if "train" in stages]
     if model is None and len(trained) == 1:
         model = trained[0]
     if model not in trained:
         raise ValueError(f"{run}: expected one of the models {', '.join(trained)}, got {model}")
-    finished.check(model, "analyse", *PACKED, "train")
-    return Scorer(finished.artefacts[model])
+    finished.check(model, "analyse", *PACKED, "train", *others)
+    return finished.artefacts[model]
 
 
 def scores(run: str | Path) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from pipeline import (
     cli_agree,
     cli_bench,
     cli_combine,
+    cli_export,
     cli_lexicon,
     cli_model,
     cli_results,
@@ -35,6 +36,7 @@ app.add_typer(cli_vectors.app)
 app.add_typer(cli_score.app)
 app.add_typer(cli_combine.app)
 app.add_typer(cli_agree.app)
+app.add_typer(cli_export.app)
 app.add_typer(cli_agree.suite_app, name="suite")
 
 

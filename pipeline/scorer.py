@@ -1,15 +1,19 @@
 """A trained model for sentences as a person types them."""
 
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from models.batching import Sentences
 from models.open_vocabulary import Forms, load_spelling
+from models.trainer import WEIGHTS
+from pipeline.export import LEFT_OUT, MODEL, export, is_exported, open_exported
 from pipeline.measure import score
 from pipeline.stage import Inputs
 from pipeline.train import load_trained
@@ -33,12 +37,25 @@ class Word:
 class Scorer:
     """Tokenises, looks words up, scores them in context and spells what is not known."""
 
-    def __init__(self, artefacts: Inputs):
+    def __init__(self, artefacts: Inputs, weights: str = WEIGHTS):
         self.artefacts = artefacts
         self.vocabulary = Words(artefacts["analyse"])
         self.lowercase = read_chain(artefacts["analyse"])["lowercase"]
-        self.model = load_trained(artefacts)
+        self.model = load_trained(artefacts, weights)
         self.spelling = load_spelling(artefacts["background"])
+
+    @classmethod
+    def from_pretrained(cls, place: str | Path) -> "Scorer":
+        """A model that was exported: a folder, or the id of one on the Hugging Face hub."""
+        folder = open_exported(place)
+        return cls(dict.fromkeys((*LEFT_OUT, "evaluate"), folder), MODEL)
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Export the model, or copy the folder that it was exported to."""
+        if is_exported(self.artefacts["train"]):
+            shutil.copytree(self.artefacts["train"], folder)
+        else:
+            export(self.artefacts, Path(folder))
 
     @cached_property
     def tokeniser(self) -> "Tokeniser":

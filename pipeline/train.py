@@ -141,11 +141,13 @@ def _unigram(features: Features, inputs: Inputs) -> Unigram:
     return Unigram(features, load_array(inputs["background"] / "b.npy"))
 
 
-def load_trained(inputs: Inputs) -> LanguageModel | BackgroundModel | UnitModel:
+def load_trained(
+    inputs: Inputs, weights: str = WEIGHTS
+) -> LanguageModel | BackgroundModel | UnitModel:
     """The model with its best weights, ready to score."""
     recipe = Recipe(**json.loads((inputs["train"] / "recipe.json").read_text()))
     model = build(recipe, inputs)
-    load_weights(model, inputs["train"] / "weights.safetensors")
+    load_weights(model, inputs["train"] / weights)
     model = model.to(choose_device(recipe.device)).eval()
     units = _units(inputs)
     return UnitModel(model, units) if units else model

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 import lexicon
+from lexicon.saved import SAVED, open_saved
 from pipeline.data import folder_of
 from pipeline.vocabulary import UNKNOWN, UNKNOWN_ID
 
@@ -73,4 +74,11 @@ def read_chain(folder: Path) -> dict:
 
 def load_classes(names: Sequence[str], folder: Path) -> Classes:
     """The classes of those names, told apart as by the stage that made the folder."""
-    return Classes(names, lexicon.load(**read_chain(folder), folder=folder_of))
+    return Classes(names, load_chain(folder))
+
+
+def load_chain(folder: Path) -> lexicon.Lexicon:
+    """The chain that the stage had; in an exported model's folder it lies beside."""
+    if (folder / SAVED).exists():
+        return open_saved(folder)
+    return lexicon.load(**read_chain(folder), folder=folder_of)

@@ -1,0 +1,116 @@
+"""A trained model as one folder that loads anywhere: what it computes with, and what it is.
+
+Files keep the names that the stages gave them, so that one folder stands for the artefacts of all
+stages; the weights are called as the Hugging Face hub expects. `config.json` says what the model is
+made of and has the hash of every file.
+"""
+
+import shutil
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lexicon.saved import save
+from models.step_log import STEPS
+from models.trainer import WEIGHTS
+from pipeline import fingerprint
+from pipeline.artefact import FORMAT, META, Artefact, Damaged, read_json, write_json
+from pipeline.model_card import card, licences, plain_name
+from pipeline.stage import Inputs
+from pipeline.unknown import CHAIN, load_chain, read_chain, save_chain
+from pipeline.words import Words
+
+CONFIG = "config.json"
+MODEL = "model.safetensors"
+# What a stage made and scoring has no use for: the texts, and what is only looked at.
+LEFT_OUT = {
+    "analyse": (META, CHAIN, "coverage.csv", "*.suite.parquet"),
+    "featurise": (META,),
+    "background": (META,),
+    "encode": (META, "about.json", "*.*.*"),  # `train.ids.npy`: what is named after a split
+    "train": (META, STEPS),
+}
+COUNTED = ("train.ids.npy", "train.lengths.npy")  # from which n-grams are counted
+
+
+def export(artefacts: Inputs, folder: Path) -> Path:
+    """Write a model's folder, whose name is the model's; one that is there has to be removed."""
+    if folder.exists():
+        raise FileExistsError(f"{folder} is there already: choose another folder or remove it")
+    partial = folder.with_name(f".{folder.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    for source in _files(artefacts):
+        target = partial / (MODEL if source.name == WEIGHTS else source.name)
+        if target.exists():
+            raise ValueError(f"two files would be called {target.name}: {source} is one of them")
+        shutil.copy(source, target)
+    _take_lexicons(artefacts["analyse"], partial)
+    about = describe(artefacts, folder.name)
+    (partial / "README.md").write_text(card(about), encoding="utf-8")
+    hashes = {path.name: fingerprint.of_file(path) for path in sorted(partial.iterdir())}
+    hashes.pop("README.md")  # which is there to be written in
+    write_json(partial / CONFIG, {"format": FORMAT, **about, "files": hashes})
+    partial.rename(folder)
+    return folder
+
+
+def _take_lexicons(analysed: Path, folder: Path) -> None:
+    """The lexicons themselves, where words that are not known are told apart by them."""
+    if len(Words(analysed).unknown) > 1:
+        save(load_chain(analysed), folder)
+    chain = read_chain(analysed)
+    save_chain(folder, **{**chain, "names": list(map(plain_name, chain["names"]))})
+
+
+def _files(artefacts: Inputs) -> list[Path]:
+    kept = []
+    for stage, left_out in LEFT_OUT.items():
+        for path in sorted(artefacts[stage].iterdir()):
+            if path.is_file() and not any(fnmatch(path.name, pattern) for pattern in left_out):
+                kept.append(path)
+    if _params(artefacts, "background")["kind"] == "ngram":
+        kept += [artefacts["encode"] / name for name in COUNTED]
+    return kept
+
+
+def describe(artefacts: Inputs, name: str) -> dict[str, Any]:
+    """What the model is made of and how well it does, without a path of this machine."""
+    params = {stage: _params(artefacts, stage) for stage in ("corpus", "tokenise", *LEFT_OUT)}
+    sources = [params["corpus"].pop("source"), params["corpus"].pop("beside", None)]
+    lexicons = [*params["analyse"].pop("lexicon"), params["analyse"].pop("frequency")]
+    params["analyse"].pop("suites")  # they judged it, and are no part of it
+    found = licences(*([each for each in names if each] for names in (sources, lexicons)))
+    scores = pd.read_parquet(artefacts["evaluate"] / "scores.parquet")
+    return {
+        "model_type": "accord",
+        "name": name,
+        "language": "fr",
+        **found,
+        "params": params,
+        "scores": scores.to_dict("records"),
+    }
+
+
+def _params(artefacts: Inputs, stage: str) -> dict[str, Any]:
+    return dict(Artefact.read(artefacts[stage]).meta["params"])
+
+
+def is_exported(folder: Path) -> bool:
+    return (folder / CONFIG).is_file()
+
+
+def open_exported(place: str | Path) -> Path:
+    """The folder of an exported model, here or on the hub; every file is what was written."""
+    folder = Path(place)
+    if not is_exported(folder):
+        if folder.exists():
+            raise FileNotFoundError(f"{folder} is no exported model: expected {folder / CONFIG}")
+        from huggingface_hub import snapshot_download  # here, as most models are in a folder
+
+        folder = Path(snapshot_download(str(place)))
+    for fault in Artefact(folder, read_json(folder / CONFIG)).faults():
+        raise Damaged(fault)
+    return folder

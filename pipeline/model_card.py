@@ -1,0 +1,119 @@
+"""The card of an exported model: what it is, its scores, and the licences of what it is made of."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from corpora.hub import PREFIX
+from corpora.named import CORPORA
+from lexicon.registry import BUILT_IN, find
+from pipeline.console import markdown
+
+# Licences as the Hugging Face hub calls them.
+ON_THE_HUB = {
+    "MIT": "mit",
+    "LGPL-LR": "lgpl-lr",
+    "CC BY-SA 3.0": "cc-by-sa-3.0",
+    "CC BY-SA 4.0": "cc-by-sa-4.0",
+    "CC BY-NC-SA 3.0": "cc-by-nc-sa-3.0",
+}
+UNKNOWN = "its owner's"
+WITHOUT_DATA = {"closed": "MIT", "guesser": "that of the lexicons it learned from"}
+SHOWN = ("perplexity", "nats per word", "bits per character", "words", "accuracy")
+
+CARD = """---
+{header}---
+
+# {name}
+
+A language model for French, trained with Accord: {kind}. It gives every word of a sentence its \
+probability given the words before it.
+
+```python
+from pipeline import load
+
+model = load("{name}")
+for word in model.score("La petite fille mange une pomme."):
+    print(f"{{word.form:10}} {{word.log_p:7.3f}}")
+```
+
+## Scores
+
+{scores}
+
+{protocol} A sentence's end counts as a word.
+
+## What it is made of
+
+{made_of}
+
+The folder holds what the lexicons say of words{counts}: these licences \
+hold for it too. How it was trained stands in `recipe.json`, everything else in `config.json`.
+"""
+PROTOCOLS = {
+    "open": "Every string has a probability: words that are not known are spelled.",
+    "closed": "The vocabulary is closed: the words of the whole corpus, the test's included.",
+    "paper": "The vocabulary, φ and b know the test: the setting of the LL-RNN paper.",
+}
+
+
+def licences(sources: Sequence[str], lexicons: Sequence[str]) -> dict[str, list[dict[str, str]]]:
+    """The texts and lexicons of a model by name and licence; a path gives its last name only."""
+    return {
+        "corpora": [{"name": plain_name(each), "licence": _of_corpus(each)} for each in sources],
+        "lexicons": [{"name": plain_name(each), "licence": _of_lexicon(each)} for each in lexicons],
+    }
+
+
+def plain_name(source: str) -> str:
+    """What a corpus or lexicon is called, without the folders of this machine."""
+    known = source in CORPORA or source in BUILT_IN or source.startswith(PREFIX)
+    return source.removeprefix(PREFIX) if known else Path(source).name
+
+
+def _of_corpus(source: str) -> str:
+    return CORPORA[source].licence if source in CORPORA else UNKNOWN
+
+
+def _of_lexicon(name: str) -> str:
+    return WITHOUT_DATA.get(name) or getattr(find(name), "licence", UNKNOWN)
+
+
+def card(about: Mapping[str, Any]) -> str:
+    """The card, with the header that the hub reads."""
+    parts = [*about["corpora"], *about["lexicons"]]
+    found = {each["licence"] for each in parts} - {WITHOUT_DATA["guesser"]}
+    one = ON_THE_HUB.get(next(iter(found))) if len(found) == 1 else None
+    header = {
+        "language": about["language"],
+        "license": one or "other",
+        **({} if one else {"license_name": "those-of-its-data"}),
+        "datasets": [each["name"] for each in about["corpora"]],
+        "library_name": "accord",
+        "tags": ["language-modeling", "morphology"],
+    }
+    params = about["params"]
+    table = pd.DataFrame(parts)
+    table.insert(0, "", ["text"] * len(about["corpora"]) + ["lexicon"] * len(about["lexicons"]))
+    return CARD.format(
+        header=yaml.safe_dump(header, sort_keys=False),
+        name=about["name"],
+        kind=f"encoder {params['train']['encoder']}, output {params['train']['output']}",
+        scores=_scores(about["scores"]),
+        protocol=PROTOCOLS[params["analyse"]["protocol"]],
+        made_of=markdown(table),
+        counts=", and its training text as numbers, as its n-grams are counted from it"
+        if params["background"]["kind"] == "ngram"
+        else "",
+    )
+
+
+def _scores(rows: Sequence[Mapping[str, Any]]) -> str:
+    table = pd.DataFrame(rows)
+    table = table[table["metric"].isin(SHOWN) & (table["split"] != "train")]
+    wide = table.pivot(index="split", columns="metric", values="value")
+    wide = wide[[name for name in SHOWN if name in wide]].map("{:,.4g}".format)
+    return markdown(wide.replace("nan", "").reset_index())

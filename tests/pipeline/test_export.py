@@ -1,0 +1,141 @@
+"""An exported model gives the same scores, to the last bit, wherever its folder is taken."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from huggingface_hub import ModelCard
+from typer.testing import CliRunner
+
+import pipeline
+from pipeline import api
+from pipeline.artefact import Damaged
+from pipeline.cli import app
+from pipeline.scorer import Scorer
+
+ROOT = Path(__file__).parents[2]
+SENTENCES = ["La petite fille mange une pomme.", "Un zyglotron dort.", "Les chats noirs dorment."]
+PROGRAM = """
+import json, sys
+from {module} import {name}
+scored = {load}(sys.argv[1]).score_all(json.loads(sys.argv[2]))
+print(json.dumps([[(w.form, w.log_p.hex(), w.spelled) for w in words] for words in scored]))
+"""
+BY_LOAD = PROGRAM.format(module="pipeline", name="load", load="load")
+BY_HUB = PROGRAM.format(module="pipeline.scorer", name="Scorer", load="Scorer.from_pretrained")
+
+
+@pytest.fixture(scope="module")
+def exported(tiny_run, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("exports") / "small-french"
+    told = CliRunner().invoke(app, ["export", str(tiny_run.folder), "ll-rnn", "--to", str(folder)])
+    assert told.exit_code == 0, told.output
+    return folder
+
+
+def scored(model: Scorer) -> list:
+    words = model.score_all(SENTENCES)
+    return [[[word.form, word.log_p.hex(), word.spelled] for word in each] for each in words]
+
+
+def elsewhere(program: str, place: str, folder: Path, **environment: str) -> list:
+    """What a process that works in another folder makes of it."""
+    done = subprocess.run(
+        [sys.executable, "-c", program, place, json.dumps(SENTENCES)],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_scores_are_the_same_in_another_place(tiny_run, exported, tmp_path):
+    shutil.copytree(exported, tmp_path / "taken")
+    assert elsewhere(BY_LOAD, "taken", tmp_path) == scored(pipeline.load(tiny_run.folder, "ll-rnn"))
+
+
+def test_the_hub_is_asked_for_what_is_no_folder(exported, tmp_path):
+    """The hub's own cache, filled by hand, and no network."""
+    cache = tmp_path / "models--someone--small-french"
+    shutil.copytree(exported, cache / "snapshots" / "0a1b")
+    (cache / "refs").mkdir()
+    (cache / "refs" / "main").write_text("0a1b")
+    hub = {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(tmp_path)}
+    found = elsewhere(BY_HUB, "someone/small-french", tmp_path, **hub)
+    assert found == scored(Scorer.from_pretrained(exported))
+
+
+def test_what_was_loaded_can_be_saved_again(tiny_run, exported, tmp_path):
+    Scorer.from_pretrained(exported).save_pretrained(tmp_path / "again")
+    pipeline.load(tiny_run.folder, "ll-rnn").save_pretrained(tmp_path / "small-french")
+    for folder in (tmp_path / "again", tmp_path / "small-french"):
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == {
+            path.name: path.read_bytes() for path in exported.iterdir()
+        }
+
+
+def test_the_folder_holds_what_the_hub_expects_and_none_of_the_texts(exported):
+    names = {path.name for path in exported.iterdir()}
+    assert {"model.safetensors", "config.json", "README.md", "phi.npz", "b.npy"} <= names
+    assert not [name for name in names if "ids" in name or "spelled" in name or "suite" in name]
+    card = ModelCard.load(exported / "README.md")
+    assert (card.data.language, card.data.license, card.data.datasets) == ("fr", "mit", ["tiny"])
+    about = json.loads((exported / "config.json").read_text())
+    assert about["lexicons"] == [{"name": "tiny", "licence": "MIT"}]
+    (perplexity,) = [
+        row["value"]
+        for row in about["scores"]
+        if (row["split"], row["metric"]) == ("test", "perplexity")
+    ]
+    assert f"{perplexity:,.4g}" in card.text
+    assert str(ROOT) not in card.content
+
+
+def test_a_model_with_n_grams_takes_their_counts_along(tmp_path):
+    settings = {"train.epochs": 1, "background.kind": "ngram"}
+    run = pipeline.run("tiny", set=settings, runs=tmp_path / "runs")
+    api.export(run.folder, "ll-rnn", tmp_path / "out")
+    assert scored(pipeline.load(tmp_path / "out")) == scored(pipeline.load(run.folder, "ll-rnn"))
+    assert "training text as numbers" in (tmp_path / "out" / "README.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "b.npy", "types.parquet", "config.json"])
+def test_a_damaged_file_is_named(exported, tmp_path, name):
+    folder = shutil.copytree(exported, tmp_path / "bad")
+    data = bytearray((folder / name).read_bytes())
+    data[len(data) // 2] ^= 1
+    (folder / name).write_bytes(data)
+    with pytest.raises((Damaged, ValueError), match=name):
+        pipeline.load(folder)
+
+
+def test_a_folder_that_is_there_is_not_overwritten(tiny_run, tmp_path):
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(FileExistsError, match="mine is there already"):
+        api.export(tiny_run.folder, "ll-rnn", tmp_path / "mine")
+    with pytest.raises(ValueError, match="expected one of the models rnn, ll-rnn, got lstm"):
+        api.export(tiny_run.folder, "lstm", tmp_path / "other")
+    with pytest.raises(FileNotFoundError, match="mine is no exported model"):
+        Scorer.from_pretrained(tmp_path / "mine")
+
+
+def test_a_model_that_tells_unknown_words_apart_takes_its_lexicons_along(tmp_path):
+    """Where the lexicons' own data is not."""
+    words = tmp_path / "words.tsv"
+    header, *rows = (ROOT / "lexicon" / "tiny.tsv").read_text().splitlines(keepends=True)
+    words.write_text("".join([header, *rows[::4]]))  # so that most words are unknown
+    settings = {"train.epochs": 1, "analyse.lexicon": f"[closed, {words}, guesser]"}
+    run = api.run("tiny", set=settings, runs=tmp_path / "runs")
+    expected = scored(pipeline.load(run.folder, "ll-rnn"))
+    api.export(run.folder, "ll-rnn", tmp_path / "out")
+    assert (tmp_path / "out" / "lexicons.json").exists()
+    words.unlink()
+    assert elsewhere(BY_LOAD, str(tmp_path / "out"), tmp_path, XDG_CACHE_HOME="empty") == expected
+    everything = b"".join(path.read_bytes() for path in (tmp_path / "out").glob("*.[jm]*"))
+    assert str(tmp_path).encode() not in everything, "no path of this machine"
