@@ -1,7 +1,7 @@
 """Stage `background`: the prior mass b of every known word, and the spelling of all others."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -51,7 +51,8 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     np.save(out / "b.npy", mass)
     np.save(out / "group.npy", group)
     np.save(out / "share.npy", share)
-    (out / "about.json").write_text(json.dumps(asdict(params), indent=1))
+    about = {name: getattr(params, name) for name in ("kind", "order", "smoothing")}
+    (out / "about.json").write_text(json.dumps(about, indent=1))
     if "unknown" in types:
         _learn_spelling(params, types, out)
 
