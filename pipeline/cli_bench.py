@@ -112,3 +112,22 @@ def memory(
         with TemporaryDirectory(dir=scratch) as folder:
             costs += measure(amount, overrides, Path(folder))
     print_table(compared(costs))
+
+
+@command(app, "open")
+def open_vocabulary(
+    rounds: Annotated[int, typer.Option(help="Times that the text is scored with each.")] = 5,
+) -> None:
+    """Measure scoring in an open vocabulary, spelling included, with few and many known words."""
+    import pandas as pd
+
+    from models.bench import LARGE, SMALL
+    from models.open_bench import speeds
+
+    found = speeds((SMALL, LARGE), rounds)
+    rows = [
+        {"known words": f"{size:,}", "words scored a second": f"{speed:,.0f}"}
+        for size, speed in found.items()
+    ]
+    print_table(pd.DataFrame(rows))
+    print(f"{LARGE:,} known words: {found[LARGE] / found[SMALL]:.2f} times as fast as {SMALL:,}")
