@@ -1,6 +1,7 @@
 """Damaged agreement suites and n-best lists: all sentences as they stand, or the line by name."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,8 @@ def test_damaged_suites(cases, tmp_path):
         pairs = outcome(read_pairs, path, data)
         if pairs is not None:
             lines = [f"True\t{pair.good}\nFalse\t{pair.bad}\n" for pair in pairs]
-            sound = data.replace(b"\r\n", b"\n").replace(b"\r\n", b"\n")
-            assert "".join(lines).encode().rstrip(b"\n") == sound.rstrip(b"\r\n")
+            sound = re.sub(rb"\r*(\n|\Z)", b"\n", data)  # however the lines end
+            assert "".join(lines).encode().rstrip(b"\n") == sound.rstrip(b"\n")
 
     fuzz(cases, damaged([PAIRS, excerpt("clams-fr", "simple_agrmt.txt", 10**9)[:600]]), check)
 
