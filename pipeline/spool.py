@@ -21,8 +21,8 @@ class Spool:
         self._path = path
         self._table = sqlite3.connect(path, isolation_level=None)
         for setting in (f"cache_size = {PAGES}", "journal_mode = OFF", "synchronous = OFF"):
-            self._table.execute(f"PRAGMA {setting}")
-        self._table.execute("CREATE TABLE row (number INTEGER PRIMARY KEY, key BLOB UNIQUE, json)")
+            self._ask(f"PRAGMA {setting}")
+        self._ask("CREATE TABLE row (number INTEGER PRIMARY KEY, key BLOB UNIQUE, json)")
 
     def __enter__(self) -> "Spool":
         return self
@@ -34,16 +34,22 @@ class Spool:
     def add(self, row: Any, key: str | None = None) -> int:
         """Keep a row, unless one of its key is kept already; the last row's number comes back."""
         digest = None if key is None else hashlib.blake2b(key.encode(), digest_size=16).digest()
-        added = self._table.execute(
+        added = self._ask(
             "INSERT OR IGNORE INTO row (key, json) VALUES (?, ?)", (digest, json.dumps(row))
         )
         return added.lastrowid - 1
 
+    def _ask(self, statement: str, values: tuple = ()) -> sqlite3.Cursor:
+        try:
+            return self._table.execute(statement, values)
+        except sqlite3.Error as error:  # the disk is full, or the file cannot be written
+            raise OSError(f"{self._path}: {error}") from None
+
     def __len__(self) -> int:
-        return self._table.execute("SELECT ifnull(max(number), 0) FROM row").fetchone()[0]
+        return self._ask("SELECT ifnull(max(number), 0) FROM row").fetchone()[0]
 
     def rows(self, numbers: Iterable[int]) -> Iterator[Any]:
         """The rows of these numbers, in this order."""
         for number in numbers:
-            found = self._table.execute("SELECT json FROM row WHERE number = ?", (number + 1,))
+            found = self._ask("SELECT json FROM row WHERE number = ?", (number + 1,))
             yield json.loads(found.fetchone()[0])

@@ -111,7 +111,7 @@ def test_a_file_that_cannot_be_written_whole_leaves_earlier_artefacts(tmp_path):
 
     def limit() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 
     command = [*ACCORD, "run", "tiny", "--set", "train.epochs=2", "--runs", str(tmp_path)]
     done = subprocess.run(command, preexec_fn=limit, capture_output=True, text=True)
