@@ -87,7 +87,10 @@ class NGramSpelling(Spelling):
                     p = self._of_class(begun[classes[row]], np.arange(len(p)), p)
                 if not drawn[row]:
                     p[STOP] = 0
-                drawn[row].append(int(generator.choice(len(p), p=p / p.sum())))
+                sums = p.cumsum()
+                drawn[row].append(
+                    int(np.searchsorted(sums, generator.random() * sums[-1], "right"))
+                )
             last = torch.tensor([drawn[row][-1] for row in writing])
             context[writing] = torch.cat([context[writing][:, 1:], last[:, None]], dim=1)
             writing = writing[last.numpy() != STOP]

@@ -84,3 +84,22 @@ def test_words_beside_have_what_they_would_have_in_that_place(output):
             ids[place] = other
             log_p = model.score(Sentences(ids, text.lengths))
             assert beside[place, column] == pytest.approx(log_p[place], abs=1e-12)
+
+
+def test_words_drawn_from_the_open_model_come_as_often_as_it_says():
+    """Calibration: each frequent word's share lies in its bootstrap interval, known or spelled."""
+    model, speller, size = network("log-linear", WORDS), made("ngram"), 3000
+    h, _ = model(torch.zeros(1, 1, dtype=torch.long), model.encoder.initial_state(1))
+    generator = torch.Generator().manual_seed(5)
+    ids = model.output.sample(h[0].expand(size, -1), generator).numpy()
+    words = np.array(WORDS, dtype=object)[ids]
+    is_unknown = (ids >= UNKNOWN) & (ids < UNKNOWN + COUNT)
+    words[is_unknown] = speller.draw(ids[is_unknown] - UNKNOWN, np.random.default_rng(5))
+    drawn, counts = np.unique(words[words != WORDS[0]], return_counts=True)
+    often = counts >= 15
+    asked, shares = drawn[often].tolist(), counts[often] / size
+    assert len(asked) > 10, "more than the three known ones"
+    p = np.exp(log_p_after([], model, speller, WORDS, asked)[:-1])
+    again = np.random.default_rng(6).binomial(size, shares, (2000, len(shares))) / size
+    low, high = np.quantile(again, [0.0001, 0.9999], axis=0)
+    assert ((low <= p) & (p <= high)).all()

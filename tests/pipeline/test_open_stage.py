@@ -1,22 +1,23 @@
 """The open vocabulary on real parts: any text is scored, and nothing tells seen from unseen."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import lexicon
 import pipeline
+from models.features import Features
 from models.open_vocabulary import load_spelling
+from pipeline.cli import app
 from pipeline.data import folder_of
 from pipeline.measure import measure
 from pipeline.unknown import Classes
-from pipeline.vocabulary import END, END_ID, UNKNOWN, UNKNOWN_ID, is_special
+from pipeline.vocabulary import END, UNKNOWN, UNKNOWN_ID, is_special
 
 STRANGE = "La xylophoniste zorglube 1987 fois à Tchernihiv, dit Łukasz ☺."
 TEXT = ["La petite fille mange une pomme.", STRANGE]
@@ -134,15 +135,14 @@ def test_frequencies_need_a_lexicon_that_has_them(tmp_path):
         pipeline.run("tiny", set={"background.unseen": "frequency"}, runs=tmp_path)
 
 
-def accord(*words, **options):
-    command = [sys.executable, "-m", "pipeline.cli", "score", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, **options)
+def accord(*words, text=None):
+    return CliRunner().invoke(app, ["score", *map(str, words)], input=text)
 
 
-def test_the_command_scores_a_file_and_marks_what_is_spelled(tiny_run, tmp_path, scorer):
+def test_the_command_scores_a_file_and_marks_what_is_spelled(tiny_run, tmp_path):
     (tmp_path / "texte.txt").write_text("\n".join([TEXT[0], "", TEXT[1]]))
     done = accord(tmp_path / "texte.txt", "--run", tiny_run.folder)
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.output
     first, second, total = done.stdout.splitlines()
     assert "xylophoniste* -" in second and "*" not in first
     assert total.startswith("2 sentences, ") and "bits per character" in total
@@ -151,8 +151,8 @@ def test_the_command_scores_a_file_and_marks_what_is_spelled(tiny_run, tmp_path,
 def test_the_command_reads_standard_input_and_prints_json_lines(tiny_run):
     expected = pipeline.load(tiny_run.folder, "rnn").score_all(TEXT)
     options = ["-", "--run", tiny_run.folder, "--model", "rnn", "--json"]
-    done = accord(*options, input="\n".join(TEXT))
-    assert done.returncode == 0, done.stderr
+    done = accord(*options, text="\n".join(TEXT))
+    assert done.exit_code == 0, done.output
     *sentences, total = map(json.loads, done.stdout.splitlines())
     for found, words in zip(sentences, expected, strict=True):
         assert found["log_p"] == pytest.approx(sum(word.log_p for word in words), abs=1e-3)
@@ -163,15 +163,40 @@ def test_the_command_reads_standard_input_and_prints_json_lines(tiny_run):
 
 
 def test_no_text_is_one_clear_line(tiny_run):
-    done = accord("-", "--run", tiny_run.folder, input="\n \n")
-    assert done.returncode == 2
+    done = accord("-", "--run", tiny_run.folder, text="\n \n")
+    assert done.exit_code == 2
     assert done.stderr == "error: -: expected a sentence a line, found no text\n"
 
 
-def test_a_network_spells_as_well(tmp_path):
-    changes = {"background.spelling": "neural", "train.epochs": 1}
-    run = pipeline.run("tiny", set=changes, runs=tmp_path)
-    words = pipeline.load(run.folder, "ll-rnn").score(STRANGE)
-    assert all(np.isfinite(word.log_p) for word in words)
-    assert any(word.spelled for word in words)
-    assert np.load(run.artefacts["ll-rnn", "encode"].folder / "test.ids.npy")[-1] == END_ID
+@pytest.fixture(scope="module")
+def half_known(tmp_path_factory):
+    """A run with every other word of the tiny lexicon, so that there are classes of unknown ones,
+    and with a network that spells them."""
+    folder = tmp_path_factory.mktemp("half")
+    forms = sorted(lexicon.load(["tiny"], folder=folder_of))[::2]
+    rows = lexicon.load(["tiny"], folder=folder_of).lookup(forms)
+    rows.insert(0, "form", np.array(forms, dtype=object)[rows["word"]])
+    columns = ["form", "lemma", "upos", "feats"]
+    rows[columns].to_csv(folder / "half.tsv", sep="\t", index=False)
+    changes = {"analyse.lexicon": f"[closed, {folder / 'half.tsv'}, guesser]"}
+    changes |= {"background.spelling": "neural", "train.epochs": 1}
+    return pipeline.run("tiny", set=changes, runs=folder / "runs")
+
+
+def test_where_there_are_classes_the_stage_and_the_scorer_agree_too(half_known):
+    scorer = pipeline.load(half_known.folder, "ll-rnn")
+    assert scorer.spelling.classes > 2
+    words = pd.read_feather(scorer.artefacts["tokenise"] / "test.arrow")["words"].head(5)
+    _, log_p = measure(scorer.model, scorer.artefacts, "test")
+    typed = [word for text in words for word in scorer.score(" ".join(text))]
+    assert any(word.spelled for word in typed)
+    assert [word.log_p for word in typed] == pytest.approx(log_p[: len(typed)], abs=1e-4)
+
+
+def test_words_of_one_class_have_one_signature_whether_training_has_them_or_not(half_known):
+    made = {s: half_known.artefacts["ll-rnn", s].folder for s in ("analyse", "featurise")}
+    types = pd.read_parquet(made["analyse"] / "types.parquet")
+    signature = Features.load(made["featurise"] / "phi.npz").signature
+    for unknown, of_class in types[types["unknown"] > 0].groupby("unknown"):
+        rare = of_class.index[of_class["count"] <= 1]
+        assert len(rare) > 1 and set(signature[rare]) == {signature[unknown]}
