@@ -46,7 +46,7 @@ def declared() -> list[dict[str, str]]:
             "stage": f"`{stage.name}`",
             "does": stage.help,
             "reads": ", ".join(stage.inputs) or "the source",
-            "writes": "; ".join(f"`{file}` {what}" for file, what in stage.outputs.items()),
+            "writes": ", ".join(f"`{file}`" for file in stage.outputs),
         }
         for stage in STAGES.values()
     ]
