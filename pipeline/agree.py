@@ -82,20 +82,24 @@ def groups(suite: str, by: str) -> pd.Series:
     return names + f", {by} " + pd.Series([shown[place] for place in first])
 
 
+def accuracy(asked: dict[str, Judged], rows: pd.Series, scoring: int) -> pd.DataFrame:
+    """How many pairs of each group each model judged, the share judged rightly, its interval."""
+    found = []
+    for model, (suite, margin) in asked.items():
+        right = pd.Series(margin[:, scoring] > 0)[suite.known].groupby(rows[suite.known])
+        for group, counts in right.agg(["sum", "size"]).iterrows():
+            low, high = wilson(*counts)
+            found.append((group, model, counts["size"], counts["sum"] / counts["size"], low, high))
+    return pd.DataFrame(found, columns=["group", "model", "pairs", "share", "low", "high"])
+
+
 def side_by_side(asked: dict[str, Judged], rows: pd.Series, scoring: int) -> pd.DataFrame:
     """A row for each group of pairs, their mean and what could not be judged; a column a model."""
     table = pd.DataFrame({"pairs": rows.value_counts().sort_index()})
-    for model, (suite, found) in asked.items():
-        right = pd.Series(found[:, scoring] > 0)[suite.known].groupby(rows[suite.known]).agg(list)
-        shares = {name: (sum(each), len(each)) for name, each in right.items()}
-        table[model] = {name: _shown(*counts) for name, counts in shares.items()}
-        mean = np.mean([good / pairs for good, pairs in shares.values()]) if shares else np.nan
-        table.loc["mean of the rows", model] = f"{mean:.3f}"
-        table.loc["pairs with unknown words", model] = f"{(~suite.known).sum():,}"
+    for model, found in accuracy(asked, rows, scoring).groupby("model", sort=False):
+        shown = [f"{row.share:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in found.itertuples()]
+        table[model] = pd.Series(shown, index=found["group"])
+        table.loc["mean of the rows", model] = f"{found['share'].mean():.3f}"
+        table.loc["pairs with unknown words", model] = f"{(~asked[model].suite.known).sum():,}"
     table["pairs"] = [f"{n:,.0f}" if n == n else "" for n in table["pairs"]]
     return table.fillna("–").reset_index(names=SCORINGS[scoring])
-
-
-def _shown(right: int, pairs: int) -> str:
-    low, high = wilson(right, pairs)
-    return f"{right / pairs:.3f} [{low:.3f}, {high:.3f}]"

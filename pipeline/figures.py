@@ -120,6 +120,27 @@ def output_costs(costs: pd.DataFrame) -> Figure:
 
 
 @styled
+def agreement_dots(accuracy: pd.DataFrame) -> Figure:
+    """The share of pairs that each model judges rightly, by group, with its interval."""
+    groups = list(dict.fromkeys(accuracy["group"]))
+    figure = Figure(figsize=(7, 1.2 + 0.45 * len(groups)))
+    axes = figure.subplots()
+    models = accuracy.groupby("model", sort=False)
+    for number, ((model, found), colour) in enumerate(zip(models, _colours(), strict=False)):
+        height = [
+            groups.index(each) + 0.12 * (number - (len(models) - 1) / 2) for each in found["group"]
+        ]
+        reach = [found["share"] - found["low"], found["high"] - found["share"]]
+        axes.errorbar(found["share"], height, xerr=reach, fmt="o", color=colour, label=model)
+    axes.axvline(0.5, color=INK, linewidth=1, linestyle=":")
+    axes.set_yticks(range(len(groups)), [group.replace("_", " ") for group in groups])
+    axes.set(xlim=(0, 1.02), ylim=(len(groups) - 0.5, -0.5))
+    axes.set_title("share of pairs judged rightly; dotted: by chance", loc="left", fontsize=11)
+    axes.legend(loc="lower left")
+    return figure
+
+
+@styled
 def weight_map(weights: pd.DataFrame) -> Figure:
     """How the weights of features (columns) move from word to word (rows): red is for it."""
     figure = Figure(figsize=(1.6 + 0.75 * weights.shape[1], 1.6 + 0.42 * len(weights)))
