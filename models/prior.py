@@ -2,7 +2,7 @@
 
 import numpy as np
 
-UNSEEN_SIGNATURE = 0.5  # the count a signature has when none of its words was seen in training
+UNSEEN_SIGNATURE = 0.5  # the most that a signature counts when none of its words was seen
 
 
 def unigram(counts: np.ndarray, signature: np.ndarray, share: np.ndarray) -> np.ndarray:
@@ -11,14 +11,21 @@ def unigram(counts: np.ndarray, signature: np.ndarray, share: np.ndarray) -> np.
     b(x) = max(c(x) − D, 0) / N for a word that was seen, share(x)·D·T_s / U_s / N for one that was
     not, T_s being how many words of its signature s were seen and U_s the shares of those that
     were not; where all were seen, all have their shares of it. A signature keeps the mass of its
-    words, whatever their number.
+    words, whatever their number. All that were not seen together count as often as those that
+    were seen once (Good & Turing): a large lexicon has many, and few of them are ever met.
     """
     once, twice = np.sum(counts == 1), np.sum(counts == 2)
     discount = once / (once + 2 * twice) if once and twice else 0.5
     seen = np.bincount(signature, weights=counts > 0)
     unseen = np.bincount(signature, weights=share * (counts == 0))
-    freed = np.where(seen > 0, discount * seen, UNSEEN_SIGNATURE)
+    freed = np.where(seen > 0, discount * seen, unseen_signature(counts, signature))
     per_share = freed / np.where(unseen > 0, unseen, np.bincount(signature, weights=share))
     receives = (counts == 0) | (unseen[signature] == 0)
     mass = np.maximum(counts - discount, 0) + np.where(receives, share * per_share[signature], 0)
     return mass / mass.sum()
+
+
+def unseen_signature(counts: np.ndarray, signature: np.ndarray) -> float:
+    """What a signature counts when none of its words was seen."""
+    total = np.bincount(signature, weights=counts)
+    return min(UNSEEN_SIGNATURE, max(np.sum(total == 1), 1) / max(np.sum(total == 0), 1))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.prior import UNSEEN_SIGNATURE, unigram
+from models.prior import UNSEEN_SIGNATURE, unigram, unseen_signature
 
 WORDS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 6)), min_size=1, max_size=60)
 
@@ -19,7 +19,7 @@ def test_every_word_has_mass_and_a_seen_signature_keeps_its_own(words):
     assert (mass > 0).all()
     assert mass.sum() == pytest.approx(1)
     before = np.bincount(signature, counts)
-    before[before == 0] = UNSEEN_SIGNATURE
+    before[before == 0] = unseen_signature(counts, signature)
     assert np.bincount(signature, mass) == pytest.approx(before / before.sum())
 
 
@@ -31,3 +31,11 @@ def test_unseen_words_share_what_their_signature_frees():
     assert mass * counts.sum() == pytest.approx(
         [1 - discount, 1 - discount, 2 - discount, discount, 2 * discount, 9]
     )
+
+
+def test_unseen_signatures_together_count_as_often_as_those_seen_once():
+    signature = np.arange(112)
+    counts = np.array([0.0] * 100 + [1.0] * 10 + [2.0, 5.0])
+    assert unseen_signature(counts, signature) == pytest.approx(10 / 100)
+    assert unseen_signature(counts[90:], signature[90:] - 90) == UNSEEN_SIGNATURE, "at most"
+    assert unseen_signature(np.zeros(5), np.arange(5)) > 0
