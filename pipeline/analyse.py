@@ -41,7 +41,8 @@ class Params:
     # paper: words are counted over all of the corpus too, so φ and b know the test.
     protocol: Literal["open", "closed", "paper"] = "open"
     strict: bool = False  # stop at the first row of a lexicon that cannot be read; else skip it
-    # A lexicon with corpus frequencies (lexique), for the template `frequency`; null for none.
+    # A lexicon with corpus frequencies (lexique), for the template `frequency` and for
+    # background.unseen: frequency; null for none.
     frequency: str | None = None
     # Agreement suites that every model is asked, in the form of CLAMS: names of data folders or
     # paths. Their words are known under `closed` and `paper`, as those of the test are.
