@@ -40,7 +40,9 @@ class Cost(NamedTuple):
 def generate(path: Path, words: int, source: str = "dela") -> None:
     """Write a text of at least so many words, one sentence a line."""
     generator = np.random.default_rng(1)
-    forms = sorted(lexicon.load([source], folder=folder_of))
+    # The chain that the stages load: if it has to be compiled, that is not a matter of the text.
+    chain = lexicon.load(["closed", source, "guesser"], folder=folder_of, lowercase=True)
+    forms = sorted(chain)
     generator.shuffle(forms)
     written = 0
     with path.open("w", encoding="utf-8") as file:
