@@ -51,8 +51,8 @@ def read_conllu(path: Path, report: Report) -> Iterator[Row]:
             report.bad(number, f"10 columns expected, {len(cells)} found", line)
             continue
         place, form, lemma, tag, _, feats, *_ = cells
-        if not PLACE.fullmatch(place):
-            report.bad(number, f"expected an id such as 8, 8-9 or 8.1, not {place!r}", line)
+        if not PLACE.fullmatch(place) or not form.strip():
+            report.bad(number, "expected an id such as 8, 8-9 or 8.1, and a form", line)
             continue
         if "-" in place:
             contracted, last = form.strip(), int(place.split("-")[1])
