@@ -1,26 +1,25 @@
 """`accord audit`, `significance` and `tables`: what they print and how they refuse."""
 
-import subprocess
-import sys
-
 import pytest
+from typer.testing import CliRunner
+
+from pipeline.cli import app
 
 
-def accord(*words: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "pipeline.cli", *words]
-    return subprocess.run(command, capture_output=True, text=True)
+def accord(*words: str):
+    return CliRunner().invoke(app, words)
 
 
 def test_audit_and_significance_print_a_table_of_the_run(tiny_run):
     audited = accord("audit", str(tiny_run.folder))
-    assert audited.returncode == 0, audited.stderr
+    assert audited.exit_code == 0, audited.stderr
     lines = audited.stdout.splitlines()
     assert len(lines) == 2 + 2 * 3, "a head and three lines for each of two models"
     assert [cell.strip() for cell in lines[0].split("|")[1:-1]] == [
         "model", "protocol", "computed from", "train", "test", "valid",
     ]  # fmt: skip
     compared = accord("significance", str(tiny_run.folder), "--against", "ll-rnn")
-    assert compared.returncode == 0, compared.stderr
+    assert compared.exit_code == 0, compared.stderr
     assert [line.split("|")[1].strip() for line in compared.stdout.splitlines()[2:]] == [
         "rnn", "ll-rnn",
     ]  # fmt: skip
@@ -29,13 +28,13 @@ def test_audit_and_significance_print_a_table_of_the_run(tiny_run):
 @pytest.mark.parametrize("command", ["audit", "significance", "tables"])
 def test_what_is_no_run_is_refused_in_a_line(tmp_path, command):
     done = accord(command, str(tmp_path))
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert "is no run: expected" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
 def test_a_wrong_model_or_protocol_is_refused_by_name(tiny_run):
     done = accord("significance", str(tiny_run.folder), "--against", "lstm")
-    assert (done.returncode, "got lstm" in done.stderr) == (2, True)
+    assert (done.exit_code, "got lstm" in done.stderr) == (2, True)
     done = accord("tables", str(tiny_run.folder))
-    assert (done.returncode, "expected a run of the preset 'paper'" in done.stderr) == (2, True)
+    assert (done.exit_code, "expected a run of the preset 'paper'" in done.stderr) == (2, True)

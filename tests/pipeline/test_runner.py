@@ -82,7 +82,13 @@ def test_a_folder_from_a_newer_version_is_refused(runs):
 def test_an_interrupt_keeps_what_is_done_and_the_next_run_goes_on(tmp_path):
     command = [*ACCORD, "run", "tiny", "--set", "train.epochs=100", "--set", "train.patience=100"]
     command += ["--runs", str(tmp_path)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    # A shell that starts the tests in the background has them, and what they start, ignore Ctrl-C.
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     said = []
     for line in process.stderr:
         said.append(line)
