@@ -1,11 +1,4 @@
-"""Models side by side on an agreement suite: how often each finds the right sentence likelier.
-
-Wilson's interval of a share p of n, with z = 1.96 for 95 %:
-
-    (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n)
-
-It takes pairs for independent draws. Those of a suite made from templates are not.
-"""
+"""Models side by side on an agreement suite: how often each finds the right sentence likelier."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -17,12 +10,11 @@ import pandas as pd
 
 from models.arrays import load_array
 from pipeline import api
-from pipeline.agreement import margins
+from pipeline.agreement import margins, wilson
 from pipeline.finished import Finished
 from pipeline.suite import ENDING, Suite, read_suite, suite_files
 from pipeline.suite_making import TABLE
 
-Z = 1.959963984540054
 SCORINGS = ("whole sentence", "critical word")  # the columns of margins
 # The first distance or number of attractors of each row.
 STEPS = {"distance": (0, 1, 2, 4, 8), "attractors": (0, 1, 2)}
@@ -33,13 +25,6 @@ class Judged(NamedTuple):
 
     suite: Suite
     margins: np.ndarray
-
-
-def wilson(right: int, pairs: int) -> tuple[float, float]:
-    """Between which shares the true one lies, in 95 of 100 cases."""
-    share, spread = right / pairs, Z**2 / pairs
-    half = Z * np.sqrt(share * (1 - share) / pairs + spread / (4 * pairs))
-    return (share + spread / 2 - half) / (1 + spread), (share + spread / 2 + half) / (1 + spread)
 
 
 def judged(runs: Sequence[Path], suite: str) -> dict[str, Judged]:

@@ -16,6 +16,7 @@ from pipeline.measure import score
 from pipeline.stage import Inputs
 from pipeline.suite import ENDING, Suite
 
+Z = 1.959963984540054
 ACCURACY = {"accuracy": 0, "accuracy by critical word": 1}  # metric -> column of the margins
 
 
@@ -72,3 +73,15 @@ def agreement(suite: Suite, margins: np.ndarray) -> dict[str, float]:
 def _constructions(suite: Suite) -> list[tuple[str, np.ndarray]]:
     """Each construction and which pairs are of it."""
     return [(str(name), suite.construction == i) for i, name in enumerate(suite.constructions)]
+
+
+def wilson(right: float, pairs: float) -> tuple[float, float]:
+    """Between which shares the true one lies, in 95 of 100 cases (Wilson 1927).
+
+        (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n),    p = right/pairs, n = pairs, z = 1.96
+
+    It takes pairs for independent draws. Those of a suite made from templates are not.
+    """
+    share, spread = right / pairs, Z**2 / pairs
+    half = Z * np.sqrt(share * (1 - share) / pairs + spread / (4 * pairs))
+    return (share + spread / 2 - half) / (1 + spread), (share + spread / 2 + half) / (1 + spread)

@@ -1,8 +1,8 @@
 """The report as one HTML page that needs nothing beside it: tables, figures inline, no scripts."""
 
+from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 from string import Template
 
 import pandas as pd
@@ -13,31 +13,33 @@ from pipeline.figures import svg
 CAPTIONS = {
     "perplexity": "Perplexity on the test sentences.",
     "curves": "Loss by epoch; a ring marks the epoch whose weights were kept.",
+    "agreement": "Share of minimal pairs whose right sentence is likelier, by construction, with "
+    "its 95 % interval.",
 }
 
 
-def render(
-    title: str,
-    about: str,
-    table: pd.DataFrame,
-    coverage: pd.DataFrame,
-    out: Path,
-    drawn: dict[str, Figure],
-    explained: str = "",
-) -> str:
-    """The page's text."""
-    figures = "\n".join(
-        f"<figure>{_inline(drawn[name], caption)}<figcaption>{caption}</figcaption></figure>"
-        for name, caption in CAPTIONS.items()
-    )
-    body = f"""<p>{escape(about)}</p>
+def comparison(about: str, table: pd.DataFrame, drawn: Mapping[str, Figure]) -> str:
+    """The models side by side."""
+    return f"""<p>{escape(about)}</p>
 <h2>Comparison</h2>
 {html_table(table)}
-{figures}
-{explained}
-<h2>Where the words' analyses come from</h2>
-{html_table(_covered(coverage))}"""
-    return document(title, body)
+{_figure(drawn, "perplexity")}
+{_figure(drawn, "curves")}"""
+
+
+def agreement(table: pd.DataFrame, drawn: Mapping[str, Figure]) -> str:
+    """What the models know of agreement, where they were asked."""
+    if table.empty:
+        return ""
+    return f"""<h2>Agreement</h2>
+{_figure(drawn, "agreement")}
+{html_table(table)}"""
+
+
+def coverage(table: pd.DataFrame) -> str:
+    """How much of the text each lexicon answered for."""
+    return f"""<h2>Where the words' analyses come from</h2>
+{html_table(_covered(table))}"""
 
 
 def document(title: str, body: str) -> str:
@@ -77,6 +79,9 @@ def _covered(coverage: pd.DataFrame) -> pd.DataFrame:
     return shown
 
 
-def _inline(figure: Figure, caption: str) -> str:
-    text = svg(figure).decode()
-    return text[text.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{caption}"', 1)
+def _figure(drawn: Mapping[str, Figure], name: str) -> str:
+    caption, text = CAPTIONS[name], svg(drawn[name]).decode()
+    inline = text[text.index("<svg") :].replace(
+        "<svg", f'<svg role="img" aria-label="{caption}"', 1
+    )
+    return f"<figure>{inline}<figcaption>{caption}</figcaption></figure>"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline import explain_page, figures, page
+from pipeline import explain_page, figures, page, report_agreement
 from pipeline.console import markdown
 from pipeline.families import families, mean_and_spread
 from pipeline.progress import say
@@ -56,11 +56,18 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
         "curves": figures.loss_curves(curves),
         "perplexity": figures.perplexity_bars(scores),
     }
+    agreement = report_agreement.constructions(scores)
+    if len(agreement):
+        drawn["agreement"] = figures.agreement_dots(agreement)
     for name, figure in drawn.items():
         figures.save(figure, out / name)
-    text = page.render(
-        params.title, _about(scores), table, coverage, out, drawn, _explained(inputs, models)
-    )
+    parts = [
+        page.comparison(_about(scores), table, drawn),
+        page.agreement(report_agreement.table(agreement), drawn),
+        _explained(inputs, models),
+        page.coverage(coverage),
+    ]
+    text = page.document(params.title, "\n".join(parts))
     (out / "index.html").write_text(text)
     say("report: written")
 

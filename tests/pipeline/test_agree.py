@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from pipeline.agree import Judged, groups, side_by_side, wilson
+from pipeline.agree import Judged, groups, side_by_side
+from pipeline.agreement import wilson
 from pipeline.cli import app
 from pipeline.suite import Pair, Suite
 from pipeline.words import Words

@@ -7,6 +7,7 @@ import pytest
 import pipeline
 from pipeline import api
 from pipeline.agreement import agreement, margins, measure_agreement, suites
+from pipeline.report_agreement import constructions
 from pipeline.suite import Pair, Suite, read_pairs, read_suite
 from pipeline.words import Words
 
@@ -154,3 +155,18 @@ def test_clams_has_all_its_pairs(shared_data):
     pairs = read_suite(str(shared_data / "clams-fr"))
     assert len(pairs) == 49_360
     assert len({pair.construction for pair in pairs}) == 7
+
+
+def test_the_report_shows_how_each_model_judges_each_construction(judged):
+    run = judged("open")
+    scores = pd.read_parquet(run.folder / "report" / "scores.parquet")
+    values = scores.set_index(["model", "split", "metric"])["value"]
+    found = constructions(scores)
+    assert set(found["group"]) == {"simple", "zébré"} and set(found["model"]) == {"rnn", "ll-rnn"}
+    for row in found.itertuples():
+        assert row.share == values[row.model, "pairs", f"accuracy: {row.group}"]
+        assert row.low <= row.share <= row.high
+        assert row.pairs == {"simple": 3, "zébré": 1}[row.group]
+    page = (run.folder / "report" / "index.html").read_text(encoding="utf-8")
+    assert "<h2>Agreement</h2>" in page and "<td>zébré</td><td>1</td>" in page
+    assert (run.folder / "report" / "agreement.png").exists()

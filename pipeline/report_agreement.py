@@ -1,0 +1,37 @@
+"""What the report says of agreement: how each family of models judges each construction."""
+
+import numpy as np
+import pandas as pd
+
+from pipeline.agreement import wilson
+from pipeline.families import families, mean_and_spread
+
+METRIC = "accuracy: "  # before the name of a construction
+UNKNOWN = "pairs with unknown words: "
+
+
+def constructions(scores: pd.DataFrame) -> pd.DataFrame:
+    """The mean share that each family judges rightly, and the interval for so many pairs."""
+    values = scores.set_index(["model", "split", "metric"])["value"]
+    judged = scores[scores["metric"].str.startswith(METRIC)]
+    rows = []
+    for (suite, metric), of_models in judged.groupby(["split", "metric"], sort=False):
+        name = metric.removeprefix(METRIC)
+        for family, models in families(of_models["model"]).items():
+            shares = [values[model, suite, metric] for model in models]
+            pairs = int(values[models[0], suite, f"pairs: {name}"])
+            pairs -= int(values[models[0], suite, UNKNOWN + name])
+            share = float(np.mean(shares))
+            rows.append((name, family, pairs, shares, share, *wilson(share * pairs, pairs)))
+    columns = ["group", "model", "pairs", "shares", "share", "low", "high"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def table(found: pd.DataFrame) -> pd.DataFrame:
+    """A row for each construction, a column for each family: mean ± spread over its seeds."""
+    rows = []
+    for name, of_models in found.groupby("group", sort=False):
+        row = {"construction": name.replace("_", " "), "pairs": f"{of_models['pairs'].max():,}"}
+        shown = of_models["shares"].map(lambda shares: mean_and_spread(shares, 3))
+        rows.append(row | dict(zip(of_models["model"], shown, strict=True)))
+    return pd.DataFrame(rows).fillna("–")
