@@ -11,6 +11,7 @@ from models.batching import Sentences
 from models.spelling import Spelling
 from models.spelling_neural import NeuralSpelling
 from models.spelling_ngram import NGramSpelling
+from models.units import Units
 
 NGRAM, NEURAL = "spelling.json", "spelling.safetensors"
 
@@ -20,6 +21,7 @@ class Forms(NamedTuple):
 
     forms: Sequence[str]
     places: np.ndarray  # of every word among the forms; −1 for the end of a sentence
+    units: Units | None = None  # that spell each form, for a model of units
 
 
 class Model(Protocol):

@@ -1,6 +1,6 @@
 """Words spelled in units, pieces or letters, and a language model of units as one of words."""
 
-from collections.abc import Sequence
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,65 +13,69 @@ from models.batching import Sentences
 if TYPE_CHECKING:
     from models.language_model import LanguageModel
 
+SPELLER = "units.json"  # what spells any string, in the form of the `tokenizers` package
+
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """The units of each word of a vocabulary, the last of which tells that the word is over.
+    """The units of each of some forms, the last of which tells that the word is over.
 
-    Word w is spelled `units[starts[w]:starts[w + 1]]`. END is a unit of its own, with its id.
+    The form in place i is spelled `units[starts[i + 1]:starts[i + 2]]`; before all of them stands
+    END, a unit of its own, with its id. So a text is the places of its words plus one.
     """
 
     units: np.ndarray
     starts: np.ndarray
-    names: np.ndarray  # of all units there are
 
-    def spell(self, sentences: Sentences) -> Sentences:
+    def spell(self, text: Sentences) -> Sentences:
         """Sentences of units."""
-        lengths = self._lengths(sentences)
+        lengths = self._lengths(text)
         places = np.arange(lengths.sum()) + np.repeat(
-            self.starts[sentences.ids] - (np.cumsum(lengths) - lengths), lengths
+            self.starts[text.ids] - (np.cumsum(lengths) - lengths), lengths
         )
-        return Sentences(self.units[places], np.add.reduceat(lengths, sentences.starts))
+        return Sentences(self.units[places], np.add.reduceat(lengths, text.starts))
 
-    def sum_by_word(self, sentences: Sentences, values: np.ndarray) -> np.ndarray:
+    def sum_by_word(self, text: Sentences, values: np.ndarray) -> np.ndarray:
         """For each word the sum of the values of its units."""
-        return np.add.reduceat(values, self.first(sentences))
+        lengths = self._lengths(text)
+        return np.add.reduceat(values, np.cumsum(lengths) - lengths)
 
-    def first(self, sentences: Sentences) -> np.ndarray:
-        """Where the units of each word begin."""
-        lengths = self._lengths(sentences)
-        return np.cumsum(lengths) - lengths
+    def _lengths(self, text: Sentences) -> np.ndarray:
+        return np.diff(self.starts)[text.ids]
 
-    def _lengths(self, sentences: Sentences) -> np.ndarray:
-        return np.diff(self.starts)[sentences.ids]
+    def save(self, folder: Path, name: str) -> None:
+        np.savez_compressed(_path(folder, name), units=self.units, starts=self.starts)
 
-    def save(self, path: Path) -> None:
-        np.savez_compressed(path, units=self.units, starts=self.starts, names=self.names)
 
-    @classmethod
-    def load(cls, path: Path) -> "Units":
-        return cls(**load_arrays(path, ("units", "starts", "names")))
+def load_units(folder: Path, name: str) -> Units | None:
+    """The units of the forms of a split or suite, where a model of units wants them."""
+    path = _path(folder, name)
+    return Units(**load_arrays(path, ("units", "starts"))) if path.exists() else None
+
+
+def _path(folder: Path, name: str) -> Path:
+    return folder / f"{name}.units.npz"
+
+
+def count_units(folder: Path) -> int | None:
+    """How many units there are, END included; None where words are not taken apart."""
+    path = folder / SPELLER
+    return 1 + len(json.loads(path.read_text())["model"]["vocab"]) if path.exists() else None
 
 
 class UnitModel:
     """p(x | K) = Π_i p(u_i | K, u_1 … u_{i−1}) over the units u_1 … u_n that spell the word x.
 
-    It sums to at most one over all strings: other spellings of a word than ours get mass too.
+    Every string has a probability. They sum to at most one: other spellings of a word than ours
+    get mass too.
     """
 
-    def __init__(self, model: "LanguageModel", units: Units):
-        self.model, self.units = model, units
+    def __init__(self, model: "LanguageModel"):
+        self.model = model
 
-    def score(self, sentences: Sentences) -> np.ndarray:
+    def score(self, text: Sentences, units: Units) -> np.ndarray:
         """log p of every word of every sentence in order, END included, in nats."""
-        return self.units.sum_by_word(sentences, self.model.score(self.units.spell(sentences)))
-
-    def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
-        """The same in the first column; log p of others, each a unit of its own, in its place."""
-        units = self.units.spell(sentences)
-        scores = self.model.score_beside(units, self.units.units[self.units.starts[others]])
-        words = self.units.sum_by_word(sentences, scores[:, 0])
-        return np.column_stack([words, scores[self.units.first(sentences), 1:]])
+        return units.sum_by_word(text, self.model.score(units.spell(text)))
 
     def parameter_count(self) -> int:
         return self.model.parameter_count()

@@ -45,7 +45,8 @@ def _judged(finished: Finished, model: str, suite: str) -> Judged:
         return Judged(Suite.load(made["encode"] / f"{suite}{ENDING}"), load_array(asked))
     scorer = api.load(finished.folder, model)
     encoded = Suite.encode(read_suite(suite, scorer.lowercase), scorer.vocabulary)
-    return Judged(encoded, margins(scorer.model, encoded, made))
+    text = scorer.written(encoded.forms.tolist(), encoded.form)
+    return Judged(encoded, margins(scorer.model, scorer.spelling, encoded, text))
 
 
 def groups(suite: str, by: str) -> pd.Series:

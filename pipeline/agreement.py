@@ -10,8 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from models.language_model import LanguageModel
+from models.mixture import Model
 from models.open_vocabulary import Forms, load_spelling
+from models.spelling import Spelling
+from models.units import load_units
 from pipeline.measure import score
 from pipeline.stage import Inputs
 from pipeline.suite import ENDING, Suite
@@ -25,20 +27,20 @@ def suites(encoded: Path) -> list[str]:
     return sorted(path.name.removesuffix(ENDING) for path in encoded.glob(f"*{ENDING}"))
 
 
-def measure_agreement(model: LanguageModel, inputs: Inputs, name: str) -> tuple[dict, np.ndarray]:
+def measure_agreement(model: Model, inputs: Inputs, name: str) -> tuple[dict, np.ndarray]:
     """The figures of a suite that was prepared, and the margins of its pairs."""
     suite = Suite.load(inputs["encode"] / f"{name}{ENDING}")
-    found = margins(model, suite, inputs)
+    text = Forms(suite.forms.tolist(), suite.form, load_units(inputs["encode"], name))
+    found = margins(model, load_spelling(inputs["background"]), suite, text)
     return agreement(suite, found), found
 
 
-def margins(model: LanguageModel, suite: Suite, inputs: Inputs) -> np.ndarray:
+def margins(model: Model, spelling: Spelling | None, suite: Suite, text: Forms) -> np.ndarray:
     """By how many nats the right one is likelier (pairs × whole sentence, critical word).
 
     NaN where a pair has a word that is not known and cannot be spelled.
     """
-    spelling = load_spelling(inputs["background"])
-    log_p, _ = score(model, spelling, suite.sentences, Forms(suite.forms.tolist(), suite.form))
+    log_p, _ = score(model, spelling, suite.sentences, text)
     starts = suite.sentences.starts
     whole = np.add.reduceat(log_p, starts)
     found = np.full((len(suite.good), 2), np.nan)

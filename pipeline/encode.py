@@ -18,8 +18,8 @@ from pipeline.growing import ArrayFile
 from pipeline.progress import say
 from pipeline.stage import Inputs, Stage
 from pipeline.suite import Pair, Suite
-from pipeline.units import learn_units
-from pipeline.vocabulary import END, END_ID
+from pipeline.units import Speller
+from pipeline.vocabulary import END, END_ID, is_special
 from pipeline.word_classes import word_classes
 from pipeline.words import Words
 
@@ -44,8 +44,12 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
         split: _encode(path, known, seen, out, read_as.get(split)) for split, path in texts.items()
     }
     (out / "about.json").write_text(json.dumps(about, indent=1))
-    if params.merges is not None:
-        learn_units(known.forms, types["count"], params.merges).save(out / "units.npz")
+    speller = None if params.merges is None else _speller(types, params.merges)
+    if speller:
+        speller.save(out)
+        for split in texts:
+            forms = json.loads((out / f"{split}.forms.json").read_text(encoding="utf-8"))
+            speller.units(forms).save(out, split)
     if params.classes:
         text = Sentences(*(load_array(out / f"train.{name}.npy") for name in Sentences._fields))
         counts = types["count"].to_numpy()
@@ -54,10 +58,18 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
         pairs = [Pair(*row) for row in pd.read_parquet(path).itertuples(index=False)]
         suite = Suite.encode(pairs, known)
         suite.save(out / path.with_suffix(".npz").name)
+        if speller:
+            speller.units(suite.forms.tolist()).save(out, path.name.removesuffix(".suite.parquet"))
         say(
             f"encode: {path.stem} has {len(pairs):,} pairs, {(~suite.known).sum():,} of them with "
             f"words that are not known"
         )
+
+
+def _speller(types: pd.DataFrame, merges: int) -> Speller:
+    """Learned from the words that are counted."""
+    counted = types[(types["count"] > 0) & ~types["form"].map(is_special)]
+    return Speller.learn(dict(zip(counted["form"], counted["count"], strict=True)), merges)
 
 
 def _encode(
@@ -117,7 +129,8 @@ STAGE = Stage(
         "*.form.npy": "which of them each word is, −1 for ends",
         "*.unseen.npy": "whether each word is absent from the training text",
         "about.json": "sentences, words and characters of each split",
-        "units.npz": "the units that spell each word, where models of units want them",
+        "units.json": "what spells any word in units, where a model is of units",
+        "*.units.npz": "the units of each word of each split or suite as it is written",
         "classes.npy": "the class of each word, where an output wants classes",
         "*.suite.npz": "the sentences of each agreement suite as ids, and how they pair",
     },

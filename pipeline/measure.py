@@ -16,6 +16,7 @@ from models.language_model import LanguageModel
 from models.mixture import Model
 from models.open_vocabulary import Forms, load_spelling, open_score
 from models.spelling import Spelling
+from models.units import UnitModel, load_units
 from pipeline.stage import Inputs
 from pipeline.train import read_sentences
 from pipeline.vocabulary import BESIDE, END_ID, UNKNOWN_ID
@@ -46,7 +47,13 @@ def measure(model: Model, inputs: Inputs, split: str) -> tuple[dict, np.ndarray]
 def score(
     model: Model, spelling: Spelling | None, sentences: Sentences, text: Forms
 ) -> tuple[np.ndarray, np.ndarray]:
-    """log p of every word and end in nats, and which of them had to be spelled."""
+    """log p of every word and end in nats, and which of them had to be spelled.
+
+    A model of units spells them all alike, and needs no other to spell what is not known.
+    """
+    if isinstance(model, UnitModel):
+        rows = Sentences(text.places + 1, sentences.lengths)
+        return model.score(rows, text.units), np.zeros(len(rows.ids), bool)
     if spelling is None:
         return model.score(sentences), np.zeros(len(sentences.ids), bool)
     log_p = open_score(model, sentences, text, spelling, UNKNOWN_ID)
@@ -56,7 +63,7 @@ def score(
 def read_forms(encoded: Path, split: str) -> Forms:
     """How the words of a split are written."""
     forms = json.loads((encoded / f"{split}.forms.json").read_text(encoding="utf-8"))
-    return Forms(forms, load_array(encoded / f"{split}.form.npy"))
+    return Forms(forms, load_array(encoded / f"{split}.form.npy"), load_units(encoded, split))
 
 
 def summary(log_p: np.ndarray, is_end: np.ndarray, unseen: np.ndarray, characters: int) -> dict:

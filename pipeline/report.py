@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from models.units import SPELLER, count_units
 from pipeline import explain_page, figures, page, report_agreement
 from pipeline.console import markdown
 from pipeline.families import families, mean_and_spread
@@ -33,7 +34,7 @@ INPUTS = {
     # What a model is loaded from, and the sentences that it explains.
     "featurise": (),
     "background": (),
-    "encode": ("train.ids.npy", "train.lengths.npy"),
+    "encode": ("train.ids.npy", "train.lengths.npy", SPELLER),
     "tokenise": ("valid.arrow",),
 }
 
@@ -81,8 +82,8 @@ def _explained(inputs: Inputs, models: list[str]) -> str:
     """Sentences explained by the last model whose output is a sum over features, if one is."""
     for model in reversed(models):
         recipe = json.loads((inputs[f"{model}/train"] / "recipe.json").read_text())
-        in_units = (inputs[f"{model}/encode"] / "units.npz").exists()  # which have no features
-        if recipe["output"] == "log-linear" and not in_units:
+        of_units = count_units(inputs[f"{model}/encode"])  # which have no features
+        if recipe["output"] == "log-linear" and not of_units:
             return explain_page.samples(model, {each: inputs[f"{model}/{each}"] for each in INPUTS})
     return ""
 

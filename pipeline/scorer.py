@@ -17,6 +17,7 @@ from pipeline.export import LEFT_OUT, MODEL, export, is_exported, open_exported
 from pipeline.measure import score
 from pipeline.stage import Inputs
 from pipeline.train import load_trained
+from pipeline.units import Speller
 from pipeline.unknown import read_chain
 from pipeline.vocabulary import END, END_ID
 from pipeline.words import Words
@@ -43,6 +44,7 @@ class Scorer:
         self.lowercase = read_chain(artefacts["analyse"])["lowercase"]
         self.model = load_trained(artefacts, weights)
         self.spelling = load_spelling(artefacts["background"])
+        self.speller = Speller.load(artefacts["encode"])  # of a model of units
 
     @classmethod
     def from_pretrained(cls, place: str | Path) -> "Scorer":
@@ -66,7 +68,7 @@ class Scorer:
     @property
     def is_open(self) -> bool:
         """Whether every string has a probability."""
-        return self.vocabulary.is_open
+        return self.vocabulary.is_open or self.speller is not None
 
     def knows(self, sentence: str) -> bool:
         """Whether every word of a sentence has a probability under this model."""
@@ -90,9 +92,11 @@ class Scorer:
         forms = list(dict.fromkeys(word for words in texts for word in words))
         place = {form: number for number, form in enumerate(forms)}
         places = np.array([i for words in texts for i in (*(place[w] for w in words), -1)])
-        ids = np.array([*self.vocabulary.ids(forms), END_ID])[places]  # −1 is the last
+        known = np.zeros(len(forms), int) if self.speller else self.vocabulary.ids(forms)
+        ids = np.array([*known, END_ID])[places]  # −1 is the last
         batch = Sentences(ids, np.array([len(words) + 1 for words in texts]))
-        scored = zip(*score(self.model, self.spelling, batch, Forms(forms, places)), strict=True)
+        text = self.written(forms, places)
+        scored = zip(*score(self.model, self.spelling, batch, text), strict=True)
         return [
             [
                 Word(form, float(log_p), bool(is_spelled))
@@ -102,6 +106,10 @@ class Scorer:
             ]
             for words in texts
         ]
+
+    def written(self, forms: list[str], places: np.ndarray) -> Forms:
+        """How the words of a text are written, in units where the model is of units."""
+        return Forms(forms, places, self.speller.units(forms) if self.speller else None)
 
     def cased(self, words: Iterable[str]) -> list[str]:
         """Words in the case that this model reads."""

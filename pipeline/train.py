@@ -25,7 +25,7 @@ from models.ngram_smoothing import SMOOTHINGS
 from models.prior import unigram
 from models.recipe import Recipe
 from models.trainer import WEIGHTS, Epoch, Trainer, choose_device, write_curve
-from models.units import UnitModel, Units
+from models.units import UnitModel, count_units, load_units
 from models.weights import load_weights, save_weights
 from pipeline.progress import meter, say
 from pipeline.stage import Inputs, Stage
@@ -37,9 +37,7 @@ BESIDE_BATCH = 4  # times as many texts side by side, as there are more of them
 def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
     if processes.is_first():
         (out / "recipe.json").write_text(json.dumps(asdict(recipe), indent=1))
-    train, valid = (read_sentences(inputs["encode"], split) for split in ("train", "valid"))
-    if units := _units(inputs):
-        train, valid = units.spell(train), units.spell(valid)
+    train, valid = (read_text(inputs["encode"], split) for split in ("train", "valid"))
     torch.manual_seed(recipe.seed)
     start = time.monotonic()
     model = build(recipe, inputs, FOLDS)
@@ -61,7 +59,7 @@ def _read_beside(
     """Train on the text beside: the model itself, or the one that is its background."""
     if not (inputs["encode"] / f"{BESIDE}.ids.npy").exists():
         raise ValueError(f"train.beside: {recipe.beside} expects a text; set corpus.beside")
-    text = read_sentences(inputs["encode"], BESIDE)
+    text = read_text(inputs["encode"], BESIDE)
     say(f"train: {len(text.ids):,} words beside")
     if processes.is_first():
         out.mkdir(exist_ok=True)
@@ -107,8 +105,8 @@ def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | Bac
     To be trained it needs folds, if its background is to be counted on the text it is trained on.
     Where words are spelled in units, the model is over these, and they have no features.
     """
-    if units := _units(inputs):
-        features = Features.one_hot(len(units.names))
+    if units := count_units(inputs["encode"]):
+        features = Features.one_hot(units)
         return LanguageModel(recipe, features, Uniform(features))
     features = Features.load(inputs["featurise"] / "phi.npz")
     if recipe.output == "background":
@@ -149,13 +147,16 @@ def load_trained(
     model = build(recipe, inputs)
     load_weights(model, inputs["train"] / weights)
     model = model.to(choose_device(recipe.device)).eval()
-    units = _units(inputs)
-    return UnitModel(model, units) if units else model
+    return UnitModel(model) if count_units(inputs["encode"]) else model
 
 
-def _units(inputs: Inputs) -> Units | None:
-    path = inputs["encode"] / "units.npz"
-    return Units.load(path) if path.exists() else None
+def read_text(folder: Path, split: str) -> Sentences:
+    """The sentences of a split in what a model predicts: words, or the units that spell them."""
+    sentences = read_sentences(folder, split)
+    units = load_units(folder, split)
+    if units is None:
+        return sentences
+    return units.spell(Sentences(load_array(folder / f"{split}.form.npy") + 1, sentences.lengths))
 
 
 def read_sentences(folder: Path, split: str) -> Sentences:
@@ -171,13 +172,12 @@ STAGE = Stage(
     help="trains the network to its best validation epoch",
     inputs={
         "encode": (
-            "train.ids.npy",
-            "train.lengths.npy",
-            "valid.ids.npy",
-            "valid.lengths.npy",
-            "beside.ids.npy",
-            "beside.lengths.npy",
-            "units.npz",
+            *(
+                f"{split}.{file}"
+                for split in ("train", "valid", BESIDE)
+                for file in ("ids.npy", "lengths.npy", "form.npy", "units.npz")
+            ),
+            "units.json",
             "classes.npy",
         ),
         "featurise": ("phi.npz",),

@@ -1,53 +1,64 @@
-"""Spelling the words of a vocabulary in pieces, learned by byte-pair encoding, or in letters."""
+"""Spelling words in pieces, learned by byte-pair encoding, or in letters."""
 
-from collections.abc import Sequence
-from itertools import takewhile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 from tokenizers import Tokenizer, models, trainers
 
-from models.units import Units
-from pipeline.vocabulary import is_special
+from models.units import SPELLER, Units
 
 BOUNDARY = "\n"  # ends every word, and is in none
 # What stands for each byte of a letter that training lacks, so that every word can be spelled.
 BYTES = [chr(0xF0000 + byte) for byte in range(256)]
 
 
-def learn_units(forms: Sequence[str], counts: Sequence[int], merges: int) -> Units:
-    """The units of every form: letters, and what so many merges make of those counted.
+class Speller:
+    """Takes any string apart; units are numbered from 1, as 0 is the end of a sentence."""
 
-    END and the unknown words are units of their own.
-    """
-    special = list(takewhile(is_special, forms))
-    counted = [
-        (form, int(count))
-        for form, count in zip(forms, counts, strict=True)
-        if count and form not in special
-    ]
-    letters = sorted({letter for form, _ in counted for letter in form})
-    alphabet = [BOUNDARY, *BYTES, *letters]
-    known = set(letters)
+    def __init__(self, tokeniser: Tokenizer):
+        self.tokeniser = tokeniser
+        single = {piece for piece in tokeniser.get_vocab() if len(piece) == 1}
+        self.letters = single - {*BYTES, BOUNDARY}
 
-    def written(form: str) -> str:
-        return "".join(c if c in known else _in_bytes(c) for c in form) + BOUNDARY
+    @classmethod
+    def learn(cls, counts: Mapping[str, int], merges: int) -> "Speller":
+        """Letters, and what so many merges make of the words counted."""
+        letters = sorted({letter for form in counts for letter in form} - {BOUNDARY, *BYTES})
+        alphabet = [BOUNDARY, *BYTES, *letters]
+        tokeniser = Tokenizer(models.BPE())
+        tokeniser.train_from_iterator(
+            (form + BOUNDARY for form, count in counts.items() for _ in range(count)),
+            trainers.BpeTrainer(
+                vocab_size=len(alphabet) + merges, initial_alphabet=alphabet, show_progress=False
+            ),
+        )
+        return cls(tokeniser)
 
-    tokeniser = Tokenizer(models.BPE())
-    tokeniser.train_from_iterator(
-        (written(form) for form, count in counted for _ in range(count)),
-        trainers.BpeTrainer(
-            vocab_size=len(alphabet) + merges, initial_alphabet=alphabet, show_progress=False
-        ),
-    )
-    names = [*special, *(tokeniser.id_to_token(i) for i in range(tokeniser.get_vocab_size()))]
-    spelled = [[number] for number in range(len(special))]
-    for encoding in tokeniser.encode_batch([written(form) for form in forms[len(special) :]]):
-        spelled.append([number + len(special) for number in encoding.ids])
-    return Units(
-        units=np.concatenate(spelled).astype(np.int32),
-        starts=np.concatenate(([0], np.cumsum([len(units) for units in spelled]))),
-        names=np.array(names, str),
-    )
+    @property
+    def names(self) -> list[str]:
+        """Of the units, that of a sentence's end first."""
+        return ["", *map(self.tokeniser.id_to_token, range(self.tokeniser.get_vocab_size()))]
+
+    def units(self, forms: Sequence[str]) -> Units:
+        encoded = self.tokeniser.encode_batch([self._written(form) for form in forms])
+        spelled = [[0], *([number + 1 for number in each.ids] for each in encoded)]
+        return Units(
+            units=np.concatenate(spelled).astype(np.int32),
+            starts=np.concatenate(([0], np.cumsum([len(units) for units in spelled]))),
+        )
+
+    def _written(self, form: str) -> str:
+        return "".join(c if c in self.letters else _in_bytes(c) for c in form) + BOUNDARY
+
+    def save(self, folder: Path) -> None:
+        self.tokeniser.save(str(folder / SPELLER))
+
+    @classmethod
+    def load(cls, folder: Path) -> "Speller | None":
+        """The speller of a folder; none where words are not taken apart."""
+        path = folder / SPELLER
+        return cls(Tokenizer.from_file(str(path))) if path.exists() else None
 
 
 def _in_bytes(letter: str) -> str:

@@ -127,7 +127,8 @@ def test_pairs_with_words_that_are_not_known_are_counted_and_not_judged(judged):
     strange = Pair("simple", "le xylophage dort .", "le xylophage dorment .")
     suite = Suite.encode([*PAIRS, strange], scorer.vocabulary)
     assert suite.known.tolist() == [True] * 4 + [False]
-    found = margins(scorer.model, suite, scorer.artefacts)
+    text = scorer.written(suite.forms.tolist(), suite.form)
+    found = margins(scorer.model, scorer.spelling, suite, text)
     assert np.isnan(found[4]).all() and not np.isnan(found[:4]).any()
     figures = agreement(suite, found)
     assert (figures["pairs"], figures["pairs with unknown words"]) == (5, 1)

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 import pipeline
-from models.units import Units
-from pipeline.train import load_trained, read_sentences
+from pipeline.measure import read_forms, score
+from pipeline.train import load_trained, read_sentences, read_text
+from pipeline.units import BOUNDARY, Speller
 
 MODELS = """
 base: tiny
@@ -51,10 +52,10 @@ def test_a_sentence_costs_what_its_units_cost(finished, model):
     stages = ("encode", "featurise", "background", "train")
     inputs = {stage: finished.artefacts[model, stage].folder for stage in stages}
     trained = load_trained(inputs)
-    text = read_sentences(inputs["encode"], "test")
-    in_units = Units.load(inputs["encode"] / "units.npz").spell(text)
+    text, in_units = (read(inputs["encode"], "test") for read in (read_sentences, read_text))
     assert len(in_units.ids) > len(text.ids)
-    by_words, by_units = trained.score(text), trained.model.score(in_units)
+    by_words, _ = score(trained, None, text, read_forms(inputs["encode"], "test"))
+    by_units = trained.model.score(in_units)
     assert len(by_words) == len(text.ids)
     assert np.allclose(
         np.add.reduceat(by_words, text.starts), np.add.reduceat(by_units, in_units.starts)
@@ -63,6 +64,17 @@ def test_a_sentence_costs_what_its_units_cost(finished, model):
 
 def test_a_model_of_pieces_scores_what_a_person_types(finished):
     scorer = pipeline.load(finished.folder, "pieces")
-    words = scorer.score("la petite zouave mange.")
+    words = scorer.score("la petite zouave mange 三.")
     assert [word.form for word in words][:3] == ["la", "petite", "zouave"]
     assert all(np.isfinite(word.log_p) for word in words)
+    other = scorer.score("la petite zouava mange 三.")
+    assert other[2].log_p != words[2].log_p, "units tell words apart that no lexicon knows"
+
+
+def test_a_model_of_letters_reads_training_words_that_others_take_for_unknown(finished):
+    encoded = finished.artefacts["letters", "encode"].folder
+    speller = Speller.load(encoded)
+    forms = read_forms(encoded, "train")
+    written = [forms.forms[place] if place >= 0 else "" for place in forms.places]
+    units = [speller.names[unit] for unit in read_text(encoded, "train").ids]
+    assert "".join(units) == "".join(f"{word}{BOUNDARY}" if word else "" for word in written)

@@ -2,17 +2,20 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from models.batching import Sentences
-from pipeline.units import BOUNDARY, BYTES, learn_units
-from pipeline.vocabulary import END, UNKNOWN
+from models.units import count_units
+from pipeline.units import BOUNDARY, BYTES, Speller
 
-FORMS = [END, UNKNOWN, "la", "petite", "petites", "pêche", "10 000", "çà", "ß", "€ur"]
-COUNTS = [9, 2, 40, 30, 20, 5, 1, 0, 0, 0]
+COUNTS = {"la": 40, "petite": 30, "petites": 20, "pêche": 5, "10 000": 1}
+FORMS = [*COUNTS, "çà", "ß", "€ha"]
 
 
-def spelled(units, word: int) -> list[str]:
-    return units.names[units.units[units.starts[word] : units.starts[word + 1]]].tolist()
+def spelled(speller, form: str) -> list[str]:
+    units = speller.units([form])
+    return [speller.names[unit] for unit in units.units[units.starts[1] : units.starts[2]]]
 
 
 def in_bytes(letters: str) -> list[str]:
@@ -20,37 +23,48 @@ def in_bytes(letters: str) -> list[str]:
 
 
 def test_letters_seen_in_training_and_the_bytes_of_others_spell_every_word():
-    units = learn_units(FORMS, COUNTS, merges=0)
-    assert spelled(units, 5) == [*"pêche", BOUNDARY]
-    assert spelled(units, 6) == [*"10 000", BOUNDARY]
-    assert spelled(units, 8) == [*in_bytes("ß"), BOUNDARY]
-    assert spelled(units, 9) == [*in_bytes("€ur"), BOUNDARY]
-    assert units.units[0] == 0 and units.units[1] == 1
+    speller = Speller.learn(COUNTS, merges=0)
+    assert spelled(speller, "pêche") == [*"pêche", BOUNDARY]
+    assert spelled(speller, "10 000") == [*"10 000", BOUNDARY]
+    assert spelled(speller, "ß") == [*in_bytes("ß"), BOUNDARY]
+    assert spelled(speller, "€ha") == [*in_bytes("€"), "h", "a", BOUNDARY]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20))
+def test_any_string_is_told_from_any_other_by_its_units(form):
+    speller = Speller.learn(COUNTS, merges=12)
+    *letters, last = "".join(spelled(speller, form))
+    assert last == BOUNDARY and BOUNDARY not in letters
+    raw = b"".join(bytes([BYTES.index(c)]) if c in BYTES else c.encode() for c in letters)
+    assert raw.decode() == form
 
 
 @pytest.mark.parametrize("merges", [0, 3, 12])
-def test_pieces_say_where_each_word_ends_and_give_it_back(merges):
-    units = learn_units(FORMS, COUNTS, merges)
-    for word in range(2, 7):
-        assert "".join(spelled(units, word)) == FORMS[word] + BOUNDARY
-    assert len(units.names) == 2 + 1 + 256 + len({*"".join(FORMS[2:7])}) + merges
+def test_there_are_as_many_units_as_letters_bytes_and_merges(merges, tmp_path):
+    speller = Speller.learn(COUNTS, merges)
+    for form in COUNTS:
+        assert "".join(spelled(speller, form)) == form + BOUNDARY
+    speller.save(tmp_path)
+    assert count_units(tmp_path) == len(speller.names)
+    assert len(speller.names) == 1 + 1 + 256 + len({*"".join(COUNTS)}) + merges
+    assert all(spelled(Speller.load(tmp_path), form) == spelled(speller, form) for form in FORMS)
 
 
-def test_frequent_words_become_one_piece_and_unseen_words_teach_nothing():
-    units = learn_units(FORMS, COUNTS, merges=12)
-    assert spelled(units, 3) == ["petite\n"]
-    fewer = learn_units(FORMS[:7], COUNTS[:7], merges=12)
-    assert (fewer.names == units.names).all()
+def test_frequent_words_become_one_piece():
+    assert spelled(Speller.learn(COUNTS, merges=12), "petite") == ["petite\n"]
 
 
 def test_values_of_units_are_summed_by_word():
-    units = learn_units(FORMS, COUNTS, merges=3)
-    sentences = Sentences(np.array([2, 5, 0, 4, 0, 1, 9, 0]), np.array([3, 2, 3]))
-    in_units = units.spell(sentences)
-    assert "".join(units.names[in_units.ids]) == "".join(
-        "".join(spelled(units, word)) for word in sentences.ids
+    speller = Speller.learn(COUNTS, merges=3)
+    units = speller.units(FORMS)
+    text = Sentences(np.array([1, 4, 0, 3, 0, 2, 8, 0]), np.array([3, 2, 3]))
+    in_units = units.spell(text)
+    assert "".join(speller.names[unit] for unit in in_units.ids) == "".join(
+        "".join(spelled(speller, FORMS[row - 1])) for row in text.ids if row
     )
     ends = np.cumsum(in_units.lengths) - 1
     assert (in_units.ids[ends] == 0).all() and (in_units.ids == 0).sum() == 3
-    sizes = units.sum_by_word(sentences, np.ones(len(in_units.ids)))
-    assert sizes.tolist() == [len(spelled(units, word)) for word in sentences.ids]
+    sizes = units.sum_by_word(text, np.ones(len(in_units.ids)))
+    assert sizes.tolist() == [
+        len(spelled(speller, FORMS[row - 1])) if row else 1 for row in text.ids
+    ]
