@@ -10,6 +10,7 @@ from pipeline.console import command, print_table
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pipeline.generate import NewWord
     from pipeline.scorer import Scorer
 
 app = typer.Typer()
@@ -129,8 +130,14 @@ def generate(
     )
     for sentence in sentences:
         print(sentence.text + ("" if sentence.ended else " […]"))
-        for word in sentence.words if features else ():
-            print(f"    {word.form:16} {word.log_p:7.2f}  {' '.join(word.features)}")
+        if features:
+            print("   ", "  ".join(map(_glossed, sentence.words)))
+
+
+def _glossed(word: "NewWord") -> str:
+    """A word and the values of its features, as linguists gloss: `filles NOUN.Fem.Plur`."""
+    values = (feature.partition("=")[2] for feature in word.features)
+    return f"{word.form} {'.'.join(values)}".rstrip()
 
 
 def _signed(table: "pd.DataFrame", title: str) -> "pd.DataFrame":

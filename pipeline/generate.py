@@ -23,7 +23,7 @@ LONGEST = 50  # words; few sentences are longer
 
 @dataclass(frozen=True)
 class NewWord:
-    """A generated word, its log p in nats, and the features that it shares with others.
+    """A generated word, its log p in nats, and the part of speech and features that φ gives it.
 
     Of a spelled word: log p of its class of unknown words and of these letters in that class.
     """
@@ -100,4 +100,4 @@ class Generator:
             kind = word - UNKNOWN_ID
             (form,) = self.spelling.draw([kind], letters)
             log_p += float(self.spelling.log_prob([form])[0, kind])
-        return NewWord(form, log_p, tuple(self.features.shared(word)))
+        return NewWord(form, log_p, tuple(self.features.grammar(word)))

@@ -1,11 +1,13 @@
 """Φ as a person reads it: the features of a word by their names."""
 
 import json
+import re
 from difflib import get_close_matches
 from pathlib import Path
 
 from models.features import Features
 
+GRAMMAR = re.compile("(?:pos|[A-Z][A-Za-z]*)=[^×]+")  # no lemma, no source, nothing crossed
 IDENTITY = "form="  # begins the name of the feature that a word has for itself alone
 
 
@@ -23,10 +25,11 @@ class NamedFeatures:
         indices, values = self.phi.indices[entries], self.phi.values[entries]
         return dict(zip(indices.tolist(), values.tolist(), strict=True))
 
-    def shared(self, word: int) -> list[str]:
-        """The names of a word's features that are not its own alone."""
+    def grammar(self, word: int) -> list[str]:
+        """What a word's features say of its grammar: parts of speech, then features of UD."""
         names = [self.names[feature] for feature in self.of(word)]
-        return [name for name in names if not name.startswith(IDENTITY)]
+        simple = [name for name in names if GRAMMAR.fullmatch(name)]
+        return sorted(simple, key=lambda name: not name.startswith("pos="))
 
     def number(self, name: str) -> int:
         if name not in self.names:
