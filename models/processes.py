@@ -26,7 +26,8 @@ def join() -> bool:
 
 
 def leave() -> None:
-    """Be a process by itself again."""
+    """Be a process by itself again, when all others are done too: none may leave them halfway."""
+    distributed.barrier()
     distributed.destroy_process_group()
 
 

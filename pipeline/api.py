@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from models.curve import CURVE
 from pipeline import export as exporting
 from pipeline import sweep
 from pipeline.config import Config, load_config
@@ -135,3 +136,10 @@ def _trained(run: str | Path, model: str | None, *others: str) -> Inputs:
 def scores(run: str | Path) -> pd.DataFrame:
     """The rows of a finished run's report: model, split, metric, value."""
     return pd.read_parquet(Path(run) / "report" / "scores.parquet")
+
+
+def curves(run: str | Path) -> pd.DataFrame:
+    """Losses by epoch of every trained model of a run."""
+    folders = Finished.read(Path(run)).of_stage("train")
+    read = {model: pd.read_csv(folder / CURVE) for model, folder in folders.items()}
+    return pd.concat(read, names=["model"]).reset_index("model")

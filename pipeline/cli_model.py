@@ -41,7 +41,7 @@ def explain(
     import pandas as pd
 
     from pipeline import explain_page
-    from pipeline.explain import Explainer, shared_features, split
+    from pipeline.explain import Explainer, split, telling_features
 
     explainer = Explainer(load_model(run, model))
     place = explainer.next_word(text, words.split(",") if words else (), top)
@@ -52,7 +52,7 @@ def explain(
     choices = place.asked or place.likeliest[:SPLIT]
     print("\nlog p as a sum, in nats:\n")
     print_table(_signed(split(choices), "term"))
-    followed = features.split(",") if features else shared_features(choices)
+    followed = features.split(",") if features else telling_features(choices)
     print("\nthe weights of features after each word:\n")
     print_table(_signed(explainer.weights(text, followed), "after"))
     if html:

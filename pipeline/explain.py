@@ -168,13 +168,14 @@ def label(choice: Choice, term: Term) -> str:
     return "form" if term.feature == IDENTITY + choice.word else term.feature
 
 
-def shared_features(choices: Sequence[Choice]) -> list[str]:
-    """The features of some words that are not a single word's own, in order of first mention."""
-    return list(
-        dict.fromkeys(
-            term.feature
-            for choice in choices
-            for term in choice.terms
-            if not term.feature.startswith(IDENTITY)
-        )
-    )
+def telling_features(choices: Sequence[Choice], most: int = 8) -> list[str]:
+    """The features that gave most to some words, of several only those that not all of them have.
+
+    A single word's own feature tells nothing of others, and is none of them.
+    """
+    given: dict[str, list[float]] = {}
+    for term in (term for choice in choices for term in choice.terms):
+        if not term.feature.startswith(IDENTITY):
+            given.setdefault(term.feature, []).append(abs(term.nats))
+    differ = {name: nats for name, nats in given.items() if len(nats) < max(2, len(choices))}
+    return sorted(differ or given, key=lambda name: -max(given[name]))[:most]

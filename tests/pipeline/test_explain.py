@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from pipeline import load
 from pipeline.cli import app
-from pipeline.explain import Explainer, shared_features, split
+from pipeline.explain import Explainer, split, telling_features
 from pipeline.explain_page import page
 from pipeline.figures import svg, weight_map
 from pipeline.vocabulary import END
@@ -55,7 +55,7 @@ def test_all_words_together_have_probability_one_and_the_likeliest_come_first(ex
 def test_weights_along_the_sentence_are_those_of_the_terms(tiny_run):
     explainer = Explainer(load(tiny_run.folder, "ll-rnn"))
     place = explainer.next_word(BEGINNING, ["grande", "grand"])
-    followed = shared_features(place.asked)
+    followed = telling_features(place.asked)
     assert {"Gender=Fem", "Gender=Masc"} <= set(followed)
     weights = explainer.weights(BEGINNING, followed)
     assert list(weights.index) == ["(start)", "la", "petite", "fille", "est", "très"]
