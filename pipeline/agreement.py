@@ -6,6 +6,7 @@ that differs, after the words that both sentences have in common.
 Needs torch, numpy and safetensors only, as it also runs where a model was trained.
 """
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -31,8 +32,10 @@ def measure_agreement(model: Model, inputs: Inputs, name: str) -> tuple[dict, np
     """The figures of a suite that was prepared, and the margins of its pairs."""
     suite = Suite.load(inputs["encode"] / f"{name}{ENDING}")
     text = Forms(suite.forms.tolist(), suite.form, load_units(inputs["encode"], name))
+    start = time.monotonic()
     found = margins(model, load_spelling(inputs["background"]), suite, text)
-    return agreement(suite, found), found
+    rate = len(found) / (time.monotonic() - start)
+    return agreement(suite, found) | {"pairs judged per second": rate}, found
 
 
 def margins(model: Model, spelling: Spelling | None, suite: Suite, text: Forms) -> np.ndarray:

@@ -8,14 +8,11 @@ import typer
 from pipeline import (
     cli_agree,
     cli_bench,
-    cli_combine,
-    cli_export,
     cli_lexicon,
     cli_model,
     cli_results,
     cli_score,
     cli_vectors,
-    cli_verify,
     console,
 )
 from pipeline.console import Configuration, Runs, Seeds, Set, command, print_table
@@ -30,13 +27,10 @@ app = typer.Typer(
 app.add_typer(cli_lexicon.app, name="lexicon")
 app.add_typer(cli_bench.app, name="bench")
 app.add_typer(cli_results.app)  # its commands stand beside those below
-app.add_typer(cli_verify.app)
 app.add_typer(cli_model.app)
 app.add_typer(cli_vectors.app)
 app.add_typer(cli_score.app)
-app.add_typer(cli_combine.app)
 app.add_typer(cli_agree.app)
-app.add_typer(cli_export.app)
 app.add_typer(cli_agree.suite_app, name="suite")
 
 

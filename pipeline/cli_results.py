@@ -1,11 +1,11 @@
-"""What finished runs show: `accord audit`, `compare`, `significance` and `tables`."""
+"""What finished runs show: comparisons, combinations, audits; `verify` and `export`."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pipeline.console import Runs, Seeds, Set, command, print_table
+from pipeline.console import FAILED, Runs, Seeds, Set, command, print_table
 
 app = typer.Typer()
 
@@ -69,3 +69,54 @@ def tables(run: Finished) -> None:
     from pipeline import paper
 
     print(paper.tables(run), end="")
+
+
+@command(app)
+def combine(
+    parts: Annotated[
+        list[str], typer.Argument(metavar="RUN/MODEL…", help="RUN alone: all models of it.")
+    ],
+    cache: Annotated[bool, typer.Option("--cache", help="Add a cache of recent words.")] = False,
+    uniform: Annotated[
+        bool, typer.Option("--uniform", help="The same weight for all, as in an ensemble.")
+    ] = False,
+    log_linear: Annotated[
+        bool, typer.Option("--log-linear", help="Multiply powers of the probabilities.")
+    ] = False,
+) -> None:
+    """Combine models that were scored: weights tuned on validation, perplexity with and without."""
+    from pipeline import combine as combining
+    from pipeline.scored import find
+
+    if log_linear and (cache or uniform):
+        raise ValueError("--log-linear tunes its weights and takes no cache; expected it alone")
+    models = [model for part in parts for model in find(part)]
+    if log_linear:
+        print_table(combining.log_linear(models))
+    else:
+        print_table(combining.linear(models, cache=cache, uniform=uniform))
+
+
+@command(app)
+def verify(run: Finished) -> None:
+    """Read every file of a run and of its artefacts, and name each that was changed or damaged."""
+    from pipeline.verify import faults
+
+    found = list(dict.fromkeys(faults(run)))
+    for fault in found:
+        print(fault)
+    if found:
+        raise typer.Exit(FAILED)
+    print(f"{run}: all files are as they were written")
+
+
+@command(app)
+def export(
+    run: Finished,
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model of the run.")],
+    to: Annotated[Path, typer.Option(help="The folder to write.")],
+) -> None:
+    """Write a trained model with its card into one folder, which `load` takes anywhere."""
+    from pipeline import api
+
+    print(api.export(run, model, to))

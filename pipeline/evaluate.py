@@ -28,7 +28,10 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     for suite in suites(inputs["encode"]):
         figures[suite], margins = measure_agreement(model, inputs, suite)
         np.save(out / f"{suite}.margins.npy", margins)
-        say(f"evaluate: accuracy {figures[suite].get('accuracy', np.nan):.3f} on {suite}")
+        say(
+            f"evaluate: accuracy {figures[suite].get('accuracy', np.nan):.3f} on {suite}, "
+            f"{figures[suite]['pairs judged per second']:,.0f} pairs a second"
+        )
     rows = [
         {"split": split, "metric": metric, "value": value}
         for split, values in figures.items()
