@@ -98,12 +98,12 @@ def test_damaged_texts(cases, tmp_path):
 @pytest.mark.parametrize("ending", COMPRESSIONS)
 @CASES
 def test_damaged_compressed_texts(cases, ending, tmp_path):
-    """Damage that changes the text is found."""
-    (tmp_path / "lines.txt").write_bytes(LINES)
-    sound = texts(tmp_path / "lines.txt")
+    """Damage that changes the text is found; but several archives in a row are one sound file."""
+    sound = [outcome(texts, tmp_path / "lines.txt", LINES * copies) for copies in range(1, 9)]
 
     def check(data: bytes) -> None:
-        assert outcome(texts, tmp_path / f"lines.txt{ending}", data) in (None, sound)
+        found = outcome(texts, tmp_path / f"lines.txt{ending}", data)
+        assert found is None or found in sound
 
     fuzz(cases, damaged([COMPRESSIONS[ending](LINES)]), check)
 
