@@ -123,8 +123,13 @@ def _with_classes(
 
 
 def _by_class(types: pd.DataFrame, analyses: pd.DataFrame, of_class: pd.DataFrame) -> pd.DataFrame:
-    """The analyses with those of its class in the place of those of each word outside."""
-    outside = types["unknown"][types["unknown"] > 0]
+    """The analyses with those of its class in the place of those that were guessed of a word.
+
+    Punctuation, numbers and what else a rule of a lexicon answers for keep their own, which they
+    would have if they had never been seen.
+    """
+    by_rule = analyses["word"][analyses["source"] != "guesser"]
+    outside = types["unknown"][(types["unknown"] > 0) & ~types.index.isin(by_rule)]
     shared = pd.DataFrame({"id": outside.index, "word": outside.to_numpy()})
     shared = shared.merge(of_class, on="word").drop(columns="word").rename(columns={"id": "word"})
     own = analyses[~analyses["word"].isin(outside.index)]

@@ -1,8 +1,9 @@
 """Classes of the words that no lexicon lists, by what the chain of lexicons says of them.
 
-Such a word has the class of its likeliest analysis, and φ of that class, whether training has it
-or not: nothing in φ betrays which words were seen. A class is one unknown word of the vocabulary,
-and has those analyses in common that its words of training have, each by its mean share.
+Such a word has the class of its likeliest analysis and, where that is a guess, φ of that class,
+whether training has it or not: nothing in φ betrays which words were seen. A class is one unknown
+word of the vocabulary, and has those analyses in common that its words of training have, each by
+its mean share.
 """
 
 import json
