@@ -14,7 +14,8 @@ class Picture:
     figure: Figure = field(repr=False)
 
     def _repr_svg_(self) -> str:
-        return svg(self.figure).decode()
+        fitting = '<svg style="max-width: 100%; height: auto"'  # on a narrow screen too
+        return svg(self.figure).decode().replace("<svg", fitting, 1)
 
 
 @dataclass(frozen=True)
