@@ -143,7 +143,7 @@ def agreement_dots(accuracy: pd.DataFrame) -> Figure:
 @styled
 def weight_map(weights: pd.DataFrame) -> Figure:
     """How the weights of features (columns) move from word to word (rows): red is for it."""
-    figure = Figure(figsize=(1.6 + 0.75 * weights.shape[1], 1.6 + 0.42 * len(weights)))
+    figure = Figure(figsize=(max(4.5, 1.6 + 0.75 * weights.shape[1]), 1.6 + 0.42 * len(weights)))
     axes = figure.subplots()
     reach = max(weights.abs().to_numpy().max(), 1e-6)
     shades = axes.imshow(weights, cmap="RdBu_r", vmin=-reach, vmax=reach, aspect="auto")
