@@ -29,7 +29,8 @@ TAG = {upos: upos for upos in UPOS} | {
     "PRO": "PRON",
     "V": "VERB",
 }
-PLACE = re.compile(r"[0-9]{1,9}([-.][0-9]{1,9})?")
+NUMBER = r"[1-9][0-9]{0,8}"
+PLACE = re.compile(rf"{NUMBER}(-{NUMBER})?|[0-9]{{1,9}}\.{NUMBER}")  # 8, 8-9, 8.1
 # Marks of syntax and of spelling that UD keeps among the features of a word.
 NOT_MORPHOLOGY = ("ExtPos=", "Typo=")
 

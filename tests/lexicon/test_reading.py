@@ -78,6 +78,7 @@ BROKEN = {
     "lefff, code": (lefff.read, "abats\tv\tabattre\tPXs\n", "unknown tag 'PXs'"),
     "unimorph, feature": (unimorph.read, "aller\tva\tV;IND;XYZ\n", "unknown tag 'XYZ'"),
     "treebank, columns": (treebank.read_conllu, "1\tva\taller\tVERB\n", "10 columns expected"),
+    "treebank, id": (treebank.read_conllu, "0\tva\t_\tVERB" + "\t_" * 6 + "\n", "expected an id"),
     "treebank, tag": (treebank.read_conllu, "1\tva\t_\tQ" + "\t_" * 6 + "\n", "unknown upos 'Q'"),
     "cut short": (dela.read, "abaissa,abaisser.V:J3s\nabaissai,ab", "a download cut short"),
 }
