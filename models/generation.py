@@ -11,7 +11,7 @@ from torch import Tensor
 from models.batching import END, Sentences
 from models.encoders import State
 from models.language_model import LanguageModel
-from models.log_linear import LogLinear
+from models.log_linear import LogLinear, log_linear_of
 
 NUCLEUS = 1024  # words that are looked for a share of the mass at first: sorting all takes long
 
@@ -116,7 +116,7 @@ def sample(
     longest: int,
 ) -> list[Generated]:
     """So many sentences with this start, of at most so many generated words."""
-    output = _log_linear(model)
+    output = log_linear_of(model)
     reading = Reading.of(model, start, count)
     places = np.arange(count)  # of the beginnings among all sentences
     sentences: list[Generated | None] = [None] * count
@@ -141,7 +141,7 @@ def beam(model: LanguageModel, start: Sequence[int], width: int, longest: int) -
     At each length the `width` likeliest beginnings are kept, and every one of them may end. With
     room for all beginnings the search is exact.
     """
-    output = _log_linear(model)
+    output = log_linear_of(model)
     reading = Reading.of(model, start, 1)
     ended: list[Generated] = []
     for _ in range(longest):
@@ -168,10 +168,3 @@ def beam(model: LanguageModel, start: Sequence[int], width: int, longest: int) -
 def _only(reading: Reading, rows: Tensor) -> Reading:
     state = tuple(tuple(part[:, rows] for part in layer) for layer in reading.state)
     return Reading(reading.model, reading.text[rows], reading.log_p[rows], reading.h[rows], state)
-
-
-def _log_linear(model: LanguageModel) -> LogLinear:
-    output = getattr(model, "output", model)
-    if not isinstance(output, LogLinear):
-        raise ValueError(f"expected a model with a log-linear output, got {type(output).__name__}")
-    return output

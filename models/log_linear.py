@@ -176,3 +176,14 @@ def _half_trust(size: int) -> nn.Linear:
     nn.init.zeros_(trust.weight)
     nn.init.constant_(trust.bias, 0.5)
     return trust
+
+
+def log_linear_of(model: nn.Module) -> LogLinear:
+    """The output of a model, if its score is a sum over features."""
+    output = getattr(model, "output", model)
+    if not isinstance(output, LogLinear):
+        raise ValueError(
+            f"expected a model with a log-linear output, which is a sum over features; "
+            f"got {type(output).__name__}"
+        )
+    return output

@@ -34,7 +34,7 @@ class RecurrentLayer(nn.Module):
     def forward(self, inputs: Tensor, state: tuple[Tensor, ...]):
         recurrent = nn.functional.dropout(self.recurrent_weight, self.weight_dropout, self.training)
         weights = _in_one_piece(self.input_weight, recurrent, self.input_bias, self.recurrent_bias)
-        with nullcontext() if inputs.is_cuda else _on_cpu():
+        with nullcontext() if inputs.is_cuda else cpu_kernels():
             outputs, *state = self.kernels[self.name](
                 inputs,
                 state if self.name == "lstm" else state[0],
@@ -54,7 +54,7 @@ class RecurrentLayer(nn.Module):
 
 
 @contextmanager
-def _on_cpu() -> Iterator[None]:
+def cpu_kernels() -> Iterator[None]:
     """The kernels that suit a CPU.
 
     Not every one has a bfloat16 kernel, so autocast leaves the recurrence in float32. And oneDNN,

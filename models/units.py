@@ -20,8 +20,8 @@ SPELLER = "units.json"  # what spells any string, in the form of the `tokenizers
 class Units:
     """The units of each of some forms, the last of which tells that the word is over.
 
-    The form in place i is spelled `units[starts[i + 1]:starts[i + 2]]`; before all of them stands
-    END, a unit of its own, with its id. So a text is the places of its words plus one.
+    The form in place i is spelled `units[starts[i]:starts[i + 1]]`. Behind all of them stands END,
+    a unit of its own, with its id: it is in place −1, as in the places of a text.
     """
 
     units: np.ndarray
@@ -31,7 +31,7 @@ class Units:
         """Sentences of units."""
         lengths = self._lengths(text)
         places = np.arange(lengths.sum()) + np.repeat(
-            self.starts[text.ids] - (np.cumsum(lengths) - lengths), lengths
+            self.starts[:-1][text.ids] - (np.cumsum(lengths) - lengths), lengths
         )
         return Sentences(self.units[places], np.add.reduceat(lengths, text.starts))
 

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from models.batching import Sentences
-from models.log_linear import LogLinear
+from models.log_linear import log_linear_of
 from models.scoring import states
 from pipeline.named_features import IDENTITY, NamedFeatures
 from pipeline.scorer import Scorer
@@ -68,12 +68,7 @@ class Explainer:
     """Explains a trained model whose output is log-linear."""
 
     def __init__(self, scorer: Scorer):
-        output = getattr(scorer.model, "output", scorer.model)
-        if not isinstance(output, LogLinear):
-            raise ValueError(
-                f"expected a model with a log-linear output, which is a sum over features; "
-                f"got {type(output).__name__}"
-            )
+        log_linear_of(scorer.model)  # or an error that says what it has instead
         self.scorer, self.model = scorer, scorer.model
         self.features = NamedFeatures(scorer.artefacts["featurise"])
         self.forms = scorer.vocabulary.forms

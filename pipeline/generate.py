@@ -11,6 +11,7 @@ import torch
 from corpora.detokenise import detokenise
 from models.constraint import constrained
 from models.generation import Generated, Sampling, beam, sample
+from models.log_linear import log_linear_of
 from models.recipe import Recipe
 from pipeline.constraints import automaton, parse
 from pipeline.named_features import NamedFeatures
@@ -52,6 +53,7 @@ class Generator:
         spelled: bool = False,
     ):
         """With `spelled`, words that are not known may come too, written letter by letter."""
+        log_linear_of(scorer.model)  # or an error that says what it has instead
         if spelled and not scorer.is_open:
             raise ValueError("expected a model that spells words; this one's vocabulary is closed")
         self.spelling = scorer.spelling

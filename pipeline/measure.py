@@ -52,8 +52,8 @@ def score(
     A model of units spells them all alike, and needs no other to spell what is not known.
     """
     if isinstance(model, UnitModel):
-        rows = Sentences(text.places + 1, sentences.lengths)
-        return model.score(rows, text.units), np.zeros(len(rows.ids), bool)
+        log_p = model.score(Sentences(text.places, sentences.lengths), text.units)
+        return log_p, np.zeros(len(log_p), bool)
     if spelling is None:
         return model.score(sentences), np.zeros(len(sentences.ids), bool)
     log_p = open_score(model, sentences, text, spelling, UNKNOWN_ID)

@@ -17,12 +17,13 @@ def constructions(scores: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (suite, metric), of_models in judged.groupby(["split", "metric"], sort=False):
         name = metric.removeprefix(METRIC)
+        shown = name if judged["split"].nunique() == 1 else f"{suite}: {name}"
         for family, models in families(of_models["model"]).items():
             shares = [values[model, suite, metric] for model in models]
             pairs = int(values[models[0], suite, f"pairs: {name}"])
             pairs -= int(values[models[0], suite, UNKNOWN + name])
             share = float(np.mean(shares))
-            rows.append((name, family, pairs, shares, share, *wilson(share * pairs, pairs)))
+            rows.append((shown, family, pairs, shares, share, *wilson(share * pairs, pairs)))
     columns = ["group", "model", "pairs", "shares", "share", "low", "high"]
     return pd.DataFrame(rows, columns=columns)
 

@@ -156,7 +156,7 @@ def read_text(folder: Path, split: str) -> Sentences:
     units = load_units(folder, split)
     if units is None:
         return sentences
-    return units.spell(Sentences(load_array(folder / f"{split}.form.npy") + 1, sentences.lengths))
+    return units.spell(Sentences(load_array(folder / f"{split}.form.npy"), sentences.lengths))
 
 
 def read_sentences(folder: Path, split: str) -> Sentences:

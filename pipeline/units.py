@@ -42,7 +42,7 @@ class Speller:
 
     def units(self, forms: Sequence[str]) -> Units:
         encoded = self.tokeniser.encode_batch([self._written(form) for form in forms])
-        spelled = [[0], *([number + 1 for number in each.ids] for each in encoded)]
+        spelled = [*([number + 1 for number in each.ids] for each in encoded), [0]]
         return Units(
             units=np.concatenate(spelled).astype(np.int32),
             starts=np.concatenate(([0], np.cumsum([len(units) for units in spelled]))),

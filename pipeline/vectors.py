@@ -16,7 +16,11 @@ class Vectors:
 
     @torch.inference_mode()
     def __init__(self, scorer: Scorer):
-        embedding = scorer.model.embedding
+        embedding = getattr(scorer.model, "embedding", None)
+        if embedding is None:
+            raise ValueError(
+                f"expected a model that reads words by vectors, got {type(scorer.model).__name__}"
+            )
         rows = embedding.product(embedding.weight).double()
         self.rows = torch.nn.functional.normalize(rows, dim=1).cpu().numpy()
         self.signature = embedding.signature.cpu().numpy()

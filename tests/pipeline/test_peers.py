@@ -5,9 +5,12 @@ import pandas as pd
 import pytest
 
 import pipeline
+from pipeline.explain import Explainer
+from pipeline.generate import Generator
 from pipeline.measure import read_forms, score
 from pipeline.train import load_trained, read_sentences, read_text
 from pipeline.units import BOUNDARY, Speller
+from pipeline.vectors import Vectors
 
 MODELS = """
 base: tiny
@@ -78,3 +81,12 @@ def test_a_model_of_letters_reads_training_words_that_others_take_for_unknown(fi
     written = [forms.forms[place] if place >= 0 else "" for place in forms.places]
     units = [speller.names[unit] for unit in read_text(encoded, "train").ids]
     assert "".join(units) == "".join(f"{word}{BOUNDARY}" if word else "" for word in written)
+
+
+def test_what_a_model_of_units_cannot_tell_is_refused_by_name(finished):
+    scorer = pipeline.load(finished.folder, "letters")
+    for ask in (Explainer, Generator):
+        with pytest.raises(ValueError, match="expected a model with a log-linear output"):
+            ask(scorer)
+    with pytest.raises(ValueError, match="expected a model that reads words by vectors"):
+        Vectors(scorer)
