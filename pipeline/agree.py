@@ -11,7 +11,7 @@ import pandas as pd
 from models.arrays import load_array
 from pipeline import api
 from pipeline.agreement import margins, wilson
-from pipeline.finished import Finished
+from pipeline.scored import Scored, find
 from pipeline.suite import ENDING, Suite, read_suite, suite_files
 from pipeline.suite_making import TABLE
 
@@ -29,21 +29,18 @@ class Judged(NamedTuple):
 
 def judged(runs: Sequence[Path], suite: str) -> dict[str, Judged]:
     """Every trained model of some runs, asked a suite; what a run was already asked is read."""
-    found = {}
-    for folder in runs:
-        finished = Finished.read(folder)
-        for model in finished.of_stage("train"):
-            name = model if len(runs) == 1 else f"{folder.name}: {model}"
-            found[name] = _judged(finished, model, suite)
-    return found
+    return {
+        model.name if len(runs) == 1 else f"{folder.name}: {model.name}": _judged(model, suite)
+        for folder in runs
+        for model in find(str(folder))
+    }
 
 
-def _judged(finished: Finished, model: str, suite: str) -> Judged:
-    made = finished.artefacts[model]
-    asked = made.get("evaluate", finished.folder) / f"{suite}.margins.npy"
+def _judged(model: Scored, suite: str) -> Judged:
+    asked = model.folder / f"{suite}.margins.npy"
     if asked.exists():
-        return Judged(Suite.load(made["encode"] / f"{suite}{ENDING}"), load_array(asked))
-    scorer = api.load(finished.folder, model)
+        return Judged(Suite.load(model.inputs["encode"] / f"{suite}{ENDING}"), load_array(asked))
+    scorer = api.load(model.run, model.name)
     encoded = Suite.encode(read_suite(suite, scorer.lowercase), scorer.vocabulary)
     text = scorer.written(encoded.forms.tolist(), encoded.form)
     return Judged(encoded, margins(scorer.model, scorer.spelling, encoded, text))

@@ -9,15 +9,16 @@ from typing import Any
 
 import pandas as pd
 
-from models.curve import CURVE
 from pipeline import export as exporting
 from pipeline import sweep
 from pipeline.config import Config, load_config
 from pipeline.data import MissingData
+from pipeline.evaluate import FIGURES
 from pipeline.fetch import fetch
 from pipeline.finished import Finished
 from pipeline.runner import Run
 from pipeline.scorer import Scorer
+from pipeline.scores import of_models, read_curve
 from pipeline.seeds import with_seeds
 from pipeline.stage import Inputs
 from pipeline.stages import STAGES
@@ -81,6 +82,7 @@ def pack(
         recipe, name = this.recipe(model, STAGES["train"])
         inputs = {above: this.artefacts[model, above].folder.name for above in PACKED}
         jobs[model] = {
+            "protocol": sections["analyse"].protocol,
             "recipe": asdict(sections["train"]),
             "inputs": inputs,
             "artefact": name,
@@ -96,7 +98,7 @@ def unpack(folder: Path, *, runs: str | Path = RUNS) -> list[str]:
     taken = []
     for model, job in sweep.read_jobs(folder).items():
         trained = folder / "trained" / model
-        if (trained / "weights.safetensors").exists() and (trained / "figures.json").exists():
+        if (trained / "weights.safetensors").exists() and (trained / FIGURES).exists():
             store.make(job["artefact"], job["made from"], partial(_copy_outputs, trained), False)
             taken.append(model)
     return taken
@@ -135,11 +137,9 @@ def _trained(run: str | Path, model: str | None, *others: str) -> Inputs:
 
 def scores(run: str | Path) -> pd.DataFrame:
     """The rows of a finished run's report: model, split, metric, value."""
-    return pd.read_parquet(Path(run) / "report" / "scores.parquet")
+    return pd.read_csv(Path(run) / "report" / "scores.csv")
 
 
 def curves(run: str | Path) -> pd.DataFrame:
     """Losses by epoch of every trained model of a run."""
-    folders = Finished.read(Path(run)).of_stage("train")
-    read = {model: pd.read_csv(folder / CURVE) for model, folder in folders.items()}
-    return pd.concat(read, names=["model"]).reset_index("model")
+    return of_models(Finished.read(Path(run)).of_stage("train"), read_curve)

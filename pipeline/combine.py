@@ -9,7 +9,7 @@ from models.batching import Sentences
 from models.cache import Cache
 from models.log_linear_mixture import LogLinearMixture, likeliest_exponents
 from models.mixture import Model, likeliest_weights, mixed
-from pipeline.scored import Scored, check_same_text
+from pipeline.scored import Scored, check_same_text, named
 from pipeline.train import load_trained
 
 HALF_LIVES = (20, 50, 100, 200, 500, 1000, 2000, 5000)  # of the cache, in words
@@ -22,7 +22,7 @@ Combining = Callable[[Sequence[int]], tuple[np.ndarray, LogP]]  # of some parts:
 def linear(models: list[Scored], cache: bool = False, uniform: bool = False) -> pd.DataFrame:
     """Linear interpolation, with tuned weights or the same for all, perhaps with a cache."""
     check_same_text(models)
-    parts = {model.name: {split: model.log_p(split) for split in model.splits} for model in models}
+    parts = _log_p(models)
     if cache:
         half_life, scores = _best_cache(models[0], [*parts.values()])
         parts[f"cache, half-life {half_life} words"] = scores
@@ -41,7 +41,7 @@ def log_linear(models: list[Scored]) -> pd.DataFrame:
     """Log-linear combination, which reads every part's whole distributions."""
     check_same_text(models)
     _check_same_vocabulary(models)
-    parts = {model.name: {split: model.log_p(split) for split in model.splits} for model in models}
+    parts = _log_p(models)
     loaded = [_with_distributions(model) for model in models]
     texts = {split: models[0].sentences(split) for split in models[0].splits}
     sample = _first_words(texts["valid"], TUNED_ON)
@@ -53,6 +53,14 @@ def log_linear(models: list[Scored]) -> pd.DataFrame:
         return weights, {split: together.score(text) for split, text in texts.items()}
 
     return _table(parts, combining)
+
+
+def _log_p(models: list[Scored]) -> dict[str, LogP]:
+    """Of each model by name, what it gave the words of each split."""
+    return {
+        name: {split: model.log_p(split) for split in model.splits}
+        for name, model in named(models).items()
+    }
 
 
 def _best_cache(model: Scored, others: list[LogP]) -> tuple[int, LogP]:

@@ -8,8 +8,9 @@ import pandas as pd
 from pipeline import api, figures
 from pipeline.console import markdown
 from pipeline.families import families
-from pipeline.finished import Finished
 from pipeline.report import Column, comparison, test_splits
+from pipeline.scored import Scored, find, is_scored, named
+from pipeline.scores import of_models
 
 COLUMNS: list[Column] = [
     ("perplexity", "test", "perplexity", 1),
@@ -23,34 +24,26 @@ COLUMNS: list[Column] = [
 
 def find_or_run(
     places: Sequence[str], *, set: Sequence[str] = (), seeds: int = 1, runs: Path
-) -> list[Finished]:
-    """The runs in these folders; what is no run's folder is a configuration, brought up to date."""
-    found = []
-    for place in places:
-        folder = Path(place)
-        if not (folder / "run.json").exists():
-            folder = api.run(place, set=set, seeds=seeds, runs=runs).folder
-        found.append(Finished.read(folder))
-    return found
-
-
-def gather(runs: Sequence[Finished]) -> pd.DataFrame:
-    """The scores of all models with their protocols; one of a name that another has says its run.
+) -> list[Scored]:
+    """The models of these runs and sweeps; what is neither is a configuration to be run.
 
     What two runs share, having made it from the same, is taken once.
     """
-    names = [name for run in runs for name in run.artefacts]
-    parts, taken = [], set()
-    for run in runs:
-        for name, folder in run.of_stage("evaluate").items():
-            if folder in taken:
-                continue
-            taken.add(folder)
-            rows = pd.read_parquet(folder / "scores.parquet")
-            rows["model"] = f"{run.folder.name}/{name}" if names.count(name) > 1 else name
-            rows["protocol"] = run.sections[name]["analyse"].protocol
-            parts.append(rows)
-    return pd.concat(parts, ignore_index=True)
+    found: dict[Path, Scored] = {}
+    for place in places:
+        if not is_scored(place):
+            place = str(api.run(place, set=set, seeds=seeds, runs=runs).folder)
+        for model in find(place):
+            found.setdefault(model.folder, model)
+    return list(found.values())
+
+
+def gather(models: Sequence[Scored]) -> pd.DataFrame:
+    """The scores of all models with their protocols; where two share a name, it says the run."""
+    shown = named(models)
+    scores = of_models({name: model.folder for name, model in shown.items()})
+    scores["protocol"] = [shown[name].protocol for name in scores["model"]]
+    return scores
 
 
 def table(scores: pd.DataFrame) -> pd.DataFrame:

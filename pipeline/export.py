@@ -10,14 +10,13 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from lexicon.saved import save
 from models.step_log import STEPS
 from models.trainer import WEIGHTS
 from pipeline import fingerprint
 from pipeline.artefact import FORMAT, META, Artefact, Damaged, read_json, write_json
 from pipeline.model_card import card, licences, plain_name
+from pipeline.scores import read_scores
 from pipeline.stage import Inputs
 from pipeline.unknown import CHAIN, load_chain, read_chain, save_chain
 from pipeline.words import Words
@@ -83,14 +82,13 @@ def describe(artefacts: Inputs, name: str) -> dict[str, Any]:
     lexicons = [*params["analyse"].pop("lexicon"), params["analyse"].pop("frequency")]
     params["analyse"].pop("suites")  # they judged it, and are no part of it
     found = licences(*([each for each in names if each] for names in (sources, lexicons)))
-    scores = pd.read_parquet(artefacts["evaluate"] / "scores.parquet")
     return {
         "model_type": "accord",
         "name": name,
         "language": "fr",
         **found,
         "params": params,
-        "scores": scores.to_dict("records"),
+        "scores": read_scores(artefacts["evaluate"]).to_dict("records"),
     }
 
 

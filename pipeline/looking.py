@@ -60,8 +60,7 @@ def compare_lexicons(
         models[chain.replace(",", "+")] = {**sections, "analyse": analyse}
     compared = Config(f"{config.name}-lexicons", config.sections, models)
     finished = api.run_config(compared, runs=runs)
-    scores = pd.read_parquet(finished.folder / "report" / "scores.parquet")
-    table = comparison(scores)
+    table = comparison(api.scores(finished.folder))
     table.insert(1, "covered", [_covered(finished.artefacts[m, "analyse"].folder) for m in models])
     return table, finished.folder
 

@@ -14,6 +14,7 @@ import pandas as pd
 from pipeline.arrow import rows, splits
 from pipeline.console import markdown
 from pipeline.finished import Finished
+from pipeline.scores import read_scores
 
 TESTS = {"test": "test1", "dev": "test2"}  # the release's name and the paper's
 BOUNDARIES = 3  # symbols that the paper adds to each sentence
@@ -94,7 +95,7 @@ def results_table(finished: Finished) -> pd.DataFrame:
     """Nats per word of every model on both tests, beside the paper's where we have them."""
     found = []
     for model, folder in finished.of_stage("evaluate").items():
-        scores = pd.read_parquet(folder / "scores.parquet").set_index(["split", "metric"])["value"]
+        scores = read_scores(folder).set_index(["split", "metric"])["value"]
         row = {"model": model}
         for split, name in TESTS.items():
             nats, words = scores[split, "nats per word"], scores[split, "words"]

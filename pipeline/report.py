@@ -10,8 +10,10 @@ import pandas as pd
 from models.units import SPELLER, count_units
 from pipeline import explain_page, figures, page, report_agreement
 from pipeline.console import markdown
+from pipeline.evaluate import FIGURES
 from pipeline.families import families, mean_and_spread
 from pipeline.progress import say
+from pipeline.scores import of_models, read_curve
 from pipeline.stage import Inputs, Stage
 
 # Columns of the comparison table: title, split (each test split, each suite), metric, digits.
@@ -28,7 +30,7 @@ COLUMNS: list[Column] = [
 ]
 
 INPUTS = {
-    "evaluate": ("scores.parquet",),
+    "evaluate": (FIGURES,),
     "train": ("curve.csv", "recipe.json", "weights.safetensors"),
     "analyse": ("coverage.csv", "types.parquet"),
     # What a model is loaded from, and the sentences that it explains.
@@ -46,11 +48,14 @@ class Params:
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
     models = list(dict.fromkeys(label.split("/")[0] for label in inputs))
-    scores = _gather(inputs, models, "evaluate", lambda f: pd.read_parquet(f / "scores.parquet"))
-    curves = _gather(inputs, models, "train", lambda f: pd.read_csv(f / "curve.csv"))
-    coverage = _gather(inputs, models, "analyse", lambda f: pd.read_csv(f / "coverage.csv"))
+
+    def of_stage(stage: str) -> dict[str, Path]:
+        return {model: inputs[f"{model}/{stage}"] for model in models}
+
+    scores = of_models(of_stage("evaluate"))
+    curves = of_models(of_stage("train"), read_curve)
+    coverage = of_models(of_stage("analyse"), lambda folder: pd.read_csv(folder / "coverage.csv"))
     table = comparison(scores)
-    scores.to_parquet(out / "scores.parquet", index=False)
     scores.to_csv(out / "scores.csv", index=False)
     (out / "table.md").write_text(markdown(table) + "\n")
     drawn = {
@@ -71,11 +76,6 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     text = page.document(params.title, "\n".join(parts))
     (out / "index.html").write_text(text)
     say("report: written")
-
-
-def _gather(inputs: Inputs, models: list[str], stage: str, read) -> pd.DataFrame:
-    parts = {model: read(inputs[f"{model}/{stage}"]) for model in models}
-    return pd.concat(parts, names=["model"]).reset_index(level="model").reset_index(drop=True)
 
 
 def _explained(inputs: Inputs, models: list[str]) -> str:
@@ -134,8 +134,7 @@ STAGE = Stage(
     outputs={
         "index.html": "the page, self-contained",
         "table.md": "the comparison table",
-        "scores.parquet": "one row per model, split and metric",
-        "scores.csv": "the same as text",
+        "scores.csv": "one row per model, split and metric",
         "*.png": "the figures, as .svg too",
     },
     params=Params,

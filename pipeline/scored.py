@@ -1,6 +1,8 @@
 """Models that have scored their splits, in a run or in the folder of a sweep, as RUN/MODEL."""
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import numpy as np
 from models.arrays import load_array
 from models.batching import Sentences
 from models.open_vocabulary import load_spelling
+from pipeline.evaluate import FIGURES
 from pipeline.finished import Finished
 from pipeline.measure import read_forms, test_splits
 from pipeline.stage import Inputs
@@ -19,9 +22,11 @@ from pipeline.vocabulary import UNKNOWN_ID
 
 @dataclass(frozen=True)
 class Scored:
-    """A model, what it was made from, and the folder of its log-probabilities."""
+    """A model, what it was made from, and the folder of its figures and log-probabilities."""
 
     name: str
+    run: Path
+    protocol: str
     inputs: Inputs
     folder: Path
 
@@ -58,12 +63,28 @@ def find(place: str) -> list[Scored]:
     path = Path(place)
     if _holds_models(path):
         return list(_models(path).values())
-    if not _holds_models(path.parent):
+    if not is_scored(place):
         raise FileNotFoundError(f"{place}: expected RUN/MODEL, but {path.parent} is no run")
     models = _models(path.parent)
     if path.name not in models:
-        raise ValueError(f"{path.parent}: expected one of {', '.join(models)}, got {path.name}")
+        raise ValueError(
+            f"{path.parent}: expected one of the models {', '.join(models)}, got {path.name}"
+        )
     return [models[path.name]]
+
+
+def named(models: Sequence[Scored]) -> dict[str, Scored]:
+    """Models by name; where two of several runs share one, by run and name."""
+    count = Counter(model.name for model in models)
+    return {
+        model.name if count[model.name] == 1 else f"{model.run.name}/{model.name}": model
+        for model in models
+    }
+
+
+def is_scored(place: str) -> bool:
+    """Whether this names models that were made before, not a configuration of some to make."""
+    return _holds_models(Path(place)) or _holds_models(Path(place).parent)
 
 
 def _holds_models(folder: Path) -> bool:
@@ -74,13 +95,23 @@ def _models(folder: Path) -> dict[str, Scored]:
     if (folder / "run.json").exists():
         finished = Finished.read(folder)
         scores = finished.of_stage("evaluate")
-        return {name: Scored(name, finished.artefacts[name], scores[name]) for name in scores}
+        return {
+            name: Scored(
+                name,
+                folder,
+                finished.sections[name]["analyse"].protocol,
+                finished.artefacts[name],
+                scores[name],
+            )
+            for name in scores
+        }
     models = {}
     for name, job in read_jobs(folder).items():
         trained = folder / "trained" / name
-        if (trained / "figures.json").exists():
+        if (trained / FIGURES).exists():
             inputs = {stage: folder / artefact for stage, artefact in job["inputs"].items()}
-            models[name] = Scored(name, {**inputs, "train": trained}, trained)
+            inputs["train"] = trained
+            models[name] = Scored(name, folder, job["protocol"], inputs, trained)
     return models
 
 

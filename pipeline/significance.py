@@ -12,9 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from models.arrays import load_array
-from pipeline.finished import Finished
-from pipeline.measure import test_splits
+from pipeline.scored import Scored, check_same_text, find
 
 RESAMPLES = 10_000
 AT_ONCE = 500  # resamples drawn together: a matrix of so many rows, a column for each sentence
@@ -53,22 +51,19 @@ def paired_bootstrap(
 
 def compare(run: Path, against: str | None = None) -> pd.DataFrame:
     """Every model of a finished run against one of them, the first if none is named."""
-    finished = Finished.read(run)
-    evaluated, encoded = finished.of_stage("evaluate"), finished.of_stage("encode")
-    against = against or next(iter(evaluated))
-    if against not in evaluated:
-        raise ValueError(f"{run}: expected one of the models {', '.join(evaluated)}, got {against}")
+    models = find(str(run))
+    first = find(f"{run}/{against}")[0] if against else models[0]
+    check_same_text([first, *models])
     rows = []
-    for model in evaluated:
-        for split in test_splits(encoded[model]):
+    for model in models:
+        for split in model.splits:
             if split == "valid":
                 continue
-            lengths = _lengths(encoded, model, against, split)
-            losses = _losses(evaluated[model], split, lengths)
-            other = _losses(evaluated[against], split, lengths)
+            lengths = model.sentences(split).lengths
+            losses, other = (_losses(each, split, lengths) for each in (model, first))
             perplexity = np.exp(losses.sum() / lengths.sum())
-            rows.append({"model": model, "split": split, "perplexity": f"{perplexity:,.1f}"})
-            if model != against:
+            rows.append({"model": model.name, "split": split, "perplexity": f"{perplexity:,.1f}"})
+            if model.name != first.name:
                 rows[-1] |= _shown(paired_bootstrap(losses - other, lengths))
     return pd.DataFrame(rows).fillna("–")
 
@@ -82,18 +77,6 @@ def _shown(found: Difference) -> dict[str, str]:
     }
 
 
-def _lengths(encoded: dict[str, Path], model: str, against: str, split: str) -> np.ndarray:
-    """The words of each sentence, which two models must have in common to be compared."""
-    ours, theirs = (load_array(encoded[name] / f"{split}.lengths.npy") for name in (model, against))
-    if not np.array_equal(ours, theirs):
-        raise ValueError(
-            f"'{model}' and '{against}' did not score the same words of {split}: expected "
-            f"{theirs.sum():,} in {len(theirs):,} sentences, got {ours.sum():,} in {len(ours):,}"
-        )
-    return ours
-
-
-def _losses(evaluated: Path, split: str, lengths: np.ndarray) -> np.ndarray:
+def _losses(model: Scored, split: str, lengths: np.ndarray) -> np.ndarray:
     """−log p of each sentence in nats."""
-    log_p = load_array(evaluated / f"{split}.log_p.npy").astype(np.float64)
-    return -np.add.reduceat(log_p, np.cumsum(lengths) - lengths)
+    return -np.add.reduceat(model.log_p(split), np.cumsum(lengths) - lengths)

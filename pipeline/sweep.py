@@ -16,14 +16,11 @@ from contextlib import redirect_stderr
 from multiprocessing import get_context
 from pathlib import Path
 
-import numpy as np
-
 from models import processes
 from models.recipe import Recipe
-from pipeline import train
-from pipeline.agreement import measure_agreement, suites
+from pipeline import evaluate, train
 from pipeline.artefact import Artefact
-from pipeline.measure import measure, test_splits, training_figures
+from pipeline.evaluate import FIGURES
 from pipeline.progress import set_level
 
 JOBS = "jobs.json"
@@ -43,7 +40,7 @@ def read_jobs(folder: Path) -> dict[str, dict]:
 def sweep(folder: Path, at_once: int) -> None:
     """Train and measure every job of a packed folder that is not finished."""
     jobs = read_jobs(folder)
-    waiting = [name for name in jobs if not (folder / "trained" / name / "figures.json").exists()]
+    waiting = [name for name in jobs if not (folder / "trained" / name / FIGURES).exists()]
     if processes.join():
         for name in json.loads(processes.from_first(json.dumps(waiting).encode())):
             _together(folder, name)
@@ -69,15 +66,8 @@ def _job(folder: Path, name: str) -> str:
     out = folder / "trained" / name
     out.mkdir(parents=True, exist_ok=True)
     with (out / "log.txt").open("a") as log, redirect_stderr(log):
-        inputs = _train(folder, name)
-    model = train.load_trained(inputs)
-    figures = {"train": training_figures(model, out / "curve.csv")}
-    for split in test_splits(inputs["encode"]):
-        figures[split], log_p = measure(model, inputs, split)
-        np.save(out / f"{split}.log_p.npy", log_p.astype(np.float32))
-    for suite in suites(inputs["encode"]):
-        figures[suite], _ = measure_agreement(model, inputs, suite)
-    (out / "figures.json").write_text(json.dumps(figures, indent=1))
+        evaluate.compute(evaluate.Params(), _train(folder, name), out)
+    figures = json.loads((out / FIGURES).read_text(encoding="utf-8"))
     return (
         ", ".join(
             f"{split} {values[metric]:.{digits}f}"

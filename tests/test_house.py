@@ -51,7 +51,7 @@ for name in {sorted(refused)!r}:
 import importlib, pkgutil, models
 for module in pkgutil.iter_modules(models.__path__):
     importlib.import_module("models." + module.name)
-import pipeline.train
+import pipeline.sweep
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr

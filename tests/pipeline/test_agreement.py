@@ -160,7 +160,7 @@ def test_clams_has_all_its_pairs(shared_data):
 
 def test_the_report_shows_how_each_model_judges_each_construction(judged):
     run = judged("open")
-    scores = pd.read_parquet(run.folder / "report" / "scores.parquet")
+    scores = api.scores(run.folder)
     values = scores.set_index(["model", "split", "metric"])["value"]
     found = constructions(scores)
     assert set(found["group"]) == {"simple", "zébré"} and set(found["model"]) == {"rnn", "ll-rnn"}

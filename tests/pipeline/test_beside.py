@@ -1,9 +1,9 @@
 """A text beside the training text is read first, as start or as background, and is not judged."""
 
-import pandas as pd
 import pytest
 
 from pipeline import load, run
+from pipeline.scores import read_scores
 
 SENTENCE = "Pomme une mange fille petite la."  # which nothing else would teach
 
@@ -24,7 +24,7 @@ def test_what_the_text_beside_says_is_learned(tmp_path, settings, use):
     words = {}
     for beside in ("unread", use):
         this = run("tiny", set=[*settings, f"train.beside={beside}"], runs=tmp_path / "runs")
-        scores = pd.read_parquet(this.artefacts["ll-rnn", "evaluate"].folder / "scores.parquet")
+        scores = read_scores(this.artefacts["ll-rnn", "evaluate"].folder)
         assert set(scores["split"]) == {"train", "valid", "test"}
         trained = this.artefacts["ll-rnn", "train"].folder
         assert not (trained / "beside").exists()

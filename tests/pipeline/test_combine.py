@@ -80,17 +80,21 @@ def test_the_scores_of_a_sweep_are_found_where_it_left_them(closed_run, tmp_path
         for path in model.inputs["encode"].iterdir():
             if path.is_file():
                 (encoded / path.name).write_bytes(path.read_bytes())
-        jobs[model.name] = {"inputs": {"encode": "encode"}}
+        jobs[model.name] = {"protocol": "open", "inputs": {"encode": "encode"}}
     (tmp_path / "jobs.json").write_text(json.dumps(jobs))
     swept = combine.linear(find(str(tmp_path)))
     assert cells(swept, "together") == cells(combine.linear(models), "together")
+    of_both = combine.linear([*models, *find(str(tmp_path))])
+    assert set(of_both["part"]) >= {f"{closed_run.name}/rnn", f"{tmp_path.name}/rnn"}
 
 
 def test_models_that_cannot_be_combined_are_refused_by_name(closed_run, tiny_run):
     ours, theirs = find(f"{closed_run}/rnn"), find(f"{tiny_run.folder}/rnn")
     with pytest.raises(ValueError, match="'rnn' has another vocabulary than 'rnn'"):
         combine.log_linear([*ours, *theirs])
-    with pytest.raises(ValueError, match="expected one of rnn, ll-rnn, ngrams, got lstm"):
+    with pytest.raises(
+        ValueError, match="expected one of the models rnn, ll-rnn, ngrams, got lstm"
+    ):
         find(f"{closed_run}/lstm")
     with pytest.raises(FileNotFoundError, match="is no run"):
         find("nowhere/rnn")

@@ -1,10 +1,10 @@
 """Models of words, of pieces and of letters: prepared, trained and measured on the same words."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import pipeline
+from pipeline import api
 from pipeline.explain import Explainer
 from pipeline.generate import Generator
 from pipeline.measure import read_forms, score
@@ -39,7 +39,7 @@ def finished(tmp_path_factory):
 
 
 def test_their_figures_have_the_same_denominators(finished):
-    scores = pd.read_parquet(finished.folder / "report" / "scores.parquet")
+    scores = api.scores(finished.folder)
     test = scores[scores["split"] == "test"].pivot(index="model", columns="metric", values="value")
     assert set(test.index) == {"words", "pieces", "letters", "classes"}
     for counted in ("words", "sentences"):

@@ -6,10 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import pipeline
 from pipeline import api
+from pipeline.compare import gather
+from pipeline.scored import find
+from pipeline.significance import compare
 
 ROOT = Path(__file__).parents[2]
 PAPER_LIMIT = 40 * 2**20  # bytes that the nine models of the preset may take on the way
@@ -42,10 +46,24 @@ def test_what_was_trained_elsewhere_is_not_trained_again(
     assert bool(list(packed.rglob("spelling.json"))) == (protocol == "open")
     said = swept(packed, launcher)
     assert all(f"\n{model}: test" in f"\n{said}" for model in ("rnn", "ll-rnn"))
+    elsewhere = gather(find(str(packed)))
     assert set(api.unpack(packed, runs=runs)) == {"rnn", "ll-rnn"}
     capsys.readouterr()
-    pipeline.run("tiny", set=changes, runs=runs)
+    here = pipeline.run("tiny", set=changes, runs=runs)
     assert "train [" not in capsys.readouterr().err
+    _check_same(elsewhere, gather(find(str(here.folder))))
+    assert len(compare(packed)) == 2
+
+
+def _check_same(elsewhere: pd.DataFrame, here: pd.DataFrame) -> None:
+    """The figures are the same wherever a model is measured, but for the time it takes."""
+    is_timed = here["metric"].str.contains("second")
+    assert elsewhere[["model", "split", "metric", "protocol"]].equals(
+        here[["model", "split", "metric", "protocol"]]
+    )
+    assert elsewhere["value"][~is_timed].tolist() == pytest.approx(
+        here["value"][~is_timed].tolist(), rel=1e-6
+    )
 
 
 def test_processes_together_train_what_one_trains(tmp_path, runs):

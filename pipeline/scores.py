@@ -1,0 +1,34 @@
+"""The figures of models as rows: model, split, metric, value."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from models.curve import CURVE
+from pipeline.evaluate import FIGURES
+
+
+def read_scores(evaluated: Path) -> pd.DataFrame:
+    """One model's figures, as they were measured: split or suite, metric, value."""
+    figures = json.loads((evaluated / FIGURES).read_text(encoding="utf-8"))
+    rows = [
+        (split, metric, value)
+        for split, values in figures.items()
+        for metric, value in values.items()
+    ]
+    return pd.DataFrame(rows, columns=["split", "metric", "value"])
+
+
+def read_curve(trained: Path) -> pd.DataFrame:
+    """One model's losses and speed by epoch."""
+    return pd.read_csv(trained / CURVE)
+
+
+def of_models(
+    folders: Mapping[str, Path], read: Callable[[Path], pd.DataFrame] = read_scores
+) -> pd.DataFrame:
+    """The rows of every model, which the first column names."""
+    parts = {model: read(folder) for model, folder in folders.items()}
+    return pd.concat(parts, names=["model"]).reset_index(level="model").reset_index(drop=True)
