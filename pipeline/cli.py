@@ -145,7 +145,8 @@ def config(
     ] = None,
 ) -> None:
     """Explain every key of the configuration, or print a preset's file."""
-    from pipeline.config import explain, preset_text
+    from pipeline.config_files import preset_text
+    from pipeline.config_help import explain
 
     print(preset_text(preset) if preset else explain(), end="")
 

@@ -4,16 +4,15 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
+
+from pipeline.config_files import layered
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Configuration = Annotated[
-    str, typer.Argument(metavar="CONFIG", help="A preset's name, or a .yaml file of your own.")
-]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change one key; may be repeated."),
@@ -23,6 +22,25 @@ Runs = Annotated[Path, typer.Option("--runs", help="The folder that holds all ru
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130  # exit codes
 tracebacks = False  # set by --verbose
+
+
+def _readable(source: str) -> str:
+    """The name of a configuration, refused before anything heavy is imported for it."""
+    try:
+        layered(source)
+    except (ValueError, OSError) as error:
+        _tell(error)
+    return source
+
+
+Configuration = Annotated[
+    str,
+    typer.Argument(
+        metavar="CONFIG",
+        help="A preset's name, or a .yaml file of your own.",
+        callback=_readable,
+    ),
+]
 
 
 def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable], Callable]:
@@ -39,14 +57,19 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable], C
                 print(said, file=sys.stderr)
                 raise typer.Exit(INTERRUPTED) from None
             except (ValueError, OSError, LookupError, FloatingPointError) as error:
-                if tracebacks:
-                    raise
-                print(f"error: {_message(error)}", file=sys.stderr)
-                raise typer.Exit(USAGE if isinstance(error, ValueError) else FAILED) from None
+                _tell(error)
 
         return guarded
 
     return register
+
+
+def _tell(error: Exception) -> NoReturn:
+    """End the command with what went wrong in a line or two."""
+    if tracebacks:
+        raise error
+    print(f"error: {_message(error)}", file=sys.stderr)
+    raise typer.Exit(USAGE if isinstance(error, ValueError) else FAILED) from None
 
 
 def _message(error: Exception) -> str:

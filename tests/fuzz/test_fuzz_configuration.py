@@ -9,7 +9,8 @@ import yaml
 from fuzz_cases import CASES, damaged, fuzz, outcome
 from hypothesis import strategies as st
 
-from pipeline.config import load_config, preset_text
+from pipeline.config import load_config
+from pipeline.config_files import preset_text
 from pipeline.stages import STAGES
 
 PRESETS = ("tiny", "default", "closed")

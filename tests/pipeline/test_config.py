@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.config import explain, explanations, load_config, preset_names
+from pipeline.config import load_config
+from pipeline.config_files import preset_names
+from pipeline.config_help import explain, explanations
 from pipeline.stages import STAGES
 
 

@@ -1,0 +1,84 @@
+"""What configuration files say: presets by name, files by path, each put on its base.
+
+Light enough to be read before any stage is imported: a mistyped name is answered at once.
+"""
+
+from difflib import get_close_matches
+from importlib.resources import files
+from pathlib import Path
+from reprlib import Repr
+from typing import Any
+
+from pipeline.strict_yaml import parse
+
+PRESETS = files("pipeline") / "presets"
+
+_brief = Repr()
+_brief.maxstring = _brief.maxother = _brief.maxlong = 100
+short = _brief.repr  # of a value in an error: aliases of aliases make a few lines of YAML endless
+
+
+def preset_names() -> list[str]:
+    return sorted(path.name.removesuffix(".yaml") for path in PRESETS.iterdir())
+
+
+def preset_text(name: str) -> str:
+    """A preset's file as it stands."""
+    if name not in preset_names():
+        raise ValueError(
+            f"no preset '{name}'{nearest(name, preset_names())}; "
+            f"a configuration of your own is named by its path, ending in .yaml"
+        )
+    return (PRESETS / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+def layered(source: str, above: tuple[str, ...] = ()) -> tuple[dict, str]:
+    """What a file says, put section by section on what its base says; and its name for errors."""
+    text, where = _read(source)
+    if where in above:
+        raise ValueError(f"{where} is its own base")
+    raw = parse(text, where)
+    if raw is None:
+        raw = {}
+    if not isinstance(raw, dict):
+        raise ValueError(f"{where}: expected sections such as 'corpus:', found {short(raw)}")
+    if "base" not in raw:
+        return raw, where
+    try:
+        below, _ = layered(str(raw.pop("base")), (*above, where))
+    except (ValueError, FileNotFoundError) as error:
+        raise ValueError(f"{where}, base: {error}") from None
+    for section, keys in raw.items():
+        both = isinstance(keys, dict) and isinstance(below.get(section), dict)
+        if keys is not None:
+            below[section] = below[section] | keys if both and section != "models" else keys
+    return below, where
+
+
+def _read(source: str) -> tuple[str, str]:
+    path = Path(source)
+    if _is_file(path):
+        return _text(path), str(path)
+    if path.suffix in {".yaml", ".yml"}:
+        raise FileNotFoundError(f"no configuration file {path}")
+    return preset_text(source), f"preset '{source}'"
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name too long for a file, or with a NUL in it
+        return False
+
+
+def _text(path: Path) -> str:
+    """A file's text, or an error that says where it stops being UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8: bad byte at offset {error.start}") from None
+
+
+def nearest(word: str, valid: Any) -> str:
+    close = get_close_matches(word, list(valid), n=1, cutoff=0.4)
+    return f"; the nearest is '{close[0]}'" if close else f"; there are {', '.join(valid)}"
