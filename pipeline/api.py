@@ -11,6 +11,7 @@ import pandas as pd
 
 from pipeline import export as exporting
 from pipeline import sweep
+from pipeline.arpa import export_arpa, is_arpa
 from pipeline.config import Config, load_config
 from pipeline.data import MissingData
 from pipeline.evaluate import FIGURES
@@ -117,10 +118,13 @@ def load(run: str | Path, model: str | None = None) -> Scorer:
     return Scorer(_trained(run, model))
 
 
-def export(run: str | Path, model: str | None, folder: str | Path) -> Path:
-    """Write a trained model of a finished run into one folder that `load` takes anywhere."""
+def export(run: str | Path, model: str | None, to: str | Path) -> Path:
+    """Write a trained model of a finished run into one folder that `load` takes anywhere.
+
+    To a file that ends in `.arpa` or `.arpa.gz` the n-grams of a model are written.
+    """
     artefacts = _trained(run, model, "corpus", "tokenise", "evaluate")
-    return exporting.export(artefacts, Path(folder))
+    return (export_arpa if is_arpa(Path(to)) else exporting.export)(artefacts, Path(to))
 
 
 def _trained(run: str | Path, model: str | None, *others: str) -> Inputs:

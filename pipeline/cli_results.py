@@ -114,7 +114,9 @@ def verify(run: Finished) -> None:
 def export(
     run: Finished,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model of the run.")],
-    to: Annotated[Path, typer.Option(help="The folder to write.")],
+    to: Annotated[
+        Path, typer.Option(help="The folder to write; or x.arpa, x.arpa.gz for n-grams.")
+    ],
 ) -> None:
     """Write a trained model with its card into one folder, which `load` takes anywhere."""
     from pipeline import api

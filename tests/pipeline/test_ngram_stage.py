@@ -5,7 +5,10 @@ import math
 import pytest
 
 import pipeline
-from pipeline.api import scores
+from models.ngram_arpa import read_arpa
+from pipeline.api import export, scores
+from pipeline.scored import find
+from pipeline.words import Words
 
 
 def test_a_model_over_ngrams_trains_scores_and_is_loaded_again(tmp_path):
@@ -39,3 +42,20 @@ def test_ngrams_alone_are_a_model_of_a_run_that_nothing_is_trained_for(tmp_path)
     assert listed == int(listed) > figures["add-alpha", "train", "parameters"]
     words = pipeline.load(run.folder, "kneser-ney").score("Le chat dort.")
     assert all(math.isfinite(word.log_p) and word.log_p < 0 for word in words)
+
+
+def test_exported_ngrams_score_the_test_as_the_run_did(tmp_path, tiny_run):
+    config = tmp_path / "counted.yaml"
+    config.write_text(
+        "base: tiny\nanalyse: {protocol: closed}\ntrain: {output: background}\n"
+        "background: {kind: ngram, order: 3}\nmodels: {kneser-ney: {}}"
+    )
+    run = pipeline.run(str(config), runs=tmp_path / "runs")
+    path = export(run.folder, "kneser-ney", tmp_path / "kneser-ney.arpa.gz")
+    scored = find(str(run.folder))[0]
+    ngrams = read_arpa(path, Words(run.artefacts["kneser-ney", "analyse"].folder).forms)
+    assert ngrams.score(scored.sentences("test")) == pytest.approx(scored.log_p("test"), abs=1e-5)
+    with pytest.raises(FileExistsError, match="is there already"):
+        export(run.folder, "kneser-ney", path)
+    with pytest.raises(ValueError, match="an ARPA file holds n-grams; expected a model that is"):
+        export(tiny_run.folder, "ll-rnn", tmp_path / "ll-rnn.arpa")

@@ -1,0 +1,29 @@
+"""An n-gram model of a run as an ARPA file, which KenLM and recognisers read."""
+
+from pathlib import Path
+
+from models.background_model import BackgroundModel
+from models.ngram_arpa import write_arpa
+from models.ngram_background import NGramBackground
+from pipeline.stage import Inputs
+from pipeline.train import load_trained
+from pipeline.words import Words
+
+
+def is_arpa(path: Path) -> bool:
+    return path.name.endswith((".arpa", ".arpa.gz"))
+
+
+def export_arpa(artefacts: Inputs, path: Path) -> Path:
+    """Write the n-grams of a model that is nothing else; blanks in its words become `_`."""
+    if path.exists():
+        raise FileExistsError(f"{path} is there already: choose another file or remove it")
+    model = load_trained(artefacts)
+    if not (isinstance(model, BackgroundModel) and isinstance(model.background, NGramBackground)):
+        raise ValueError(
+            f"{path}: an ARPA file holds n-grams; expected a model that is made of them alone, "
+            f"with train.output: background and background.kind: ngram, as the preset ngrams has"
+        )
+    forms = [form.replace(" ", "_") for form in Words(artefacts["analyse"]).forms]
+    write_arpa(model.background.ngrams, forms, path)
+    return path
