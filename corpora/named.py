@@ -1,7 +1,11 @@
 """The corpora that have a name: their folders, files, licences and where they come from."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+
+from corpora import conllu, text, wiktionnaire
+from corpora.sentence import Sentence
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,7 @@ class Corpus:
 
     folder: str | None  # in the data folder; None for what lies in this package
     files: Mapping[str, str | None]
+    read: Callable[[Path, str | None], Iterator[Sentence]]  # a file, of that split
     licence: str
     repository: Repository | None = None
 
@@ -26,15 +31,17 @@ class Corpus:
 def treebank(folder: str, stem: str, licence: str, url: str, tag: str, blobs: dict) -> Corpus:
     names = {f"{stem}-{split}.conllu": split for split in ("train", "dev", "test")}
     repository = Repository(url, tag, {name: blobs.get(split) for name, split in names.items()})
-    return Corpus(folder, names, licence, repository)
+    return Corpus(folder, names, conllu.read_sentences, licence, repository)
 
 
 GSD = "https://github.com/UniversalDependencies/UD_French-GSD"
 SEQUOIA = "https://github.com/UniversalDependencies/UD_French-Sequoia"
 
 CORPORA = {
-    "wiktionnaire": Corpus("wiktionnaire", {"glosses.txt.gz": None}, "CC BY-SA 4.0"),
-    "tiny": Corpus(None, {"tiny.txt": None}, "MIT"),
+    "wiktionnaire": Corpus(
+        "wiktionnaire", {"glosses.txt.gz": None}, wiktionnaire.read, "CC BY-SA 4.0"
+    ),
+    "tiny": Corpus(None, {"tiny.txt": None}, text.read, "MIT"),
     "ud-french-1.3": treebank(
         "ud-french-1.3",
         "fr-ud",

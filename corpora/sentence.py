@@ -1,13 +1,14 @@
 """A sentence of a corpus, and the choice of which of its rows are words."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """One row of a treebank sentence; `kind` is one of KINDS."""
+    """One row of a treebank sentence."""
 
     form: str
-    kind: str
+    kind: str  # word, contracted, part or empty: `des` is contracted, `de` and `les` its parts
 
 
 class Sentence(NamedTuple):
@@ -23,9 +24,7 @@ class Sentence(NamedTuple):
     split: str | None = None
 
 
-# `des` is a contracted row; the `de` and `les` inside it are its parts.
-KINDS = ("word", "contracted", "part", "empty")
-
+# Which kinds of rows are words.
 VIEWS = {
     "surface": frozenset({"word", "contracted"}),
     "syntactic": frozenset({"word", "part"}),
@@ -33,11 +32,7 @@ VIEWS = {
 }
 
 
-def words(sentence: Sentence, view: str) -> tuple[str, ...]:
+def words(rows: Iterable[tuple[str, str]], view: str) -> list[str]:
     """The forms of a treebank sentence that `view` (a key of VIEWS) counts as words."""
-    if view not in VIEWS:
-        raise ValueError(f"unknown view {view!r}: expected one of {', '.join(VIEWS)}")
-    if sentence.rows is None:
-        raise ValueError(f"sentence {sentence.id} is raw text: the tokeniser makes its words")
     chosen = VIEWS[view]
-    return tuple(row.form for row in sentence.rows if row.kind in chosen)
+    return [form for form, kind in rows if kind in chosen]

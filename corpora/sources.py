@@ -3,12 +3,14 @@
 import difflib
 import re
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 
-from corpora import conllu, hub, text, wiktionnaire
+from corpora import conllu, hub, text
 from corpora.named import CORPORA
 from corpora.sentence import Sentence
 from corpora.text import CorpusError
+from corpora.tree import Tree
 
 # In a folder that holds both, the text files are a treebank's notes and licence.
 READERS = {".conllu": conllu.read_sentences, ".txt": text.read}
@@ -38,15 +40,21 @@ def files(source: str, *, folder: Folder | None = None) -> list[Path]:
     return [] if source.startswith(hub.PREFIX) else list(files_and_splits(source, folder))
 
 
+def trees(source: str, *, folder: Folder | None = None) -> Iterator[Tree] | None:
+    """The trees of a source that is a treebank, None of one that is text."""
+    paths = files(source, folder=folder)
+    if not paths or any(text.kind(path) != ".conllu" for path in paths):
+        return None
+    return chain.from_iterable(map(conllu.read, paths))
+
+
 def sentences(source: str, folder: Folder | None, limit: int | None) -> Iterator[Sentence]:
     if source.startswith(hub.PREFIX):
         yield from hub.read(source, limit)
         return
     for path, split in files_and_splits(source, folder).items():
-        if source == "wiktionnaire":
-            yield from wiktionnaire.read(path)
-        else:
-            yield from READERS[text.kind(path)](path, split)
+        read = CORPORA[source].read if source in CORPORA else READERS[text.kind(path)]
+        yield from read(path, split)
 
 
 def files_and_splits(source: str, folder: Folder | None) -> dict[Path, str | None]:

@@ -11,14 +11,12 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import islice
-
-import spacy
-from spacy.lang.char_classes import ALPHA, HYPHENS
-from spacy.lang.fr import French
-from spacy.tokenizer import Tokenizer
-from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
+from typing import TYPE_CHECKING
 
 from corpora.normalise import normalise
+
+if TYPE_CHECKING:
+    from spacy.tokenizer import Tokenizer
 
 # Elided words are split off the front only: `l'` of `l'arbre`, nothing of `prud'homme`.
 ELIDED = "c d j l m n s t ç qu jusqu lorsqu presqu puisqu quoiqu"
@@ -48,9 +46,6 @@ ABBREVIATIONS = """
     Dr. J.-C. M. MM. Mgr. Mlle. Mme. Mr. St. Ste.
 """
 
-# ami(e)s, quel(le), objet(s)
-BRACKETED = re.compile(rf"[{ALPHA}]+\([{ALPHA}]{{1,5}}\)[{ALPHA}]*\Z")
-
 # The groups of three in 50 000, written with the word joiner so that spaCy sees one word.
 JOINER = "\u2060"
 GROUPED_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?!\d)")
@@ -59,31 +54,22 @@ BATCH = 1000  # texts: enough to hide what passing them to another process costs
 MOST_WORDS = 100_000  # that spaCy may remember, as it forgets none by itself
 
 
-class Tokeniser:
-    """French sentences to words, by one process or several: `Tokeniser().words(texts)`."""
-
-    def __init__(self, processes: int = 1):
-        self.processes = processes
-
-    def normalise(self, text: str) -> str:
-        return normalise(text)
-
-    def words(self, texts: Iterable[str]) -> Iterator[tuple[str, ...]]:
-        """The words of each text, in order; texts are normalised first."""
-        batches = batched(texts)
-        if self.processes == 1:
-            for batch in batches:
-                yield from words_of(batch)
-        else:
-            # Not spaCy's own n_process: it sends whole documents back, at a fifth of the speed.
-            with multiprocessing.Pool(self.processes) as pool:
-                waiting = deque()  # few: a pool's own imap runs as far ahead as there are texts
-                for batch in batches:
-                    waiting.append(pool.apply_async(words_of, [batch]))
-                    if len(waiting) > 2 * self.processes:
-                        yield from waiting.popleft().get()
-                for result in waiting:
-                    yield from result.get()
+def tokenised(texts: Iterable[str], processes: int = 1) -> Iterator[tuple[str, ...]]:
+    """The words of each French text, normalised first, in order; by one process or several."""
+    batches = batched(texts)
+    if processes == 1:
+        for batch in batches:
+            yield from words_of(batch)
+        return
+    # Not spaCy's own n_process: it sends whole documents back, at a fifth of the speed.
+    with multiprocessing.Pool(processes) as pool:
+        waiting = deque()  # few: a pool's own imap runs as far ahead as there are texts
+        for batch in batches:
+            waiting.append(pool.apply_async(words_of, [batch]))
+            if len(waiting) > 2 * processes:
+                yield from waiting.popleft().get()
+        for result in waiting:
+            yield from result.get()
 
 
 def batched(texts: Iterable[str]) -> Iterator[list[str]]:
@@ -106,8 +92,15 @@ def join_groups(number: re.Match) -> str:
 
 
 @cache
-def french_tokenizer() -> Tokenizer:
+def french_tokenizer() -> "Tokenizer":
     """spaCy's tokeniser with its French punctuation rules and our rules for ' and -."""
+    import spacy  # here, as it takes seconds, which who tokenises nothing need not wait
+    from spacy.lang.char_classes import ALPHA, HYPHENS
+    from spacy.lang.fr import French
+    from spacy.tokenizer import Tokenizer
+    from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
+
+    bracketed = re.compile(rf"[{ALPHA}]+\([{ALPHA}]{{1,5}}\)[{ALPHA}]*\Z")  # ami(e)s, quel(le)
     defaults = French.Defaults
     elided = ELIDED.replace(" ", "|")
     prefixes = [rf"(?i:{elided})'(?=[{ALPHA}\d])", *defaults.prefixes]
@@ -123,8 +116,8 @@ def french_tokenizer() -> Tokenizer:
         spacy.blank("fr").vocab,
         rules={form: [{"ORTH": form}] for form in spellings},
         prefix_search=compile_prefix_regex(prefixes).search,
-        suffix_search=lambda form: None if BRACKETED.search(form) else suffix_search(form),
+        suffix_search=lambda form: None if bracketed.search(form) else suffix_search(form),
         infix_finditer=compile_infix_regex(infixes).finditer,
-        token_match=BRACKETED.match,
+        token_match=bracketed.match,
         url_match=defaults.url_match,
     )

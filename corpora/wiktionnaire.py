@@ -11,7 +11,7 @@ UNWANTED_OPENING = "Relatif à"
 FEWEST_WORDS = 10
 
 
-def read(path: Path) -> Iterator[Sentence]:
+def read(path: Path, split: str | None = None) -> Iterator[Sentence]:
     """The definitions worth learning from, each text once, in the order of the file."""
     seen = set()
     for number, line in enumerate(lines(path), start=1):
@@ -24,7 +24,7 @@ def read(path: Path) -> Iterator[Sentence]:
             text = gloss.strip()
             if is_wanted(text) and text not in seen:
                 seen.add(text)
-                yield Sentence(f"{headword}:{number}.{position}", text)
+                yield Sentence(f"{headword}:{number}.{position}", text, split=split)
 
 
 def is_wanted(text: str) -> bool:

@@ -1,7 +1,5 @@
 """A form → its analyses: lemma, part of speech and features, from any lexicon or chain of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal

@@ -1,7 +1,5 @@
 """What every lexicon answers: a form has analyses, each in Universal Dependencies' own terms."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -17,6 +15,11 @@ class Analysis(NamedTuple):
     upos: str
     feats: str = ""
     weight: float = 1.0
+
+    @property
+    def features(self) -> dict[str, str]:
+        """`feats` by name."""
+        return dict(pair.split("=") for pair in self.feats.split("|") if pair)
 
 
 UPOS = ("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM")

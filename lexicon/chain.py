@@ -1,7 +1,5 @@
 """Several lexicons as one: the first that knows a form answers, or all of them together."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Literal
 

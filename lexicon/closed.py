@@ -1,8 +1,6 @@
 """Closed classes and shapes: what a text has everywhere and no dictionary should have to list."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -65,10 +63,6 @@ class Closed(Lexicon):
         for position in np.flatnonzero(pc.or_(pc.invert(plain), roman)):
             found[position] = found[position] or sure(forms[position], self.lowercase)
         return frame([(place, analyses) for place, analyses in enumerate(found) if analyses])
-
-    # The word table answers any capitals itself, so a lowercased second try would find no more.
-    def lookup(self, forms: Sequence[str]) -> pd.DataFrame:
-        return self.find(np.asarray(forms, dtype=object))
 
 
 def frame(answers: list[tuple[int, tuple[Analysis, ...]]]) -> pd.DataFrame:

@@ -6,8 +6,6 @@ or verb, that reading stands here too: what stands here is all that a chain begi
 `closed` will see of the word.
 """
 
-from __future__ import annotations
-
 from lexicon.analysis import Analysis, join_feats
 
 # Shorthands for the right-hand column.

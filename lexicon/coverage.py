@@ -1,7 +1,5 @@
 """What a lexicon can say, and how much of a text it knows, in running and in distinct words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ A line is a form, its lemma (empty when it is the form itself), a class, traits 
 inflections after `:`. A backslash guards a character.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -13,7 +11,7 @@ from pathlib import Path
 
 from lexicon.analysis import join_feats
 from lexicon.ladl import inflections
-from lexicon.reading import Report, Row, complete_lines
+from lexicon.reading import Report, Row, lines
 from lexicon.text import TextLexicon
 
 # Class → UPOS and the feats that the class itself says. A contraction is what it contracts.
@@ -77,7 +75,7 @@ def readings(tags: str, codes: str) -> tuple[tuple[str, str], ...]:
 
 
 def read(path: Path, report: Report) -> Iterator[Row]:
-    for number, line in complete_lines(path, report):
+    for number, line in lines(path, report, cut_short=True):
         entry = ENTRY.match(line)
         if entry is None or not entry[1] or "\t" in line:
             report.bad(number, "expected form,lemma.CLASS+traits:inflections", line)

@@ -1,7 +1,5 @@
 """How well the guesser guesses: on the forms of lemmas that it was not shown."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +17,6 @@ class GuesserFigures:
     pos: float
     gender_of_nouns: float
     number: float
-    pos_by_class: dict[str, float]  # among the forms that have the class
 
 
 def evaluate_guesser(lexicon: Lexicon, seed: int = 0) -> GuesserFigures:
@@ -38,17 +35,11 @@ def evaluate_guesser(lexicon: Lexicon, seed: int = 0) -> GuesserFigures:
     asked = asked.assign(word=word)
     guessed = learned_guesser(shown, lexicon.licence).lookup(np.asarray(forms, dtype=object))
     nouns = asked[asked["upos"] == "NOUN"], guessed[guessed["upos"] == "NOUN"]
-    pos = right(asked, guessed, "upos")
     return GuesserFigures(
         forms=len(forms),
-        pos=pos.mean(),
+        pos=right(asked, guessed, "upos").mean(),
         gender_of_nouns=right(*map(with_feature("Gender"), nouns), "Gender").mean(),
         number=right(*map(with_feature("Number"), (asked, guessed)), "Number").mean(),
-        pos_by_class={
-            name: pos[asked.loc[asked["upos"] == name, "word"].unique()].mean()
-            for name in OPEN
-            if (asked["upos"] == name).any()
-        },
     )
 
 

@@ -9,8 +9,6 @@ A form with several analyses counts for each by its share. Open classes only: no
 ever met. The guess never asks whether the form itself was in a lexicon or in a training text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ Columns: hash (uint64, ascending), form, analyses (a list of lemma, upos, feats,
 is memory-mapped: opening costs nothing, and processes share the pages.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -20,8 +18,6 @@ import pyarrow.compute as pc
 
 from lexicon.analysis import Analysis, Lexicon
 from lexicon.reading import LexiconError, Report, Row, Skipped
-
-TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
 def hashes(forms: np.ndarray) -> np.ndarray:
@@ -38,13 +34,13 @@ class Index(Lexicon):
         self.licence = licence
         about = json.loads((table.schema.metadata or {}).get(b"accord", "{}"))
         self.lowercase = about.get("lowercase", False)
-        self.skipped = tuple(Skipped(r, n, tuple(e)) for r, n, e in about.get("skipped", ()))
+        self.skipped = tuple(Skipped(*each) for each in about.get("skipped", ()))
         self._hash = table["hash"].chunk(0).to_numpy()
         self._forms = table["form"].chunk(0)
         self._analyses = table["analyses"].chunk(0)
 
     @classmethod
-    def open(cls, name: str, licence: str, path: Path) -> Index:
+    def open(cls, name: str, licence: str, path: Path) -> "Index":
         index = cls(name, licence, pa.ipc.open_file(pa.memory_map(str(path))).read_all())
         index.path = path
         return index

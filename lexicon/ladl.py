@@ -4,8 +4,6 @@ A code is a run of verb forms, then persons, gender and number: `PS13s` is the p
 indicative and of the subjunctive, first and third person singular: four readings.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import product
 

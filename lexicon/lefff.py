@@ -1,14 +1,12 @@
 """Lefff 3.4: form, class, lemma and inflection code, in four columns: `abats v abattre P12s`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 from lexicon.analysis import join_feats
 from lexicon.ladl import inflections
-from lexicon.reading import Report, Row, complete_lines
+from lexicon.reading import Report, Row, lines
 from lexicon.text import TextLexicon
 
 # Class → UPOS and the feats that the class itself says.
@@ -83,7 +81,7 @@ def readings(name: str, code: str) -> tuple[tuple[str, str], ...]:
 
 
 def read(path: Path, report: Report) -> Iterator[Row]:
-    for number, line in complete_lines(path, report):
+    for number, line in lines(path, report, cut_short=True):
         cells = line.split("\t")
         if len(cells) != 4:
             report.bad(number, f"4 columns expected, {len(cells)} found", line)

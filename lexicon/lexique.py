@@ -1,7 +1,5 @@
 """Lexique 3.83: forms with their frequencies per million words in subtitles and in books."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -9,7 +7,7 @@ from pathlib import Path
 
 from lexicon.analysis import join_feats
 from lexicon.ladl import GENDER, NUMBER, PERSON
-from lexicon.reading import Report, Row, amount, check_names, complete_lines, header
+from lexicon.reading import Report, Row, amount, check_names, header, lines
 from lexicon.text import TextLexicon
 
 # Class → UPOS and the feats that the class itself says.
@@ -77,7 +75,7 @@ def readings(name: str, gender: str, number: str, verb_codes: str) -> tuple[tupl
 
 
 def read(path: Path, report: Report) -> Iterator[Row]:
-    numbered = complete_lines(path, report, encoding="cp1252")
+    numbered = lines(path, report, encoding="cp1252", cut_short=True)
     names = header(path, numbered).split("\t")
     check_names(path, names, (*COLUMNS, *FREQUENCIES))
     wanted = [names.index(name) for name in COLUMNS]

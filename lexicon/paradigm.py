@@ -1,12 +1,10 @@
 """Paradigms: from one form of a lemma to another that differs in one feature."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cached_property
 
-from lexicon.analysis import Analysis, Lexicon
+from lexicon.analysis import Analysis, Lexicon, join_feats
 
 AGREEING = ("Gender", "Number", "Person")
 
@@ -64,17 +62,17 @@ class Paradigms:
     ) -> set[str]:
         """The forms that the readings of a form turn into."""
         found = set()
-        for lemma, as_upos, feats, _ in self.readings(form, upos, given):
-            values = dict(pair.split("=") for pair in feats.split("|") if pair)
-            if feature in values:
-                turned = "|".join(f"{k}={v}" for k, v in sorted({**values, feature: value}.items()))
-                found |= self._forms.get(_cell(lemma, as_upos, turned), set())
+        for reading in self.readings(form, upos, given):
+            if feature in reading.features:
+                turned = {**reading.features, feature: value}
+                feats = join_feats(*(f"{name}={each}" for name, each in turned.items()))
+                found |= self._forms.get(_cell(reading.lemma, reading.upos, feats), set())
         return found
 
 
 def agrees(analysis: Analysis, given: Mapping[str, str]) -> bool:
     """Whether an analysis has no other value of any of these features."""
-    values = dict(pair.split("=") for pair in analysis.feats.split("|") if pair)
+    values = analysis.features
     return all(values.get(name, value) == value for name, value in given.items())
 
 

@@ -1,7 +1,5 @@
 """Reading a lexicon's text file: what cannot be read is named, counted, and never guessed at."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -24,23 +22,21 @@ class Row(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """Rows left out for one reason, with the first of them: `file:line: text`."""
+    """How many rows were left out for one reason, and the first of them: `file:line: text`."""
 
     reason: str
     count: int
-    examples: tuple[str, ...]
+    example: str
 
 
 class Report:
     """Collects the rows of one file that a reader leaves out; in strict mode a bad one raises."""
 
-    EXAMPLES = 20
-
     def __init__(self, path: Path, strict: bool = False):
         self.path = path
         self.strict = strict
         self._counts: dict[str, int] = {}
-        self._examples: dict[str, list[str]] = {}
+        self._examples: dict[str, str] = {}
 
     def bad(self, line: int, reason: str, text: str) -> None:
         """A row that breaks the format."""
@@ -51,14 +47,11 @@ class Report:
     def left_out(self, line: int, reason: str, text: str) -> None:
         """A sound row that is no word of a text: an entry of several words, a marker."""
         self._counts[reason] = self._counts.get(reason, 0) + 1
-        examples = self._examples.setdefault(reason, [])
-        if len(examples) < self.EXAMPLES:
-            examples.append(f"{self.path.name}:{line}: {text}")
+        self._examples.setdefault(reason, f"{self.path.name}:{line}: {text}")
 
     def skipped(self) -> tuple[Skipped, ...]:
         return tuple(
-            Skipped(reason, count, tuple(self._examples[reason]))
-            for reason, count in self._counts.items()
+            Skipped(reason, count, self._examples[reason]) for reason, count in self._counts.items()
         )
 
 
@@ -71,7 +64,7 @@ def lines(
 ) -> Iterator[tuple[int, str]]:
     """The numbered lines of a file, without their ends. One that is no text is a bad row.
 
-    With `cut_short` so is a last line without an end.
+    With `cut_short` so is a last line without an end: published files have one.
     """
     offset = 0
     with path.open("rb") as file:
@@ -106,13 +99,6 @@ def _fault(line: str, raw: bytes, encoding: str) -> str | None:
     except UnicodeDecodeError:
         return None
     return f"the line is UTF-8, expected {encoding}"  # which has no letters that look like UTF-8
-
-
-def complete_lines(
-    path: Path, report: Report, encoding: str = "utf-8"
-) -> Iterator[tuple[int, str]]:
-    """Lines of a published file, which ends with a line's end unless it was cut short."""
-    return lines(path, report, encoding, cut_short=True)
 
 
 def header(path: Path, numbered: Iterator[tuple[int, str]]) -> str:

@@ -1,7 +1,5 @@
 """Every lexicon by name: those that come with Accord, and those that other packages bring."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
@@ -23,13 +21,13 @@ BUILT_IN = {
     "gsd-lexicon": "lexicon.treebank:gsd",
     "tiny": "lexicon.table:tiny",
 }
-# What makes a lexicon of a file: `treebank:PATH`, `spacy:PATH`; a bare table's path is a table.
+# What makes a lexicon of a text: `treebank:PATH`, `spacy:PATH`. The path of a table is one itself.
 FROM_PATH = {
     "treebank": "lexicon.treebank:treebank",
     "spacy": "lexicon.spacy:spacy_text",
-    "table": "lexicon.table:table",
 }
 TABLES = (".tsv", ".csv")
+TABLE = "lexicon.table:table"
 GROUP = "accord.lexicons"
 
 
@@ -46,7 +44,7 @@ def find(name: str) -> Callable[[Request], Lexicon]:
     if colon and kind in FROM_PATH:
         return imported(FROM_PATH[kind])(Path(path))
     if Path(name).suffix in TABLES:
-        return imported(FROM_PATH["table"])(Path(name))
+        return imported(TABLE)(Path(name))
     for point in entry_points(group=GROUP, name=name):
         return point.load()
     near = get_close_matches(name, names(), n=1, cutoff=0.0)

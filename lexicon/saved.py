@@ -1,7 +1,5 @@
 """A chain of lexicons as files of a folder, to be opened where the data it was made of is not."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the look of a form says: sure of a number or a date, likely of a capitalised name."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from typing import NamedTuple

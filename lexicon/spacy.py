@@ -1,7 +1,5 @@
 """A text tagged in context by spaCy's French model, the tags gathered per word."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A user's own table: TSV or CSV whose header names form, lemma, upos and feats, maybe count."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A lexicon that is a text file: read once into an index, then memory-mapped."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

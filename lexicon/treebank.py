@@ -1,23 +1,21 @@
 """A treebank as a lexicon: the analyses that its words were given, each with its count.
 
-Either CoNLL-U files, or a table of form, lemma, UPOS, feats and count without a header: the way
+Either a CoNLL-U file, or a table of form, lemma, UPOS, feats and count without a header: the way
 of the paper. A lexicon made of the training text knows which words it holds; see the guesser.
 """
-
-from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from lexicon.analysis import UPOS, Lexicon
-from lexicon.chain import Chain
-from lexicon.reading import LexiconError, Report, Row, complete_lines, lines
+from lexicon.analysis import UPOS
+from lexicon.reading import Report, Row, lines
 from lexicon.table import REQUIRED, analysis_row
-from lexicon.text import Request, TextLexicon
+from lexicon.text import TextLexicon
 
-# Releases before UD 2 have CONJ; the other tags are of the treebanks that taggers learn from.
+# Releases before UD 2 have CONJ; the other tags are the coarse ones of the French Treebank, which
+# taggers of French may leave in their output.
 TAG = {upos: upos for upos in UPOS} | {
     "CONJ": "CCONJ",
     "A": "ADJ",
@@ -72,7 +70,7 @@ def read_conllu(path: Path, report: Report) -> Iterator[Row]:
 
 def read_counts(path: Path, report: Report) -> Iterator[Row]:
     """A table `form lemma upos feats count`; a contracted form has no analysis of its own there."""
-    for number, line in complete_lines(path, report):
+    for number, line in lines(path, report, cut_short=True):
         cells = line.split("\t")
         if len(cells) != 5:
             report.bad(number, f"5 columns expected, {len(cells)} found", line)
@@ -86,24 +84,8 @@ def read_counts(path: Path, report: Report) -> Iterator[Row]:
             yield row
 
 
-def treebank(path: Path):
-    """The maker of a lexicon from a CoNLL-U file, a folder of them, or a table of counts."""
-
-    def make(request: Request) -> Lexicon:
-        files = sorted(path.glob("*.conllu")) if path.is_dir() else [path]
-        if not files:
-            raise LexiconError(f"treebank:{path}: the folder holds no .conllu file")
-        parts = [one_file(file)(request) for file in files]
-        if len(parts) == 1:
-            return parts[0]
-        together = Chain(parts, "union")
-        together.of_text = True
-        return together
-
-    return make
-
-
-def one_file(path: Path) -> TextLexicon:
+def treebank(path: Path) -> TextLexicon:
+    """The lexicon of a CoNLL-U file, or of a table of counts."""
     read = read_conllu if path.suffix == ".conllu" else read_counts
     return TextLexicon(
         path.stem, "the treebank's", source=None, file=str(path), read=read, of_text=True

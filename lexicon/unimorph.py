@@ -1,14 +1,12 @@
 """UniMorph French, as the `unimorph` package keeps it: lemma, form, features, parted by tabs."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
 from lexicon.analysis import join_feats
-from lexicon.reading import Report, Row, complete_lines
+from lexicon.reading import Report, Row, lines
 from lexicon.text import TextLexicon
 
 # First feature → UPOS and the feats that it says.
@@ -58,7 +56,7 @@ def reading(tags: str) -> tuple[str, str]:
 
 
 def read(path: Path, report: Report) -> Iterator[Row]:
-    for number, line in complete_lines(path, report):
+    for number, line in lines(path, report, cut_short=True):
         cells = line.split("\t")
         if len(cells) != 3:
             report.bad(number, f"3 columns expected, {len(cells)} found", line)

@@ -58,7 +58,7 @@ def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | No
     chain = lexicon.load(**named, lowercase=lowercase, folder=folder_of)
     save_chain(out, **named, lowercase=lowercase)
     for skipped in chain.skipped:
-        say(f"analyse: {skipped.count:,} rows left out, {skipped.reason}: {skipped.examples[0]}")
+        say(f"analyse: {skipped.count:,} rows left out, {skipped.reason}: {skipped.example}")
     suites = {suite_name(suite): read_suite(suite, lowercase) for suite in params.suites}
     if known is not None:
         words = list(known)

@@ -76,9 +76,16 @@ CLAMS = Repository(
     },
 )
 
+# Every analysis in a later release of UD French, which knows the tests too: CC BY-SA 4.0.
+GSD_LEXICON = Repository(
+    "https://github.com/surfacesyntacticud/SUD_French-GSD",
+    "8ad179e3ffe5a58ce0318817455b21c66ddafb24",
+    {"lexiqueFR-GSD.tsv": "7d15f3c1a0275ac87f171acdfc43cc257156b176"},
+)
+
 REPOSITORIES: Mapping[str, Repository] = {
     corpus.folder: corpus.repository for corpus in CORPORA.values() if corpus.repository
-} | {"clams-fr": CLAMS}
+} | {"clams-fr": CLAMS, "gsd-lexicon": GSD_LEXICON}
 
 
 def origin(source: str) -> str:

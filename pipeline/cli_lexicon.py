@@ -25,10 +25,10 @@ def list_lexicons() -> None:
     import pandas as pd
 
     from lexicon.coverage import features
-    from lexicon.registry import BUILT_IN, find
+    from lexicon.registry import find, names
 
     rows = []
-    for name in BUILT_IN:
+    for name in names():
         maker = find(name)
         found = None if name == "guesser" else _load_if_present(name)
         rows.append(
@@ -50,11 +50,11 @@ def show(
     """Show a word's analyses in every lexicon that is here, and its φ by the chain."""
     import pandas as pd
 
-    from lexicon.registry import BUILT_IN
+    from lexicon.registry import names
     from pipeline.looking import features_of
 
     rows = []
-    for name in [*(name for name in BUILT_IN if name != "guesser"), lexicon]:
+    for name in [*(name for name in names() if name != "guesser"), lexicon]:
         found = _load_if_present(name)
         for analysis in found.analyses(word) if found else ():
             rows.append(

@@ -9,7 +9,7 @@ import pandas as pd
 
 import corpora
 import lexicon
-from corpora import conllu
+from corpora.tokenise import tokenised
 from pipeline import api, featurise
 from pipeline.config import Config, load_config
 from pipeline.data import MissingData, folder_of
@@ -28,18 +28,14 @@ def features_of(word: str, chain: Sequence[str]) -> dict[str, float]:
 
 def counted_words(source: str) -> pd.DataFrame:
     """The distinct words of a corpus with their counts, and with their POS in a treebank."""
-    paths = corpora.files(source, folder=folder_of)
     counts: Counter = Counter()
-    if any(".conllu" in path.name for path in paths):
-        for path in paths:
-            for tree in conllu.read(path):
-                counts.update((t.form, t.upos) for t in tree.tokens if t.id.isdigit())
+    if trees := corpora.trees(source, folder=folder_of):
+        for tree in trees:
+            counts.update((t.form, t.upos) for t in tree.tokens if t.id.isdigit())
         rows = [(form, upos, count) for (form, upos), count in counts.items()]
         return pd.DataFrame(rows, columns=["form", "upos", "count"])
-    from corpora.tokenise import Tokeniser  # here, as spaCy's French takes seconds to import
-
     sentences = corpora.read(source, folder=folder_of)
-    for words in Tokeniser().words(sentence.text for sentence in sentences):
+    for words in tokenised(sentence.text for sentence in sentences):
         counts.update(words)
     return pd.DataFrame(counts.items(), columns=["form", "count"])
 

@@ -3,13 +3,12 @@
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from corpora.tokenise import tokenised
 from models.batching import Sentences
 from models.open_vocabulary import Forms, load_spelling
 from models.trainer import WEIGHTS
@@ -21,9 +20,6 @@ from pipeline.units import Speller
 from pipeline.unknown import read_chain
 from pipeline.vocabulary import END, END_ID
 from pipeline.words import Words
-
-if TYPE_CHECKING:
-    from corpora.tokenise import Tokeniser
 
 
 @dataclass(frozen=True)
@@ -59,12 +55,6 @@ class Scorer:
         else:
             export(self.artefacts, Path(folder))
 
-    @cached_property
-    def tokeniser(self) -> "Tokeniser":
-        from corpora.tokenise import Tokeniser  # here, as spaCy's French takes seconds to import
-
-        return Tokeniser()
-
     @property
     def is_open(self) -> bool:
         """Whether every string has a probability."""
@@ -76,7 +66,7 @@ class Scorer:
 
     def words(self, sentence: str) -> list[str]:
         """The words of a sentence, as this model reads them."""
-        return self.cased(next(self.tokeniser.words([sentence])))
+        return self.cased(next(tokenised([sentence])))
 
     def score(self, sentence: str) -> list[Word]:
         """Each word of a sentence and its end, with log p given what stands before it."""
@@ -88,7 +78,7 @@ class Scorer:
         if not all(sentences):
             place = sentences.index("") + 1
             raise ValueError(f"expected a sentence, found the empty string in place {place}")
-        texts = [self.cased(words) for words in self.tokeniser.words(sentences)]
+        texts = [self.cased(words) for words in tokenised(sentences)]
         forms = list(dict.fromkeys(word for words in texts for word in words))
         place = {form: number for number, form in enumerate(forms)}
         places = np.array([i for words in texts for i in (*(place[w] for w in words), -1)])

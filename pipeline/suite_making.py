@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 import corpora
-from corpora import conllu
+from corpora.tokenise import tokenised
 from lexicon import Lexicon
 from lexicon.paradigm import Paradigms
 from pipeline import text_agreement, tree_agreement
@@ -35,16 +35,12 @@ def make_suite(source: str, lexicon: Lexicon, folder: Path) -> pd.DataFrame:
 
 
 def _agreeing_words(source: str, lexicon: Lexicon) -> Iterator[Agreeing]:
-    paths = corpora.files(source, folder=folder_of)
-    if any(".conllu" in path.name for path in paths):
-        for path in paths:
-            for tree in conllu.read(path):
-                yield from tree_agreement.agreeing_words(tree)
+    if trees := corpora.trees(source, folder=folder_of):
+        for tree in trees:
+            yield from tree_agreement.agreeing_words(tree)
         return
-    from corpora.tokenise import Tokeniser  # here, as spaCy's French takes seconds to import
-
     texts = (sentence.text for sentence in corpora.read(source, folder=folder_of))
-    for words in Tokeniser().words(texts):
+    for words in tokenised(texts):
         yield from text_agreement.agreeing_words(words, lexicon)
 
 

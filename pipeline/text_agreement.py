@@ -86,7 +86,7 @@ def _only(lexicon: Lexicon, word: str, upos: str) -> dict[str, str]:
 
 def _shared(readings: Sequence[Analysis], name: str) -> str | None:
     """The value of a feature that all readings have, or None."""
-    values = {dict(p.split("=") for p in r.feats.split("|") if p).get(name) for r in readings}
+    values = {reading.features.get(name) for reading in readings}
     return values.pop() if len(values) == 1 else None
 
 

@@ -4,17 +4,16 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import pyarrow as pa
 
-from corpora.sentence import VIEWS
+from corpora.normalise import normalise
+from corpora.sentence import words as words_of
+from corpora.tokenise import tokenised
 from pipeline.arrow import batches, open_table, rows, splits, write_rows
 from pipeline.progress import say, track
 from pipeline.stage import Inputs, Stage
-
-if TYPE_CHECKING:
-    from corpora.tokenise import Tokeniser
 
 SCHEMA = pa.schema({"words": pa.list_(pa.string())})
 
@@ -28,12 +27,9 @@ class Params:
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
-    from corpora.tokenise import Tokeniser  # here, as spaCy's French takes seconds to import
-
-    tokeniser = Tokeniser(params.processes)
     start, counted = time.monotonic(), 0
     for split, path in splits(inputs["corpus"]).items():
-        sentences = _words(path, params, tokeniser)
+        sentences = _words(path, params)
         total = open_table(path).num_rows
         write_rows(out / path.name, SCHEMA, track(sentences, f"tokenising {split}", total))
         counted += sum(len(batch["words"].flatten()) for batch in batches(out / path.name))
@@ -41,20 +37,19 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     say(f"tokenise: {counted:,} words, {rate:,.0f} a second")
 
 
-def _words(path: Path, params: Params, tokeniser: "Tokeniser") -> Iterator[dict]:
+def _words(path: Path, params: Params) -> Iterator[dict]:
     first = next(rows(path))
     if first["forms"] is None:
-        sentences = tokeniser.words(row["text"] for row in rows(path))
+        sentences = tokenised((row["text"] for row in rows(path)), params.processes)
     else:
-        sentences = (_chosen(row, params.view, tokeniser) for row in rows(path))
+        sentences = (_chosen(row, params.view) for row in rows(path))
     for words in sentences:
         yield {"words": [word.lower() for word in words] if params.lowercase else list(words)}
 
 
-def _chosen(row: dict, view: str, tokeniser: "Tokeniser") -> list[str]:
+def _chosen(row: dict, view: str) -> list[str]:
     """The treebank's words of one sentence, written as the tokeniser would write them."""
-    pairs = zip(row["forms"], row["kinds"], strict=True)
-    return [tokeniser.normalise(form) for form, kind in pairs if kind in VIEWS[view]]
+    return list(map(normalise, words_of(zip(row["forms"], row["kinds"], strict=True), view)))
 
 
 STAGE = Stage(

@@ -41,7 +41,7 @@ def test_rows_have_their_kinds_and_sentences_their_text(written):
     first, second = conllu.read_sentences(written(GOOD), "dev")
     kinds = ["word", "word", "contracted", "part", "part", "word", "word", "empty", "word"]
     assert [row.kind for row in first.rows] == kinds
-    assert words(first, "surface") == ("Il", "parle", "des", "50 000", "chats", ".")
+    assert words(first.rows, "surface") == ["Il", "parle", "des", "50 000", "chats", "."]
     assert (first.id, first.text, first.split) == ("un", "Il parle des 50 000 chats.", "dev")
     assert (second.id, second.text) == ("a.conllu:13", "Oui!")
 
@@ -164,8 +164,8 @@ def test_ud_french_1_4_has_the_numbers_of_the_papers_tables(fetched):
     for sentence in read("ud-french-1.4", folder=fetched):
         sentences[sentence.split] += 1
         counts.update(row.kind for row in sentence.rows)
-        counts["surface"] += len(words(sentence, "surface"))
-        counts["syntactic"] += len(words(sentence, "syntactic"))
+        counts["surface"] += len(words(sentence.rows, "surface"))
+        counts["syntactic"] += len(words(sentence.rows, "syntactic"))
     assert sentences == {"train": 14_554, "dev": 1_596, "test": 298}
     assert counts["syntactic"] == 402_197
     assert counts["contracted"] == 11_057

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import corpora
 from corpora.detokenise import detokenise
 from corpora.normalise import normalise
-from corpora.tokenise import Tokeniser
+from corpora.tokenise import tokenised
 
 # The text that each row of words, between bars, is to become.
 CASES = """
@@ -28,7 +28,7 @@ CASES = """
 def test_french_spacing(case):
     words, _, text = case.strip().partition(" -> ")
     assert detokenise(words.split("|")) == text
-    (again,) = Tokeniser().words([text])
+    (again,) = tokenised([text])
     assert [word.lower() for word in again] == words.lower().split("|")
 
 
@@ -47,10 +47,10 @@ def test_real_text_comes_back(shared_data):
     """Where it does not, the text itself leaves out a space (20%) or its capital."""
     path = shared_data / "ud-french-1.4" / "fr-ud-dev.conllu"
     texts = [" ".join(normalise(s.text).split()) for s in corpora.read(str(path), folder=None)]
-    words = list(Tokeniser().words(texts))
+    words = list(tokenised(texts))
     back = [detokenise(each) for each in words]
     exact = sum(text == made for text, made in zip(texts, back, strict=True))
-    again = sum(each == made for each, made in zip(words, Tokeniser().words(back), strict=True))
+    again = sum(each == made for each, made in zip(words, tokenised(back), strict=True))
     assert len(texts) == 1596
     assert exact / len(texts) > 0.97
     assert again / len(texts) > 0.99

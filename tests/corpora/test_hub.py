@@ -52,8 +52,8 @@ def test_a_treebank_of_the_hub_keeps_its_contractions(repository, tree):
     train, valid, test = read(f"{address}:fr_x")
     assert [train.split, valid.split, test.split] == ["train", "valid", "test"]
     assert (train.id, train.text) == ("fr-1", "Il parle du chat")
-    assert words(train, "surface") == ("Il", "parle", "du", "chat")
-    assert words(train, "syntactic") == ("Il", "parle", "de", "le", "chat")
+    assert words(train.rows, "surface") == ["Il", "parle", "du", "chat"]
+    assert words(train.rows, "syntactic") == ["Il", "parle", "de", "le", "chat"]
 
 
 def test_a_text_column_gives_a_sentence_a_line_and_one_split_is_left_open(repository):

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import corpora
 from corpora.conllu import FEATURE
-from corpora.tokenise import Tokeniser
+from corpora.tokenise import tokenised
 
 
 def lexicon() -> list[dict]:
@@ -17,7 +17,7 @@ def lexicon() -> list[dict]:
 def test_every_word_of_the_text_has_an_analysis():
     forms = {row["form"] for row in lexicon()}
     texts = [sentence.text for sentence in corpora.read("tiny")]
-    words = {word.lower() for sentence in Tokeniser().words(texts) for word in sentence}
+    words = {word.lower() for sentence in tokenised(texts) for word in sentence}
     assert 400 <= len(texts) == len(set(texts))
     assert len(words) >= 250
     assert words <= forms

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import corpora
 from corpora.normalise import normalise
-from corpora.tokenise import Tokeniser, french_tokenizer
+from corpora.tokenise import french_tokenizer, tokenised
 
 # The words of each text, between bars.
 HARD_CASES = """
@@ -67,7 +67,7 @@ HARD_CASES = """
 @pytest.mark.parametrize("case", HARD_CASES, ids=str.strip)
 def test_hard_cases(case):
     text, _, expected = case.strip().partition(" -> ")
-    assert list(Tokeniser().words([text])) == [tuple(expected.split("|"))]
+    assert list(tokenised([text])) == [tuple(expected.split("|"))]
 
 
 french = st.text("abélàçœ'’- .,!«»()0123456789 \u00a0\u202f–", max_size=60)
@@ -75,21 +75,21 @@ french = st.text("abélàçœ'’- .,!«»()0123456789 \u00a0\u202f–", max_siz
 
 @given(st.text() | french)
 def test_normalising_twice_changes_nothing(text):
-    once = Tokeniser().normalise(text)
-    assert Tokeniser().normalise(once) == once
+    once = normalise(text)
+    assert normalise(once) == once
 
 
 @settings(deadline=None)
 @given(st.text() | french)
 def test_no_character_is_lost(text):
-    (words,) = Tokeniser().words([text])
-    assert "".join(words).replace(" ", "") == Tokeniser().normalise(text).replace(" ", "")
+    (words,) = tokenised([text])
+    assert "".join(words).replace(" ", "") == normalise(text).replace(" ", "")
     assert all(word.strip() == word != "" for word in words)
 
 
 def test_processes_share_the_work_and_keep_the_order():
     texts = [f"Voilà l'arbre n° {number}." for number in range(2500)]
-    assert list(Tokeniser(processes=2).words(texts)) == list(Tokeniser().words(texts))
+    assert list(tokenised(texts, processes=2)) == list(tokenised(texts))
 
 
 def pieces(words: tuple[str, ...]) -> set[tuple[int, str]]:
@@ -103,10 +103,10 @@ def pieces(words: tuple[str, ...]) -> set[tuple[int, str]]:
 
 def test_words_are_those_of_a_gold_treebank(fetched):
     sentences = list(corpora.read("ud-french-sequoia", folder=fetched))
-    ours = Tokeniser().words(sentence.text for sentence in sentences)
+    ours = tokenised(sentence.text for sentence in sentences)
     right = made = 0
     for sentence, words in zip(sentences, ours, strict=True):
-        gold = tuple(map(normalise, corpora.words(sentence, "surface")))
+        gold = tuple(map(normalise, corpora.words(sentence.rows, "surface")))
         right += len(pieces(gold) & pieces(words))
         made += len(words)
     assert right / made > 0.99
@@ -114,7 +114,7 @@ def test_words_are_those_of_a_gold_treebank(fetched):
 
 def test_what_spacy_remembers_is_bounded(monkeypatch):
     texts = [f"mot{number}" for number in range(20)]
-    expected = list(Tokeniser().words(texts))
+    expected = list(tokenised(texts))
     monkeypatch.setattr("corpora.tokenise.MOST_WORDS", 5)
-    assert list(Tokeniser().words(texts)) == expected
+    assert list(tokenised(texts)) == expected
     assert french_tokenizer.cache_info().currsize == 0

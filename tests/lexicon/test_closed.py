@@ -60,7 +60,7 @@ def test_shapes_of_a_lowercased_text(form, upos):
 
 def test_lookup_and_analyses_say_the_same():
     closed = Closed()
-    forms = [*UPOS_OF, *closed]
+    forms = [*UPOS_OF, *closed, "1ER", "WWW.A.FR"]
     rows = closed.lookup(forms)
     for place, form in enumerate(forms):
         of_form = rows[rows["word"] == place]

@@ -39,7 +39,7 @@ def test_a_bad_row_of_a_table(row, tmp_path):
     (skipped,) = known.skipped
     assert reason in skipped.reason
     assert skipped.count == 1
-    assert skipped.examples[0].startswith("words.tsv:3: ")
+    assert skipped.example.startswith("words.tsv:3: ")
     assert len(known) == 1
     with pytest.raises(LexiconError, match=r"words\.tsv:3: ") as error:
         lexicon.load([path], folder=here, strict=True)

@@ -24,3 +24,14 @@ def test_a_bad_row_is_left_out_and_named(tmp_path, capsys):
 def test_strict_stops_at_it(tmp_path):
     with pytest.raises(ValueError, match=r"mine\.tsv.*3.*unknown upos 'NOM'"):
         run(tmp_path, **{"analyse.strict": True})
+
+
+def test_what_a_treebank_as_a_lexicon_says_is_read_anew_when_it_changes(tmp_path, capsys):
+    treebank = tmp_path / "mine.conllu"
+    row = "1\tmiaule\tmiauler\t{}\t_\t_\t0\troot\t_\t_\n\n"
+    treebank.write_text(row.format("NOUN"), encoding="utf-8")
+    keys = {"analyse.lexicon": f"[tiny, treebank:{treebank}, guesser]"}
+    for tag, reason in (("NOUN", "analyse [rnn]: not made yet"), ("VERB", "mine.conllu changed")):
+        treebank.write_text(row.format(tag), encoding="utf-8")
+        pipeline.run("tiny", set=keys, until="analyse", runs=tmp_path / "runs")
+        assert reason in capsys.readouterr().err

@@ -127,7 +127,7 @@ def test_phi_does_not_betray_whether_a_word_was_seen(shared_data, fetched):
     fetched("lefff")
     counts = {"train": Counter(), "test": Counter(), "dev": Counter()}
     for sentence in corpora.read("ud-french-1.4", folder=folder_of):
-        words = corpora.words(sentence, "surface")
+        words = corpora.words(sentence.rows, "surface")
         counts[sentence.split].update(word.lower() for word in words)
     once = [word for word, count in counts["train"].items() if count == 1]
     unseen = [word for word in counts["test"] | counts["dev"] if word not in counts["train"]]
