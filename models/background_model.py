@@ -21,19 +21,17 @@ class BackgroundModel(nn.Module):
 
     def score(self, sentences: Sentences) -> np.ndarray:
         """log p of every word of every sentence in order, END included, in nats."""
-        return self._log_p(sentences, sentences.ids)
+        return self.score_beside(sentences, ())[:, 0]
 
     def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
         """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
-        beside = (np.full_like(sentences.ids, other) for other in others)
-        return np.stack([self._log_p(sentences, ids) for ids in (sentences.ids, *beside)], axis=1)
+        context = self._contexts(sentences)
+        words = torch.from_numpy(sentences.ids.astype(np.int64)).to(context.device)
+        columns = [words, *(torch.full_like(words, other) for other in others)]
+        return np.stack([self._log_p(column, context) for column in columns], axis=1)
 
-    def _log_p(self, sentences: Sentences, ids: np.ndarray) -> np.ndarray:
-        """Of one word in every place."""
-        words = torch.from_numpy(ids.astype(np.int64)).to(self._device)
-        parts = zip(
-            words.split(WORDS_AT_ONCE), self._contexts(sentences).split(WORDS_AT_ONCE), strict=True
-        )
+    def _log_p(self, words: Tensor, contexts: Tensor) -> np.ndarray:
+        parts = zip(words.split(WORDS_AT_ONCE), contexts.split(WORDS_AT_ONCE), strict=True)
         log_p = [self.background.log_mass_of(word, context) for word, context in parts]
         return torch.cat(log_p).double().cpu().numpy()
 
@@ -45,9 +43,6 @@ class BackgroundModel(nn.Module):
         """How many probabilities are listed."""
         return self.background.size
 
-    @property
-    def _device(self) -> torch.device:
-        return self.background.members.device
-
     def _contexts(self, sentences: Sentences) -> Tensor:
-        return torch.from_numpy(self.background.contexts(sentences)).to(self._device)
+        contexts = torch.from_numpy(self.background.contexts(sentences))
+        return contexts.to(self.background.members.device)

@@ -8,8 +8,6 @@ from models.background import Background
 from models.batching import Sentences
 from models.features import Features
 from models.language_model import LanguageModel
-from models.recipe import Recipe
-from models.weights import load_weights, parameters_of
 
 
 class Automaton(nn.Module):
@@ -64,7 +62,7 @@ class Constrained(Background):
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
         """What the inner background needs to know, and after it the state of the automaton."""
         inner = self.background.contexts(sentences, training)
-        return np.column_stack([inner, self.automaton.states(sentences)])
+        return np.column_stack([inner, self.automaton.states(sentences).astype(inner.dtype)])
 
     def class_mass(self, context: Tensor | None = None) -> Tensor:
         inner, state = self._apart(context)
@@ -102,18 +100,14 @@ class Constrained(Background):
         """The inner background's context and the state; before any word, none and state 0."""
         if context is None:
             return None, self.signature.new_zeros(())
-        return context[:, :-1], context[:, -1]
+        return context[:, :-1], context[:, -1].long()
 
 
-def constrained(
-    model: LanguageModel, recipe: Recipe, features: Features, automaton: Automaton
-) -> LanguageModel:
+def constrained(model: LanguageModel, features: Features, automaton: Automaton) -> LanguageModel:
     """A trained model, held to what an automaton allows; `features` are those it was trained on."""
     split = features.split_by(automaton.group.cpu().numpy())
     background = Constrained(split, model.output.background.regrouped(split), automaton)
-    held = LanguageModel(recipe, split, background)
-    load_weights(held, parameters_of(model))
-    return held.to(model.embedding.weight.device).eval()
+    return model.over(split, background)
 
 
 def _group_of_signature(features: Features, group: np.ndarray) -> np.ndarray:

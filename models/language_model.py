@@ -19,6 +19,8 @@ from models.recipe import Recipe
 from models.scoring import states, with_others
 from models.variational_dropout import VariationalDropout
 
+BACKGROUND = "output.background."
+
 
 class LanguageModel(nn.Module):
     """h_t = f(ψ(x_t), h_{t−1}), then p(x_{t+1} | K) from h_t by the output layer.
@@ -36,6 +38,7 @@ class LanguageModel(nn.Module):
         classes: np.ndarray | None = None,
     ):
         super().__init__()
+        self.recipe = recipe
         self.embedding = FeatureEmbedding(
             _read(recipe, features), recipe.embedding, dropout=recipe.feature_dropout
         )
@@ -100,6 +103,14 @@ class LanguageModel(nn.Module):
         if isinstance(self.output, LogLinear):
             return self.output.background.contexts(sentences, training)
         return np.zeros((len(sentences.ids), 0), np.int64)
+
+    def over(self, features: Features, background: Background) -> "LanguageModel":
+        """The same weights over words that are in other signatures, ready to score."""
+        model = LanguageModel(self.recipe, features, background)
+        weights = self.state_dict()
+        own = {name: weights[name] for name in weights if not name.startswith(BACKGROUND)}
+        model.load_state_dict(own, strict=False)  # a background brings its weights with it
+        return model.to(self.embedding.weight.device).eval()
 
     def parameter_count(self) -> int:
         return sum(parameter.numel() for parameter in self.parameters())

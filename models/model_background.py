@@ -55,6 +55,10 @@ class ModelBackground(Background):
         h, inner = self._apart(context)
         return self.model.output.log_prob_of(h, words, inner)
 
+    def regrouped(self, features: Features) -> "ModelBackground":
+        inner = self.model.output.background.regrouped(features)
+        return ModelBackground(features, self.model.over(features, inner))
+
     def _apart(self, context: Tensor) -> tuple[Tensor, Tensor]:
         """The model's states, and the contexts of its own background."""
         size = self.model.output.weight.shape[1]

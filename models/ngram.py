@@ -60,7 +60,13 @@ class NGrams(nn.Module):
 
     def distributions(self, context: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """p of every word after each context (N × n), the most recent word last: (N × V)."""
-        nodes, tables = self.nodes(context), self.tables
+        return self.distributions_at(self.nodes(context), dtype)
+
+    def distributions_at(
+        self, nodes: Sequence[Tensor], dtype: torch.dtype = torch.float32
+    ) -> Tensor:
+        """p of every word after each context, given by its nodes: (N × V)."""
+        tables = self.tables
         scales = self.scales(nodes)
         p = torch.outer(scales[0].to(dtype), tables[0].p[: self.words].to(dtype))
         for table, node, scale in zip(tables[1:], nodes[1:], scales[1:], strict=True):

@@ -1,6 +1,7 @@
 """An n-gram model as background: the network then learns only what the n-gram model misses."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -42,13 +43,12 @@ class NGramBackground(Background):
             )
         self.ngrams = ngrams
         self.folds = len(ngrams.contexts_0) - 1
-        signature = torch.from_numpy(features.signature)
+        signature = torch.from_numpy(features.signature).to(ngrams.p_0.device)
         unigram = ngrams.p_0.new_zeros(self.folds + 1, features.signatures)
         unigram.index_add_(1, signature, ngrams.p_0.view(self.folds + 1, -1))
         self.register_buffer("log_unigram", unigram.log().float(), persistent=False)
-        for length in range(1, ngrams.order):
-            for name, tensor in _seen(ngrams, length, signature, features.signatures).items():
-                self.register_buffer(f"{name}_{length}", tensor, persistent=False)
+        for name, tensor in _seen(ngrams, signature, features.signatures)._asdict().items():
+            self.register_buffer(f"seen_{name}", tensor, persistent=False)
 
     @classmethod
     def learn(
@@ -76,37 +76,42 @@ class NGramBackground(Background):
         return cls(features, stacked(models))
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
-        """The words before each word; in training, before them the part of the text it is in."""
-        words = preceding(sentences, self.ngrams.order - 1, END)
-        if not (training and self.folds):
-            return words
-        fold = np.repeat(_fold_of(sentences, self.folds), sentences.lengths)
-        return np.column_stack([fold, words])
+        """The nodes of the last 0, 1, 2… words before each word, −1 where they are not listed.
+
+        The first is the root: in training that of the tables which lack the word's own part.
+        """
+        words = torch.from_numpy(preceding(sentences, self.ngrams.order - 1, END))
+        root = torch.zeros(len(words), dtype=torch.long)
+        if training and self.folds:
+            fold = np.repeat(_fold_of(sentences, self.folds), sentences.lengths)
+            root = torch.from_numpy(fold)
+        device = self.log_unigram.device
+        nodes = self.ngrams.nodes(words.to(device), root.to(device))
+        return torch.stack(nodes, dim=1).cpu().numpy()
 
     def class_mass(self, context: Tensor | None = None) -> Tensor:
-        nodes = self._nodes(context)
-        scales = self.ngrams.scales(nodes)
-        log_mass = self.log_unigram[nodes[0]].add_(scales[0].log().float().unsqueeze(1))
-        flat = log_mass.view(-1)
-        for length in range(1, self.ngrams.order):
-            starts, signatures, added = (
-                getattr(self, f"{name}_{length}") for name in ("starts", "signatures", "added")
-            )
-            start, end = starts[nodes[length]], starts[nodes[length] + 1]
-            row, entry = rows_of(start, torch.where(nodes[length] >= 0, end, start))
-            place = row * log_mass.shape[1] + signatures[entry]
-            more = added[entry] * scales[length].float()[row]
-            flat[place] = (flat[place].exp() + more).log()  # no place comes twice
+        scales = torch.stack(self.ngrams.scales(context.unbind(1)), dim=1)
+        log_mass = self.log_unigram[context[:, 0]].add_(scales[:, :1].log().float())
+        longer = context[:, 1:]
+        node = longer + self.seen_nodes
+        start = self.seen_starts[node]
+        end = torch.where(longer >= 0, self.seen_starts[node + 1], start)
+        row, entry = rows_of(start.flatten(), end.flatten())
+        places = row // longer.shape[1] * log_mass.shape[1] + self.seen_signatures[entry]
+        added = self.seen_added[entry] * scales[:, 1:].flatten().float()[row]
+        sums = torch.zeros_like(log_mass).view(-1).index_add_(0, places, added)
+        flat = log_mass.view(-1)  # a place that comes twice is given the same both times
+        flat[places] = (flat[places].exp() + sums[places]).log()
         return log_mass
 
     def class_prior(self, context: Tensor | None = None) -> Tensor:
-        return self.log_unigram[self._nodes(context)[0]]
+        return self.log_unigram[context[:, 0]]
 
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
-        return self.ngrams.p(self._nodes(context), words).log()
+        return self.ngrams.p(context.unbind(1), words).log()
 
     def log_masses(self, context: Tensor) -> Tensor:
-        return self.ngrams.distributions(context).log()
+        return self.ngrams.distributions_at(context.unbind(1)).log()
 
     def regrouped(self, features: Features) -> "NGramBackground":
         return NGramBackground(features, self.ngrams)
@@ -116,26 +121,36 @@ class NGramBackground(Background):
         """How many n-grams are listed."""
         return sum(len(table.keys) for table in self.ngrams.tables)
 
-    def _nodes(self, context: Tensor) -> list[Tensor]:
-        """The nodes of contexts of words, or of the part of the text and words."""
-        if context.shape[1] < self.ngrams.order:
-            return self.ngrams.nodes(context)
-        return self.ngrams.nodes(context[:, 1:], context[:, 0])
+
+class _Seen(NamedTuple):
+    """Σ_{x∈s} a(hx) of every context h that is not empty and every signature s seen after it."""
+
+    nodes: Tensor  # how many nodes are before those of each length, from 1
+    starts: Tensor  # of each node's entries, the nodes of all lengths in a row; and their end
+    signatures: Tensor
+    added: Tensor
 
 
-def _seen(ngrams: NGrams, length: int, signature: Tensor, signatures: int) -> dict[str, Tensor]:
-    """Σ_{x∈s} a(hx) of each context h of that length and each signature s seen after it, by h."""
-    table = ngrams.tables[length]
-    node, word = table.keys // ngrams.words, table.keys % ngrams.words
-    below = ngrams.p(_shorter(ngrams, length, node), word)
-    added = table.p - table.backoff[node] * below
-    pairs, pair = torch.unique(node * signatures + signature[word], return_inverse=True)
-    sums = torch.zeros(len(pairs), dtype=added.dtype).index_add_(0, pair, added)
-    return {
-        "starts": torch.searchsorted(pairs, torch.arange(len(table.contexts) + 1) * signatures),
-        "signatures": (pairs % signatures).int(),
-        "added": sums.float(),
-    }
+def _seen(ngrams: NGrams, signature: Tensor, signatures: int) -> _Seen:
+    sizes, starts, of_entry, added, entries = [0], [], [], [], 0
+    for length, table in enumerate(ngrams.tables[1:], start=1):
+        node, word = table.keys // ngrams.words, table.keys % ngrams.words
+        below = ngrams.p(_shorter(ngrams, length, node), word)
+        more = table.p - table.backoff[node] * below
+        pairs, pair = torch.unique(node * signatures + signature[word], return_inverse=True)
+        added.append(more.new_zeros(len(pairs)).index_add_(0, pair, more).float())
+        of_entry.append((pairs % signatures).int())
+        first = torch.arange(len(table.contexts), device=pairs.device) * signatures
+        starts.append(torch.searchsorted(pairs, first) + entries)
+        sizes.append(sizes[-1] + len(first))
+        entries += len(pairs)
+    end = signature.new_tensor([entries])
+    return _Seen(
+        signature.new_tensor(sizes[:-1]),
+        torch.cat([*starts, end]),
+        torch.cat(of_entry) if of_entry else signature.new_empty(0).int(),
+        torch.cat(added) if added else ngrams.p_0.new_empty(0).float(),
+    )
 
 
 def _shorter(ngrams: NGrams, length: int, node: Tensor) -> list[Tensor]:

@@ -1,6 +1,5 @@
 """New French sentences from a trained model, with the features of each word beside it."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,7 +11,6 @@ from corpora.detokenise import detokenise
 from models.constraint import constrained
 from models.generation import Generated, Sampling, beam, sample
 from models.log_linear import log_linear_of
-from models.recipe import Recipe
 from pipeline.constraints import automaton, parse
 from pipeline.named_features import NamedFeatures
 from pipeline.scorer import Scorer
@@ -69,8 +67,7 @@ class Generator:
             pd.read_parquet(analyse / "analyses.parquet"),
             spelled,
         )
-        recipe = Recipe(**json.loads((scorer.artefacts["train"] / "recipe.json").read_text()))
-        self.model = constrained(scorer.model, recipe, self.features.phi, held_to)
+        self.model = constrained(scorer.model, self.features.phi, held_to)
 
     def sample(
         self, count: int = 10, sampling: Sampling = AS_IT_IS, seed: int = 1

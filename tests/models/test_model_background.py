@@ -7,6 +7,7 @@ from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
 from models.background import Unigram
+from models.constraint import Automaton, constrained
 from models.language_model import LanguageModel
 from models.model_background import ModelBackground
 from models.ngram_background import NGramBackground
@@ -41,6 +42,15 @@ def test_a_network_without_weights_scores_as_the_model_below(inner):
     assert model.score(OTHER) == pytest.approx(below(inner).score(OTHER), abs=1e-5)
     log_p = model.log_distributions(OTHER).double()
     assert torch.allclose(log_p.logsumexp(dim=1), torch.zeros(len(log_p)).double(), atol=1e-5)
+
+
+@pytest.mark.parametrize("inner", INNER)
+def test_an_automaton_that_allows_everything_changes_nothing(inner):
+    torch.manual_seed(4)
+    model = LanguageModel(RECIPE, FEATURES, ModelBackground(FEATURES, below(inner))).eval()
+    group = np.arange(WORDS) % 3  # which cuts through signatures
+    held = constrained(model, FEATURES, Automaton(group, np.zeros((1, 3), int)))
+    assert held.score(OTHER) == pytest.approx(model.score(OTHER), abs=1e-5)
 
 
 def test_training_leaves_the_model_below_as_it_is(tmp_path):

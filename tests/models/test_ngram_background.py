@@ -37,10 +37,10 @@ def of_all_words(background: NGramBackground, context: torch.Tensor) -> torch.Te
 @pytest.mark.parametrize("training", [False, True])
 def test_class_mass_is_the_sum_over_the_words_of_a_signature(smoothing, order, training):
     background = learnt(order, SMOOTHINGS[smoothing])
-    context = torch.from_numpy(background.contexts(TEXT, training))
-    unseen = torch.randint(0, WORDS, (50, context.shape[1]), generator=torch.Generator())
-    unseen[:, 0 : int(training)] %= 5
-    context = torch.cat([context, unseen])
+    unseen = Sentences(np.random.default_rng(0).integers(0, WORDS, 50), np.full(10, 5))
+    context = torch.cat(
+        [torch.from_numpy(background.contexts(text, training)) for text in (TEXT, unseen)]
+    )
     sums = torch.zeros(len(context), FEATURES.signatures, dtype=torch.float64)
     sums.index_add_(
         1, torch.from_numpy(FEATURES.signature), of_all_words(background, context).exp()
@@ -84,7 +84,8 @@ def test_the_log_linear_model_over_it_is_what_its_definition_says():
 
 @pytest.mark.parametrize("text", ["stream", "sentences"])
 def test_every_target_is_trained_with_the_words_before_it_in_its_sentence(text):
-    model = network(learnt(order=4))
+    background = learnt(order=4)
+    model = network(background)
     contexts = model.contexts(TEXT, training=True)
     recipe = Recipe(batch=4, window=7, text=text)
     for batch in batches(TEXT, recipe, END, np.random.default_rng(0)):
@@ -93,8 +94,9 @@ def test_every_target_is_trained_with_the_words_before_it_in_its_sentence(text):
         assert np.array_equal(TEXT.ids[batch.places[real]], targets)
         for place, row in zip(batch.places[real], rows, strict=True):
             start = TEXT.starts[TEXT.starts <= place].max()
-            padded = [END] * 3 + TEXT.ids[start:place].tolist()
-            assert row[1:].tolist() == padded[-3:]
+            padded = torch.tensor([[END] * 3 + TEXT.ids[start:place].tolist()])[:, -3:]
+            nodes = background.ngrams.nodes(padded, torch.tensor([row[0]]))
+            assert row.tolist() == torch.cat(nodes).tolist()
 
 
 def network(background: NGramBackground) -> LanguageModel:
