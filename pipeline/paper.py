@@ -2,7 +2,7 @@
 
 Marc Dymetman and Chunyang Xiao (2016): Log-Linear RNNs: Towards Recurrent Neural Networks with
 Flexible Prior Knowledge. arXiv 1607.02467, Tables 2 and 4. Here stand only the figures that we
-could verify: Table 1 and Table 4's other rows were not at hand.
+could verify, which leaves out Table 1 and Table 4's other rows.
 """
 
 from collections import Counter
@@ -38,13 +38,12 @@ NATS = {
 
 DIFFERENCES = """\
 - Release 1.4 stands for 1.3: the same sentences, with slightly other words and contractions.
-- The training part of the copy at hand has predicted tags and no features. φ is therefore the
-  union of each form's gold analyses in a later release of the same treebank, dev and test
-  included, as the paper's φ was the union of those of its own release.
+- φ is the union of each form's gold analyses in a later release of the same treebank, dev and
+  test included; the paper's was the union of those of its own release.
 - The paper's count of tokens has three boundary symbols a sentence, ours one end. Two of three can
   be foreseen, so an average over such tokens is lower: "per token" are our nats over words and
   three boundaries a sentence.
-- A dash stands for a figure of the paper that we could not verify."""
+- A dash stands where no figure of the paper is known to Accord."""
 
 
 def tables(run: Path) -> str:
