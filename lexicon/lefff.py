@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lexicon.analysis import join_feats
 from lexicon.ladl import inflections
-from lexicon.reading import Report, Row, lines
+from lexicon.reading import LeftOut, Report, Row, check_word, columns, lines, rows
 from lexicon.text import TextLexicon
 
 # Class → UPOS and the feats that the class itself says.
@@ -80,33 +80,21 @@ def readings(name: str, code: str) -> tuple[tuple[str, str], ...]:
     return tuple((upos, join_feats(own, each)) for each in inflected)
 
 
+def parse(line: str) -> list[Row]:
+    form, name, lemma, code = columns(line, 4)
+    if name in NOT_WORDS or ("_" in form and form != "_"):
+        raise LeftOut("a mark, not a word")
+    check_word(form, lemma)
+    found = readings(name, code)
+    if lemma in LEMMAS_THAT_ARE_CLASSES:
+        lemma = form.removeprefix("-t-").removeprefix("-")
+    if name == "pri" and form in ASKING_ADVERBS:
+        found = [("ADV", "PronType=Int")]
+    return [Row(form, lemma.rstrip("?") or lemma, upos, feats) for upos, feats in found]
+
+
 def read(path: Path, report: Report) -> Iterator[Row]:
-    for number, line in lines(path, report, cut_short=True):
-        cells = line.split("\t")
-        if len(cells) != 4:
-            report.bad(number, f"4 columns expected, {len(cells)} found", line)
-            continue
-        form, name, lemma, code = cells
-        if not form or not lemma:
-            report.bad(number, "no form or no lemma", line)
-            continue
-        if name in NOT_WORDS or ("_" in form and form != "_"):
-            report.left_out(number, "a mark, not a word", line)
-            continue
-        if " " in form:
-            report.left_out(number, "an entry of several words", line)
-            continue
-        try:
-            found = readings(name, code)
-        except KeyError as error:
-            report.bad(number, f"unknown tag {error}", line)
-            continue
-        if lemma in LEMMAS_THAT_ARE_CLASSES:
-            lemma = form.removeprefix("-t-").removeprefix("-")
-        if name == "pri" and form in ASKING_ADVERBS:
-            found = [("ADV", "PronType=Int")]
-        for upos, feats in found:
-            yield Row(form, lemma.rstrip("?") or lemma, upos, feats)
+    return rows(lines(path, report, cut_short=True), report, parse)
 
 
 lefff = TextLexicon("lefff", "LGPL-LR", source="lefff", file="lefff-3.4.mlex", read=read)

@@ -1,13 +1,24 @@
 """Lexique 3.83: forms with their frequencies per million words in subtitles and in books."""
 
 import re
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
 
 from lexicon.analysis import join_feats
 from lexicon.ladl import GENDER, NUMBER, PERSON
-from lexicon.reading import Report, Row, amount, check_names, header, lines
+from lexicon.reading import (
+    LeftOut,
+    Report,
+    Row,
+    amount,
+    check_names,
+    check_word,
+    columns,
+    header,
+    lines,
+    rows,
+)
 from lexicon.text import TextLexicon
 
 # Class → UPOS and the feats that the class itself says.
@@ -74,40 +85,27 @@ def readings(name: str, gender: str, number: str, verb_codes: str) -> tuple[tupl
     return tuple(dict.fromkeys(found))
 
 
+def parse(line: str, names: Sequence[str]) -> list[Row]:
+    cells = dict(zip(names, columns(line, len(names)), strict=True))
+    form, lemma, *tags = (cells[name] for name in COLUMNS)
+    check_word(form, lemma)
+    if not tags[0]:
+        raise LeftOut("no class given")
+    found = list(readings(*tags))
+    if tags[0] == "CON" and lemma in COORDINATORS:
+        found = [("CCONJ", "")]
+    if form in ELIDED and tags[0] in ELIDING:
+        form, lemma = f"{form}'", f"{lemma}'"
+    # Per million words, subtitles and books weighing the same.
+    count = sum(amount(cells[name].replace(",", ".")) for name in FREQUENCIES) / 2
+    return [Row(form, lemma, upos, feats, count / len(found)) for upos, feats in found]
+
+
 def read(path: Path, report: Report) -> Iterator[Row]:
     numbered = lines(path, report, encoding="cp1252", cut_short=True)
     names = header(path, numbered).split("\t")
     check_names(path, names, (*COLUMNS, *FREQUENCIES))
-    wanted = [names.index(name) for name in COLUMNS]
-    frequencies = [names.index(name) for name in FREQUENCIES]
-    for number, line in numbered:
-        cells = line.split("\t")
-        if len(cells) != len(names):
-            report.bad(number, f"{len(names)} columns expected, {len(cells)} found", line)
-            continue
-        form, lemma, *tags = (cells[column] for column in wanted)
-        if not form or not lemma:
-            report.bad(number, "no form or no lemma", line)
-            continue
-        if " " in form:
-            report.left_out(number, "an entry of several words", form)
-            continue
-        if not tags[0]:
-            report.left_out(number, "no class given", form)
-            continue
-        try:
-            found = list(readings(*tags))
-            # Per million words, subtitles and books weighing the same.
-            count = sum(amount(cells[column].replace(",", ".")) for column in frequencies) / 2
-        except (KeyError, ValueError) as error:
-            report.bad(number, f"unknown tag or number {error}", line)
-            continue
-        if tags[0] == "CON" and lemma in COORDINATORS:
-            found = [("CCONJ", "")]
-        if form in ELIDED and tags[0] in ELIDING:
-            form, lemma = f"{form}'", f"{lemma}'"
-        for upos, feats in found:
-            yield Row(form, lemma, upos, feats, count / len(found))
+    return rows(numbered, report, partial(parse, names=names))
 
 
 lexique = TextLexicon("lexique", "CC BY-SA 4.0", source="lexique", file="Lexique383.txt", read=read)

@@ -2,13 +2,23 @@
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+AUXILIARIES = {"avoir", "être"}  # AUX or VERB by their use in Universal Dependencies
 
 
 class LexiconError(ValueError):
     """A lexicon, or a row of one, that cannot be used as it is."""
+
+
+class BadRow(Exception):
+    """Why a row breaks its file's format."""
+
+
+class LeftOut(Exception):
+    """Why a sound row is no word of a text: an entry of several words, a marker."""
 
 
 class Row(NamedTuple):
@@ -45,7 +55,7 @@ class Report:
         self.left_out(line, reason, text)
 
     def left_out(self, line: int, reason: str, text: str) -> None:
-        """A sound row that is no word of a text: an entry of several words, a marker."""
+        """A sound row that is no word of a text."""
         self._counts[reason] = self._counts.get(reason, 0) + 1
         self._examples.setdefault(reason, f"{self.path.name}:{line}: {text}")
 
@@ -101,6 +111,42 @@ def _fault(line: str, raw: bytes, encoding: str) -> str | None:
     return f"the line is UTF-8, expected {encoding}"  # which has no letters that look like UTF-8
 
 
+def rows(
+    numbered: Iterable[tuple[int, str]], report: Report, parse: Callable[[str], list[Row]]
+) -> Iterator[Row]:
+    """What `parse` makes of each line, or a report of why it makes nothing of it."""
+    for number, line in numbered:
+        try:
+            yield from parse(line)
+        except BadRow as fault:
+            report.bad(number, str(fault), line)
+        except LeftOut as reason:
+            report.left_out(number, str(reason), line)
+        except KeyError as tag:  # which a reader's tables do not have
+            report.bad(number, f"unknown tag {tag}", line)
+
+
+def columns(line: str, count: int) -> list[str]:
+    """The cells of a line, parted by tabs."""
+    cells = line.split("\t")
+    if len(cells) != count:
+        raise BadRow(f"{count} columns expected, {len(cells)} found")
+    return cells
+
+
+def check_word(form: str, lemma: str) -> None:
+    if not form or not lemma:
+        raise BadRow("no form or no lemma")
+    if " " in form:
+        raise LeftOut("an entry of several words")
+
+
+def with_auxiliary(rows: list[Row]) -> list[Row]:
+    """The rows of a word, of avoir and être also as AUX, which lexicons with one class lack."""
+    verbs = (row for row in rows if row.upos == "VERB" and row.lemma in AUXILIARIES)
+    return [*rows, *(row._replace(upos="AUX") for row in verbs)]
+
+
 def header(path: Path, numbered: Iterator[tuple[int, str]]) -> str:
     """The first line of a file, which must be readable for any other to be."""
     number, line = next(numbered, (0, ""))
@@ -122,8 +168,11 @@ def check_names(path: Path, names: Sequence[str], required: Sequence[str]) -> No
 
 
 def amount(text: str) -> float:
-    """A count or a frequency, or a ValueError."""
-    value = float(text)
+    """A count or a frequency."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
     if not 0 <= value < math.inf or "_" in text:
-        raise ValueError(f"expected a number from 0, got {text!r}")
+        raise BadRow(f"expected a number from 0, got {text!r}")
     return value

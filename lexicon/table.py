@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lexicon.analysis import UPOS, join_feats
-from lexicon.reading import Report, Row, amount, check_names, header, lines
+from lexicon.reading import BadRow, Report, Row, amount, check_names, header, lines, rows
 from lexicon.text import TextLexicon
 
 REQUIRED = ("form", "lemma", "upos", "feats")
@@ -18,20 +18,19 @@ def read(path: Path, report: Report) -> Iterator[Row]:
     split = csv_cells if path.suffix == ".csv" else tab_cells
     names = [name.strip().lower() for name in split(header(path, numbered))]
     check_names(path, names, REQUIRED)
-    seen: dict[tuple[str, ...], int] = {}
-    for number, line in numbered:
+    seen: set[tuple[str, ...]] = set()
+
+    def parse(line: str) -> list[Row]:
         cells = split(line)
         if len(cells) != len(names):
-            report.bad(number, f"{len(names)} columns expected, {len(cells)} found", line)
-            continue
-        row = analysis_row(dict(zip(names, cells, strict=True)), number, report)
-        if row is None:
-            continue
+            raise BadRow(f"{len(names)} columns expected, {len(cells)} found")
+        row = analysis_row(dict(zip(names, cells, strict=True)))
         if row[:4] in seen:
-            report.bad(number, f"the same as line {seen[row[:4]]}", line)
-            continue
-        seen[row[:4]] = number
-        yield row
+            raise BadRow("the same as a line before")
+        seen.add(row[:4])
+        return [row]
+
+    return rows(numbered, report, parse)
 
 
 def tab_cells(line: str) -> list[str]:
@@ -46,27 +45,20 @@ def csv_cells(line: str) -> list[str]:
         return []
 
 
-def analysis_row(cells: dict[str, str], number: int, report: Report) -> Row | None:
+def analysis_row(cells: dict[str, str]) -> Row:
     """The row of one line in UD's terms; `_` is UD's sign for nothing."""
     form, lemma, upos, feats = (cells[name].strip() for name in REQUIRED)
-    text = " ".join(cells.values())
     if not form:
-        report.bad(number, "no form", text)
-    elif "\t" in form + lemma:  # which a quoted cell may hold
-        report.bad(number, "a tab within a word", text)
-    elif upos not in UPOS:
-        report.bad(number, f"unknown upos {upos!r}", text)
-    elif not well_formed(feats):
-        report.bad(number, f"feats are Name=Value|Name=Value, not {feats!r}", text)
-    else:
-        try:
-            count = amount(cells.get("count") or "1")
-        except ValueError:
-            report.bad(number, f"count is not a number: {cells['count']!r}", text)
-            return None
-        lemma = "" if lemma == "_" and form != "_" else lemma
-        return Row(form, lemma, upos, join_feats("" if feats == "_" else feats), count)
-    return None
+        raise BadRow("no form")
+    if "\t" in form + lemma:  # which a quoted cell may hold
+        raise BadRow("a tab within a word")
+    if upos not in UPOS:
+        raise BadRow(f"unknown upos {upos!r}")
+    if not well_formed(feats):
+        raise BadRow(f"feats are Name=Value|Name=Value, not {feats!r}")
+    lemma = "" if lemma == "_" and form != "_" else lemma
+    count = amount(cells.get("count") or "1")
+    return Row(form, lemma, upos, join_feats("" if feats == "_" else feats), count)
 
 
 def well_formed(feats: str) -> bool:

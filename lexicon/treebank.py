@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lexicon.analysis import UPOS
-from lexicon.reading import Report, Row, lines
+from lexicon.reading import BadRow, LeftOut, Report, Row, columns, lines, rows
 from lexicon.table import REQUIRED, analysis_row
 from lexicon.text import TextLexicon
 
@@ -39,49 +39,39 @@ def morphology(feats: str) -> str:
 
 def read_conllu(path: Path, report: Report) -> Iterator[Row]:
     """Each word with its analysis; a contracted word (`8-9 du`) with those of its parts."""
-    counts: Counter[Row] = Counter()
     contracted, last = "", 0
-    for number, line in lines(path, report):
+
+    def parse(line: str) -> list[Row]:
+        nonlocal contracted, last
         if not line or line.startswith("#"):
             last = 0
-            continue
-        cells = line.split("\t")
-        if len(cells) != 10:
-            report.bad(number, f"10 columns expected, {len(cells)} found", line)
-            continue
-        place, form, lemma, tag, _, feats, *_ = cells
+            return []
+        place, form, lemma, tag, _, feats, *_ = columns(line, 10)
         if not PLACE.fullmatch(place) or not form.strip():
-            report.bad(number, "expected an id such as 8, 8-9 or 8.1, and a form", line)
-            continue
+            raise BadRow("expected an id such as 8, 8-9 or 8.1, and a form")
         if "-" in place:
             contracted, last = form.strip(), int(place.split("-")[1])
-            continue
+            return []
         if "." in place:
-            continue  # an empty node: no word of the text
+            return []  # an empty node: no word of the text
         named = {"form": form, "lemma": lemma, "upos": TAG.get(tag, tag)}
-        row = analysis_row(named | {"feats": morphology(feats)}, number, report)
-        if row is None:
-            continue
-        counts[row] += 1
-        if int(place) <= last:
-            counts[row._replace(form=contracted)] += 1
-    yield from (row._replace(count=count) for row, count in counts.items())
+        row = analysis_row(named | {"feats": morphology(feats)})
+        return [row, row._replace(form=contracted)] if int(place) <= last else [row]
+
+    for row, count in Counter(rows(lines(path, report), report, parse)).items():
+        yield row._replace(count=count)
 
 
 def read_counts(path: Path, report: Report) -> Iterator[Row]:
     """A table `form lemma upos feats count`; a contracted form has no analysis of its own there."""
-    for number, line in lines(path, report, cut_short=True):
-        cells = line.split("\t")
-        if len(cells) != 5:
-            report.bad(number, f"5 columns expected, {len(cells)} found", line)
-            continue
-        if cells[2] == "_":
-            report.left_out(number, "a contracted form without an analysis", line)
-            continue
-        named = dict(zip((*REQUIRED, "count"), cells, strict=True))
-        row = analysis_row(named | {"upos": TAG.get(cells[2], cells[2])}, number, report)
-        if row is not None:
-            yield row
+
+    def parse(line: str) -> list[Row]:
+        named = dict(zip((*REQUIRED, "count"), columns(line, 5), strict=True))
+        if named["upos"] == "_":
+            raise LeftOut("a contracted form without an analysis")
+        return [analysis_row(named | {"upos": TAG.get(named["upos"], named["upos"])})]
+
+    return rows(lines(path, report, cut_short=True), report, parse)
 
 
 def treebank(path: Path) -> TextLexicon:

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from lexicon.analysis import join_feats
-from lexicon.reading import Report, Row, lines
+from lexicon.reading import Report, Row, check_word, columns, lines, rows, with_auxiliary
 from lexicon.text import TextLexicon
 
 # First feature → UPOS and the feats that it says.
@@ -41,7 +41,6 @@ FEATURE = {
 }
 # UD calls the imperfect a tense, and the only past of the subjunctive form is the imperfect.
 IMPERFECT = ({"PST", "IPFV"}, {"PST", "SBJV"})
-AUXILIARIES = {"avoir", "être"}  # UD: AUX or VERB by their use
 
 
 @cache
@@ -55,27 +54,14 @@ def reading(tags: str) -> tuple[str, str]:
     return upos, feats
 
 
+def parse(line: str) -> list[Row]:
+    lemma, form, tags = columns(line, 3)
+    check_word(form, lemma)
+    return with_auxiliary([Row(form, lemma, *reading(tags))])
+
+
 def read(path: Path, report: Report) -> Iterator[Row]:
-    for number, line in lines(path, report, cut_short=True):
-        cells = line.split("\t")
-        if len(cells) != 3:
-            report.bad(number, f"3 columns expected, {len(cells)} found", line)
-            continue
-        lemma, form, tags = cells
-        if not form or not lemma:
-            report.bad(number, "no form or no lemma", line)
-            continue
-        if " " in form:
-            report.left_out(number, "an entry of several words", line)
-            continue
-        try:
-            upos, feats = reading(tags)
-        except KeyError as error:
-            report.bad(number, f"unknown tag {error}", line)
-            continue
-        yield Row(form, lemma, upos, feats)
-        if upos == "VERB" and lemma in AUXILIARIES:
-            yield Row(form, lemma, "AUX", feats)
+    return rows(lines(path, report, cut_short=True), report, parse)
 
 
 class UniMorph(TextLexicon):
