@@ -69,7 +69,8 @@ class LanguageModel(nn.Module):
         dropped, real = self.output_dropout(h), targets != NO_WORD
         loss = self.output.loss(dropped[real], targets[real], context[real])
         if self.training and any(self.penalties):
-            loss = loss + activation_penalty(h, dropped, *self.penalties)
+            places = None if real.all() else real.flatten().nonzero().squeeze(1)
+            loss = loss + activation_penalty(h, dropped, *self.penalties, places)
         return loss, state
 
     @torch.inference_mode()

@@ -43,6 +43,40 @@ def test_the_penalty_of_size_and_of_change():
     assert activation_penalty(outputs[:1], outputs[:1], size=2.0, change=1.0) == pytest.approx(2.0)
 
 
+def padded(lengths: list[int]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Outputs and dropped outputs of columns with so many words, and which are words."""
+    outputs, dropped = torch.randn(2, max(lengths), len(lengths), 5, dtype=torch.float64)
+    is_word = torch.arange(max(lengths))[:, None] < torch.tensor(lengths)
+    return outputs, dropped, is_word
+
+
+def penalty(outputs, dropped, is_word) -> torch.Tensor:
+    real = is_word.flatten().nonzero().squeeze(1)
+    return activation_penalty(outputs, dropped, 2.0, 3.0, real)
+
+
+@pytest.mark.parametrize("lengths", [[7], [4, 4, 4], [1, 6, 2, 2, 9], [1, 1]])
+def test_the_penalty_of_a_batch_is_that_of_its_sentences_by_their_words(lengths):
+    outputs, dropped, is_word = padded(lengths)
+    alone = [
+        length * activation_penalty(outputs[:length, [at]], dropped[:length, [at]], 2.0, 3.0)
+        for at, length in enumerate(lengths)
+    ]
+    found = penalty(outputs, dropped, is_word)
+    assert found.item() == pytest.approx(sum(alone).item() / sum(lengths))
+    outputs[~is_word], dropped[~is_word] = 1e3, -1e3
+    assert penalty(outputs, dropped, is_word).equal(found), "what is behind an end does not count"
+
+
+@pytest.mark.parametrize("lengths", [[1, 6, 2, 2, 9], [3, 3, 8]])
+def test_the_penalty_of_a_batch_is_that_of_shares_by_their_words(lengths):
+    whole = padded(lengths)
+    for cut in range(1, len(lengths)):
+        parts = [[each[:, side] for each in whole] for side in (slice(cut), slice(cut, None))]
+        shares = [part[2].sum() / sum(lengths) * penalty(*part) for part in parts]
+        assert sum(shares).item() == pytest.approx(penalty(*whole).item())
+
+
 def train(model, average, values):
     for value in values:
         nn.init.constant_(model.weight, value)
