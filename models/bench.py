@@ -39,7 +39,7 @@ class SignatureSoftmax(Softmax):
         super().__init__(features.signatures, SIZE)
         self.register_buffer("signature", torch.from_numpy(features.signature))
 
-    def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
+    def loss(self, h: Tensor, targets: Tensor) -> Tensor:
         return super().loss(h, self.signature[targets])
 
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from models.checks import check_words, tied_weight
+from models.checks import check_words, new_weight
 from models.feature_dropout import feature_dropout
 from models.features import Features
 from models.product import FeatureProduct
@@ -12,20 +12,14 @@ from models.product import FeatureProduct
 class FeatureEmbedding(nn.Module):
     """ψ(x) = φ(x)·W: the sum of the rows of W that the word's features name.
 
-    Given the output layer's `weight`, input and output are tied: one vector per feature serves
-    to read a word and to predict it.
+    Given to the output layer, `weight` ties the two: one vector per feature serves to read a word
+    and to predict it.
     """
 
-    def __init__(
-        self,
-        features: Features,
-        size: int,
-        weight: nn.Parameter | None = None,
-        dropout: float = 0.0,
-    ):
+    def __init__(self, features: Features, size: int, dropout: float = 0.0):
         super().__init__()
         self.product = FeatureProduct(features)
-        self.weight = tied_weight(weight, features.width, size)
+        self.weight = new_weight(features.width, size)
         self.dropout = dropout
         self.register_buffer("signature", torch.from_numpy(features.signature), persistent=False)
 

@@ -96,8 +96,8 @@ class Share:
         return whole
 
 
-def add_up(parameters: Sequence[nn.Parameter], loss: Tensor, weight: float) -> Tensor:
-    """Put Σ weight·gradient over the processes into each gradient; Σ weight·loss is the answer."""
+def add_up(parameters: Sequence[nn.Parameter], loss: Tensor, weight: float) -> None:
+    """Put Σ weight·gradient over the processes into each gradient, Σ weight·loss into the loss."""
     for parameter in parameters:
         if parameter.grad is None:
             parameter.grad = torch.zeros_like(parameter)
@@ -107,7 +107,6 @@ def add_up(parameters: Sequence[nn.Parameter], loss: Tensor, weight: float) -> T
     sums = flat.split([piece.numel() for piece in pieces])
     for piece, total in zip(pieces, sums, strict=True):
         piece.copy_(total.view_as(piece))
-    return loss
 
 
 def total(number: float) -> float:

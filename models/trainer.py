@@ -52,14 +52,13 @@ class Trainer:
         model: LanguageModel,
         recipe: Recipe,
         folder: Path,
-        end: int,
         on_step: Callable[[int], None] = lambda words: None,
         on_epoch: Callable[[Epoch], None] = lambda epoch: None,
         say: Callable[[str], None] = lambda line: None,
     ):
         self.device = choose_device(recipe.device)
         self.model = model.to(self.device)
-        self.recipe, self.folder, self.end = recipe, folder, end
+        self.recipe, self.folder = recipe, folder
         self.on_step, self.on_epoch, self.say = on_step, on_epoch, say
         optimiser = OPTIMISERS[recipe.optimiser](
             model.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay
@@ -122,7 +121,7 @@ class Trainer:
 
     def _batches(self, train: Sentences) -> Iterator[Batch]:
         generator = np.random.default_rng([self.recipe.seed, self.now.epoch])
-        return batches(train, self.recipe, self.end, generator)
+        return batches(train, self.recipe, generator)
 
     def _step(self, batch: Batch, contexts: np.ndarray) -> None:
         """One step of the optimiser, on one batch."""
