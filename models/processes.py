@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, distributed, nn
 
 from models.batching import NO_WORD, Batch, Sentences
-from models.encoders import State
+from models.encoders import State, columns
 
 
 def join() -> bool:
@@ -76,7 +76,7 @@ class Share:
         return Sentences(ids, whole.lengths[self.first : self.stop])
 
     def state(self, whole: State) -> State:
-        return tuple(tuple(each[:, self.columns].contiguous() for each in layer) for layer in whole)
+        return columns(whole, self.columns)
 
     def weight(self, whole: Batch) -> float:
         """The part of a batch's words that this process reads."""

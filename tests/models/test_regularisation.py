@@ -3,7 +3,8 @@ import torch
 from torch import nn
 
 from models.activation_penalty import activation_penalty
-from models.feature_dropout import feature_dropout
+from models.embedding import FeatureEmbedding
+from models.features import Features
 from models.variational_dropout import VariationalDropout
 from models.weight_averaging import WeightAverage
 
@@ -22,7 +23,9 @@ def test_variational_dropout_drops_the_same_units_at_every_step():
 
 
 def test_feature_dropout_drops_whole_rows():
-    dropped = feature_dropout(torch.ones(500, 6), 0.3, training=True)
+    embedding = FeatureEmbedding(Features.one_hot(500), 6, dropout=0.3)
+    nn.init.ones_(embedding.weight)
+    dropped = embedding(torch.arange(500)).detach()
     assert torch.equal(dropped, dropped[:, :1].expand_as(dropped))
     assert dropped.unique().tolist() == pytest.approx([0, 1 / 0.7])
     assert (dropped[:, 0] == 0).float().mean().item() == pytest.approx(0.3, abs=0.08)
@@ -32,8 +35,11 @@ def test_dropout_does_nothing_outside_training_or_at_rate_zero():
     values = torch.randn(4, 3, 2)
     assert VariationalDropout(0.9).eval()(values) is values
     assert VariationalDropout(0.0)(values) is values
-    assert torch.equal(feature_dropout(values[0], 0.9, training=False), values[0])
-    assert torch.equal(feature_dropout(values[0], 0.0, training=True), values[0])
+    for embedding in (
+        FeatureEmbedding(Features.one_hot(5), 3, dropout=0.9).eval(),
+        FeatureEmbedding(Features.one_hot(5), 3, dropout=0.0),
+    ):
+        assert torch.equal(embedding(torch.arange(5)), embedding.weight)
 
 
 def test_the_penalty_of_size_and_of_change():
