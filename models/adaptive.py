@@ -26,17 +26,17 @@ class Adaptive(nn.Module):
         self.register_buffer("rank", torch.from_numpy(np.argsort(by_rank)), persistent=False)
         self.inner = nn.AdaptiveLogSoftmaxWithLoss(size, words, cutoffs or default_cutoffs(words))
 
-    def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
+    def loss(self, h: Tensor, targets: Tensor) -> Tensor:
         return -self.log_prob_of(h, targets).mean()
 
-    def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
+    def log_prob_of(self, h: Tensor, words: Tensor) -> Tensor:
         check_words("words", words, len(self.rank))
         if words.dim() > 1:
             return torch.stack([self.log_prob_of(h, column) for column in words.T], dim=1)
         with self._full_precision(h):
             return self.inner(h.to(self.inner.head.weight.dtype), self.rank[words]).output
 
-    def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
+    def log_prob(self, h: Tensor) -> Tensor:
         with self._full_precision(h):
             return self.inner.log_prob(h.to(self.inner.head.weight.dtype))[:, self.rank]
 

@@ -43,17 +43,15 @@ class Batch(NamedTuple):
 
 
 def batches(
-    sentences: Sentences, recipe: Recipe, end: int, generator: np.random.Generator
+    sentences: Sentences, recipe: Recipe, generator: np.random.Generator
 ) -> Iterator[Batch]:
     """One epoch."""
     if recipe.text == "sentences":
-        return by_length(sentences, recipe.batch, end, generator)
-    return windows(sentences, recipe, end, generator)
+        return by_length(sentences, recipe.batch, generator)
+    return windows(sentences, recipe, generator)
 
 
-def by_length(
-    sentences: Sentences, batch: int, end: int, generator: np.random.Generator
-) -> Iterator[Batch]:
+def by_length(sentences: Sentences, batch: int, generator: np.random.Generator) -> Iterator[Batch]:
     """Whole sentences in columns, of like length together, the batches in random order."""
     noisy = sentences.lengths + generator.uniform(-2, 2, len(sentences.lengths))
     order = np.argsort(noisy, kind="stable")
@@ -64,18 +62,18 @@ def by_length(
         is_word = steps < sentences.lengths[chosen]
         places = np.where(is_word, sentences.starts[chosen] + steps, 0)
         targets = np.where(is_word, sentences.ids[places], NO_WORD)
-        yield Batch(*_after(targets, end), places, False)
+        yield Batch(*_after(targets), places, False)
 
 
-def _after(targets: np.ndarray, end: int) -> tuple[Tensor, Tensor]:
+def _after(targets: np.ndarray) -> tuple[Tensor, Tensor]:
     """Each target's preceding word, END before the first, and the targets."""
-    first = np.full((1, targets.shape[1]), end, targets.dtype)
+    first = np.full((1, targets.shape[1]), END, targets.dtype)
     words = np.concatenate([first, targets[:-1]])
-    return _tensor(np.where(words == NO_WORD, end, words)), _tensor(targets)
+    return _tensor(np.where(words == NO_WORD, END, words)), _tensor(targets)
 
 
 def windows(
-    sentences: Sentences, recipe: Recipe, end: int, generator: np.random.Generator
+    sentences: Sentences, recipe: Recipe, generator: np.random.Generator
 ) -> Iterator[Batch]:
     """One epoch of the shuffled stream, every column going on where it stopped."""
     order = generator.permutation(len(sentences.lengths))
@@ -83,7 +81,7 @@ def windows(
     columns = min(recipe.batch, len(stream))
     length = len(stream) // columns
     places = stream[: length * columns].reshape(columns, length).T
-    words, targets = _after(sentences.ids[places], end)
+    words, targets = _after(sentences.ids[places])
     start = 0
     while start < length:
         stop = min(length, start + _window_length(recipe, generator))

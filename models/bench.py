@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +30,14 @@ from models.synthetic import vocabulary
 LENGTH, SIZE, LAYERS = 35, 256, 2
 SMALL, LARGE = 42_500, 750_000
 SIZES = (10_000, SMALL, 100_000, 250_000, LARGE, 1_000_000)
+COMPARED = (  # by the verdicts
+    ("floor", SMALL),
+    ("log-linear", SMALL),
+    ("softmax", SMALL),
+    ("log-linear", LARGE),
+    ("adaptive", LARGE),
+    ("adaptive, as documented", LARGE),
+)
 
 
 class SignatureSoftmax(Softmax):
@@ -39,7 +47,7 @@ class SignatureSoftmax(Softmax):
         super().__init__(features.signatures, SIZE)
         self.register_buffer("signature", torch.from_numpy(features.signature))
 
-    def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
+    def loss(self, h: Tensor, targets: Tensor) -> Tensor:
         return super().loss(h, self.signature[targets])
 
 
@@ -183,28 +191,19 @@ def _resident(field: str) -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
 
 
-def compare_outputs(
-    device: str, precision: str, *, batch: int = 32, rounds: int = 10
-) -> list[Cost]:
-    """The costs that the verdicts compare, all in turn."""
-    compared = (
-        ("floor", SMALL),
-        ("log-linear", SMALL),
-        ("softmax", SMALL),
-        ("log-linear", LARGE),
-        ("adaptive", LARGE),
-        ("adaptive, as documented", LARGE),
-    )
-    return measure(_fitting(compared, device, precision, batch), rounds)
-
-
-def cost_by_size(
-    device: str, precision: str, sizes: Sequence[int], *, batch: int = 32, rounds: int = 2
+def all_costs(
+    device: str, precision: str, sizes: Sequence[int] = SIZES, *, batch: int = 32, rounds: int = 10
 ) -> Iterator[Cost]:
-    """What each output costs at each size of the vocabulary, as far as there is memory for it."""
+    """The costs that the verdicts compare, all in turn, and those at each size of the vocabulary.
+
+    The verdicts are printed as soon as they are known: the large vocabularies take long.
+    """
+    costs = measure(_fitting(COMPARED, device, precision, batch), rounds)
+    print(*verdicts(costs), sep="\n", flush=True)
+    yield from costs
     for words in sizes:
         pairs = [(output, words) for output in ("log-linear", "softmax", "adaptive")]
-        yield from measure(_fitting(pairs, device, precision, batch), rounds)
+        yield from measure(_fitting(pairs, device, precision, batch), rounds=2)
 
 
 def _fitting(
@@ -252,10 +251,10 @@ def _times(above: Cost, below: Cost) -> float:
     return statistics.median(one / other for one, other in pairs)
 
 
-def rows(costs: Sequence[Cost]) -> list[dict]:
+def rows(costs: Iterable[Cost]) -> Iterator[dict]:
     """The costs as a table's rows."""
-    return [
-        {
+    for cost in costs:
+        yield {
             "output": cost.setting.output,
             "words": cost.setting.words,
             "device": cost.setting.device,
@@ -264,8 +263,6 @@ def rows(costs: Sequence[Cost]) -> list[dict]:
             "milliseconds": round(1e3 * statistics.median(cost.seconds), 2),
             "peak_mebibytes": round(cost.peak_bytes / 2**20, 1),
         }
-        for cost in costs
-    ]
 
 
 def main() -> None:
@@ -280,20 +277,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=10, help="steps measured of each")
     parser.add_argument("--csv", type=Path, help="write the costs there")
     arguments = parser.parse_args()
+    about = {"batch": arguments.batch, "rounds": arguments.rounds}
     table = []
     for precision in arguments.precision:
-        about = {"batch": arguments.batch, "rounds": arguments.rounds}
-        costs = compare_outputs(arguments.device, precision, **about)
-        for verdict in verdicts(costs):
-            print(verdict)
-        about["rounds"] = 2
-        costs += cost_by_size(arguments.device, precision, arguments.words, **about)
-        for row in rows(costs):
+        for row in rows(all_costs(arguments.device, precision, arguments.words, **about)):
             print(
                 "{output:>23} {words:>9,} {milliseconds:>10.2f} ms {peak_mebibytes:>8.1f} MiB  "
                 "{device} {precision}".format(**row)
             )
-        table += rows(costs)
+            table.append(row)
     if arguments.csv:
         with arguments.csv.open("w", newline="") as file:
             writer = csv.DictWriter(file, fieldnames=list(table[0]))

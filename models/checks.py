@@ -17,10 +17,15 @@ def check_words(name: str, words: Tensor, limit: int, least: int = 0) -> None:
         )
 
 
+def new_weight(width: int, size: int) -> nn.Parameter:
+    """One row of `size` per feature, at random."""
+    return nn.Parameter(torch.empty(width, size).uniform_(-(size**-0.5), size**-0.5))
+
+
 def tied_weight(weight: nn.Parameter | None, width: int, size: int) -> nn.Parameter:
     """The weight to share, if it has one row of `size` per feature; a new one if none is given."""
     if weight is None:
-        return nn.Parameter(torch.empty(width, size).uniform_(-(size**-0.5), size**-0.5))
+        return new_weight(width, size)
     if tuple(weight.shape) != (width, size):
         raise ValueError(
             f"weight: expected {width} features × {size} to tie; got {tuple(weight.shape)}"

@@ -34,7 +34,7 @@ class ClassBased(Softmax):
             self.register_buffer(name, torch.from_numpy(array.astype(np.int64)), persistent=False)
         self.classes = nn.Linear(size, len(sizes))
 
-    def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
+    def log_prob_of(self, h: Tensor, words: Tensor) -> Tensor:
         check_words("words", words, len(self.of))
         if words.dim() > 1:
             return torch.stack([self.log_prob_of(h, column) for column in words.T], dim=1)
@@ -55,7 +55,7 @@ class ClassBased(Softmax):
         of_class = functional.cross_entropy(self.classes(h), classes, reduction="none")
         return -of_class - torch.cat([of_class[:0], *inside])[by_class.argsort()]
 
-    def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
+    def log_prob(self, h: Tensor) -> Tensor:
         of_class = self.classes(h).log_softmax(dim=1).split(1, dim=1)
         groups = zip(of_class, *self._by_class(), strict=True)
         parts = [

@@ -31,13 +31,6 @@ def exchange_clusters(
     return of_word
 
 
-def mutual_information(sentences: Sentences, of_word: np.ndarray) -> float:
-    """What the class of a word tells of the class of the next, in nats."""
-    pairs = _pairs(of_word[sentences.ids], of_word.max() + 1)
-    before, after, total = pairs.sum(axis=1), pairs.sum(axis=0), pairs.sum()
-    return (_f(pairs).sum() - _f(before).sum() - _f(after).sum() + _f(total)) / total
-
-
 class _Exchange:
     """The class of each word, and how often classes meet.
 

@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from models.checks import check_words, tied_weight
-from models.feature_dropout import feature_dropout
+from models.checks import check_words, new_weight
 from models.features import Features
 from models.product import FeatureProduct
 
@@ -12,24 +11,25 @@ from models.product import FeatureProduct
 class FeatureEmbedding(nn.Module):
     """ψ(x) = φ(x)·W: the sum of the rows of W that the word's features name.
 
-    Given the output layer's `weight`, input and output are tied: one vector per feature serves
-    to read a word and to predict it.
+    Given to the output layer, `weight` ties the two: one vector per feature serves to read a word
+    and to predict it. `dropout` leaves out whole features, that is rows of W, for a batch, others
+    growing to make up: Gal & Ghahramani's embedding dropout (2016), on features instead of words.
     """
 
-    def __init__(
-        self,
-        features: Features,
-        size: int,
-        weight: nn.Parameter | None = None,
-        dropout: float = 0.0,
-    ):
+    def __init__(self, features: Features, size: int, dropout: float = 0.0):
         super().__init__()
         self.product = FeatureProduct(features)
-        self.weight = tied_weight(weight, features.width, size)
+        self.weight = new_weight(features.width, size)
         self.dropout = dropout
         self.register_buffer("signature", torch.from_numpy(features.signature), persistent=False)
 
     def forward(self, words: Tensor) -> Tensor:
         check_words("words", words, len(self.signature))
-        weight = feature_dropout(self.weight, self.dropout, self.training)
-        return nn.functional.embedding(self.signature[words], self.product(weight))
+        return nn.functional.embedding(self.signature[words], self.product(self._dropped()))
+
+    def _dropped(self) -> Tensor:
+        """W without the features that are left out."""
+        if not self.training or not self.dropout:
+            return self.weight
+        kept = 1 - self.dropout
+        return self.weight * self.weight.new_empty(len(self.weight), 1).bernoulli_(kept).div_(kept)

@@ -1,4 +1,5 @@
-"""The encoders h_t = f(ψ(K), h_{t−1}): recurrent ones, a feed-forward window, a Transformer.
+"""The encoders h_t = f(ψ(K), h_{t−1}): recurrent ones, trained or not (a reservoir), a feed-forward
+window, a Transformer.
 
 All map inputs (T × B × E) and a state to outputs (T × B × H) and the state after them, so that a
 text may be read in pieces. A state is a tuple with one tuple of tensors per layer, the batch in
@@ -98,3 +99,8 @@ def encoder(name: str, *, weight_dropout: float = 0.0, **settings) -> nn.Module:
 def detached(state: State) -> State:
     """The same state, cut from the graph that computed it."""
     return tuple(tuple(tensor.detach() for tensor in layer) for layer in state)
+
+
+def columns(state: State, chosen: Tensor | slice) -> State:
+    """Those columns of a state, whole in memory, as the kernels of a GPU want it."""
+    return tuple(tuple(tensor[:, chosen].contiguous() for tensor in layer) for layer in state)

@@ -111,11 +111,6 @@ class Features:
             _ends(lengths), self.indices[entry], self.values[entry], number.ravel(), self.width
         )
 
-    def having(self, feature: int) -> np.ndarray:
-        """Which words have a feature: a truth value for each."""
-        row = np.repeat(np.arange(self.signatures), np.diff(self.indptr))
-        return np.isin(self.signature, row[self.indices == feature])
-
     def save(self, path: Path | str) -> None:
         with Path(path).open("wb") as file:
             np.savez(

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from models.batching import END, Sentences
-from models.encoders import State
+from models.encoders import State, columns
 from models.language_model import LanguageModel
 from models.log_linear import LogLinear, log_linear_of
 
@@ -95,8 +95,7 @@ class Reading(NamedTuple):
 
     def after(self, rows: Tensor, words: Tensor, log_p: Tensor) -> "Reading":
         """Some of the beginnings, each with one more word."""
-        state = tuple(tuple(part[:, rows] for part in layer) for layer in self.state)
-        h, state = self.model(words.unsqueeze(0), state)
+        h, state = self.model(words.unsqueeze(0), columns(self.state, rows))
         text = torch.cat([self.text[rows], words.unsqueeze(1)], dim=1)
         scores = torch.cat([self.log_p[rows], log_p.unsqueeze(1)], dim=1)
         return Reading(self.model, text, scores, h.squeeze(0), state)
@@ -166,5 +165,5 @@ def beam(model: LanguageModel, start: Sequence[int], width: int, longest: int) -
 
 
 def _only(reading: Reading, rows: Tensor) -> Reading:
-    state = tuple(tuple(part[:, rows] for part in layer) for layer in reading.state)
+    state = columns(reading.state, rows)
     return Reading(reading.model, reading.text[rows], reading.log_p[rows], reading.h[rows], state)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from models import prefix_tree
 from models.activation_penalty import activation_penalty
 from models.background import Background
-from models.batching import NO_WORD, Sentences
+from models.batching import Sentences
 from models.embedding import FeatureEmbedding
 from models.encoders import State, encoder
 from models.features import Features
@@ -62,17 +62,26 @@ class LanguageModel(nn.Module):
         return self.output_dropout(h), state
 
     def loss(
-        self, words: Tensor, targets: Tensor, state: State, context: Tensor
+        self,
+        words: Tensor,
+        targets: Tensor,
+        state: State,
+        context: Tensor,
+        real: Tensor | None = None,
     ) -> tuple[Tensor, State]:
-        """Nats per target word, in training with penalties, and the state after the last.
+        """Nats per target word, in training with penalties, and the state after the last word.
 
-        A target of NO_WORD is none. `context` (T × B × n) is what `contexts` has for the targets.
+        `targets` (N) follow the words (T × B), or those alone whose places among the T·B are in
+        `real`; `context` (N × n) is what `contexts` has for the targets.
         """
         h, state = self.encoder(self.input_dropout(self.embedding(words)), state)
-        dropped, real = self.output_dropout(h), targets != NO_WORD
-        loss = self.output.loss(dropped[real], targets[real], context[real])
+        dropped = self.output_dropout(h)
+        before = dropped.flatten(0, 1)
+        if real is not None:
+            before = before.index_select(0, real)
+        loss = self.output.loss(before, targets, context)
         if self.training and any(self.penalties):
-            loss = loss + activation_penalty(h, dropped, *self.penalties)
+            loss = loss + activation_penalty(h, dropped, *self.penalties, real)
         return loss, state
 
     @torch.inference_mode()

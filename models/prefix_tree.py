@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from models.batching import END, NO_WORD, Sentences
-from models.scoring import with_others
+from models.encoders import columns
+from models.scoring import nothing_dropped, with_others
 
 if TYPE_CHECKING:
     from models.language_model import LanguageModel
@@ -32,8 +33,6 @@ def begin_alike(sentences: Sentences) -> bool:
 @torch.inference_mode()
 def score_beside(model: "LanguageModel", sentences: Sentences, others: Sequence[int]) -> np.ndarray:
     """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
-    was_training = model.training
-    model.eval()
     device = model.embedding.weight.device
     contexts = model.contexts(sentences)
     scores = np.zeros((len(sentences.ids), 1 + len(others)))
@@ -44,12 +43,12 @@ def score_beside(model: "LanguageModel", sentences: Sentences, others: Sequence[
             torch.from_numpy(sentences.ids[first].astype(np.int64)).to(device), others
         )
         context = torch.from_numpy(contexts[first]).to(device)
-        h = torch.cat(list(_outputs(model, ids, begins)))
-        parts = zip(*(each.split(BRANCHES_AT_ONCE) for each in (h, words, context)), strict=True)
-        log_p = torch.cat([model.output.log_prob_of(*part) for part in parts])
+        with nothing_dropped(model):
+            h = torch.cat(list(_outputs(model, ids, begins)))
+            parts = zip(*(x.split(BRANCHES_AT_ONCE) for x in (h, words, context)), strict=True)
+            log_p = torch.cat([model.output.log_prob_of(*part) for part in parts])
         is_word = ids != NO_WORD
         scores[places[is_word]] = log_p.double().cpu().numpy()[branch[is_word]]
-    model.train(was_training)
     return scores
 
 
@@ -88,6 +87,5 @@ def _outputs(model: "LanguageModel", ids: np.ndarray, begins: np.ndarray) -> Ite
         h, state = model(torch.from_numpy(words).to(device).unsqueeze(0), state)
         yield h[0, torch.from_numpy(column[begins[:, step]]).to(device)]
         goes_on = begins[:, step] & (ids[:, step] != END)
-        chosen = torch.from_numpy(column[goes_on]).to(device)
-        state = tuple(tuple(each[:, chosen] for each in layer) for layer in state)
+        state = columns(state, torch.from_numpy(column[goes_on]).to(device))
         words, column = ids[goes_on, step], np.cumsum(goes_on) - 1

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, distributed, nn
 
 from models.batching import NO_WORD, Batch, Sentences
-from models.encoders import State
+from models.encoders import State, columns
 
 
 def join() -> bool:
@@ -76,7 +76,7 @@ class Share:
         return Sentences(ids, whole.lengths[self.first : self.stop])
 
     def state(self, whole: State) -> State:
-        return tuple(tuple(each[:, self.columns].contiguous() for each in layer) for layer in whole)
+        return columns(whole, self.columns)
 
     def weight(self, whole: Batch) -> float:
         """The part of a batch's words that this process reads."""
@@ -96,8 +96,8 @@ class Share:
         return whole
 
 
-def add_up(parameters: Sequence[nn.Parameter], loss: Tensor, weight: float) -> Tensor:
-    """Put Σ weight·gradient over the processes into each gradient; Σ weight·loss is the answer."""
+def add_up(parameters: Sequence[nn.Parameter], loss: Tensor, weight: float) -> None:
+    """Put Σ weight·gradient over the processes into each gradient, Σ weight·loss into the loss."""
     for parameter in parameters:
         if parameter.grad is None:
             parameter.grad = torch.zeros_like(parameter)
@@ -107,7 +107,6 @@ def add_up(parameters: Sequence[nn.Parameter], loss: Tensor, weight: float) -> T
     sums = flat.split([piece.numel() for piece in pieces])
     for piece, total in zip(pieces, sums, strict=True):
         piece.copy_(total.view_as(piece))
-    return loss
 
 
 def total(number: float) -> float:

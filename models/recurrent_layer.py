@@ -33,7 +33,9 @@ class RecurrentLayer(nn.Module):
 
     def forward(self, inputs: Tensor, state: tuple[Tensor, ...]):
         recurrent = nn.functional.dropout(self.recurrent_weight, self.weight_dropout, self.training)
-        weights = _in_one_piece(self.input_weight, recurrent, self.input_bias, self.recurrent_bias)
+        weights = [self.input_weight, recurrent, self.input_bias, self.recurrent_bias]
+        if inputs.is_cuda:
+            weights = _in_one_piece(weights)
         with nullcontext() if inputs.is_cuda else cpu_kernels():
             outputs, *state = self.kernels[self.name](
                 inputs,
@@ -69,7 +71,7 @@ def cpu_kernels() -> Iterator[None]:
         torch.backends.mkldnn.enabled = before
 
 
-def _in_one_piece(*weights: Tensor) -> list[Tensor]:
+def _in_one_piece(weights: list[Tensor]) -> list[Tensor]:
     """The same weights side by side in memory: cuDNN's kernels copy them there otherwise."""
     sizes = [weight.numel() for weight in weights]
     pieces = torch.cat([weight.flatten() for weight in weights]).split(sizes)

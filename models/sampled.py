@@ -26,7 +26,7 @@ class Sampled(Softmax):
         self.register_buffer("noise", noise, persistent=False)
         self.samples = samples
 
-    def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
+    def loss(self, h: Tensor, targets: Tensor) -> Tensor:
         if not self.training:
             return super().loss(h, targets)
         check_words("words", targets, len(self.bias))

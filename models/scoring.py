@@ -1,6 +1,7 @@
 """The states in which sentences are read, each by itself, from where every text begins."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -24,20 +25,29 @@ class States(NamedTuple):
     context: Tensor  # what the output needs to know of the words before them (N × n)
 
 
-def states(model: "LanguageModel", sentences: Sentences) -> Iterator[States]:
-    """The states before all words of the sentences, nothing being dropped."""
+@contextmanager
+def nothing_dropped(model: "LanguageModel") -> Iterator[None]:
+    """The model as it scores, and afterwards as it was, in training or not."""
     was_training = model.training
     model.eval()
+    try:
+        yield
+    finally:
+        model.train(was_training)
+
+
+def states(model: "LanguageModel", sentences: Sentences) -> Iterator[States]:
+    """The states before all words of the sentences, nothing being dropped."""
     device = model.embedding.weight.device
     contexts = model.contexts(sentences)
-    for places, is_word in _batches(sentences):
-        targets = torch.from_numpy(sentences.ids[places].astype(np.int64)).to(device)
-        words = torch.cat([targets.new_full((1, targets.shape[1]), END), targets[:-1]])
-        h, _ = model(words, model.encoder.initial_state(words.shape[1]))
-        chosen = torch.from_numpy(is_word).to(device)
-        context = torch.from_numpy(contexts[places[is_word]]).to(device)
-        yield States(places[is_word], targets[chosen], h[chosen], context)
-    model.train(was_training)
+    with nothing_dropped(model):
+        for places, is_word in _batches(sentences):
+            targets = torch.from_numpy(sentences.ids[places].astype(np.int64)).to(device)
+            words = torch.cat([targets.new_full((1, targets.shape[1]), END), targets[:-1]])
+            h, _ = model(words, model.encoder.initial_state(words.shape[1]))
+            chosen = torch.from_numpy(is_word).to(device)
+            context = torch.from_numpy(contexts[places[is_word]]).to(device)
+            yield States(places[is_word], targets[chosen], h[chosen], context)
 
 
 def with_others(words: Tensor, others: Sequence[int]) -> Tensor:

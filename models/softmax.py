@@ -27,16 +27,16 @@ class Softmax(nn.Module):
         self.product = product
         self.bias = nn.Parameter(torch.zeros(words))
 
-    def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
+    def loss(self, h: Tensor, targets: Tensor) -> Tensor:
         return -self.log_prob_of(h, targets).mean()
 
-    def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
+    def log_prob_of(self, h: Tensor, words: Tensor) -> Tensor:
         check_words("words", words, len(self.bias))
         if words.dim() > 1:
             return self.log_prob(h).gather(1, words)
         return -functional.cross_entropy(self._scores(h), words, reduction="none")
 
-    def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
+    def log_prob(self, h: Tensor) -> Tensor:
         return self._scores(h).log_softmax(dim=1)
 
     def _scores(self, h: Tensor) -> Tensor:

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from models.batching import Sentences
+from models.batching import END, Sentences
 
 CODE_POINTS = 0x110000 - 0x800  # all characters of Unicode; halves of surrogate pairs are none
-STOP, ESCAPE = 0, 1  # symbols beside the letters, which are numbered from 2
+STOP, ESCAPE = END, 1  # symbols beside the letters, which are numbered from 2
 FEWEST = 2  # occurrences that a letter needs
 DIGITS = re.compile(r"[0-9]+")
 

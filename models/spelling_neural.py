@@ -62,7 +62,7 @@ class NeuralSpelling(Spelling):
             schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.02, steps)
             model.network.train()
             for _ in range(EPOCHS):
-                for batch in by_length(text, BATCH, STOP, generator):
+                for batch in by_length(text, BATCH, generator):
                     chosen = np.searchsorted(text.starts, batch.places[0])
                     log_p, _ = model.network(batch.words, kinds[chosen])
                     optimiser.zero_grad()
@@ -76,7 +76,7 @@ class NeuralSpelling(Spelling):
     def sequences(self, sequences: Sequence[Sequence[int]]) -> np.ndarray:
         text = in_a_row(sequences)
         result = np.empty((len(sequences), self.classes))
-        for batch in by_length(text, WORDS_AT_ONCE, STOP, np.random.default_rng(1)):
+        for batch in by_length(text, WORDS_AT_ONCE, np.random.default_rng(1)):
             rows = np.searchsorted(text.starts, batch.places[0])
             for kind in range(self.classes):
                 log_p, _ = self.network(batch.words, torch.full((len(rows),), kind))

@@ -12,13 +12,13 @@ MORPHOLOGY = 60  # morphological features
 
 
 @cache
-def vocabulary(words: int, seed: int = 0) -> tuple[Features, np.ndarray]:
+def vocabulary(words: int) -> tuple[Features, np.ndarray]:
     """Φ with FREQUENT + BUNDLES signatures, and b by Zipf's law: word number r has 1/(r + 1).
 
     Every word has one bundle of two to eight morphological features, few bundles having most of
     the words; the FREQUENT first words have their identity besides.
     """
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     bundles = _bundles(generator)
     share = 1 / np.arange(1, BUNDLES + 1)
     bundle = generator.choice(BUNDLES, size=words, p=share / share.sum())

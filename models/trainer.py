@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,13 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors.torch import load
-from torch import nn
+from torch import Tensor, nn
 
 from models import processes
 from models.batching import NO_WORD, Batch, Sentences, batches
 from models.checkpoint import Checkpoints, parse
 from models.curve import CURVE, Epoch, write_curve
-from models.encoders import detached
+from models.encoders import State, detached
 from models.language_model import LanguageModel
 from models.recipe import Recipe
 from models.step_log import STEPS, StepLog
@@ -29,7 +30,7 @@ from models.weight_averaging import WeightAverage
 from models.weights import load_weights, parameters_of, save_tensors
 
 OPTIMISERS = {
-    "adamw": torch.optim.AdamW,
+    "adamw": partial(torch.optim.AdamW, fused=True),  # one pass over the weights: half the time
     "rmsprop": torch.optim.RMSprop,
     "sgd": torch.optim.SGD,
 }
@@ -51,16 +52,13 @@ class Trainer:
         model: LanguageModel,
         recipe: Recipe,
         folder: Path,
-        end: int,
         on_step: Callable[[int], None] = lambda words: None,
         on_epoch: Callable[[Epoch], None] = lambda epoch: None,
         say: Callable[[str], None] = lambda line: None,
     ):
         self.device = choose_device(recipe.device)
         self.model = model.to(self.device)
-        if self.device.type == "cuda":
-            torch.set_float32_matmul_precision("high")  # TF32: much faster, and no worse to train
-        self.recipe, self.folder, self.end = recipe, folder, end
+        self.recipe, self.folder = recipe, folder
         self.on_step, self.on_epoch, self.say = on_step, on_epoch, say
         optimiser = OPTIMISERS[recipe.optimiser](
             model.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay
@@ -84,8 +82,9 @@ class Trainer:
         if not processes.total(was_done):
             be_deterministic(self.recipe.deterministic)
             self._resume()
+            contexts = self.model.contexts(train, training=True)
             while not self._is_done():
-                self._pass(train)
+                self._pass(train, contexts)
                 self._close_epoch(valid)
                 self._save()
                 self.on_epoch(self.curve[-1])
@@ -102,13 +101,12 @@ class Trainer:
         enough = len(self.curve) >= self.recipe.epochs or spent >= (self.recipe.seconds or math.inf)
         return enough or self.now.without_gain >= self.recipe.patience
 
-    def _pass(self, train: Sentences) -> None:
+    def _pass(self, train: Sentences, contexts: np.ndarray) -> None:
         """Train over the text once, or over what is left of it."""
         now = self.now
         if not now.step:
             torch.manual_seed(self.recipe.seed * 10_000 + now.epoch)
         self.model.train()
-        contexts = self.model.contexts(train, training=True)
         start = time.monotonic() - now.seconds
         for batch in islice(self._batches(train), now.step, None):
             self._step(batch, contexts)
@@ -123,7 +121,7 @@ class Trainer:
 
     def _batches(self, train: Sentences) -> Iterator[Batch]:
         generator = np.random.default_rng([self.recipe.seed, self.now.epoch])
-        return batches(train, self.recipe, self.end, generator)
+        return batches(train, self.recipe, generator)
 
     def _step(self, batch: Batch, contexts: np.ndarray) -> None:
         """One step of the optimiser, on one batch."""
@@ -131,13 +129,7 @@ class Trainer:
         count = int((batch.targets != NO_WORD).sum())
         if processes.count() > 1:
             batch, weight = self._own(batch)
-        words, targets = batch.words.to(self.device), batch.targets.to(self.device)
-        context = torch.from_numpy(contexts[batch.places]).to(self.device)
-        before = now.encoder if batch.goes_on else self.model.encoder.initial_state(words.shape[1])
-        with torch.autocast(
-            self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bfloat16"
-        ):
-            loss, after = self.model.loss(words, targets, before, context)
+        loss, after = self._loss(batch, contexts)
         now.optimiser.zero_grad()
         loss.backward()
         loss = loss.detach()
@@ -152,6 +144,23 @@ class Trainer:
         now.encoder, now.nats = detached(after), now.nats + loss * count
         now.step, now.words = now.step + 1, now.words + count
         self.on_step(count)
+
+    def _loss(self, batch: Batch, contexts: np.ndarray) -> tuple[Tensor, State]:
+        """The loss of a batch, and the encoder's state after it."""
+        is_word = batch.targets != NO_WORD
+        words, targets = self._sent(batch.words), self._sent(batch.targets[is_word])
+        context = self._sent(torch.from_numpy(contexts[batch.places[is_word.numpy()]]))
+        real = None if is_word.all() else self._sent(is_word.flatten().nonzero().squeeze(1))
+        encoder = self.model.encoder
+        before = self.now.encoder if batch.goes_on else encoder.initial_state(words.shape[1])
+        with torch.autocast(
+            self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bfloat16"
+        ):
+            return self.model.loss(words, targets, before, context, real)
+
+    def _sent(self, tensor: Tensor) -> Tensor:
+        """The same on the device, which is not waited for: a GPU still computes the last step."""
+        return tensor.to(self.device, non_blocking=True)
 
     def _own(self, batch: Batch) -> tuple[Batch, float]:
         """What this process reads of a batch, and how much of the batch that is."""
@@ -257,10 +266,17 @@ class Trainer:
 
 
 def choose_device(name: str) -> torch.device:
-    """The named device, or for `auto` the GPU if there is one."""
+    """The named device, or for `auto` the GPU if there is one.
+
+    Products on a GPU are then in TF32, much faster and no worse to train: whoever scores a model
+    has to ask here too, so that it scores as in the process that trained it.
+    """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(name)
+    device = torch.device(name)
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision("high")
+    return device
 
 
 def be_deterministic(wanted: bool) -> None:

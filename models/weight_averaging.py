@@ -6,39 +6,38 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
+from models.weights import load_weights, parameters_of
+
 
 class WeightAverage:
     """The mean of a model's parameters over the updates so far.
 
-    Without `decay` all updates count alike (Polyak & Juditsky 1992, the averaged SGD of AWD-LSTM);
-    with it older ones fade as decay^age, once enough of them are seen for that to matter.
+    The first updates count alike (Polyak & Juditsky 1992, the averaged SGD of AWD-LSTM); older
+    ones fade as decay^age, once enough of them are seen for that to matter.
     """
 
-    def __init__(self, model: nn.Module, decay: float | None = None):
-        if decay is not None and not 0 <= decay < 1:
+    def __init__(self, model: nn.Module, decay: float):
+        if not 0 <= decay < 1:
             raise ValueError(f"decay: expected a number from 0 to under 1, got {decay}")
         self.decay = decay
         self.updates = 0
-        self.mean = {name: value.detach().clone() for name, value in model.named_parameters()}
+        self.mean = parameters_of(model)
 
     @torch.no_grad()
     def update(self, model: nn.Module) -> None:
         self.updates += 1
-        share = 1 / self.updates
-        if self.decay is not None:
-            share = max(share, 1 - self.decay)
-        for name, value in model.named_parameters():
-            self.mean[name].lerp_(value, share)
+        share = max(1 / self.updates, 1 - self.decay)
+        torch._foreach_lerp_(list(self.mean.values()), list(model.parameters()), share)
 
     @contextmanager
     def applied(self, model: nn.Module) -> Iterator[None]:
         """The model with its averaged weights, and with its own again afterwards."""
-        own = {name: value.detach().clone() for name, value in model.named_parameters()}
-        _copy(self.mean, model)
+        own = parameters_of(model)
+        load_weights(model, self.mean)
         try:
             yield
         finally:
-            _copy(own, model)
+            load_weights(model, own)
 
     def state_dict(self) -> dict[str, Tensor]:
         """All tensors, so that it can be stored beside the weights."""
@@ -48,9 +47,3 @@ class WeightAverage:
         self.updates = int(state["updates"])
         for name, value in self.mean.items():
             value.copy_(state[name])
-
-
-@torch.no_grad()
-def _copy(weights: dict[str, Tensor], model: nn.Module) -> None:
-    for name, value in model.named_parameters():
-        value.copy_(weights[name])

@@ -50,11 +50,7 @@ def output(
     device = "cuda" if torch.cuda.is_available() else "cpu"
     costs = []
     for precision in ("float32", "bfloat16") if device == "cuda" else ("float32",):
-        compared = bench.compare_outputs(device, precision, rounds=rounds)
-        for verdict in bench.verdicts(compared):
-            print(verdict, flush=True)
-        by_size = bench.cost_by_size(device, precision, bench.SIZES)
-        costs += [*compared, *track(by_size, "costs by size")]
+        costs += track(bench.all_costs(device, precision, rounds=rounds), "costs")
     table = pd.DataFrame(bench.rows(costs))
     table.to_csv(csv, index=False)
     print_table(table)

@@ -29,7 +29,7 @@ from models.units import UnitModel, count_units, load_units
 from models.weights import load_weights, save_weights
 from pipeline.progress import meter, say
 from pipeline.stage import Inputs, Stage
-from pipeline.vocabulary import BESIDE, END_ID
+from pipeline.vocabulary import BESIDE
 
 BESIDE_BATCH = 4  # times as many texts side by side, as there are more of them
 
@@ -84,7 +84,7 @@ def _fit(
             f"{row.words_per_second:,.0f} words/s, {row.seconds:.1f} s"
         )
 
-    trainer = Trainer(model, recipe, out, END_ID, lambda words: advance(words), on_epoch, say)
+    trainer = Trainer(model, recipe, out, lambda words: advance(words), on_epoch, say)
     trainer.fit(train, valid)
 
 

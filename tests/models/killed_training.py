@@ -12,7 +12,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from training_cases import END, RECIPE, model, sentences
+from training_cases import RECIPE, model, sentences
 
 from models.trainer import WEIGHTS, Trainer
 
@@ -23,7 +23,7 @@ def start(folder: Path) -> int:
     """A process that trains into the folder."""
     child = os.fork()
     if not child:
-        Trainer(model(), replace(RECIPE, checkpoint_steps=3), folder, END).fit(TEXT, TEXT)
+        Trainer(model(), replace(RECIPE, checkpoint_steps=3), folder).fit(TEXT, TEXT)
         os._exit(0)
     return child
 
@@ -50,7 +50,7 @@ def kill_and_resume(folder: Path, moment: float) -> Path | None:
 def main(folder: Path, times: int) -> None:
     whole = folder / "whole"
     whole.mkdir()
-    Trainer(model(), RECIPE, whole, END)  # PyTorch loads much with the first optimiser
+    Trainer(model(), RECIPE, whole)  # PyTorch loads much with the first optimiser
     began = time.monotonic()
     assert exit_code(start(whole)) == 0
     duration = time.monotonic() - began

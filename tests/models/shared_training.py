@@ -11,11 +11,12 @@ from pathlib import Path
 
 from safetensors.torch import load_file
 from torch import distributed
-from training_cases import END, RECIPE, model, sentences
+from training_cases import RECIPE, model, sentences
 
 from models.trainer import WEIGHTS, Trainer
 
 TEXT = sentences(150)
+PENALTIES = {"size_penalty": 1.0, "change_penalty": 1.0}  # means, which shares have to weigh
 # Ten columns are shared unevenly by four processes, and the last batches of sentences by fewer.
 RECIPES = {
     text: replace(RECIPE, batch=10, window=5, epochs=4, text=text, checkpoint_steps=4)
@@ -33,7 +34,7 @@ def train(folder: Path, recipe, steps: int | None = None) -> None:
             if steps == 0:
                 os._exit(0)
 
-    trainer = Trainer(model(), recipe, folder, END, on_step)
+    trainer = Trainer(model(**PENALTIES), recipe, folder, on_step)
     trainer.fit(TEXT, TEXT)
     written, own = load_file(folder / WEIGHTS), dict(trainer.model.named_parameters())
     if not all(written[name].equal(own[name]) for name in own):
@@ -59,7 +60,7 @@ def on_processes(count: int, folder: Path, recipe, steps: int | None = None) -> 
 
 
 def main(folder: Path) -> None:
-    Trainer(model(), RECIPE, folder, END)  # PyTorch loads much with the first optimiser
+    Trainer(model(), RECIPE, folder)  # PyTorch loads much with the first optimiser
     for text, recipe in RECIPES.items():
         for count in (1, 2, 4):
             on_processes(count, folder / f"{text}-{count}", recipe)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models.batching import Sentences
-from models.clusters import exchange_clusters, mutual_information
+from models.clusters import exchange_clusters
 
 END, UNSEEN = 0, 41
 
@@ -24,6 +24,17 @@ def text(seed: int = 0) -> Sentences:
             sentence.insert(int(generator.integers(length)), sentence[0])
         sentences.append([*sentence, END])
     return Sentences(np.concatenate(sentences), np.array([len(each) for each in sentences]))
+
+
+def mutual_information(sentences: Sentences, of_word: np.ndarray) -> float:
+    """What the class of a word tells of the class of the next, in nats."""
+    after = of_word[sentences.ids]
+    before = np.roll(after, 1)  # END, the last of the text, stands before its first word
+    joint = np.zeros((after.max() + 1,) * 2)
+    np.add.at(joint, (before, after), 1 / len(after))
+    independent = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+    met = joint > 0
+    return float((joint[met] * np.log(joint[met] / independent[met])).sum())
 
 
 def test_words_that_behave_alike_share_a_class():

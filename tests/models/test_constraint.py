@@ -29,7 +29,7 @@ PHI = [[1, 0], [0, 0], [1, 1], [1, 1], [0, 1], [0, 0]]
 def agreement():
     """After a determiner comes a noun that agrees with it, and after a noun the full stop."""
     features = sparse(PHI)
-    plural, noun = features.having(PLURAL), features.having(NOUN)
+    plural, noun = np.array(PHI).T[[PLURAL, NOUN]]
     group = 2 * noun + plural  # 0 le, 1 les, 2 chat, 3 chats and chiens
     group[WORDS.index(".")] = 4
     forbidden = -1

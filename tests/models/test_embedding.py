@@ -46,8 +46,3 @@ def test_feature_dropout_leaves_out_features_in_training_only():
 def test_a_word_out_of_range_is_refused():
     with pytest.raises(IndexError, match=r"words: .* under 60; got 60 at index \(0, 1\)"):
         FeatureEmbedding(random_features(), 5)(torch.tensor([[0, 60]]))
-
-
-def test_a_weight_that_does_not_fit_is_refused():
-    with pytest.raises(ValueError, match="weight: expected 8 features × 5 to tie"):
-        FeatureEmbedding(random_features(), 5, weight=torch.nn.Parameter(torch.zeros(7, 5)))

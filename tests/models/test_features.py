@@ -58,12 +58,6 @@ def test_splitting_keeps_every_row_and_separates_groups():
         assert len(set(group[split.signature == signature])) == 1
 
 
-def test_having_names_the_words_with_a_feature():
-    features = random_features()
-    for feature in range(features.width):
-        assert np.array_equal(features.having(feature), dense(features)[:, feature] != 0)
-
-
 def test_saving_and_loading_changes_nothing(tmp_path):
     features = random_features()
     features.save(tmp_path / "features.npz")

@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 import pytest
 import torch
-from training_cases import END, RECIPE, model, sentences
+from training_cases import RECIPE, model, sentences
 
 from models.batching import batches
 from models.step_log import STEPS
@@ -28,7 +28,7 @@ def train_and_poison(folder, after: int, recipe=SAVING) -> str:
         if done == after:
             torch.nn.init.constant_(trainer.model.embedding.weight, math.nan)
 
-    trainer = Trainer(model(), recipe, folder, END, on_step)
+    trainer = Trainer(model(), recipe, folder, on_step)
     with pytest.raises(FloatingPointError) as stopped:
         trainer.fit(TEXT, TEXT)
     return str(stopped.value)
@@ -40,7 +40,7 @@ def test_the_step_its_batch_and_the_last_good_checkpoint_are_named(tmp_path, aft
     said = train_and_poison(tmp_path, after, recipe)
     assert f"is not finite at epoch 1, step {after + 1}," in said
     generator = np.random.default_rng([RECIPE.seed, 1])
-    batch = next(islice(batches(TEXT, recipe, END, generator), after, None))
+    batch = next(islice(batches(TEXT, recipe, generator), after, None))
     firsts = [np.flatnonzero(TEXT.starts <= place)[-1] + 1 for place in batch.places[0]]
     assert f"sentences {', '.join(map(str, firsts))} of the training text" in said
     kept = sorted(tmp_path.glob("checkpoint-*"))
@@ -57,14 +57,14 @@ def test_weights_that_are_no_numbers_are_not_saved(tmp_path):
 
 
 def test_a_validation_that_is_no_number_stops(tmp_path):
-    steps = sum(1 for _ in batches(TEXT, RECIPE, END, np.random.default_rng([RECIPE.seed, 1])))
+    steps = sum(1 for _ in batches(TEXT, RECIPE, np.random.default_rng([RECIPE.seed, 1])))
     said = train_and_poison(tmp_path, after=steps, recipe=replace(RECIPE, average=0.0))
     assert said.startswith("the validation loss of epoch 1 is nan")
 
 
 def test_every_step_is_logged_with_its_gradient_and_learning_rate(tmp_path):
     recipe = replace(RECIPE, clip=0.5, average=0.0)
-    trainer = Trainer(model(), recipe, tmp_path, END)
+    trainer = Trainer(model(), recipe, tmp_path)
     trainer.fit(TEXT, TEXT)
     with (tmp_path / STEPS).open() as file:
         rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
@@ -82,7 +82,7 @@ def test_deterministic_computing_is_as_the_recipe_says_and_changes_no_number_on_
     for wanted in (True, False):
         folder = tmp_path / str(wanted)
         folder.mkdir()
-        Trainer(model(), replace(RECIPE, deterministic=wanted), folder, END).fit(TEXT, TEXT)
+        Trainer(model(), replace(RECIPE, deterministic=wanted), folder).fit(TEXT, TEXT)
         assert torch.are_deterministic_algorithms_enabled() == wanted
         weights.append((folder / "weights.safetensors").read_bytes())
     assert weights[0] == weights[1]

@@ -11,7 +11,6 @@ from models.constraint import Automaton, constrained
 from models.language_model import LanguageModel
 from models.model_background import ModelBackground
 from models.ngram_background import NGramBackground
-from models.ngram_counts import END
 from models.ngram_smoothing import kneser_ney
 from models.recipe import Recipe
 from models.trainer import Trainer
@@ -56,7 +55,7 @@ def test_an_automaton_that_allows_everything_changes_nothing(inner):
 def test_training_leaves_the_model_below_as_it_is(tmp_path):
     torch.manual_seed(1)
     model = LanguageModel(RECIPE, FEATURES, ModelBackground(FEATURES, below("unigram")))
-    trainer = Trainer(model, RECIPE, tmp_path, END)
+    trainer = Trainer(model, RECIPE, tmp_path)
     trainer.fit(TEXT, OTHER)
     assert trainer.curve[-1].train_nats < trainer.curve[0].train_nats
     for own, given in zip(

@@ -88,7 +88,7 @@ def test_every_target_is_trained_with_the_words_before_it_in_its_sentence(text):
     model = network(background)
     contexts = model.contexts(TEXT, training=True)
     recipe = Recipe(batch=4, window=7, text=text)
-    for batch in batches(TEXT, recipe, END, np.random.default_rng(0)):
+    for batch in batches(TEXT, recipe, np.random.default_rng(0)):
         real = (batch.targets != NO_WORD).numpy()
         rows, targets = contexts[batch.places[real]], batch.targets.numpy()[real]
         assert np.array_equal(TEXT.ids[batch.places[real]], targets)
@@ -116,7 +116,7 @@ def test_a_network_without_weights_scores_as_the_ngrams_do():
 
 
 def test_a_network_trains_on_it(tmp_path):
-    trainer = Trainer(network(learnt()), RECIPE, tmp_path, END)
+    trainer = Trainer(network(learnt()), RECIPE, tmp_path)
     trainer.fit(TEXT, random_sentences(seed=5, count=20))
     assert trainer.curve[-1].valid_nats < trainer.curve[0].valid_nats
 

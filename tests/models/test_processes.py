@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from training_cases import END, RECIPE, sentences
+from training_cases import RECIPE, sentences
 
 from models.batching import batches
 from models.processes import Share
@@ -36,7 +36,7 @@ def losses(folder: Path) -> np.ndarray:
 
 @pytest.mark.parametrize("processes", [1, 2, 3, 4, 7])
 def test_the_processes_read_the_columns_of_a_batch_in_order_and_each_once(processes):
-    for batch in batches(sentences(), RECIPE, END, np.random.default_rng(0)):
+    for batch in batches(sentences(), RECIPE, np.random.default_rng(0)):
         shares = [Share.in_row(batch.words.shape[1], rank, processes) for rank in range(processes)]
         read = [share.batch(batch) for share in shares if share.counts]
         assert torch.equal(torch.cat([part.words for part in read], dim=1), batch.words)

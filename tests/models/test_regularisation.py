@@ -3,7 +3,8 @@ import torch
 from torch import nn
 
 from models.activation_penalty import activation_penalty
-from models.feature_dropout import feature_dropout
+from models.embedding import FeatureEmbedding
+from models.features import Features
 from models.variational_dropout import VariationalDropout
 from models.weight_averaging import WeightAverage
 
@@ -22,7 +23,9 @@ def test_variational_dropout_drops_the_same_units_at_every_step():
 
 
 def test_feature_dropout_drops_whole_rows():
-    dropped = feature_dropout(torch.ones(500, 6), 0.3, training=True)
+    embedding = FeatureEmbedding(Features.one_hot(500), 6, dropout=0.3)
+    nn.init.ones_(embedding.weight)
+    dropped = embedding(torch.arange(500)).detach()
     assert torch.equal(dropped, dropped[:, :1].expand_as(dropped))
     assert dropped.unique().tolist() == pytest.approx([0, 1 / 0.7])
     assert (dropped[:, 0] == 0).float().mean().item() == pytest.approx(0.3, abs=0.08)
@@ -32,8 +35,11 @@ def test_dropout_does_nothing_outside_training_or_at_rate_zero():
     values = torch.randn(4, 3, 2)
     assert VariationalDropout(0.9).eval()(values) is values
     assert VariationalDropout(0.0)(values) is values
-    assert torch.equal(feature_dropout(values[0], 0.9, training=False), values[0])
-    assert torch.equal(feature_dropout(values[0], 0.0, training=True), values[0])
+    for embedding in (
+        FeatureEmbedding(Features.one_hot(5), 3, dropout=0.9).eval(),
+        FeatureEmbedding(Features.one_hot(5), 3, dropout=0.0),
+    ):
+        assert torch.equal(embedding(torch.arange(5)), embedding.weight)
 
 
 def test_the_penalty_of_size_and_of_change():
@@ -43,15 +49,49 @@ def test_the_penalty_of_size_and_of_change():
     assert activation_penalty(outputs[:1], outputs[:1], size=2.0, change=1.0) == pytest.approx(2.0)
 
 
+def padded(lengths: list[int]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Outputs and dropped outputs of columns with so many words, and which are words."""
+    outputs, dropped = torch.randn(2, max(lengths), len(lengths), 5, dtype=torch.float64)
+    is_word = torch.arange(max(lengths))[:, None] < torch.tensor(lengths)
+    return outputs, dropped, is_word
+
+
+def penalty(outputs, dropped, is_word) -> torch.Tensor:
+    real = is_word.flatten().nonzero().squeeze(1)
+    return activation_penalty(outputs, dropped, 2.0, 3.0, real)
+
+
+@pytest.mark.parametrize("lengths", [[7], [4, 4, 4], [1, 6, 2, 2, 9], [1, 1]])
+def test_the_penalty_of_a_batch_is_that_of_its_sentences_by_their_words(lengths):
+    outputs, dropped, is_word = padded(lengths)
+    alone = [
+        length * activation_penalty(outputs[:length, [at]], dropped[:length, [at]], 2.0, 3.0)
+        for at, length in enumerate(lengths)
+    ]
+    found = penalty(outputs, dropped, is_word)
+    assert found.item() == pytest.approx(sum(alone).item() / sum(lengths))
+    outputs[~is_word], dropped[~is_word] = 1e3, -1e3
+    assert penalty(outputs, dropped, is_word).equal(found), "what is behind an end does not count"
+
+
+@pytest.mark.parametrize("lengths", [[1, 6, 2, 2, 9], [3, 3, 8]])
+def test_the_penalty_of_a_batch_is_that_of_shares_by_their_words(lengths):
+    whole = padded(lengths)
+    for cut in range(1, len(lengths)):
+        parts = [[each[:, side] for each in whole] for side in (slice(cut), slice(cut, None))]
+        shares = [part[2].sum() / sum(lengths) * penalty(*part) for part in parts]
+        assert sum(shares).item() == pytest.approx(penalty(*whole).item())
+
+
 def train(model, average, values):
     for value in values:
         nn.init.constant_(model.weight, value)
         average.update(model)
 
 
-def test_an_even_average_is_the_mean_of_the_updates():
+def test_the_first_updates_count_alike():
     model = nn.Linear(2, 2)
-    average = WeightAverage(model)
+    average = WeightAverage(model, decay=0.9)
     train(model, average, [1.0, 2.0, 6.0])
     assert torch.allclose(average.mean["weight"], torch.tensor(3.0))
 
@@ -65,7 +105,7 @@ def test_a_decaying_average_forgets():
 
 def test_the_average_is_applied_and_taken_back_even_after_an_error():
     model = nn.Linear(2, 2)
-    average = WeightAverage(model)
+    average = WeightAverage(model, decay=0.9)
     train(model, average, [1.0, 3.0])
     with pytest.raises(RuntimeError), average.applied(model):
         assert torch.allclose(model.weight, torch.tensor(2.0))
@@ -86,7 +126,7 @@ def test_an_average_goes_on_where_it_was_stored():
 def test_tied_weights_are_averaged_once():
     model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
     model[1].weight = model[0].weight
-    average = WeightAverage(model)
+    average = WeightAverage(model, decay=0.9)
     average.update(model)
     with average.applied(model):
         assert model[1].weight is model[0].weight

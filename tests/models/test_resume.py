@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from training_cases import END, RECIPE, model, sentences
+from training_cases import RECIPE, model, sentences
 
 from models.trainer import CURVE, Trainer
 
@@ -35,7 +35,7 @@ def interrupt():
 def train(folder: Path, on_step=lambda words: None, recipe=SAVING, **callbacks) -> Trainer:
     folder.mkdir(exist_ok=True)
     changes = {key: value for key, value in vars(recipe).items() if value != getattr(RECIPE, key)}
-    trainer = Trainer(model(**changes), recipe, folder, END, on_step, **callbacks)
+    trainer = Trainer(model(**changes), recipe, folder, on_step, **callbacks)
     trainer.fit(TEXT, TEXT)
     return trainer
 
