@@ -91,8 +91,10 @@ def stages(
     if declared:
         print_table(pd.DataFrame(declarations.declared()))
         return
-    for status in Run(load_config(config, set or ()), runs).status():
-        print(f"{status.stage.name:11}{status.model:12}{status.state:9}{status.why}")
+    found = list(Run(load_config(config, set or ()), runs).status())
+    widest = max(len(status.model) for status in found)
+    for status in found:
+        print(f"{status.stage.name:11}{status.model:{widest}}  {status.state:9}{status.why}")
 
 
 @command(app)

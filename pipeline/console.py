@@ -75,7 +75,7 @@ def _tell(error: Exception) -> NoReturn:
 def _message(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno is not None:
         where = f": {error.filename}" if error.filename else ""
-        return f"{error.strerror}{where} (earlier stages are kept)"
+        return f"{error.strerror}{where}"
     return str(error)
 
 
