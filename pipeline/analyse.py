@@ -6,7 +6,7 @@ later and are not known: training reads it as unknown, so the model learns how o
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -59,6 +59,7 @@ def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | No
     save_chain(out, **named, lowercase=lowercase)
     for skipped in chain.skipped:
         say(f"analyse: {skipped.count:,} rows left out, {skipped.reason}: {skipped.example}")
+    _check_names(paths, params.suites)
     suites = {suite_name(suite): read_suite(suite, lowercase) for suite in params.suites}
     if known is not None:
         words = list(known)
@@ -87,6 +88,17 @@ def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | No
     coverage.to_csv(out / "coverage.csv", index=False)
     covered = coverage["tokens"].dot(coverage["source"] != "nothing") / coverage["tokens"].sum()
     say(f"analyse: {len(types):,} known words, {covered:.2%} of the words counted have an analysis")
+
+
+def _check_names(splits: Iterable[str], suites: Iterable[str]) -> None:
+    """Files and figures go by the names of splits and suites: no two may share one."""
+    counted = Counter([*splits, *map(suite_name, suites)])
+    for name, times in counted.items():
+        if times > 1:
+            raise ValueError(
+                f"analyse.suites: expected folders of different names, none of them that of a "
+                f"split; found '{name}' twice"
+            )
 
 
 def _types(words: list[str], counts: Counter[str], sentences: int) -> pd.DataFrame:

@@ -109,6 +109,11 @@ def _number_class(params, types: pd.DataFrame) -> pd.DataFrame:
 
 def _frequency(params, types: pd.DataFrame) -> pd.DataFrame:
     """How common French as a whole finds the word: half powers of ten per million, or unknown."""
+    if "frequency" not in types:
+        raise ValueError(
+            "featurise.templates: frequency needs a lexicon that has frequencies, "
+            "such as analyse.frequency: lexique"
+        )
     with np.errstate(divide="ignore"):
         level = np.floor(2 * np.log10(types["frequency"].to_numpy()))
     known = np.isfinite(level)

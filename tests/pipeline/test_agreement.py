@@ -122,6 +122,16 @@ def test_a_change_of_any_suite_is_noticed_though_their_files_have_the_same_names
     assert recipe() != before
 
 
+@pytest.mark.parametrize("names", [("a/pairs", "b/pairs"), ("a/test",)])
+def test_suites_that_would_overwrite_each_other_or_a_split_are_refused(tmp_path, names):
+    for name in names:
+        (tmp_path / name).mkdir(parents=True)
+        write(tmp_path / name, PAIRS[:1])
+    suites = [str(tmp_path / name) for name in names]
+    with pytest.raises(ValueError, match=rf"found '{names[0][2:]}' twice"):
+        pipeline.run("tiny", set={"analyse.suites": suites}, until="analyse", runs=tmp_path / "r")
+
+
 def test_pairs_with_words_that_are_not_known_are_counted_and_not_judged(judged):
     scorer = api.load(judged("closed").folder, "ll-rnn")
     strange = Pair("simple", "le xylophage dort .", "le xylophage dorment .")
