@@ -112,13 +112,13 @@ def _copy_outputs(trained: Path, out: Path) -> None:
 
 
 def load(run: str | Path, model: str | None = None) -> Scorer:
-    """A trained model of a finished run, by name where the run has several; or an exported one."""
+    """A trained model of a run, its last where none is named; or an exported one."""
     if exporting.is_exported(Path(run)):
         return Scorer.from_pretrained(run)
     return Scorer(_trained(run, model))
 
 
-def export(run: str | Path, model: str | None, to: str | Path) -> Path:
+def export(run: str | Path, model: str, to: str | Path) -> Path:
     """Write a trained model of a finished run into one folder that `load` takes anywhere.
 
     To a file that ends in `.arpa` or `.arpa.gz` the n-grams of a model are written.
@@ -131,8 +131,12 @@ def _trained(run: str | Path, model: str | None, *others: str) -> Inputs:
     """What the stages made for a model, undamaged as far as it is read."""
     finished = Finished.read(Path(run))
     trained = [name for name, stages in finished.artefacts.items() if "train" in stages]
-    if model is None and len(trained) == 1:
-        model = trained[0]
+    if not trained:
+        raise FileNotFoundError(
+            f"{run} is not finished: expected a trained model, found none. `accord run` goes on "
+            f"with it."
+        )
+    model = model or trained[-1]
     if model not in trained:
         raise ValueError(f"{run}: expected one of the models {', '.join(trained)}, got {model}")
     finished.check(model, "analyse", *PACKED, "train", *others)

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-TrainedRun = Annotated[Path, typer.Option("--run", help="The folder of a finished run.")]
+TrainedRun = Annotated[
+    Path, typer.Option("--run", help="The folder of a run, or of an exported model.")
+]
 Model = Annotated[str | None, typer.Option(help="A model of the run; default: its last.")]
 DEFAULT_RUN = Path("runs/default")
 SPLIT = 3  # so many of the likeliest words are split into terms where none are named
@@ -147,10 +149,7 @@ def _signed(table: "pd.DataFrame", title: str) -> "pd.DataFrame":
 
 
 def load_model(run: Path, model: str | None) -> "Scorer":
-    """A model of a run, by default the last that is trained."""
+    """`api.load`, imported when a command needs it."""
     from pipeline import api
-    from pipeline.finished import Finished
 
-    if model is None:
-        model = [*Finished.read(run).of_stage("train")][-1]
     return api.load(run, model)
