@@ -17,7 +17,7 @@ from models.spelling import Spelling
 from models.units import load_units
 from pipeline.measure import score
 from pipeline.stage import Inputs
-from pipeline.suite import ENDING, Suite
+from pipeline.suite_ids import ENDING, Suite
 
 Z = 1.959963984540054
 ACCURACY = {"accuracy": 0, "accuracy by critical word": 1}  # metric -> column of the margins

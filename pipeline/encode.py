@@ -17,7 +17,8 @@ from pipeline.arrow import batches, splits, word_counts
 from pipeline.growing import ArrayFile
 from pipeline.progress import say
 from pipeline.stage import Inputs, Stage
-from pipeline.suite import Pair, Suite
+from pipeline.suite import Pair
+from pipeline.suite_encoding import encode_suite
 from pipeline.units import Speller
 from pipeline.vocabulary import END, END_ID, is_special
 from pipeline.word_classes import word_classes
@@ -56,7 +57,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
         np.save(out / "classes.npy", word_classes(text, counts, params.classes, params.classes_by))
     for path in inputs["analyse"].glob("*.suite.parquet"):
         pairs = [Pair(*row) for row in pd.read_parquet(path).itertuples(index=False)]
-        suite = Suite.encode(pairs, known)
+        suite = encode_suite(pairs, known)
         suite.save(out / path.with_suffix(".npz").name)
         if speller:
             speller.units(suite.forms.tolist()).save(out, path.name.removesuffix(".suite.parquet"))

@@ -5,10 +5,14 @@ import pandas as pd
 import pytest
 
 import pipeline
-from pipeline import api
+from models.arrays import load_array
+from pipeline import agree, api
 from pipeline.agreement import agreement, margins, measure_agreement, suites
 from pipeline.report_agreement import constructions
-from pipeline.suite import Pair, Suite, read_pairs, read_suite
+from pipeline.scored import find
+from pipeline.suite import Pair, read_pairs, read_suite
+from pipeline.suite_encoding import encode_suite, is_made_of
+from pipeline.suite_ids import Suite
 from pipeline.words import Words
 
 PAIRS = [
@@ -57,7 +61,7 @@ def test_a_suite_comes_back_from_its_file_as_it_was(tmp_path):
     words = {word for pair in PAIRS for word in f"{pair.good} {pair.bad}".split()}
     forms = ["</s>", "<unk>", *sorted(words - {"zygomatique"})]
     pd.DataFrame({"form": forms}).to_parquet(tmp_path / "types.parquet")
-    suite = Suite.encode(PAIRS, Words(tmp_path))
+    suite = encode_suite(PAIRS, Words(tmp_path))
     suite.save(tmp_path / "pairs.suite.npz")
     again = Suite.load(tmp_path / "pairs.suite.npz")
     unknown = again.ids == 1
@@ -72,6 +76,10 @@ def test_a_suite_comes_back_from_its_file_as_it_was(tmp_path):
     ]
     assert found == PAIRS
     assert again.critical.tolist() == [2, 2, 2, 2]
+    assert is_made_of(again, [Pair(c, good.title(), bad) for c, good, bad in PAIRS])
+    assert not is_made_of(again, PAIRS[:3])
+    for changed in (("other", *PAIRS[0][1:]), ("simple", "la fille dort .", PAIRS[0].bad)):
+        assert not is_made_of(again, [Pair(*changed), *PAIRS[1:]])
 
 
 @pytest.mark.parametrize("model", ["rnn", "ll-rnn"])
@@ -87,6 +95,21 @@ def test_a_suite_is_judged_as_if_pair_by_pair_by_hand(judged, model):
     assert figures["accuracy"] == pytest.approx((simple[0] + other[0]) / 2)
     assert figures["accuracy by critical word"] == pytest.approx((simple[1] + other[1]) / 2)
     assert (figures["pairs"], figures["pairs with unknown words"]) == (4, 0)
+
+
+def test_what_a_run_was_asked_is_read_and_another_suite_of_that_name_is_not_taken_for_it(
+    judged, tmp_path
+):
+    run = judged("open")
+    found = agree.judged([run.folder], str(run.folder.parents[1] / "pairs"))
+    for model in find(str(run.folder)):
+        stored = load_array(model.folder / "pairs.margins.npy")
+        assert found[model.name].margins.dtype == stored.dtype == np.float32  # not computed anew
+        assert np.array_equal(found[model.name].margins, stored)
+    other = tmp_path / "pairs"
+    other.mkdir()
+    write(other, PAIRS[:2])
+    assert len(agree.judged([run.folder], str(other))["rnn"].margins) == 2
 
 
 def test_evaluate_records_what_was_judged(judged):
@@ -135,7 +158,7 @@ def test_suites_that_would_overwrite_each_other_or_a_split_are_refused(tmp_path,
 def test_pairs_with_words_that_are_not_known_are_counted_and_not_judged(judged):
     scorer = api.load(judged("closed").folder, "ll-rnn")
     strange = Pair("simple", "le xylophage dort .", "le xylophage dorment .")
-    suite = Suite.encode([*PAIRS, strange], scorer.vocabulary)
+    suite = encode_suite([*PAIRS, strange], scorer.vocabulary)
     assert suite.known.tolist() == [True] * 4 + [False]
     text = scorer.written(suite.forms.tolist(), suite.form)
     found = margins(scorer.model, scorer.spelling, suite, text)
