@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from pipeline.figures import svg
+from pipeline.tables import html_table
 
 CAPTIONS = {
     "perplexity": "Perplexity on the test sentences.",
@@ -46,19 +47,6 @@ def document(title: str, body: str) -> str:
     """A whole page, for light and dark, wide and narrow screens and paper."""
     template = Template((files("pipeline") / "page.html").read_text(encoding="utf-8"))
     return template.substitute(title=escape(title), body=body)
-
-
-def html_table(table: pd.DataFrame) -> str:
-    """A table that scrolls by itself on a narrow screen."""
-    head = "".join(f"<th>{escape(str(name))}</th>" for name in table.columns)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>"
-        for row in table.itertuples(index=False)
-    )
-    return (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
 
 
 def _covered(coverage: pd.DataFrame) -> pd.DataFrame:

@@ -9,12 +9,12 @@ import pandas as pd
 
 from models.units import SPELLER, count_units
 from pipeline import explain_page, figures, page, report_agreement
-from pipeline.console import markdown
 from pipeline.evaluate import FIGURES
 from pipeline.families import families, mean_and_spread
 from pipeline.progress import say
 from pipeline.scores import of_models, read_curve
 from pipeline.stage import Inputs, Stage
+from pipeline.tables import markdown
 
 # Columns of the comparison table: title, split (each test split, each suite), metric, digits.
 Column = tuple[str, str, str, int]
