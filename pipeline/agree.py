@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from models.arrays import load_array
-from pipeline import api
+from pipeline import api, encoded_forms
 from pipeline.agreement import margins, wilson
 from pipeline.scored import Scored, find, named
 from pipeline.suite import Pair, read_suite, suite_files, suite_name
 from pipeline.suite_encoding import encode_suite, is_made_of
-from pipeline.suite_ids import ENDING, Suite
+from pipeline.suite_ids import Suite
 from pipeline.suite_making import TABLE
 
 SCORINGS = ("whole sentence", "critical word")  # the columns of margins
@@ -44,7 +44,7 @@ def _stored(model: Scored, name: str, pairs: Sequence[Pair]) -> Judged | None:
     margins = model.folder / f"{name}.margins.npy"
     if not margins.exists():
         return None
-    suite = Suite.load(model.inputs["encode"] / f"{name}{ENDING}")
+    suite, _ = encoded_forms.read_suite(model.inputs["encode"], name)
     return Judged(suite, load_array(margins)) if is_made_of(suite, pairs) else None
 
 

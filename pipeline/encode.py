@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 
-from models.arrays import load_array
-from models.batching import Sentences
 from pipeline.arrow import batches, splits, word_counts
+from pipeline.encoded import SIZES, read_sentences
+from pipeline.encoded_forms import read_forms
 from pipeline.growing import ArrayFile
 from pipeline.progress import say
 from pipeline.stage import Inputs, Stage
@@ -44,16 +44,14 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     about = {
         split: _encode(path, known, seen, out, read_as.get(split)) for split, path in texts.items()
     }
-    (out / "about.json").write_text(json.dumps(about, indent=1))
+    (out / SIZES).write_text(json.dumps(about, indent=1))
     speller = None if params.merges is None else _speller(types, params.merges)
     if speller:
         speller.save(out)
         for split in texts:
-            forms = json.loads((out / f"{split}.forms.json").read_text(encoding="utf-8"))
-            speller.units(forms).save(out, split)
+            speller.units(read_forms(out, split).forms).save(out, split)
     if params.classes:
-        text = Sentences(*(load_array(out / f"train.{name}.npy") for name in Sentences._fields))
-        counts = types["count"].to_numpy()
+        text, counts = read_sentences(out, "train"), types["count"].to_numpy()
         np.save(out / "classes.npy", word_classes(text, counts, params.classes, params.classes_by))
     for path in inputs["analyse"].glob("*.suite.parquet"):
         pairs = [Pair(*row) for row in pd.read_parquet(path).itertuples(index=False)]
@@ -129,7 +127,7 @@ STAGE = Stage(
         "*.forms.json": "the words of each split as they are written, each once",
         "*.form.npy": "which of them each word is, −1 for ends",
         "*.unseen.npy": "whether each word is absent from the training text",
-        "about.json": "sentences, words and characters of each split",
+        SIZES: "sentences, words and characters of each split",
         "units.json": "what spells any word in units, where a model is of units",
         "*.units.npz": "the units of each word of each split or suite as it is written",
         "classes.npy": "the class of each word, where an output wants classes",

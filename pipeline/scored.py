@@ -1,6 +1,5 @@
 """Models that have scored their splits, in a run or in the folder of a sweep, as RUN/MODEL."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +10,12 @@ import numpy as np
 from models.arrays import load_array
 from models.batching import Sentences
 from models.open_vocabulary import load_spelling
+from pipeline.encoded import held_out, read_sentences, read_sizes
+from pipeline.encoded_forms import read_forms
 from pipeline.evaluate import FIGURES
 from pipeline.finished import Finished
-from pipeline.measure import read_forms, test_splits
 from pipeline.stage import Inputs
 from pipeline.sweep import JOBS, read_jobs
-from pipeline.train import read_sentences
 from pipeline.vocabulary import UNKNOWN_ID
 
 
@@ -33,7 +32,7 @@ class Scored:
     @property
     def splits(self) -> list[str]:
         """Every test, the one called so first, and validation."""
-        return sorted(test_splits(self.inputs["encode"]), key=lambda split: split != "test")
+        return sorted(held_out(self.inputs["encode"]), key=lambda split: split != "test")
 
     def log_p(self, split: str) -> np.ndarray:
         """Of every word and end of a split, in nats."""
@@ -129,7 +128,7 @@ def check_same_text(models: list[Scored]) -> None:
 
 
 def _shape(model: Scored, split: str) -> tuple[dict, list[int]]:
-    about = json.loads((model.inputs["encode"] / "about.json").read_text())
-    if split not in about:
+    sizes = read_sizes(model.inputs["encode"])
+    if split not in sizes:
         return {}, []
-    return about[split], model.sentences(split).lengths.tolist()
+    return sizes[split], model.sentences(split).lengths.tolist()

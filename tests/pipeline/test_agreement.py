@@ -7,7 +7,8 @@ import pytest
 import pipeline
 from models.arrays import load_array
 from pipeline import agree, api
-from pipeline.agreement import agreement, margins, measure_agreement, suites
+from pipeline.agreement import agreement, margins, measure_agreement
+from pipeline.encoded_forms import suites
 from pipeline.report_agreement import constructions
 from pipeline.scored import find
 from pipeline.suite import Pair, read_pairs, read_suite
@@ -85,9 +86,9 @@ def test_a_suite_comes_back_from_its_file_as_it_was(tmp_path):
 @pytest.mark.parametrize("model", ["rnn", "ll-rnn"])
 def test_a_suite_is_judged_as_if_pair_by_pair_by_hand(judged, model):
     run = judged("open")
-    made = {stage: run.artefacts[model, stage].folder for stage in ("encode", "background")}
     scorer = api.load(run.folder, model)
-    figures, found = measure_agreement(scorer.model, made, "pairs")
+    encoded = run.artefacts[model, "encode"].folder
+    figures, found = measure_agreement(scorer.model, scorer.spelling, encoded, "pairs")
     expected = np.array([by_hand(scorer, pair) for pair in PAIRS])
     np.testing.assert_allclose(found, expected, atol=1e-4)
     simple, other = (expected[:3] > 0).mean(axis=0), (expected[3:] > 0).mean(axis=0)

@@ -5,10 +5,12 @@ import pytest
 
 import pipeline
 from pipeline import api
+from pipeline.encoded import read_sentences, read_text
+from pipeline.encoded_forms import read_forms
 from pipeline.explain import Explainer
 from pipeline.generate import Generator
-from pipeline.measure import read_forms, score
-from pipeline.train import load_trained, read_sentences, read_text
+from pipeline.measure import score
+from pipeline.train import load_trained
 from pipeline.units import BOUNDARY, Speller
 from pipeline.vectors import Vectors
 
