@@ -22,7 +22,7 @@ from pipeline.progress import say
 from pipeline.stage import Inputs, Stage
 from pipeline.suite import read_suite, suite_files, suite_name, suite_words
 from pipeline.unknown import Classes, save_chain
-from pipeline.vocabulary import BESIDE, END, END_ID, UNKNOWN_ID, is_special
+from pipeline.vocabulary import BESIDE, END, END_ID, UNKNOWN_ID, is_special, read_as_unknown
 
 # The share that a word which only the text beside holds has of what unseen words of its signature
 # get: it is known, but the corpus itself does not have it.
@@ -125,9 +125,9 @@ def _with_classes(
     words that they are learned from: those outside the lexicon that were seen once.
     """
     outside = ~types["form"].isin(set(chain)) & (types.index != END_ID)
-    once = types["form"][outside & (types["count"] == 1)].tolist()
+    types["unknown"] = np.where(outside, UNKNOWN_ID, 0)  # of some class; of which, is learned now
+    once = types["form"][read_as_unknown(types)].tolist()
     classes = Classes.learn(once, chain)
-    types["unknown"] = 0
     types.loc[outside, "unknown"] = classes.ids(types["form"][outside].tolist())
     ids = range(UNKNOWN_ID, UNKNOWN_ID + len(classes.names))
     unknown = pd.DataFrame({"form": classes.names, "count": 0, "unknown": ids})

@@ -20,7 +20,7 @@ from pipeline.stage import Inputs, Stage
 from pipeline.suite import Pair
 from pipeline.suite_encoding import encode_suite
 from pipeline.units import Speller
-from pipeline.vocabulary import END, END_ID, is_special
+from pipeline.vocabulary import END, END_ID, is_special, read_as_unknown
 from pipeline.word_classes import word_classes
 from pipeline.words import Words
 
@@ -106,10 +106,7 @@ def _encode(
 
 def _as_trained(types: pd.DataFrame) -> np.ndarray:
     """As which word training reads each: one seen once stands for the unknown ones of its class."""
-    if "unknown" not in types:
-        return types.index.to_numpy()
-    once = (types["count"] == 1) & (types["unknown"] > 0)
-    return np.where(once, types["unknown"], types.index)
+    return np.where(read_as_unknown(types), types.get("unknown", 0), types.index)
 
 
 def _with_ends(values: np.ndarray, lengths: np.ndarray, end: int) -> np.ndarray:

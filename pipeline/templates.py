@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from pipeline.vocabulary import END, is_unknown
+from pipeline.vocabulary import END, is_unknown, read_as_unknown
 
 FEATS = {
     "gender": "Gender",
@@ -74,8 +74,7 @@ def _form(params, types: pd.DataFrame) -> pd.DataFrame:
 
     A word that training reads as unknown has none.
     """
-    unknown = (types["count"] == 1) & (types.get("unknown", 0) > 0)
-    seen = (types["count"] > (1 if params.forms is None else 0)) & ~unknown
+    seen = (types["count"] > (1 if params.forms is None else 0)) & ~read_as_unknown(types)
     top = seen & (np.arange(len(types)) < (len(types) if params.forms is None else params.forms))
     return _rows(types.index, ("form=" + types["form"]).where(top, "@notTop"))
 
