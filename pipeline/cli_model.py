@@ -1,4 +1,4 @@
-"""What a trained model can be asked: `accord explain`, `generate` and `rescore`."""
+"""What a trained model can be asked: `accord explain`, `generate`, `rescore`; and its vectors."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -134,6 +134,35 @@ def generate(
         print(sentence.text + ("" if sentence.ended else " […]"))
         if features:
             print("   ", "  ".join(map(_glossed, sentence.words)))
+
+
+@command(app)
+def nearest(
+    word: Annotated[str, typer.Argument(metavar="WORD")],
+    run: TrainedRun = DEFAULT_RUN,
+    model: Model = None,
+    most: Annotated[int, typer.Option(min=1, help="So many neighbours.")] = 10,
+) -> None:
+    """Show the words whose vectors are nearest to a word's own."""
+    from pipeline.vectors import Vectors
+
+    table = Vectors(load_model(run, model)).nearest(word, most)
+    print_table(table.assign(cosine=table["cosine"].map("{:.3f}".format)))
+
+
+@command(app)
+def inflection(run: TrainedRun = DEFAULT_RUN, model: Model = None) -> None:
+    """Show how often vector arithmetic finds another form of a lemma, judged by the lexicon."""
+    import pandas as pd
+
+    from pipeline.vectors import Vectors
+    from pipeline.vectors import inflection as measure
+
+    scorer = load_model(run, model)
+    analyses = pd.read_parquet(scorer.artefacts["analyse"] / "analyses.parquet")
+    table = measure(Vectors(scorer), analyses)
+    shares = table.columns[3:]
+    print_table(table.assign(**{name: table[name].map("{:.1%}".format) for name in shares}))
 
 
 def _glossed(word: "NewWord") -> str:

@@ -29,7 +29,7 @@ class Params:
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
     model = load_trained(inputs)
-    figures = {"train": training_figures(model, inputs["train"] / "curve.csv")}
+    figures = {"train": training_figures(model, inputs["train"])}
     encoded, spelling = inputs["encode"], load_spelling(inputs["background"])
     for split in held_out(encoded):
         figures[split], log_p = measure(model, spelling, encoded, split)

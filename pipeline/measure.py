@@ -11,6 +11,7 @@ import numpy as np
 
 from models.arrays import load_array
 from models.batching import Sentences
+from models.curve import CURVE, Epoch
 from models.language_model import LanguageModel
 from models.mixture import Model
 from models.open_vocabulary import Forms, open_score
@@ -71,16 +72,22 @@ def summary(log_p: np.ndarray, is_end: np.ndarray, unseen: np.ndarray, character
     return {name: float(value) for name, value in figures.items()}
 
 
-def training_figures(model: LanguageModel, curve: Path) -> dict:
+def read_curve(trained: Path) -> list[Epoch]:
+    """What `write_curve` wrote."""
+    with (trained / CURVE).open() as file:
+        _, *rows = csv.reader(file)
+    return [Epoch(int(epoch), *map(float, figures)) for epoch, *figures in rows]
+
+
+def training_figures(model: LanguageModel, trained: Path) -> dict:
     """The size of a model, and how long and how fast it was trained."""
-    with curve.open() as file:
-        rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
-    best = int(min(rows, key=lambda row: row["valid_nats"])["epoch"])
-    seconds = [row["seconds"] for row in rows]
+    curve = read_curve(trained)
+    best = min(curve, key=lambda row: row.valid_nats).epoch
+    seconds = [row.seconds for row in curve]
     return {
         "parameters": float(model.parameter_count()),
         "best epoch": float(best),
         "seconds": sum(seconds),
         "seconds to the best epoch": sum(seconds[:best]),
-        "words trained per second": float(np.median([row["words_per_second"] for row in rows])),
+        "words trained per second": float(np.median([row.words_per_second for row in curve])),
     }

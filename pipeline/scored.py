@@ -10,6 +10,7 @@ import numpy as np
 from models.arrays import load_array
 from models.batching import Sentences
 from models.open_vocabulary import load_spelling
+from pipeline.artefact import MANIFEST
 from pipeline.encoded import held_out, read_sentences, read_sizes
 from pipeline.encoded_forms import read_forms
 from pipeline.evaluate import FIGURES
@@ -87,11 +88,11 @@ def is_scored(place: str) -> bool:
 
 
 def _holds_models(folder: Path) -> bool:
-    return (folder / "run.json").exists() or (folder / JOBS).exists()
+    return (folder / MANIFEST).exists() or (folder / JOBS).exists()
 
 
 def _models(folder: Path) -> dict[str, Scored]:
-    if (folder / "run.json").exists():
+    if (folder / MANIFEST).exists():
         finished = Finished.read(folder)
         scores = finished.of_stage("evaluate")
         return {
