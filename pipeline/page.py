@@ -6,9 +6,7 @@ from importlib.resources import files
 from string import Template
 
 import pandas as pd
-from matplotlib.figure import Figure
 
-from pipeline.figures import svg
 from pipeline.tables import html_table
 
 CAPTIONS = {
@@ -19,7 +17,7 @@ CAPTIONS = {
 }
 
 
-def comparison(about: str, table: pd.DataFrame, drawn: Mapping[str, Figure]) -> str:
+def comparison(about: str, table: pd.DataFrame, drawn: Mapping[str, str]) -> str:
     """The models side by side."""
     return f"""<p>{escape(about)}</p>
 <h2>Comparison</h2>
@@ -28,7 +26,7 @@ def comparison(about: str, table: pd.DataFrame, drawn: Mapping[str, Figure]) -> 
 {_figure(drawn, "curves")}"""
 
 
-def agreement(table: pd.DataFrame, drawn: Mapping[str, Figure]) -> str:
+def agreement(table: pd.DataFrame, drawn: Mapping[str, str]) -> str:
     """What the models know of agreement, where they were asked."""
     if table.empty:
         return ""
@@ -67,8 +65,8 @@ def _covered(coverage: pd.DataFrame) -> pd.DataFrame:
     return shown
 
 
-def _figure(drawn: Mapping[str, Figure], name: str) -> str:
-    caption, text = CAPTIONS[name], svg(drawn[name]).decode()
+def _figure(drawn: Mapping[str, str], name: str) -> str:
+    caption, text = CAPTIONS[name], drawn[name]
     inline = text[text.index("<svg") :].replace(
         "<svg", f'<svg role="img" aria-label="{caption}"', 1
     )

@@ -65,11 +65,10 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     agreement = report_agreement.constructions(scores)
     if len(agreement):
         drawn["agreement"] = figures.agreement_dots(agreement)
-    for name, figure in drawn.items():
-        figures.save(figure, out / name)
+    svgs = {name: figures.save(figure, out / name) for name, figure in drawn.items()}
     parts = [
-        page.comparison(_about(scores), table, drawn),
-        page.agreement(report_agreement.table(agreement), drawn),
+        page.comparison(_about(scores), table, svgs),
+        page.agreement(report_agreement.table(agreement), svgs),
         _explained(inputs, models),
         page.coverage(coverage),
     ]

@@ -35,7 +35,6 @@ SHAPE = (
     (r"[A-ZÀ-ÖØ-ÞŒ]+", "X"),
     (r"[^\W\dX_]+", "x"),
 )
-ROWS = ["word", "feature", "value"]
 
 
 def fill(params, types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
@@ -136,7 +135,8 @@ def _of_analyses(template: str, params, types, analyses: pd.DataFrame) -> pd.Dat
     for other in fields[1:]:
         feature = feature.str.cat(other, sep="×")  # null where one of them is
     table = _rows(analyses["word"], feature, analyses["weight"].astype(float)).dropna()
-    table = table.groupby(ROWS[:2], sort=False, observed=True)["value"].sum().reset_index()
+    of_feature = table.groupby(["word", "feature"], sort=False, observed=True)["value"]
+    table = of_feature.sum().reset_index()
     if params.values == "weighted":
         total = analyses.groupby("word")["weight"].sum()
         table["value"] /= table["word"].map(total)

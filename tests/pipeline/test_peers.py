@@ -81,8 +81,9 @@ def test_a_model_of_letters_reads_training_words_that_others_take_for_unknown(fi
     speller = Speller.load(encoded)
     forms = read_forms(encoded, "train")
     written = [forms.forms[place] if place >= 0 else "" for place in forms.places]
-    units = [speller.names[unit] for unit in read_text(encoded, "train").ids]
-    assert "".join(units) == "".join(f"{word}{BOUNDARY}" if word else "" for word in written)
+    units = read_text(encoded, "train").ids.tolist()
+    letters = [speller.tokeniser.id_to_token(unit - 1) if unit else "" for unit in units]
+    assert "".join(letters) == "".join(f"{word}{BOUNDARY}" if word else "" for word in written)
 
 
 def test_what_a_model_of_units_cannot_tell_is_refused_by_name(finished):
