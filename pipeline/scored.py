@@ -64,7 +64,9 @@ def find(place: str) -> list[Scored]:
     if _holds_models(path):
         return list(_models(path).values())
     if not is_scored(place):
-        raise FileNotFoundError(f"{place}: expected RUN/MODEL, but {path.parent} is no run")
+        raise FileNotFoundError(
+            f"{place} is no run: expected a folder with {MANIFEST} or {JOBS}, or RUN/MODEL"
+        )
     models = _models(path.parent)
     if path.name not in models:
         raise ValueError(
