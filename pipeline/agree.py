@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 
 from models.arrays import load_array
-from pipeline import api
+from pipeline import api, encoded_forms
 from pipeline.agreement import margins, wilson
-from pipeline.scored import Scored, find
-from pipeline.suite import ENDING, Suite, read_suite, suite_files
+from pipeline.scored import Scored, find, named
+from pipeline.suite import Pair, read_suite, suite_files, suite_name
+from pipeline.suite_encoding import encode_suite, is_made_of
+from pipeline.suite_ids import Suite
 from pipeline.suite_making import TABLE
 
 SCORINGS = ("whole sentence", "critical word")  # the columns of margins
@@ -29,19 +31,31 @@ class Judged(NamedTuple):
 
 def judged(runs: Sequence[Path], suite: str) -> dict[str, Judged]:
     """Every trained model of some runs, asked a suite; what a run was already asked is read."""
+    pairs = read_suite(suite)
+    models = named([model for folder in runs for model in find(str(folder))])
     return {
-        model.name if len(runs) == 1 else f"{folder.name}: {model.name}": _judged(model, suite)
-        for folder in runs
-        for model in find(str(folder))
+        name: _stored(model, suite_name(suite), pairs) or _asked(model, suite)
+        for name, model in models.items()
     }
 
 
-def _judged(model: Scored, suite: str) -> Judged:
-    asked = model.folder / f"{suite}.margins.npy"
-    if asked.exists():
-        return Judged(Suite.load(model.inputs["encode"] / f"{suite}{ENDING}"), load_array(asked))
+def _stored(model: Scored, name: str, pairs: Sequence[Pair]) -> Judged | None:
+    """What the stage `evaluate` asked a model, if it was these pairs and not others so named."""
+    margins = model.folder / f"{name}.margins.npy"
+    if not margins.exists():
+        return None
+    suite, _ = encoded_forms.read_suite(model.inputs["encode"], name)
+    return Judged(suite, load_array(margins)) if is_made_of(suite, pairs) else None
+
+
+def _asked(model: Scored, suite: str) -> Judged:
+    if "analyse" not in model.inputs:
+        raise FileNotFoundError(
+            f"{model.run} was packed and cannot be asked {suite}: expected a finished run, or a "
+            f"suite that analyse.suites named when it was packed"
+        )
     scorer = api.load(model.run, model.name)
-    encoded = Suite.encode(read_suite(suite, scorer.lowercase), scorer.vocabulary)
+    encoded = encode_suite(read_suite(suite, scorer.lowercase), scorer.vocabulary)
     text = scorer.written(encoded.forms.tolist(), encoded.form)
     return Judged(encoded, margins(scorer.model, scorer.spelling, encoded, text))
 

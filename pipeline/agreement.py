@@ -12,28 +12,23 @@ from pathlib import Path
 import numpy as np
 
 from models.mixture import Model
-from models.open_vocabulary import Forms, load_spelling
+from models.open_vocabulary import Forms
 from models.spelling import Spelling
-from models.units import load_units
+from pipeline.encoded_forms import read_suite
 from pipeline.measure import score
-from pipeline.stage import Inputs
-from pipeline.suite import ENDING, Suite
+from pipeline.suite_ids import Suite
 
 Z = 1.959963984540054
 ACCURACY = {"accuracy": 0, "accuracy by critical word": 1}  # metric -> column of the margins
 
 
-def suites(encoded: Path) -> list[str]:
-    """The names of the suites that prepared data hold."""
-    return sorted(path.name.removesuffix(ENDING) for path in encoded.glob(f"*{ENDING}"))
-
-
-def measure_agreement(model: Model, inputs: Inputs, name: str) -> tuple[dict, np.ndarray]:
+def measure_agreement(
+    model: Model, spelling: Spelling | None, encoded: Path, name: str
+) -> tuple[dict, np.ndarray]:
     """The figures of a suite that was prepared, and the margins of its pairs."""
-    suite = Suite.load(inputs["encode"] / f"{name}{ENDING}")
-    text = Forms(suite.forms.tolist(), suite.form, load_units(inputs["encode"], name))
+    suite, text = read_suite(encoded, name)
     start = time.monotonic()
-    found = margins(model, load_spelling(inputs["background"]), suite, text)
+    found = margins(model, spelling, suite, text)
     rate = len(found) / (time.monotonic() - start)
     return agreement(suite, found) | {"pairs judged per second": rate}, found
 

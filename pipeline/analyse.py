@@ -6,7 +6,7 @@ later and are not known: training reads it as unknown, so the model learns how o
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -22,7 +22,7 @@ from pipeline.progress import say
 from pipeline.stage import Inputs, Stage
 from pipeline.suite import read_suite, suite_files, suite_name, suite_words
 from pipeline.unknown import Classes, save_chain
-from pipeline.vocabulary import BESIDE, END, END_ID, UNKNOWN_ID, is_special
+from pipeline.vocabulary import BESIDE, END, END_ID, UNKNOWN_ID, is_special, read_as_unknown
 
 # The share that a word which only the text beside holds has of what unseen words of its signature
 # get: it is known, but the corpus itself does not have it.
@@ -59,6 +59,7 @@ def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | No
     save_chain(out, **named, lowercase=lowercase)
     for skipped in chain.skipped:
         say(f"analyse: {skipped.count:,} rows left out, {skipped.reason}: {skipped.example}")
+    _check_names(paths, params.suites)
     suites = {suite_name(suite): read_suite(suite, lowercase) for suite in params.suites}
     if known is not None:
         words = list(known)
@@ -89,6 +90,17 @@ def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | No
     say(f"analyse: {len(types):,} known words, {covered:.2%} of the words counted have an analysis")
 
 
+def _check_names(splits: Iterable[str], suites: Iterable[str]) -> None:
+    """Files and figures go by the names of splits and suites: no two may share one."""
+    counted = Counter([*splits, *map(suite_name, suites)])
+    for name, times in counted.items():
+        if times > 1:
+            raise ValueError(
+                f"analyse.suites: expected folders of different names, none of them that of a "
+                f"split; found '{name}' twice"
+            )
+
+
 def _types(words: list[str], counts: Counter[str], sentences: int) -> pd.DataFrame:
     """The sentence's end first, then by frequency, then by form: ids are places in this table."""
     table = pd.DataFrame({"form": words, "count": [counts[word] for word in words]})
@@ -113,9 +125,9 @@ def _with_classes(
     words that they are learned from: those outside the lexicon that were seen once.
     """
     outside = ~types["form"].isin(set(chain)) & (types.index != END_ID)
-    once = types["form"][outside & (types["count"] == 1)].tolist()
+    types["unknown"] = np.where(outside, UNKNOWN_ID, 0)  # of some class; of which, is learned now
+    once = types["form"][read_as_unknown(types)].tolist()
     classes = Classes.learn(once, chain)
-    types["unknown"] = 0
     types.loc[outside, "unknown"] = classes.ids(types["form"][outside].tolist())
     ids = range(UNKNOWN_ID, UNKNOWN_ID + len(classes.names))
     unknown = pd.DataFrame({"form": classes.names, "count": 0, "unknown": ids})

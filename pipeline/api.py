@@ -1,8 +1,9 @@
 """What the command line does, for Python: run a configuration, load a trained model, score."""
 
+import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,20 +11,21 @@ from typing import Any
 import pandas as pd
 
 from pipeline import export as exporting
-from pipeline import sweep
 from pipeline.arpa import export_arpa, is_arpa
+from pipeline.artefact import ARTEFACTS
 from pipeline.config import Config, load_config
 from pipeline.data import MissingData
 from pipeline.evaluate import FIGURES
+from pipeline.families import with_seeds
 from pipeline.fetch import fetch
 from pipeline.finished import Finished
 from pipeline.runner import Run
 from pipeline.scorer import Scorer
 from pipeline.scores import of_models, read_curve
-from pipeline.seeds import with_seeds
 from pipeline.stage import Inputs
 from pipeline.stages import STAGES
 from pipeline.store import Store
+from pipeline.sweep import JOBS, read_jobs
 
 RUNS = "runs"
 PACKED = ("featurise", "background", "encode")  # what training and measuring read
@@ -43,7 +45,8 @@ def run(
     `set` overrides single keys: `{"corpus.limit": 100}`; each model is trained with so many seeds.
     """
     overrides = [f"{key}={value}" for key, value in set.items()] if isinstance(set, dict) else set
-    expanded = with_seeds(load_config(config, overrides), seeds)
+    loaded = load_config(config, overrides)
+    expanded = replace(loaded, models=with_seeds(loaded.models, seeds))
     return run_config(expanded, until=until, force=force, runs=runs)
 
 
@@ -89,15 +92,18 @@ def pack(
             "artefact": name,
             "made from": recipe,
         }
-    sweep.pack(jobs, this.store.folder, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for artefact in {name for job in jobs.values() for name in job["inputs"].values()}:
+        shutil.copytree(this.store.path(artefact), folder / artefact, dirs_exist_ok=True)
+    (folder / JOBS).write_text(json.dumps(jobs, indent=1))
     return jobs
 
 
 def unpack(folder: Path, *, runs: str | Path = RUNS) -> list[str]:
     """Put the models trained in a packed folder where `run` finds them; their names come back."""
-    store = Store(Path(runs) / "artefacts")
+    store = Store(Path(runs) / ARTEFACTS)
     taken = []
-    for model, job in sweep.read_jobs(folder).items():
+    for model, job in read_jobs(folder).items():
         trained = folder / "trained" / model
         if (trained / "weights.safetensors").exists() and (trained / FIGURES).exists():
             store.make(job["artefact"], job["made from"], partial(_copy_outputs, trained), False)
@@ -112,13 +118,13 @@ def _copy_outputs(trained: Path, out: Path) -> None:
 
 
 def load(run: str | Path, model: str | None = None) -> Scorer:
-    """A trained model of a finished run, by name where the run has several; or an exported one."""
+    """A trained model of a run, its last where none is named; or an exported one."""
     if exporting.is_exported(Path(run)):
         return Scorer.from_pretrained(run)
     return Scorer(_trained(run, model))
 
 
-def export(run: str | Path, model: str | None, to: str | Path) -> Path:
+def export(run: str | Path, model: str, to: str | Path) -> Path:
     """Write a trained model of a finished run into one folder that `load` takes anywhere.
 
     To a file that ends in `.arpa` or `.arpa.gz` the n-grams of a model are written.
@@ -131,8 +137,12 @@ def _trained(run: str | Path, model: str | None, *others: str) -> Inputs:
     """What the stages made for a model, undamaged as far as it is read."""
     finished = Finished.read(Path(run))
     trained = [name for name, stages in finished.artefacts.items() if "train" in stages]
-    if model is None and len(trained) == 1:
-        model = trained[0]
+    if not trained:
+        raise FileNotFoundError(
+            f"{run} is not finished: expected a trained model, found none. `accord run` goes on "
+            f"with it."
+        )
+    model = model or trained[-1]
     if model not in trained:
         raise ValueError(f"{run}: expected one of the models {', '.join(trained)}, got {model}")
     finished.check(model, "analyse", *PACKED, "train", *others)

@@ -11,15 +11,12 @@ import pyarrow as pa
 BATCH = 10_000  # rows held in memory while writing
 
 
-def write_rows(path: Path, schema: pa.Schema, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write rows to an Arrow file; the number of rows comes back."""
-    written = 0
+def write_rows(path: Path, schema: pa.Schema, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows to an Arrow file."""
     rows = iter(rows)
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
         while batch := list(islice(rows, BATCH)):
             writer.write_batch(pa.RecordBatch.from_pylist(batch, schema=schema))
-            written += len(batch)
-    return written
 
 
 def open_table(path: Path) -> pa.Table:

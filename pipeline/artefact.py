@@ -6,7 +6,7 @@ the hash of the latter. Needs the standard library only.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import filter as matching
 from functools import cache
@@ -18,6 +18,8 @@ from pipeline import fingerprint
 
 FORMAT = 2  # of meta.json and run.json; a reader refuses what is newer than itself
 META = "meta.json"
+MANIFEST = "run.json"  # in the folder of a run: its configuration, and which artefacts are its own
+ARTEFACTS = "artefacts"  # the folder that holds them, beside those of the runs
 SEAL = "sha256"  # the last key of a JSON file: the hash of those before it
 
 
@@ -43,21 +45,21 @@ class Artefact:
 
     def check(self, files: tuple[str, ...] = ()) -> None:
         """Refuse to go on if a file that is about to be read is not what was written."""
-        for name, digest in self.digests(files).items():
-            path = self.folder / name
-            found = path.stat() if path.exists() else None
-            if not found or _digest(path, found.st_size, found.st_mtime_ns) != digest:
-                raise Damaged(
-                    f"{_fault(path)}; remove the folder {self.folder}, and the same command "
-                    "makes it anew"
-                )
+        for path in self._changed(files, _digest):
+            raise Damaged(
+                f"{_fault(path)}; remove the folder {self.folder}, and the same command makes it "
+                f"anew"
+            )
 
     def faults(self) -> Iterator[str]:
         """What is wrong with each file, every one of them read."""
-        for name, digest in self.digests(()).items():
+        return map(_fault, self._changed((), fingerprint.of_file))
+
+    def _changed(self, files: tuple[str, ...], digest: Callable[[Path], str]) -> Iterator[Path]:
+        for name, expected in self.digests(files).items():
             path = self.folder / name
-            if not path.exists() or fingerprint.of_file(path) != digest:
-                yield _fault(path)
+            if not path.exists() or digest(path) != expected:
+                yield path
 
     def strangers(self) -> Iterator[str]:
         """Files that were not there when it was made; a stage might read them all the same."""
@@ -80,9 +82,14 @@ def _fault(path: Path) -> str:
     return f"{path} is {'damaged: its hash differs' if path.exists() else 'missing'}"
 
 
-@cache
-def _digest(path: Path, size: int, changed: int) -> str:
+def _digest(path: Path) -> str:
     """A file's hash, computed again in this process only if the file seems to be another."""
+    found = path.stat()
+    return _digest_once(path, found.st_size, found.st_mtime_ns)
+
+
+@cache
+def _digest_once(path: Path, size: int, changed: int) -> str:
     return fingerprint.of_file(path)
 
 
@@ -103,8 +110,8 @@ def read_json(path: Path) -> dict[str, Any]:
             f"{path} was written by a newer Accord: it has format {value['format']}, "
             f"this version reads up to {FORMAT}. Update Accord or choose another folder of runs."
         )
-    is_sealed = value.pop(SEAL, None) is not None or value.get("format") != 1
-    if is_sealed and content != _sealed(value):
+    value.pop(SEAL, None)
+    if content != _sealed(value):
         raise Damaged(f"{path} is damaged: it does not have the hash it tells")
     return value
 

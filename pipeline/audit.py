@@ -27,8 +27,6 @@ from pipeline.stages import STAGES
 from pipeline.tokenise import SCHEMA
 from pipeline.vocabulary import is_special
 
-ORDER = list(STAGES)
-PREPARED = ORDER[ORDER.index("analyse") + 1 : ORDER.index("background") + 1]
 WHOLE = "whole"  # stands for the split that is missing where none is
 
 
@@ -94,7 +92,7 @@ def _again(
         analyse(sections["analyse"], folders, folders["vocabulary"])
         analyse(sections["analyse"], folders, folders["analyse"], known)
     own = scratch / made["background"].name / missing
-    for stage in PREPARED:
+    for stage in ("featurise", "background"):
         folders[stage] = own / made[stage].name
         if not folders[stage].exists():
             folders[stage].mkdir(parents=True)

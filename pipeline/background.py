@@ -14,7 +14,7 @@ from models.prior import unigram
 from models.spelling_neural import NeuralSpelling
 from models.spelling_ngram import NGramSpelling
 from pipeline.stage import Inputs, Stage
-from pipeline.vocabulary import UNKNOWN_ID, is_special
+from pipeline.vocabulary import UNKNOWN_ID, is_special, read_as_unknown
 
 RAREST = 0.01  # per million: what a word counts for that the lexicon of frequencies lacks
 
@@ -72,7 +72,7 @@ def _frequency(params: Params, types: pd.DataFrame) -> np.ndarray | float:
 def _learn_spelling(params: Params, types: pd.DataFrame, out: Path) -> None:
     """From the words outside the lexicon that were seen once; from any where there are none."""
     written = types[~types["form"].map(is_special)]
-    outside = written[(written["unknown"] > 0) & (written["count"] == 1)]
+    outside = written[read_as_unknown(written)]
     chosen = (outside if len(outside) else written).sort_values("form")
     words, kinds = chosen["form"].tolist(), (chosen["unknown"] - UNKNOWN_ID).clip(lower=0).tolist()
     classes = int(types["unknown"].max()) - UNKNOWN_ID + 1

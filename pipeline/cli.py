@@ -12,7 +12,6 @@ from pipeline import (
     cli_model,
     cli_results,
     cli_score,
-    cli_vectors,
     console,
 )
 from pipeline.console import Configuration, Runs, Seeds, Set, command, print_table
@@ -28,7 +27,6 @@ app.add_typer(cli_lexicon.app, name="lexicon")
 app.add_typer(cli_bench.app, name="bench")
 app.add_typer(cli_results.app)  # its commands stand beside those below
 app.add_typer(cli_model.app)
-app.add_typer(cli_vectors.app)
 app.add_typer(cli_score.app)
 app.add_typer(cli_agree.app)
 app.add_typer(cli_agree.suite_app, name="suite")
@@ -91,8 +89,10 @@ def stages(
     if declared:
         print_table(pd.DataFrame(declarations.declared()))
         return
-    for status in Run(load_config(config, set or ()), runs).status():
-        print(f"{status.stage.name:11}{status.model:12}{status.state:9}{status.why}")
+    found = list(Run(load_config(config, set or ()), runs).status())
+    widest = max(len(status.model) for status in found)
+    for status in found:
+        print(f"{status.stage.name:11}{status.model:{widest}}  {status.state:9}{status.why}")
 
 
 @command(app)

@@ -1,4 +1,4 @@
-"""What a trained model can be asked: `accord explain`, `generate` and `rescore`."""
+"""What a trained model can be asked: `accord explain`, `generate`, `rescore`; and its vectors."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-TrainedRun = Annotated[Path, typer.Option("--run", help="The folder of a finished run.")]
+TrainedRun = Annotated[
+    Path, typer.Option("--run", help="The folder of a run, or of an exported model.")
+]
 Model = Annotated[str | None, typer.Option(help="A model of the run; default: its last.")]
 DEFAULT_RUN = Path("runs/default")
 SPLIT = 3  # so many of the likeliest words are split into terms where none are named
@@ -134,6 +136,35 @@ def generate(
             print("   ", "  ".join(map(_glossed, sentence.words)))
 
 
+@command(app)
+def nearest(
+    word: Annotated[str, typer.Argument(metavar="WORD")],
+    run: TrainedRun = DEFAULT_RUN,
+    model: Model = None,
+    most: Annotated[int, typer.Option(min=1, help="So many neighbours.")] = 10,
+) -> None:
+    """Show the words whose vectors are nearest to a word's own."""
+    from pipeline.vectors import Vectors
+
+    table = Vectors(load_model(run, model)).nearest(word, most)
+    print_table(table.assign(cosine=table["cosine"].map("{:.3f}".format)))
+
+
+@command(app)
+def inflection(run: TrainedRun = DEFAULT_RUN, model: Model = None) -> None:
+    """Show how often vector arithmetic finds another form of a lemma, judged by the lexicon."""
+    import pandas as pd
+
+    from pipeline.vectors import Vectors
+    from pipeline.vectors import inflection as measure
+
+    scorer = load_model(run, model)
+    analyses = pd.read_parquet(scorer.artefacts["analyse"] / "analyses.parquet")
+    table = measure(Vectors(scorer), analyses)
+    shares = table.columns[3:]
+    print_table(table.assign(**{name: table[name].map("{:.1%}".format) for name in shares}))
+
+
 def _glossed(word: "NewWord") -> str:
     """A word and the values of its features, as linguists gloss: `filles NOUN.Fem.Plur`."""
     values = (feature.partition("=")[2] for feature in word.features)
@@ -147,10 +178,7 @@ def _signed(table: "pd.DataFrame", title: str) -> "pd.DataFrame":
 
 
 def load_model(run: Path, model: str | None) -> "Scorer":
-    """A model of a run, by default the last that is trained."""
+    """`api.load`, imported when a command needs it."""
     from pipeline import api
-    from pipeline.finished import Finished
 
-    if model is None:
-        model = [*Finished.read(run).of_stage("train")][-1]
     return api.load(run, model)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from corpora.text import lines
 from pipeline.cli_model import DEFAULT_RUN, Model, TrainedRun, load_model
 from pipeline.console import command
 
@@ -63,29 +64,25 @@ def score(
     json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
 ) -> None:
     """Score a text: log p of each word and sentence in nats, perplexity, bits per character."""
-    lines = _lines(file)
-    if not lines:
+    sentences = _sentences(file)
+    if not sentences:
         raise ValueError(f"{file}: expected a sentence a line, found no text")
     scorer, total = load_model(run, model), Total()
-    for number, words in _scored(scorer, lines):
+    for number, words in _scored(scorer, sentences):
         total.add(words)
         print(_as_json(number, words) if json else _as_text(words))
     print(jsons.dumps(total.figures) if json else total)
 
 
-def _lines(file: str) -> list[tuple[int, str]]:
+def _sentences(file: str) -> list[tuple[int, str]]:
     """The lines that are not blank, with their numbers."""
-    raw = typer.get_binary_stream("stdin").read() if file == "-" else Path(file).read_bytes()
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{file} is not UTF-8: bad byte at offset {error.start}") from None
-    return [(n, line) for n, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    found = typer.get_text_stream("stdin", "utf-8") if file == "-" else lines(Path(file))
+    return [(n, line.strip()) for n, line in enumerate(found, start=1) if line.strip()]
 
 
-def _scored(scorer, lines: list[tuple[int, str]]) -> "Iterator[tuple[int, list[Word]]]":
-    for start in range(0, len(lines), AT_ONCE):
-        numbers, sentences = zip(*lines[start : start + AT_ONCE], strict=True)
+def _scored(scorer, found: list[tuple[int, str]]) -> "Iterator[tuple[int, list[Word]]]":
+    for start in range(0, len(found), AT_ONCE):
+        numbers, sentences = zip(*found[start : start + AT_ONCE], strict=True)
         yield from zip(numbers, scorer.score_all(sentences), strict=True)
 
 

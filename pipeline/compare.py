@@ -6,11 +6,11 @@ from pathlib import Path
 import pandas as pd
 
 from pipeline import api, figures
-from pipeline.console import markdown
 from pipeline.families import families
 from pipeline.report import Column, comparison, test_splits
 from pipeline.scored import Scored, find, is_scored, named
 from pipeline.scores import of_models
+from pipeline.tables import markdown
 
 COLUMNS: list[Column] = [
     ("perplexity", "test", "perplexity", 1),

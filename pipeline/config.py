@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pipeline.config_files import layered, nearest, short
+from pipeline.config_files import layered, short
+from pipeline.nearest import nearest
 from pipeline.stages import STAGES
 from pipeline.strict_yaml import parse
 

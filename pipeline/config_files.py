@@ -3,12 +3,11 @@
 Light enough to be read before any stage is imported: a mistyped name is answered at once.
 """
 
-from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 from reprlib import Repr
-from typing import Any
 
+from pipeline.nearest import nearest
 from pipeline.strict_yaml import parse
 
 PRESETS = files("pipeline") / "presets"
@@ -77,8 +76,3 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not UTF-8: bad byte at offset {error.start}") from None
-
-
-def nearest(word: str, valid: Any) -> str:
-    close = get_close_matches(word, list(valid), n=1, cutoff=0.4)
-    return f"; the nearest is '{close[0]}'" if close else f"; there are {', '.join(valid)}"

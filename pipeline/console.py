@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from pipeline.config_files import layered
+from pipeline.tables import markdown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,24 +76,10 @@ def _tell(error: Exception) -> NoReturn:
 def _message(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno is not None:
         where = f": {error.filename}" if error.filename else ""
-        return f"{error.strerror}{where} (earlier stages are kept)"
+        return f"{error.strerror}{where}"
     return str(error)
 
 
 def print_table(table: "pd.DataFrame") -> None:
     """A table in plain text that is Markdown too: first column left, the others right."""
     print(markdown(table))
-
-
-def markdown(table: "pd.DataFrame") -> str:
-    """A Markdown table whose columns line up as plain text."""
-    cells = [[str(name) for name in table.columns], *table.astype(str).values.tolist()]
-    widths = [max(len(row[place]) for row in cells) for place in range(len(table.columns))]
-    lines = [
-        [cell.rjust(width) if place else cell.ljust(width) for place, (cell, width) in row]
-        for row in (list(enumerate(zip(row, widths, strict=True))) for row in cells)
-    ]
-    rule = [
-        ("-" * (width - 1) + ":") if place else "-" * width for place, width in enumerate(widths)
-    ]
-    return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rule, *lines[1:]])

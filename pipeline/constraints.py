@@ -10,13 +10,13 @@ A word has a part of speech and features if one of its analyses has them all.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import numpy as np
 import pandas as pd
 
 from lexicon.analysis import UPOS
 from models.constraint import Automaton
+from pipeline.nearest import nearest
 from pipeline.vocabulary import END_ID, is_unknown
 
 EVERY = 0  # the place that stands for all
@@ -76,8 +76,7 @@ def _parse(place: int, what: str, text: str) -> Constraint:
 
 def _known_upos(name: str) -> str:
     if name not in UPOS:
-        near = get_close_matches(name, UPOS, n=1, cutoff=0.0)
-        raise ValueError(f"unknown part of speech '{name}'; the nearest is '{near[0]}'")
+        raise ValueError(f"unknown part of speech '{name}'{nearest(name, UPOS)}")
     return name
 
 

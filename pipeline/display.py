@@ -15,7 +15,7 @@ class Picture:
 
     def _repr_svg_(self) -> str:
         fitting = '<svg style="max-width: 100%; height: auto"'  # on a narrow screen too
-        return svg(self.figure).decode().replace("<svg", fitting, 1)
+        return svg(self.figure).replace("<svg", fitting, 1)
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,16 @@ import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 
-from models.arrays import load_array
-from models.batching import Sentences
 from pipeline.arrow import batches, splits, word_counts
+from pipeline.encoded import SIZES, read_sentences
+from pipeline.encoded_forms import read_forms
 from pipeline.growing import ArrayFile
 from pipeline.progress import say
 from pipeline.stage import Inputs, Stage
-from pipeline.suite import Pair, Suite
+from pipeline.suite import Pair
+from pipeline.suite_encoding import encode_suite
 from pipeline.units import Speller
-from pipeline.vocabulary import END, END_ID, is_special
+from pipeline.vocabulary import END, END_ID, is_special, read_as_unknown
 from pipeline.word_classes import word_classes
 from pipeline.words import Words
 
@@ -43,20 +44,18 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     about = {
         split: _encode(path, known, seen, out, read_as.get(split)) for split, path in texts.items()
     }
-    (out / "about.json").write_text(json.dumps(about, indent=1))
+    (out / SIZES).write_text(json.dumps(about, indent=1))
     speller = None if params.merges is None else _speller(types, params.merges)
     if speller:
         speller.save(out)
         for split in texts:
-            forms = json.loads((out / f"{split}.forms.json").read_text(encoding="utf-8"))
-            speller.units(forms).save(out, split)
+            speller.units(read_forms(out, split).forms).save(out, split)
     if params.classes:
-        text = Sentences(*(load_array(out / f"train.{name}.npy") for name in Sentences._fields))
-        counts = types["count"].to_numpy()
+        text, counts = read_sentences(out, "train"), types["count"].to_numpy()
         np.save(out / "classes.npy", word_classes(text, counts, params.classes, params.classes_by))
     for path in inputs["analyse"].glob("*.suite.parquet"):
         pairs = [Pair(*row) for row in pd.read_parquet(path).itertuples(index=False)]
-        suite = Suite.encode(pairs, known)
+        suite = encode_suite(pairs, known)
         suite.save(out / path.with_suffix(".npz").name)
         if speller:
             speller.units(suite.forms.tolist()).save(out, path.name.removesuffix(".suite.parquet"))
@@ -107,10 +106,7 @@ def _encode(
 
 def _as_trained(types: pd.DataFrame) -> np.ndarray:
     """As which word training reads each: one seen once stands for the unknown ones of its class."""
-    if "unknown" not in types:
-        return types.index.to_numpy()
-    once = (types["count"] == 1) & (types["unknown"] > 0)
-    return np.where(once, types["unknown"], types.index)
+    return np.where(read_as_unknown(types), types.get("unknown", 0), types.index)
 
 
 def _with_ends(values: np.ndarray, lengths: np.ndarray, end: int) -> np.ndarray:
@@ -128,7 +124,7 @@ STAGE = Stage(
         "*.forms.json": "the words of each split as they are written, each once",
         "*.form.npy": "which of them each word is, −1 for ends",
         "*.unseen.npy": "whether each word is absent from the training text",
-        "about.json": "sentences, words and characters of each split",
+        SIZES: "sentences, words and characters of each split",
         "units.json": "what spells any word in units, where a model is of units",
         "*.units.npz": "the units of each word of each split or suite as it is written",
         "classes.npy": "the class of each word, where an output wants classes",

@@ -10,8 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.agreement import measure_agreement, suites
-from pipeline.measure import measure, test_splits, training_figures
+from models.open_vocabulary import load_spelling
+from pipeline.agreement import measure_agreement
+from pipeline.encoded import held_out
+from pipeline.encoded_forms import suites
+from pipeline.measure import measure, training_figures
 from pipeline.progress import say
 from pipeline.stage import Inputs, Stage
 from pipeline.train import load_trained
@@ -26,13 +29,14 @@ class Params:
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
     model = load_trained(inputs)
-    figures = {"train": training_figures(model, inputs["train"] / "curve.csv")}
-    for split in test_splits(inputs["encode"]):
-        figures[split], log_p = measure(model, inputs, split)
+    figures = {"train": training_figures(model, inputs["train"])}
+    encoded, spelling = inputs["encode"], load_spelling(inputs["background"])
+    for split in held_out(encoded):
+        figures[split], log_p = measure(model, spelling, encoded, split)
         np.save(out / f"{split}.log_p.npy", log_p.astype(np.float32))
         say(f"evaluate: perplexity {figures[split]['perplexity']:.1f} on {split}")
-    for suite in suites(inputs["encode"]):
-        figures[suite], margins = measure_agreement(model, inputs, suite)
+    for suite in suites(encoded):
+        figures[suite], margins = measure_agreement(model, spelling, encoded, suite)
         np.save(out / f"{suite}.margins.npy", margins.astype(np.float32))
         say(
             f"evaluate: accuracy {figures[suite].get('accuracy', np.nan):.3f} on {suite}, "

@@ -24,6 +24,8 @@ from pipeline.named_features import IDENTITY, NamedFeatures
 from pipeline.scorer import Scorer
 from pipeline.vocabulary import END, END_ID, UNKNOWN_ID
 
+BESIDE_IT = 5  # so many likeliest words are shown beside each word of a sentence
+TELLING = 8  # so many features are followed where none are named
 GAP = re.compile(r"\s*(?:…|\.\.\.)\s*$")  # stands for the word that is asked for
 
 
@@ -78,11 +80,11 @@ class Explainer:
         h, context = self._read(self.beginning(text))
         return self._place(h[-1:], context[-1:], self.scorer.cased(words), most)
 
-    def sentence(self, words: Sequence[str], most: int = 5) -> list[Place]:
+    def sentence(self, words: Sequence[str]) -> list[Place]:
         """Each place of a tokenised sentence and its end, the word that came being asked about."""
         h, context = self._read(words)
         return [
-            self._place(h[[place]], context[[place]], [word], most)
+            self._place(h[[place]], context[[place]], [word], BESIDE_IT)
             for place, word in enumerate([*words, END])
         ]
 
@@ -163,7 +165,7 @@ def label(choice: Choice, term: Term) -> str:
     return "form" if term.feature == IDENTITY + choice.word else term.feature
 
 
-def telling_features(choices: Sequence[Choice], most: int = 8) -> list[str]:
+def telling_features(choices: Sequence[Choice]) -> list[str]:
     """The features that gave most to some words, of several only those that not all of them have.
 
     A single word's own feature tells nothing of others, and is none of them.
@@ -173,4 +175,4 @@ def telling_features(choices: Sequence[Choice], most: int = 8) -> list[str]:
         if not term.feature.startswith(IDENTITY):
             given.setdefault(term.feature, []).append(abs(term.nats))
     differ = {name: nats for name, nats in given.items() if len(nats) < max(2, len(choices))}
-    return sorted(differ or given, key=lambda name: -max(given[name]))[:most]
+    return sorted(differ or given, key=lambda name: -max(given[name]))[:TELLING]

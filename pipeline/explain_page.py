@@ -22,9 +22,9 @@ TERMS = 10  # features shown of a word; the smallest beyond them are summed
 SHOWN = {END: "⏎"}  # the end of a sentence, where words are shown
 
 
-def page(sentences: Sequence[Sequence[Place]], title: str = "Explained") -> str:
+def page(sentences: Sequence[Sequence[Place]]) -> str:
     """A page of its own."""
-    return document(title, section(sentences))
+    return document("Explained", section(sentences))
 
 
 def section(sentences: Sequence[Sequence[Place]]) -> str:

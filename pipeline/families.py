@@ -1,9 +1,24 @@
 """Models that differ in their seed alone are a family, shown as mean ± standard deviation."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+
+
+def with_seeds(models: Mapping[str, Mapping[str, Any]], seeds: int) -> dict[str, dict[str, Any]]:
+    """A family of so many for each model that is trained; what is only counted stays one."""
+    if seeds < 1:
+        raise ValueError(f"seeds: expected 1 or more, got {seeds}")
+    found = {}
+    for model, sections in models.items():
+        train = sections["train"]
+        for copy in range(1, seeds + 1 if train.output != "background" else 2):
+            reseeded = replace(train, seed=train.seed + copy - 1)
+            found[member(model, copy)] = {**sections, "train": reseeded}
+    return found
 
 
 def member(family: str, copy: int) -> str:

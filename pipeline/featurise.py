@@ -18,8 +18,9 @@ MORPHOLOGY = ("form", "pos", "gender", "number", "tense", "mood", "person", "ver
 
 @dataclass(frozen=True)
 class Params:
-    # form, lemma, pos, suffix, shape, number-class, or a feature of the lexicon: gender, number,
-    # tense, mood, person, verbform, prontype and so on; a×b crosses two or more.
+    # form, suffix, shape, number-class; frequency (see analyse.frequency); source (which lexicon
+    # answered), lemma, pos, or a feature of the lexicon: gender, number, tense, mood, person,
+    # verbform, prontype and so on. a×b crosses two or more of what the lexicon says.
     templates: tuple[str, ...] = MORPHOLOGY
     without: tuple[str, ...] = ()  # templates left out, and crossed ones that hold them
     # M: so many most frequent words have a feature of their own; null: all seen more than once.

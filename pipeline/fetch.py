@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from difflib import get_close_matches
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -18,6 +17,7 @@ from corpora.named import CORPORA, Repository
 from pipeline import fingerprint
 from pipeline.catalogue import REPOSITORIES, UNIMORPH, WHEELS, Wheel, source_names
 from pipeline.data import writable_data_folder
+from pipeline.nearest import nearest
 from pipeline.progress import say
 
 MOST_BYTES = 1 << 28  # of one file that is downloaded
@@ -32,8 +32,7 @@ def fetch(source: str) -> Path:
     if source in CORPORA and CORPORA[source].folder:
         source = CORPORA[source].folder
     if source not in source_names():
-        near = get_close_matches(source, source_names(), n=1, cutoff=0.0)
-        raise ValueError(f"unknown source '{source}'; the nearest is '{near[0]}'")
+        raise ValueError(f"unknown source '{source}'{nearest(source, source_names())}")
     home = writable_data_folder()
     say(f"fetching {source} into {home / source}")
     with (

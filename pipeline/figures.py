@@ -1,6 +1,7 @@
 """The report's figures, drawn so that they read on a light and on a dark page."""
 
 from io import BytesIO
+from itertools import cycle
 from pathlib import Path
 
 import matplotlib as mpl
@@ -37,10 +38,11 @@ styled = mpl.rc_context(STYLE)  # around each function that draws
 
 @styled
 def loss_curves(curves: pd.DataFrame) -> Figure:
-    """Validation loss by epoch, training loss dashed, a ring around the best epoch."""
+    """Validation loss by epoch, training loss dotted, a ring around the best epoch."""
     figure = Figure(figsize=(7, 4))
     axes = figure.subplots()
-    for colour, (model, rows) in zip(_colours(), curves.groupby("model", sort=False), strict=False):
+    models = curves.groupby("model", sort=False)
+    for (model, rows), colour in zip(models, cycle(COLOURS), strict=False):
         axes.plot(rows["epoch"], rows["valid_nats"], color=colour, label=model, linewidth=2)
         axes.plot(rows["epoch"], rows["train_nats"], color=colour, linestyle=":", linewidth=1.5)
         best = rows.loc[rows["valid_nats"].idxmin()]
@@ -81,7 +83,7 @@ def perplexity_against_time(scores: pd.DataFrame, split: str) -> Figure:
     scored = scores["model"][scores["split"] == split].unique()
     figure = Figure(figsize=(7, 4.5))
     axes = figure.subplots()
-    for colour, (family, models) in zip(_colours(), families(scored).items(), strict=False):
+    for colour, (family, models) in zip(cycle(COLOURS), families(scored).items(), strict=False):
         seconds = [values[model, "train", "seconds to the best epoch"] for model in models]
         perplexity = [values[model, split, "perplexity"] for model in models]
         axes.plot(seconds, perplexity, "x", color=colour, markersize=5)
@@ -106,7 +108,7 @@ def output_costs(costs: pd.DataFrame) -> Figure:
     axes = figure.subplots()
     drawn = costs[costs["output"].isin(["log-linear", "softmax", "adaptive"])]
     for colour, (label, rows) in zip(
-        _colours(), drawn.groupby(["output", "precision"], sort=False), strict=False
+        cycle(COLOURS), drawn.groupby(["output", "precision"], sort=False), strict=False
     ):
         rows = rows.sort_values("words")
         axes.plot(rows["words"], rows["milliseconds"], "o-", color=colour, label=", ".join(label))
@@ -126,7 +128,7 @@ def agreement_dots(accuracy: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(7, 1.2 + 0.45 * len(groups)))
     axes = figure.subplots()
     models = accuracy.groupby("model", sort=False)
-    for number, ((model, found), colour) in enumerate(zip(models, _colours(), strict=False)):
+    for number, ((model, found), colour) in enumerate(zip(models, cycle(COLOURS), strict=False)):
         height = [
             groups.index(each) + 0.12 * (number - (len(models) - 1) / 2) for each in found["group"]
         ]
@@ -159,20 +161,17 @@ def weight_map(weights: pd.DataFrame) -> Figure:
     return figure
 
 
-def _colours():
-    while True:
-        yield from COLOURS
-
-
 @styled
-def save(figure: Figure, path: Path) -> None:
-    """As PNG on white and as SVG on nothing."""
+def save(figure: Figure, path: Path) -> str:
+    """As PNG on white and as SVG on nothing; the latter comes back, to be put into a page."""
     figure.savefig(path.with_suffix(".png"), dpi=150, metadata={"Software": None})
-    path.with_suffix(".svg").write_bytes(svg(figure))
+    drawn = svg(figure)
+    path.with_suffix(".svg").write_text(drawn, encoding="utf-8")
+    return drawn
 
 
 @styled
-def svg(figure: Figure) -> bytes:
+def svg(figure: Figure) -> str:
     buffer = BytesIO()
     figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
-    return buffer.getvalue()
+    return buffer.getvalue().decode()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.artefact import Artefact, read_json
+from pipeline.artefact import ARTEFACTS, MANIFEST, Artefact, read_json
 from pipeline.config import Sections, checked_sections
 from pipeline.runner import WHOLE_RUN
 
@@ -19,13 +19,13 @@ class Finished:
 
     @classmethod
     def read(cls, folder: Path) -> "Finished":
-        manifest = folder / "run.json"
+        manifest = folder / MANIFEST
         if not manifest.exists():
             raise FileNotFoundError(
                 f"{folder} is no run: expected {manifest}. `accord run` makes one."
             )
         content = read_json(manifest)
-        store = folder.parent / "artefacts"
+        store = folder.parent / ARTEFACTS
         artefacts = {
             model: {stage: store / name for stage, name in stages.items()}
             for model, stages in content["models"].items()

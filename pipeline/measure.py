@@ -4,7 +4,6 @@ Needs torch, numpy and safetensors only, as it also runs where a model was train
 """
 
 import csv
-import json
 import time
 from pathlib import Path
 
@@ -12,32 +11,28 @@ import numpy as np
 
 from models.arrays import load_array
 from models.batching import Sentences
+from models.curve import CURVE, Epoch
 from models.language_model import LanguageModel
 from models.mixture import Model
-from models.open_vocabulary import Forms, load_spelling, open_score
+from models.open_vocabulary import Forms, open_score
 from models.spelling import Spelling
-from models.units import UnitModel, load_units
-from pipeline.stage import Inputs
-from pipeline.train import read_sentences
-from pipeline.vocabulary import BESIDE, END_ID, UNKNOWN_ID
+from models.units import UnitModel
+from pipeline.encoded import read_sentences, read_sizes
+from pipeline.encoded_forms import read_forms
+from pipeline.vocabulary import END_ID, UNKNOWN_ID
 
 
-def test_splits(encoded: Path) -> list[str]:
-    """Every split but those that were trained on."""
-    texts = json.loads((encoded / "about.json").read_text())
-    return [name for name in texts if name not in ("train", BESIDE)]
-
-
-def measure(model: Model, inputs: Inputs, split: str) -> tuple[dict, np.ndarray]:
+def measure(
+    model: Model, spelling: Spelling | None, encoded: Path, split: str
+) -> tuple[dict, np.ndarray]:
     """The figures of a split, and log p of each of its words and ends in nats."""
-    encoded = inputs["encode"]
     sentences = read_sentences(encoded, split)
     start = time.monotonic()
     text = read_forms(encoded, split)
-    log_p, is_spelled = score(model, load_spelling(inputs["background"]), sentences, text)
+    log_p, is_spelled = score(model, spelling, sentences, text)
     rate = len(log_p) / (time.monotonic() - start)
     unseen = load_array(encoded / f"{split}.unseen.npy")
-    characters = json.loads((encoded / "about.json").read_text())[split]["characters"]
+    characters = read_sizes(encoded)[split]["characters"]
     figures = summary(log_p, sentences.ids == END_ID, unseen, characters)
     figures["share of words spelled"] = is_spelled.sum() / figures["words"]
     figures["words scored per second"] = rate
@@ -60,12 +55,6 @@ def score(
     return log_p, np.isin(sentences.ids, range(UNKNOWN_ID, UNKNOWN_ID + spelling.classes))
 
 
-def read_forms(encoded: Path, split: str) -> Forms:
-    """How the words of a split are written."""
-    forms = json.loads((encoded / f"{split}.forms.json").read_text(encoding="utf-8"))
-    return Forms(forms, load_array(encoded / f"{split}.form.npy"), load_units(encoded, split))
-
-
 def summary(log_p: np.ndarray, is_end: np.ndarray, unseen: np.ndarray, characters: int) -> dict:
     """What log-probabilities come to; a sentence's end counts as a word unless it says not."""
     words = ~is_end
@@ -83,16 +72,22 @@ def summary(log_p: np.ndarray, is_end: np.ndarray, unseen: np.ndarray, character
     return {name: float(value) for name, value in figures.items()}
 
 
-def training_figures(model: LanguageModel, curve: Path) -> dict:
+def read_curve(trained: Path) -> list[Epoch]:
+    """What `write_curve` wrote."""
+    with (trained / CURVE).open() as file:
+        _, *rows = csv.reader(file)
+    return [Epoch(int(epoch), *map(float, figures)) for epoch, *figures in rows]
+
+
+def training_figures(model: LanguageModel, trained: Path) -> dict:
     """The size of a model, and how long and how fast it was trained."""
-    with curve.open() as file:
-        rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
-    best = int(min(rows, key=lambda row: row["valid_nats"])["epoch"])
-    seconds = [row["seconds"] for row in rows]
+    curve = read_curve(trained)
+    best = min(curve, key=lambda row: row.valid_nats).epoch
+    seconds = [row.seconds for row in curve]
     return {
         "parameters": float(model.parameter_count()),
         "best epoch": float(best),
         "seconds": sum(seconds),
         "seconds to the best epoch": sum(seconds[:best]),
-        "words trained per second": float(np.median([row["words_per_second"] for row in rows])),
+        "words trained per second": float(np.median([row.words_per_second for row in curve])),
     }

@@ -2,10 +2,10 @@
 
 import json
 import re
-from difflib import get_close_matches
 from pathlib import Path
 
 from models.features import Features
+from pipeline.nearest import nearest
 
 GRAMMAR = re.compile("(?:pos|[A-Z][A-Za-z]*)=[^×]+")  # no lemma, no source, nothing crossed
 IDENTITY = "form="  # begins the name of the feature that a word has for itself alone
@@ -33,6 +33,5 @@ class NamedFeatures:
 
     def number(self, name: str) -> int:
         if name not in self.names:
-            near = get_close_matches(name, self.names, n=1, cutoff=0.0)
-            raise ValueError(f"unknown feature '{name}'; the nearest is '{near[0]}'")
+            raise ValueError(f"unknown feature '{name}'{nearest(name, self.names)}")
         return self.names.index(name)

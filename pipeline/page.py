@@ -6,9 +6,8 @@ from importlib.resources import files
 from string import Template
 
 import pandas as pd
-from matplotlib.figure import Figure
 
-from pipeline.figures import svg
+from pipeline.tables import html_table
 
 CAPTIONS = {
     "perplexity": "Perplexity on the test sentences.",
@@ -18,7 +17,7 @@ CAPTIONS = {
 }
 
 
-def comparison(about: str, table: pd.DataFrame, drawn: Mapping[str, Figure]) -> str:
+def comparison(about: str, table: pd.DataFrame, drawn: Mapping[str, str]) -> str:
     """The models side by side."""
     return f"""<p>{escape(about)}</p>
 <h2>Comparison</h2>
@@ -27,7 +26,7 @@ def comparison(about: str, table: pd.DataFrame, drawn: Mapping[str, Figure]) -> 
 {_figure(drawn, "curves")}"""
 
 
-def agreement(table: pd.DataFrame, drawn: Mapping[str, Figure]) -> str:
+def agreement(table: pd.DataFrame, drawn: Mapping[str, str]) -> str:
     """What the models know of agreement, where they were asked."""
     if table.empty:
         return ""
@@ -48,19 +47,6 @@ def document(title: str, body: str) -> str:
     return template.substitute(title=escape(title), body=body)
 
 
-def html_table(table: pd.DataFrame) -> str:
-    """A table that scrolls by itself on a narrow screen."""
-    head = "".join(f"<th>{escape(str(name))}</th>" for name in table.columns)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>"
-        for row in table.itertuples(index=False)
-    )
-    return (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
-
-
 def _covered(coverage: pd.DataFrame) -> pd.DataFrame:
     """The coverage table with shares, once where all models have the same."""
     share = coverage["tokens"] / coverage.groupby("model")["tokens"].transform("sum")
@@ -79,8 +65,8 @@ def _covered(coverage: pd.DataFrame) -> pd.DataFrame:
     return shown
 
 
-def _figure(drawn: Mapping[str, Figure], name: str) -> str:
-    caption, text = CAPTIONS[name], svg(drawn[name]).decode()
+def _figure(drawn: Mapping[str, str], name: str) -> str:
+    caption, text = CAPTIONS[name], drawn[name]
     inline = text[text.index("<svg") :].replace(
         "<svg", f'<svg role="img" aria-label="{caption}"', 1
     )

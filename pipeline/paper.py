@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from pipeline.arrow import rows, splits
-from pipeline.console import markdown
 from pipeline.finished import Finished
 from pipeline.scores import read_scores
+from pipeline.tables import markdown
 
 TESTS = {"test": "test1", "dev": "test2"}  # the release's name and the paper's
 BOUNDARIES = 3  # symbols that the paper adds to each sentence

@@ -9,12 +9,12 @@ import pandas as pd
 
 from models.units import SPELLER, count_units
 from pipeline import explain_page, figures, page, report_agreement
-from pipeline.console import markdown
 from pipeline.evaluate import FIGURES
 from pipeline.families import families, mean_and_spread
 from pipeline.progress import say
 from pipeline.scores import of_models, read_curve
 from pipeline.stage import Inputs, Stage
+from pipeline.tables import markdown
 
 # Columns of the comparison table: title, split (each test split, each suite), metric, digits.
 Column = tuple[str, str, str, int]
@@ -65,11 +65,10 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     agreement = report_agreement.constructions(scores)
     if len(agreement):
         drawn["agreement"] = figures.agreement_dots(agreement)
-    for name, figure in drawn.items():
-        figures.save(figure, out / name)
+    svgs = {name: figures.save(figure, out / name) for name, figure in drawn.items()}
     parts = [
-        page.comparison(_about(scores), table, drawn),
-        page.agreement(report_agreement.table(agreement), drawn),
+        page.comparison(_about(scores), table, svgs),
+        page.agreement(report_agreement.table(agreement), svgs),
         _explained(inputs, models),
         page.coverage(coverage),
     ]

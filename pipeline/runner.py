@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pipeline import fingerprint
-from pipeline.artefact import FORMAT, Artefact, name_of, read_json, write_json
+from pipeline.artefact import ARTEFACTS, FORMAT, MANIFEST, Artefact, name_of, read_json, write_json
 from pipeline.config import Config
 from pipeline.progress import say
 from pipeline.stage import Stage
@@ -40,7 +40,7 @@ class Run:
     def __init__(self, config: Config, runs: Path):
         self.config = config
         self.folder = runs / config.name
-        self.store = Store(runs / "artefacts")
+        self.store = Store(runs / ARTEFACTS)
         self._before = self._manifest()
         self.artefacts: dict[tuple[str, str], Artefact] = {}  # by (model, stage)
 
@@ -163,7 +163,7 @@ class Run:
         return self.store.find(name) if name else None
 
     def _manifest(self) -> dict[str, Any]:
-        path = self.folder / "run.json"
+        path = self.folder / MANIFEST
         return read_json(path) if path.exists() else {}
 
     def _remember(self) -> None:
@@ -172,7 +172,7 @@ class Run:
             models.setdefault(model, {})[stage] = artefact.folder.name
         self.folder.mkdir(parents=True, exist_ok=True)
         manifest = {"format": FORMAT, "config": self.config.as_dict(), "models": models}
-        write_json(self.folder / "run.json", manifest)
+        write_json(self.folder / MANIFEST, manifest)
 
 
 def _plain(value: Any) -> Any:

@@ -1,6 +1,5 @@
 """Models that have scored their splits, in a run or in the folder of a sweep, as RUN/MODEL."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +10,13 @@ import numpy as np
 from models.arrays import load_array
 from models.batching import Sentences
 from models.open_vocabulary import load_spelling
+from pipeline.artefact import MANIFEST
+from pipeline.encoded import held_out, read_sentences, read_sizes
+from pipeline.encoded_forms import read_forms
 from pipeline.evaluate import FIGURES
 from pipeline.finished import Finished
-from pipeline.measure import read_forms, test_splits
 from pipeline.stage import Inputs
 from pipeline.sweep import JOBS, read_jobs
-from pipeline.train import read_sentences
 from pipeline.vocabulary import UNKNOWN_ID
 
 
@@ -33,7 +33,7 @@ class Scored:
     @property
     def splits(self) -> list[str]:
         """Every test, the one called so first, and validation."""
-        return sorted(test_splits(self.inputs["encode"]), key=lambda split: split != "test")
+        return sorted(held_out(self.inputs["encode"]), key=lambda split: split != "test")
 
     def log_p(self, split: str) -> np.ndarray:
         """Of every word and end of a split, in nats."""
@@ -64,7 +64,9 @@ def find(place: str) -> list[Scored]:
     if _holds_models(path):
         return list(_models(path).values())
     if not is_scored(place):
-        raise FileNotFoundError(f"{place}: expected RUN/MODEL, but {path.parent} is no run")
+        raise FileNotFoundError(
+            f"{place} is no run: expected a folder with {MANIFEST} or {JOBS}, or RUN/MODEL"
+        )
     models = _models(path.parent)
     if path.name not in models:
         raise ValueError(
@@ -88,11 +90,11 @@ def is_scored(place: str) -> bool:
 
 
 def _holds_models(folder: Path) -> bool:
-    return (folder / "run.json").exists() or (folder / JOBS).exists()
+    return (folder / MANIFEST).exists() or (folder / JOBS).exists()
 
 
 def _models(folder: Path) -> dict[str, Scored]:
-    if (folder / "run.json").exists():
+    if (folder / MANIFEST).exists():
         finished = Finished.read(folder)
         scores = finished.of_stage("evaluate")
         return {
@@ -129,7 +131,7 @@ def check_same_text(models: list[Scored]) -> None:
 
 
 def _shape(model: Scored, split: str) -> tuple[dict, list[int]]:
-    about = json.loads((model.inputs["encode"] / "about.json").read_text())
-    if split not in about:
+    sizes = read_sizes(model.inputs["encode"])
+    if split not in sizes:
         return {}, []
-    return about[split], model.sentences(split).lengths.tolist()
+    return sizes[split], model.sentences(split).lengths.tolist()

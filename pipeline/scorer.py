@@ -60,10 +60,6 @@ class Scorer:
         """Whether every string has a probability."""
         return self.vocabulary.is_open or self.speller is not None
 
-    def knows(self, sentence: str) -> bool:
-        """Whether every word of a sentence has a probability under this model."""
-        return self.is_open or self.vocabulary.knows(self.words(sentence))
-
     def words(self, sentence: str) -> list[str]:
         """The words of a sentence, as this model reads them."""
         return self.cased(next(tokenised([sentence])))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from models.curve import CURVE
+from pipeline import measure
 from pipeline.evaluate import FIGURES
 
 
@@ -23,7 +23,7 @@ def read_scores(evaluated: Path) -> pd.DataFrame:
 
 def read_curve(trained: Path) -> pd.DataFrame:
     """One model's losses and speed by epoch."""
-    return pd.read_csv(trained / CURVE)
+    return pd.DataFrame(measure.read_curve(trained))
 
 
 def of_models(

@@ -1,7 +1,6 @@
 """The stages in the order in which data flows through them."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from pipeline import (
     analyse,
@@ -14,6 +13,7 @@ from pipeline import (
     tokenise,
     train,
 )
+from pipeline.nearest import nearest
 
 STAGES = {
     stage.name: stage
@@ -35,8 +35,7 @@ def check_names(names: Iterable[str]) -> None:
     """Refuse what is no stage, naming the nearest one."""
     for name in names:
         if name not in STAGES:
-            near = get_close_matches(name, STAGES, n=1, cutoff=0.0)
-            raise ValueError(f"unknown stage '{name}'; the nearest is '{near[0]}'")
+            raise ValueError(f"unknown stage '{name}'{nearest(name, STAGES)}")
 
 
 def declared() -> list[dict[str, str]]:

@@ -10,7 +10,6 @@ either was stopped.
 
 import argparse
 import json
-import shutil
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stderr
 from multiprocessing import get_context
@@ -88,14 +87,6 @@ def _train(folder: Path, name: str) -> dict[str, Path]:
     inputs["train"] = folder / "trained" / name
     train.compute(Recipe(**job["recipe"]), inputs, inputs["train"])
     return inputs
-
-
-def pack(jobs: dict[str, dict], store: Path, folder: Path) -> None:
-    """Copy what the jobs read into a folder: {name: {recipe, inputs: {stage: artefact}}}."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for artefact in {name for job in jobs.values() for name in job["inputs"].values()}:
-        shutil.copytree(store / artefact, folder / artefact, dirs_exist_ok=True)
-    (folder / JOBS).write_text(json.dumps(jobs, indent=1))
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from pipeline.vocabulary import END, is_unknown
+from pipeline.vocabulary import END, is_unknown, read_as_unknown
 
 FEATS = {
     "gender": "Gender",
@@ -35,7 +35,6 @@ SHAPE = (
     (r"[A-ZÀ-ÖØ-ÞŒ]+", "X"),
     (r"[^\W\dX_]+", "x"),
 )
-ROWS = ["word", "feature", "value"]
 
 
 def fill(params, types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
@@ -74,8 +73,7 @@ def _form(params, types: pd.DataFrame) -> pd.DataFrame:
 
     A word that training reads as unknown has none.
     """
-    unknown = (types["count"] == 1) & (types.get("unknown", 0) > 0)
-    seen = (types["count"] > (1 if params.forms is None else 0)) & ~unknown
+    seen = (types["count"] > (1 if params.forms is None else 0)) & ~read_as_unknown(types)
     top = seen & (np.arange(len(types)) < (len(types) if params.forms is None else params.forms))
     return _rows(types.index, ("form=" + types["form"]).where(top, "@notTop"))
 
@@ -109,6 +107,11 @@ def _number_class(params, types: pd.DataFrame) -> pd.DataFrame:
 
 def _frequency(params, types: pd.DataFrame) -> pd.DataFrame:
     """How common French as a whole finds the word: half powers of ten per million, or unknown."""
+    if "frequency" not in types:
+        raise ValueError(
+            "featurise.templates: frequency needs a lexicon that has frequencies, "
+            "such as analyse.frequency: lexique"
+        )
     with np.errstate(divide="ignore"):
         level = np.floor(2 * np.log10(types["frequency"].to_numpy()))
     known = np.isfinite(level)
@@ -132,7 +135,8 @@ def _of_analyses(template: str, params, types, analyses: pd.DataFrame) -> pd.Dat
     for other in fields[1:]:
         feature = feature.str.cat(other, sep="×")  # null where one of them is
     table = _rows(analyses["word"], feature, analyses["weight"].astype(float)).dropna()
-    table = table.groupby(ROWS[:2], sort=False, observed=True)["value"].sum().reset_index()
+    of_feature = table.groupby(["word", "feature"], sort=False, observed=True)["value"]
+    table = of_feature.sum().reset_index()
     if params.values == "weighted":
         total = analyses.groupby("word")["weight"].sum()
         table["value"] /= table["word"].map(total)

@@ -59,13 +59,9 @@ def _with_adjective(
     words: list[str], lowered: list[str], place: int, noun: dict[str, str], lexicon: Lexicon
 ) -> Iterator[Agreeing]:
     """Behind a preposition the adjective might go with a noun before that, so none is taken."""
-    before = lexicon.analyses(lowered[place - 1]) if place else ()
     behind = place + 2
-    if (
-        behind == len(words)
-        or any(a.upos == "ADP" for a in before)
-        or _contracts(lexicon, lowered[place])
-    ):
+    before = lowered[max(place - 1, 0) : place + 1]  # `du` is both preposition and determiner
+    if behind == len(words) or any(_may_be_preposition(lexicon, word) for word in before):
         return
     adjective = _only(lexicon, lowered[behind], "ADJ")
     for feature in ("Number", "Gender"):
@@ -90,5 +86,5 @@ def _shared(readings: Sequence[Analysis], name: str) -> str | None:
     return values.pop() if len(values) == 1 else None
 
 
-def _contracts(lexicon: Lexicon, word: str) -> bool:
+def _may_be_preposition(lexicon: Lexicon, word: str) -> bool:
     return any(reading.upos == "ADP" for reading in lexicon.analyses(word))

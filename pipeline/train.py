@@ -25,8 +25,9 @@ from models.ngram_smoothing import SMOOTHINGS
 from models.prior import unigram
 from models.recipe import Recipe
 from models.trainer import WEIGHTS, Epoch, Trainer, choose_device, write_curve
-from models.units import UnitModel, count_units, load_units
+from models.units import UnitModel, count_units
 from models.weights import load_weights, save_weights
+from pipeline.encoded import read_sentences, read_text
 from pipeline.progress import meter, say
 from pipeline.stage import Inputs, Stage
 from pipeline.vocabulary import BESIDE
@@ -148,23 +149,6 @@ def load_trained(
     load_weights(model, inputs["train"] / weights)
     model = model.to(choose_device(recipe.device)).eval()
     return UnitModel(model) if count_units(inputs["encode"]) else model
-
-
-def read_text(folder: Path, split: str) -> Sentences:
-    """The sentences of a split in what a model predicts: words, or the units that spell them."""
-    sentences = read_sentences(folder, split)
-    units = load_units(folder, split)
-    if units is None:
-        return sentences
-    return units.spell(Sentences(load_array(folder / f"{split}.form.npy"), sentences.lengths))
-
-
-def read_sentences(folder: Path, split: str) -> Sentences:
-    """The encoded sentences of a split; the ids stay on disk until they are read."""
-    return Sentences(
-        load_array(folder / f"{split}.ids.npy", mapped=True),
-        load_array(folder / f"{split}.lengths.npy"),
-    )
 
 
 STAGE = Stage(

@@ -35,11 +35,6 @@ class Speller:
         )
         return cls(tokeniser)
 
-    @property
-    def names(self) -> list[str]:
-        """Of the units, that of a sentence's end first."""
-        return ["", *map(self.tokeniser.id_to_token, range(self.tokeniser.get_vocab_size()))]
-
     def units(self, forms: Sequence[str]) -> Units:
         encoded = self.tokeniser.encode_batch([self._written(form) for form in forms])
         spelled = [*([number + 1 for number in each.ids] for each in encoded), [0]]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.artefact import META, Artefact, name_of, read_json
+from pipeline.artefact import ARTEFACTS, MANIFEST, META, Artefact, name_of, read_json
 
 UNREADABLE = (OSError, ValueError)  # damaged, missing, or of a format that seems newer
 Artefacts = dict[tuple[str, str], Artefact]  # by model and stage
@@ -12,7 +12,7 @@ Artefacts = dict[tuple[str, str], Artefact]  # by model and stage
 def faults(run: Path) -> Iterator[str]:
     """What is wrong with a run, each with the name of the file or folder."""
     try:
-        manifest = read_json(run / "run.json")
+        manifest = read_json(run / MANIFEST)
     except UNREADABLE as error:
         yield str(error)
         return
@@ -20,7 +20,7 @@ def faults(run: Path) -> Iterator[str]:
     for model, stages in manifest["models"].items():
         for stage, name in stages.items():
             try:
-                artefacts[model, stage] = Artefact.read(run.parent / "artefacts" / name)
+                artefacts[model, stage] = Artefact.read(run.parent / ARTEFACTS / name)
             except UNREADABLE as error:
                 yield str(error)
     for artefact in {artefact.folder: artefact for artefact in artefacts.values()}.values():

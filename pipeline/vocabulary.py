@@ -1,5 +1,10 @@
 """The special words that every vocabulary begins with, and the split that is not judged."""
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 END = "</s>"  # ends a sentence and, as the word before the first, begins one
 # Stands for any word that is not known, and a spelling model then writes it. An open vocabulary has
 # one for each class of such words, named `<unk> NOUN Number=Sing`; the first is of all others.
@@ -15,3 +20,8 @@ def is_unknown(form: str) -> bool:
 
 def is_special(form: str) -> bool:
     return form == END or is_unknown(form)
+
+
+def read_as_unknown(types: "pd.DataFrame") -> "pd.Series":
+    """Which known words training reads as unknown: those outside the lexicon that it has once."""
+    return (types["count"] == 1) & (types.get("unknown", 0) > 0)

@@ -5,10 +5,15 @@ import pandas as pd
 import pytest
 
 import pipeline
-from pipeline import api
-from pipeline.agreement import agreement, margins, measure_agreement, suites
+from models.arrays import load_array
+from pipeline import agree, api
+from pipeline.agreement import agreement, margins, measure_agreement
+from pipeline.encoded_forms import suites
 from pipeline.report_agreement import constructions
-from pipeline.suite import Pair, Suite, read_pairs, read_suite
+from pipeline.scored import find
+from pipeline.suite import Pair, read_pairs, read_suite
+from pipeline.suite_encoding import encode_suite, is_made_of
+from pipeline.suite_ids import Suite
 from pipeline.words import Words
 
 PAIRS = [
@@ -57,7 +62,7 @@ def test_a_suite_comes_back_from_its_file_as_it_was(tmp_path):
     words = {word for pair in PAIRS for word in f"{pair.good} {pair.bad}".split()}
     forms = ["</s>", "<unk>", *sorted(words - {"zygomatique"})]
     pd.DataFrame({"form": forms}).to_parquet(tmp_path / "types.parquet")
-    suite = Suite.encode(PAIRS, Words(tmp_path))
+    suite = encode_suite(PAIRS, Words(tmp_path))
     suite.save(tmp_path / "pairs.suite.npz")
     again = Suite.load(tmp_path / "pairs.suite.npz")
     unknown = again.ids == 1
@@ -72,14 +77,18 @@ def test_a_suite_comes_back_from_its_file_as_it_was(tmp_path):
     ]
     assert found == PAIRS
     assert again.critical.tolist() == [2, 2, 2, 2]
+    assert is_made_of(again, [Pair(c, good.title(), bad) for c, good, bad in PAIRS])
+    assert not is_made_of(again, PAIRS[:3])
+    for changed in (("other", *PAIRS[0][1:]), ("simple", "la fille dort .", PAIRS[0].bad)):
+        assert not is_made_of(again, [Pair(*changed), *PAIRS[1:]])
 
 
 @pytest.mark.parametrize("model", ["rnn", "ll-rnn"])
 def test_a_suite_is_judged_as_if_pair_by_pair_by_hand(judged, model):
     run = judged("open")
-    made = {stage: run.artefacts[model, stage].folder for stage in ("encode", "background")}
     scorer = api.load(run.folder, model)
-    figures, found = measure_agreement(scorer.model, made, "pairs")
+    encoded = run.artefacts[model, "encode"].folder
+    figures, found = measure_agreement(scorer.model, scorer.spelling, encoded, "pairs")
     expected = np.array([by_hand(scorer, pair) for pair in PAIRS])
     np.testing.assert_allclose(found, expected, atol=1e-4)
     simple, other = (expected[:3] > 0).mean(axis=0), (expected[3:] > 0).mean(axis=0)
@@ -87,6 +96,21 @@ def test_a_suite_is_judged_as_if_pair_by_pair_by_hand(judged, model):
     assert figures["accuracy"] == pytest.approx((simple[0] + other[0]) / 2)
     assert figures["accuracy by critical word"] == pytest.approx((simple[1] + other[1]) / 2)
     assert (figures["pairs"], figures["pairs with unknown words"]) == (4, 0)
+
+
+def test_what_a_run_was_asked_is_read_and_another_suite_of_that_name_is_not_taken_for_it(
+    judged, tmp_path
+):
+    run = judged("open")
+    found = agree.judged([run.folder], str(run.folder.parents[1] / "pairs"))
+    for model in find(str(run.folder)):
+        stored = load_array(model.folder / "pairs.margins.npy")
+        assert found[model.name].margins.dtype == stored.dtype == np.float32  # not computed anew
+        assert np.array_equal(found[model.name].margins, stored)
+    other = tmp_path / "pairs"
+    other.mkdir()
+    write(other, PAIRS[:2])
+    assert len(agree.judged([run.folder], str(other))["rnn"].margins) == 2
 
 
 def test_evaluate_records_what_was_judged(judged):
@@ -122,10 +146,20 @@ def test_a_change_of_any_suite_is_noticed_though_their_files_have_the_same_names
     assert recipe() != before
 
 
+@pytest.mark.parametrize("names", [("a/pairs", "b/pairs"), ("a/test",)])
+def test_suites_that_would_overwrite_each_other_or_a_split_are_refused(tmp_path, names):
+    for name in names:
+        (tmp_path / name).mkdir(parents=True)
+        write(tmp_path / name, PAIRS[:1])
+    suites = [str(tmp_path / name) for name in names]
+    with pytest.raises(ValueError, match=rf"found '{names[0][2:]}' twice"):
+        pipeline.run("tiny", set={"analyse.suites": suites}, until="analyse", runs=tmp_path / "r")
+
+
 def test_pairs_with_words_that_are_not_known_are_counted_and_not_judged(judged):
     scorer = api.load(judged("closed").folder, "ll-rnn")
     strange = Pair("simple", "le xylophage dort .", "le xylophage dorment .")
-    suite = Suite.encode([*PAIRS, strange], scorer.vocabulary)
+    suite = encode_suite([*PAIRS, strange], scorer.vocabulary)
     assert suite.known.tolist() == [True] * 4 + [False]
     text = scorer.written(suite.forms.tolist(), suite.form)
     found = margins(scorer.model, scorer.spelling, suite, text)

@@ -31,6 +31,7 @@ def started(*words: str, **options) -> subprocess.CompletedProcess:
         (["run", "tiny", "--set", "corpus.source=lost.txt"], 2, "no corpus 'lost.txt'"),
         (["run", "tiny", "--set", "analyse.lexicon=tinyy"], 2, "unknown lexicon 'tinyy'"),
         (["run", "nowhere.yaml"], 1, "no configuration file nowhere.yaml"),
+        (["score", "lost.txt"], 1, "error: No such file or directory: lost.txt\n"),
         (["fetch", "lefffff"], 2, "unknown source 'lefffff'; the nearest is 'lefff'"),
     ],
 )
@@ -87,3 +88,11 @@ def test_quiet_prints_results_only(accord):
     listed = accord("stages", "tiny", "--set", "train.epochs=1")
     states = [line.split()[2] for line in listed.stdout.splitlines()]
     assert len(states) == 17 and set(states) == {"done"}
+
+
+def test_long_names_of_models_do_not_run_into_what_stands_behind(accord, tmp_path):
+    (tmp_path / "mine.yaml").write_text("base: tiny\nmodels: {characters-by-lstm: {}, rnn: {}}\n")
+    listed = accord("stages", "mine.yaml").stdout.splitlines()
+    assert {line.split()[1] for line in listed} == {"characters-by-lstm", "rnn", "*"}
+    assert {line.split()[2] for line in listed} == {"missing"}
+    assert len({line.index("missing") for line in listed}) == 1

@@ -63,7 +63,7 @@ def test_weights_along_the_sentence_are_those_of_the_terms(tiny_run):
         for term in choice.terms:
             if term.feature in followed:
                 assert weights[term.feature].iloc[-1] == pytest.approx(term.weight, abs=1e-6)
-    assert b"Gender=Fem" in svg(weight_map(weights))
+    assert "Gender=Fem" in svg(weight_map(weights))
     with pytest.raises(ValueError, match="'Gender=Fm'; the nearest is 'Gender=Fem'"):
         explainer.weights(BEGINNING, ["Gender=Fm"])
 

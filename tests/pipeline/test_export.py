@@ -60,6 +60,17 @@ def test_scores_are_the_same_in_another_place(tiny_run, exported, tmp_path):
     assert elsewhere(BY_LOAD, "taken", tmp_path) == scored(pipeline.load(tiny_run.folder, "ll-rnn"))
 
 
+def test_where_no_model_is_named_it_is_the_last_of_a_run_or_the_exported_one(tiny_run, exported):
+    assert scored(pipeline.load(tiny_run.folder)) == scored(
+        pipeline.load(tiny_run.folder, "ll-rnn")
+    )
+    said = [
+        CliRunner().invoke(app, ["score", "-", "--run", str(run)], input=SENTENCES[0]).stdout
+        for run in (tiny_run.folder, exported)
+    ]
+    assert said[0] == said[1] and "perplexity" in said[0]
+
+
 def test_the_hub_is_asked_for_what_is_no_folder(exported, tmp_path):
     """The hub's own cache, filled by hand, and no network."""
     cache = tmp_path / "models--someone--small-french"

@@ -46,5 +46,19 @@ def test_a_package_loaded_by_name_counts_whole(copy):
     assert code_of("pipeline.analyse", copy) != before
 
 
+@pytest.mark.parametrize(
+    ("stage", "stranger"),
+    [
+        ("train", "models/spelling_ngram.py"),
+        ("evaluate", "lexicon/dela.py"),
+        ("report", "pipeline/console.py"),
+    ],
+)
+def test_a_stage_is_not_made_anew_for_what_it_does_not_compute_with(copy, stage, stranger):
+    before = code_of(f"pipeline.{stage}", copy)
+    append(copy / stranger, "\nOTHER = 1\n")
+    assert code_of(f"pipeline.{stage}", copy) == before
+
+
 def test_the_code_is_the_same_wherever_the_packages_lie(copy):
     assert code_of("pipeline.train", copy) == code_of("pipeline.train", ROOT)

@@ -5,10 +5,12 @@ import pytest
 
 import pipeline
 from pipeline import api
+from pipeline.encoded import read_sentences, read_text
+from pipeline.encoded_forms import read_forms
 from pipeline.explain import Explainer
 from pipeline.generate import Generator
-from pipeline.measure import read_forms, score
-from pipeline.train import load_trained, read_sentences, read_text
+from pipeline.measure import score
+from pipeline.train import load_trained
 from pipeline.units import BOUNDARY, Speller
 from pipeline.vectors import Vectors
 
@@ -79,8 +81,9 @@ def test_a_model_of_letters_reads_training_words_that_others_take_for_unknown(fi
     speller = Speller.load(encoded)
     forms = read_forms(encoded, "train")
     written = [forms.forms[place] if place >= 0 else "" for place in forms.places]
-    units = [speller.names[unit] for unit in read_text(encoded, "train").ids]
-    assert "".join(units) == "".join(f"{word}{BOUNDARY}" if word else "" for word in written)
+    units = read_text(encoded, "train").ids.tolist()
+    letters = [speller.tokeniser.id_to_token(unit - 1) if unit else "" for unit in units]
+    assert "".join(letters) == "".join(f"{word}{BOUNDARY}" if word else "" for word in written)
 
 
 def test_what_a_model_of_units_cannot_tell_is_refused_by_name(finished):

@@ -8,8 +8,7 @@ import pytest
 import pipeline
 from pipeline import api
 from pipeline.config import load_config
-from pipeline.families import families, mean_and_spread
-from pipeline.seeds import with_seeds
+from pipeline.families import families, mean_and_spread, with_seeds
 
 
 def test_each_trained_model_comes_with_every_seed_and_counted_ones_once(tmp_path):
@@ -17,12 +16,12 @@ def test_each_trained_model_comes_with_every_seed_and_counted_ones_once(tmp_path
     config.write_text(
         "base: tiny\nmodels: {net: {train: {seed: 7}}, counted: {train: {output: background}}}"
     )
-    models = with_seeds(load_config(str(config)), 3).models
+    models = with_seeds(load_config(str(config)).models, 3)
     seeds = {name: sections["train"].seed for name, sections in models.items()}
     assert seeds == {"net": 7, "net-seed2": 8, "net-seed3": 9, "counted": 1}
     assert families(models) == {"net": ["net", "net-seed2", "net-seed3"], "counted": ["counted"]}
     with pytest.raises(ValueError, match="seeds: expected 1 or more, got 0"):
-        with_seeds(load_config("tiny"), 0)
+        with_seeds(load_config("tiny").models, 0)
 
 
 def test_a_family_is_one_row_with_its_mean_and_spread(tmp_path):

@@ -11,6 +11,7 @@ import pytest
 
 import pipeline
 from pipeline import api
+from pipeline.agree import judged
 from pipeline.compare import gather
 from pipeline.scored import find
 from pipeline.significance import compare
@@ -53,6 +54,9 @@ def test_what_was_trained_elsewhere_is_not_trained_again(
     assert "train [" not in capsys.readouterr().err
     _check_same(elsewhere, gather(find(str(here.folder))))
     assert len(compare(packed)) == 2
+    (tmp_path / "simple.txt").write_text("True\tils dorment .\nFalse\tils dort .\n")
+    with pytest.raises(FileNotFoundError, match=r"was packed .* expected a finished run"):
+        judged([packed], str(tmp_path))
 
 
 def _check_same(elsewhere: pd.DataFrame, here: pd.DataFrame) -> None:

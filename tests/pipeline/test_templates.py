@@ -86,6 +86,11 @@ def test_templates_of_the_letters(types, analyses):
     assert found["1999"] == year
 
 
+def test_frequency_without_a_lexicon_that_has_any_says_what_is_expected(types, analyses):
+    with pytest.raises(ValueError, match=r"frequency needs .* such as analyse\.frequency"):
+        phi(types.drop(columns="frequency"), analyses, "frequency")
+
+
 def test_frequency_goes_by_half_powers_of_ten_and_source_names_the_lexicon(types, analyses):
     found = phi(types, analyses, "frequency", "source")
     assert found["le"] == {"frequency=7": 1, "source=closed": 1}

@@ -1,0 +1,41 @@
+"""What the stage `encode` made of texts, read back: what models are trained on.
+
+Needs torch, numpy and safetensors only, as prepared data is also read where models are trained.
+"""
+
+import json
+from pathlib import Path
+
+from models.arrays import load_array
+from models.batching import Sentences
+from models.units import load_units
+from pipeline.vocabulary import BESIDE
+
+SIZES = "about.json"
+
+
+def read_text(folder: Path, split: str) -> Sentences:
+    """The sentences of a split in what a model predicts: words, or the units that spell them."""
+    sentences = read_sentences(folder, split)
+    units = load_units(folder, split)
+    if units is None:
+        return sentences
+    return units.spell(Sentences(load_array(folder / f"{split}.form.npy"), sentences.lengths))
+
+
+def read_sentences(folder: Path, split: str) -> Sentences:
+    """The encoded sentences of a split; the ids stay on disk until they are read."""
+    return Sentences(
+        load_array(folder / f"{split}.ids.npy", mapped=True),
+        load_array(folder / f"{split}.lengths.npy"),
+    )
+
+
+def read_sizes(folder: Path) -> dict[str, dict[str, int]]:
+    """Sentences, words and characters of every split."""
+    return json.loads((folder / SIZES).read_text())
+
+
+def held_out(folder: Path) -> list[str]:
+    """Every split that no model is trained on, validation included."""
+    return [split for split in read_sizes(folder) if split not in ("train", BESIDE)]

@@ -1,0 +1,31 @@
+"""What the stage `encode` made, read back to be scored: texts and suites as they are written.
+
+Apart from `encoded`, so that the code of spelling is no part of training's: a change of it trains
+nothing anew. Needs torch, numpy and safetensors only, as models are also scored where they are
+trained.
+"""
+
+import json
+from pathlib import Path
+
+from models.arrays import load_array
+from models.open_vocabulary import Forms
+from models.units import load_units
+from pipeline.suite_ids import ENDING, Suite
+
+
+def read_forms(folder: Path, split: str) -> Forms:
+    """How the words of a split are written."""
+    forms = json.loads((folder / f"{split}.forms.json").read_text(encoding="utf-8"))
+    return Forms(forms, load_array(folder / f"{split}.form.npy"), load_units(folder, split))
+
+
+def suites(folder: Path) -> list[str]:
+    """The names of the agreement suites."""
+    return sorted(path.name.removesuffix(ENDING) for path in folder.glob(f"*{ENDING}"))
+
+
+def read_suite(folder: Path, name: str) -> tuple[Suite, Forms]:
+    """A suite, and how its words are written."""
+    suite = Suite.load(folder / f"{name}{ENDING}")
+    return suite, Forms(suite.forms.tolist(), suite.form, load_units(folder, name))
