@@ -29,3 +29,9 @@ def write_curve(curve: Sequence[Epoch], folder: Path) -> None:
     writer.writeheader()
     writer.writerows(vars(row) for row in curve)
     write_whole(folder / CURVE, text.getvalue().encode())
+
+
+def read_curve(folder: Path) -> list[Epoch]:
+    with (folder / CURVE).open() as file:
+        _, *rows = csv.reader(file)
+    return [Epoch(int(epoch), *map(float, figures)) for epoch, *figures in rows]

@@ -3,7 +3,6 @@
 Needs torch, numpy and safetensors only, as it also runs where a model was trained.
 """
 
-import csv
 import time
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from models.arrays import load_array
 from models.batching import Sentences
-from models.curve import CURVE, Epoch
+from models.curve import read_curve
 from models.language_model import LanguageModel
 from models.mixture import Model
 from models.open_vocabulary import Forms, open_score
@@ -70,13 +69,6 @@ def summary(log_p: np.ndarray, is_end: np.ndarray, unseen: np.ndarray, character
     if unseen.any():
         figures["perplexity of unseen words"] = np.exp(-log_p[unseen].mean())
     return {name: float(value) for name, value in figures.items()}
-
-
-def read_curve(trained: Path) -> list[Epoch]:
-    """What `write_curve` wrote."""
-    with (trained / CURVE).open() as file:
-        _, *rows = csv.reader(file)
-    return [Epoch(int(epoch), *map(float, figures)) for epoch, *figures in rows]
 
 
 def training_figures(model: LanguageModel, trained: Path) -> dict:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline import measure
+from models import curve
 from pipeline.evaluate import FIGURES
 
 
@@ -23,7 +23,7 @@ def read_scores(evaluated: Path) -> pd.DataFrame:
 
 def read_curve(trained: Path) -> pd.DataFrame:
     """One model's losses and speed by epoch."""
-    return pd.DataFrame(measure.read_curve(trained))
+    return pd.DataFrame(curve.read_curve(trained))
 
 
 def of_models(

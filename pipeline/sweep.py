@@ -1,7 +1,8 @@
 """Training many prepared models elsewhere, several at a time: pack here, sweep there, unpack here.
 
-`python -m pipeline.sweep FOLDER` needs torch, numpy and safetensors only. What it leaves in the
-folder, `accord unpack` takes into the runs as if the models had been trained there.
+`python -m pipeline.sweep FOLDER…` needs torch, numpy and safetensors only. What it leaves in a
+folder, `accord unpack` takes into the runs as if the models had been trained there. A model that
+fails ends no other.
 
 `torchrun --nproc-per-node 4 -m pipeline.sweep FOLDER` has all processes, on one machine or several,
 train one model after the other together. The first process writes. Both kinds go on from where
@@ -10,7 +11,9 @@ either was stopped.
 
 import argparse
 import json
-from concurrent.futures import ProcessPoolExecutor
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import redirect_stderr
 from multiprocessing import get_context
 from pathlib import Path
@@ -36,20 +39,29 @@ def read_jobs(folder: Path) -> dict[str, dict]:
     return jobs
 
 
-def sweep(folder: Path, at_once: int) -> None:
-    """Train and measure every job of a packed folder that is not finished."""
-    jobs = read_jobs(folder)
-    waiting = [name for name in jobs if not (folder / "trained" / name / FIGURES).exists()]
+def sweep(folders: Sequence[Path], at_once: int) -> int:
+    """Train and measure every job of packed folders that is not finished; how many failed."""
+    waiting = [
+        (str(folder), name)
+        for folder in folders
+        for name in read_jobs(folder)
+        if not (folder / "trained" / name / FIGURES).exists()
+    ]
     if processes.join():
-        for name in json.loads(processes.from_first(json.dumps(waiting).encode())):
-            _together(folder, name)
+        for folder, name in json.loads(processes.from_first(json.dumps(waiting).encode())):
+            _together(Path(folder), name)
         processes.leave()
-        return
+        return 0
+    failed = 0
     with ProcessPoolExecutor(at_once, get_context("spawn")) as pool:
-        for name, line in zip(
-            waiting, pool.map(_job, [folder] * len(waiting), waiting), strict=True
-        ):
-            print(f"{name}: {line}", flush=True)
+        jobs = {pool.submit(_job, Path(folder), name): name for folder, name in waiting}
+        for job in as_completed(jobs):
+            if error := job.exception():
+                print(f"{jobs[job]}: failed: {error}", file=sys.stderr, flush=True)
+                failed += 1
+            else:
+                print(f"{jobs[job]}: {job.result()}", flush=True)
+    return failed
 
 
 def _together(folder: Path, name: str) -> None:
@@ -91,10 +103,10 @@ def _train(folder: Path, name: str) -> dict[str, Path]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="what `accord pack` wrote")
+    parser.add_argument("folders", type=Path, nargs="+", help="what `accord pack` wrote")
     parser.add_argument("--at-once", type=int, default=4, help="models trained side by side")
     arguments = parser.parse_args()
-    sweep(arguments.folder, arguments.at_once)
+    sys.exit(bool(sweep(arguments.folders, arguments.at_once)))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from models.arrays import load_array
 from models.background import Background, Uniform, Unigram
 from models.background_model import BackgroundModel
 from models.batching import Sentences
+from models.curve import Epoch, write_curve
 from models.features import Features
 from models.language_model import LanguageModel
 from models.model_background import ModelBackground
@@ -24,7 +25,7 @@ from models.ngram_background import FOLDS, NGramBackground
 from models.ngram_smoothing import SMOOTHINGS
 from models.prior import unigram
 from models.recipe import Recipe
-from models.trainer import WEIGHTS, Epoch, Trainer, choose_device, write_curve
+from models.trainer import WEIGHTS, Trainer, choose_device
 from models.units import UnitModel, count_units
 from models.weights import load_weights, save_weights
 from pipeline.encoded import read_sentences, read_text

@@ -83,16 +83,21 @@ def test_processes_together_train_what_one_trains(tmp_path, runs):
     assert curves[0] == pytest.approx(curves[1], abs=1e-4)
 
 
-def test_what_was_damaged_on_the_way_is_not_trained_on(tmp_path, runs):
-    packed = tmp_path / "packed"
-    api.pack("tiny", packed, set=["train.epochs=1"], runs=runs)
-    path = next(packed.glob("encode-*/train.ids.npy"))
+def test_what_was_damaged_on_the_way_is_not_trained_on_and_ends_no_other(tmp_path, runs):
+    whole, damaged = tmp_path / "whole", tmp_path / "damaged"
+    for packed in (whole, damaged):
+        api.pack("tiny", packed, set=["train.epochs=1"], runs=runs)
+    path = next(damaged.glob("encode-*/train.ids.npy"))
     path.write_bytes(path.read_bytes()[:-4] + b"\1\0\0\0")
     done = subprocess.run(
-        [*ALONE, "-m", "pipeline.sweep", str(packed)], cwd=ROOT, capture_output=True, text=True
+        [*ALONE, "-m", "pipeline.sweep", str(damaged), str(whole)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode
-    assert f"{path} is damaged" in done.stderr
+    assert done.stderr.count(f"failed: {path} is damaged") == 2
+    assert {model.name for model in find(str(whole))} == {"rnn", "ll-rnn"}
 
 
 def test_the_papers_models_are_small_enough_to_carry(tmp_path, shared_data):
