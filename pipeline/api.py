@@ -151,7 +151,7 @@ def _trained(run: str | Path, model: str | None, *others: str) -> Inputs:
 
 def scores(run: str | Path) -> pd.DataFrame:
     """The rows of a finished run's report: model, split, metric, value."""
-    return pd.read_csv(Path(run) / "report" / "scores.csv")
+    return pd.read_parquet(Path(run) / "report" / "scores.parquet")
 
 
 def curves(run: str | Path) -> pd.DataFrame:

@@ -56,6 +56,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     curves = of_models(of_stage("train"), read_curve)
     coverage = of_models(of_stage("analyse"), lambda folder: pd.read_csv(folder / "coverage.csv"))
     table = comparison(scores)
+    scores.to_parquet(out / "scores.parquet", index=False)
     scores.to_csv(out / "scores.csv", index=False)
     (out / "table.md").write_text(markdown(table) + "\n")
     drawn = {
@@ -133,7 +134,8 @@ STAGE = Stage(
     outputs={
         "index.html": "the page, self-contained",
         "table.md": "the comparison table",
-        "scores.csv": "one row per model, split and metric",
+        "scores.parquet": "one row per model, split and metric",
+        "scores.csv": "the same as text",
         "*.png": "the figures, as .svg too",
     },
     params=Params,

@@ -66,7 +66,14 @@ def test_two_runs_of_the_same_seed_are_the_same_to_the_last_bit(tmp_path, tiny_r
     for key, artefact in tiny_run.artefacts.items():
         repeated = again.artefacts[key].meta["files"]
         for name, digest in artefact.meta["files"].items():
-            timed = {"curve.csv", "figures.json", "scores.csv", "index.html", "table.md"}
+            timed = {
+                "curve.csv",
+                "figures.json",
+                "scores.parquet",
+                "scores.csv",
+                "index.html",
+                "table.md",
+            }
             if name not in timed:
                 assert repeated[name] == digest, (key, name)
 
