@@ -130,7 +130,8 @@ def compiled(
         report = Report(path, strict)
         table = build(read(path, report), lowercase)
         if not len(table):
-            raise LexiconError(f"{path}: no row could be read; skipped: {report.skipped()}")
+            reasons = "; ".join(f"{each.reason} ({each.example})" for each in report.skipped())
+            raise LexiconError(f"{path}: no row could be read: {reasons}")
         about = {"lowercase": lowercase, "skipped": report.skipped()}
         return table.replace_schema_metadata({"accord": json.dumps(about)})
 

@@ -22,7 +22,7 @@ class Recipe:
     ] = "log-linear"
     layers: int = 2  # of the encoder
     embedding: int = 128  # width of ψ, the words as the encoder reads them
-    hidden: int = 256  # width of the encoder's layers
+    hidden: int = 256  # width of the encoder's layers; a tied encoder's last has the embedding's
     # What the encoder reads of a word: the features φ, or only which word it is (one-hot).
     input: Literal["features", "words"] = "features"
     tied: bool = True  # one matrix serves to read words and to predict them; not for input: words
@@ -65,6 +65,20 @@ class Recipe:
     checkpoint_seconds: float = field(default=60.0, compare=False)  # between two; 0: not by time
     checkpoint_steps: int = field(default=0, compare=False)  # between two; 0: not by steps
 
+    def __post_init__(self):
+        for name in ("layers", "embedding", "hidden", "beside_epochs", "batch", "window", "epochs"):
+            _check(name, getattr(self, name) >= 1, "1 or more", getattr(self, name))
+        for name in ("patience", "learning_rate", "decay", "clip"):
+            _check(name, getattr(self, name) > 0, "more than 0", getattr(self, name))
+        shares = [each.name for each in fields(self) if each.name.endswith("_dropout")]
+        for name in (*shares, "average"):
+            _check(name, 0 <= getattr(self, name) < 1, "from 0 to under 1", getattr(self, name))
+
     def identity(self) -> dict[str, Any]:
         """What makes it another model: all but how to compute it."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
+
+
+def _check(name: str, is_sound: bool, expected: str, found: Any) -> None:
+    if not is_sound:
+        raise ValueError(f"{name}: expected {expected}, got {found}")

@@ -145,10 +145,14 @@ def config(
     ] = None,
 ) -> None:
     """Explain every key of the configuration, or print a preset's file."""
-    from pipeline.config_files import preset_text
-    from pipeline.config_help import explain
+    if preset:
+        from pipeline.config_files import preset_text
 
-    print(preset_text(preset) if preset else explain(), end="")
+        print(preset_text(preset), end="")
+    else:
+        from pipeline.config_help import explain  # which imports every stage
+
+        print(explain(), end="")
 
 
 if __name__ == "__main__":

@@ -99,7 +99,10 @@ def _section(params: type, layers: Sequence[Mapping[str, Any] | None], where: st
             raise ValueError(f"{where}: expected keys and values, found {short(layer)}")
         _check_keys(layer, hints, where, "key")
         values |= {key: _typed(value, hints[key], f"{where}.{key}") for key, value in layer.items()}
-    return params(**values)
+    try:
+        return params(**values)
+    except ValueError as error:  # of a value out of its range
+        raise ValueError(f"{where}.{error}") from None
 
 
 def _check_keys(found: Mapping, valid: Mapping, where: str, kind: str) -> None:

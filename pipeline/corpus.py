@@ -48,6 +48,8 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     read = corpora.read(params.source, folder=folder_of, limit=params.limit)
     with Spool(out / "spool") as spool:
         given = _gather(track(read, "sentences read"), spool)
+        if spool.repeated:
+            say(f"corpus: {spool.repeated:,} sentences left out, as they stand there before")
         if given:
             parts = _split_as_given(given, params)
         else:

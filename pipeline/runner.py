@@ -58,6 +58,9 @@ class Run:
                 artefact = self._make(model, stage, recipe, name, why)
                 made.add(name)
             self.artefacts[model, stage.name] = artefact
+            if not self._is_finished:  # what was finished stands until all is made anew
+                self._remember()
+        if until is None or not self._is_finished:
             self._remember()
         if not made:
             say(f"all stages of '{self.config.name}' are done")
@@ -148,12 +151,15 @@ class Run:
             return "not made yet"
         before = known.meta
         changed = [
-            f"{stage_key} {before[part].get(stage_key)!r} → {recipe[part].get(stage_key)!r}"
-            if part == "params"
-            else f"{stage_key} changed"
-            for part in ("params", "inputs", "data")
-            for stage_key in sorted({*before[part], *recipe[part]})
-            if before[part].get(stage_key) != recipe[part].get(stage_key)
+            f"{key} {before['params'].get(key)!r} → {recipe['params'].get(key)!r}"
+            for key in sorted({*before["params"], *recipe["params"]})
+            if before["params"].get(key) != recipe["params"].get(key)
+        ]
+        changed += [
+            f"{key} changed"
+            for part in ("inputs", "data")
+            for key in sorted(before[part].keys() & recipe[part].keys())
+            if before[part][key] != recipe[part][key]
         ]
         changed += ["its code changed"] if before["code"] != recipe["code"] else []
         return "; ".join(changed) or "its artefact was removed"
@@ -161,6 +167,11 @@ class Run:
     def _known(self, model: str, stage: Stage) -> Artefact | None:
         name = self._before.get("models", {}).get(model, {}).get(stage.name)
         return self.store.find(name) if name else None
+
+    @property
+    def _is_finished(self) -> bool:
+        """Whether the folder held a run with its report before this one began."""
+        return "report" in self._before.get("models", {}).get(WHOLE_RUN, {})
 
     def _manifest(self) -> dict[str, Any]:
         path = self.folder / MANIFEST

@@ -19,6 +19,7 @@ class Spool:
 
     def __init__(self, path: Path):
         self._path = path
+        self.repeated = 0  # rows that were not kept, as one of their key was
         self._table = sqlite3.connect(path, isolation_level=None)
         for setting in (f"cache_size = {PAGES}", "journal_mode = OFF", "synchronous = OFF"):
             self._ask(f"PRAGMA {setting}")
@@ -37,6 +38,7 @@ class Spool:
         added = self._ask(
             "INSERT OR IGNORE INTO row (key, json) VALUES (?, ?)", (digest, json.dumps(row))
         )
+        self.repeated += 1 - added.rowcount
         return added.lastrowid - 1
 
     def _ask(self, statement: str, values: tuple = ()) -> sqlite3.Cursor:

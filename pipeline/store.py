@@ -4,15 +4,16 @@ An artefact lies in `artefacts/STAGE-KEY/`. Names are relative, so the folder of
 """
 
 import shutil
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from models.whole_file import write_whole
 from pipeline import fingerprint
 from pipeline.artefact import FORMAT, META, Artefact, write_json
+from pipeline.progress import say
 
 
 class Store:
@@ -41,7 +42,7 @@ class Store:
         stage left is thrown away unless the stage resumes from it.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(self.folder / f".{name}.lock"):
+        with self._locked(name):
             if done := self.find(name):
                 return done
             partial = self.folder / f".{name}.partial"
@@ -61,6 +62,20 @@ class Store:
         with suppress(FileNotFoundError):
             (self.folder / f".{name}.lock").unlink()
         return Artefact(self.path(name), meta)
+
+    @contextmanager
+    def _locked(self, name: str) -> Iterator[None]:
+        """The right to make an artefact, which another process may have for a while."""
+        lock = FileLock(self.folder / f".{name}.lock")
+        try:
+            lock.acquire(timeout=1)
+        except Timeout:
+            say(f"{name}: another process makes it; waiting for it")
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
 
 
 def _hashes(folder: Path) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """A configuration is checked key by key, and says what is wrong and what is nearest."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -106,3 +107,17 @@ def test_each_ablation_leaves_out_one_thing_of_the_strong_preset():
         assert len(changed) == expected.get(model, 1), model
     assert ablation["untied"]["train"] == replace(whole["train"], tied=False)
     assert ablation["words-read"]["train"] == replace(ablation["untied"]["train"], input="words")
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("train.batch=0", "train.batch: expected 1 or more, got 0"),
+        ("train.epochs=-1", "train.epochs: expected 1 or more, got -1"),
+        ("train.input_dropout=2", "train.input_dropout: expected from 0 to under 1, got 2.0"),
+        ("train.learning_rate=0", "train.learning_rate: expected more than 0, got 0.0"),
+    ],
+)
+def test_a_value_out_of_its_range_is_refused_by_name(override, expected):
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        load_config("tiny", [override])

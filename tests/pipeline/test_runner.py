@@ -152,3 +152,15 @@ def test_two_processes_in_one_folder_do_not_disturb_each_other(tmp_path, times):
         assert tables[0] == tables[1]
         assert not list((runs / "artefacts").glob(".*partial"))
         assert list(faults(runs / "tiny")) == []
+
+
+def test_a_finished_run_stands_until_another_is_finished_in_its_place(tmp_path):
+    run = pipeline.run("tiny", set={"train.epochs": 1}, runs=tmp_path / "runs")
+    before = (run.folder / "run.json").read_bytes()
+    empty = tmp_path / "empty.txt"
+    empty.write_text("")
+    with pytest.raises(ValueError, match="is empty"):
+        pipeline.run("tiny", set={"corpus.source": str(empty)}, runs=tmp_path / "runs")
+    pipeline.run("tiny", set={"featurise.forms": 7}, until="encode", runs=tmp_path / "runs")
+    assert (run.folder / "run.json").read_bytes() == before
+    assert pipeline.load(run.folder).score("Le chat dort.")
