@@ -24,6 +24,7 @@ class Params:
     templates: tuple[str, ...] = MORPHOLOGY
     without: tuple[str, ...] = ()  # templates left out, and crossed ones that hold them
     # M: so many most frequent words have a feature of their own; null: all seen more than once.
+    # The others share one, `@notTop`.
     forms: int | None = 2500
     lemmas: int = 1000  # so many most frequent lemmas have a feature, where `lemma` is a template
     # An ambiguous word carries the union of its analyses, or each by its share (weighted).
