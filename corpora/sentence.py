@@ -34,5 +34,7 @@ VIEWS = {
 
 def words(rows: Iterable[tuple[str, str]], view: str) -> list[str]:
     """The forms of a treebank sentence that `view` (a key of VIEWS) counts as words."""
+    if view not in VIEWS:
+        raise ValueError(f"unknown view {view!r}: expected one of {', '.join(VIEWS)}")
     chosen = VIEWS[view]
     return [form for form, kind in rows if kind in chosen]

@@ -45,6 +45,7 @@ class Report:
     def __init__(self, path: Path, strict: bool = False):
         self.path = path
         self.strict = strict
+        self.line = 0  # that is being parsed
         self._counts: dict[str, int] = {}
         self._examples: dict[str, str] = {}
 
@@ -116,6 +117,7 @@ def rows(
 ) -> Iterator[Row]:
     """What `parse` makes of each line, or a report of why it makes nothing of it."""
     for number, line in numbered:
+        report.line = number
         try:
             yield from parse(line)
         except BadRow as fault:

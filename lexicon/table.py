@@ -18,7 +18,7 @@ def read(path: Path, report: Report) -> Iterator[Row]:
     split = csv_cells if path.suffix == ".csv" else tab_cells
     names = [name.strip().lower() for name in split(header(path, numbered))]
     check_names(path, names, REQUIRED)
-    seen: set[tuple[str, ...]] = set()
+    seen: dict[tuple[str, ...], int] = {}
 
     def parse(line: str) -> list[Row]:
         cells = split(line)
@@ -26,8 +26,8 @@ def read(path: Path, report: Report) -> Iterator[Row]:
             raise BadRow(f"{len(names)} columns expected, {len(cells)} found")
         row = analysis_row(dict(zip(names, cells, strict=True)))
         if row[:4] in seen:
-            raise BadRow("the same as a line before")
-        seen.add(row[:4])
+            raise BadRow(f"the same as line {seen[row[:4]]}")
+        seen[row[:4]] = report.line
         return [row]
 
     return rows(numbered, report, parse)

@@ -6,7 +6,6 @@ from pathlib import Path
 import pandas as pd
 
 from pipeline import api, figures
-from pipeline.artefact import MANIFEST
 from pipeline.families import families
 from pipeline.report import Column, comparison, test_splits
 from pipeline.scored import Scored, find, is_scored, named
@@ -32,9 +31,8 @@ def find_or_run(
     """
     found: dict[Path, Scored] = {}
     for place in places:
-        if not is_scored(place):
-            if "/" in place and not place.endswith((".yaml", ".yml")):
-                raise FileNotFoundError(f"{place} is no run: expected {Path(place) / MANIFEST}")
+        is_folder = "/" in place and not place.endswith((".yaml", ".yml"))
+        if not is_folder and not is_scored(place):
             place = str(api.run(place, set=set, seeds=seeds, runs=runs).folder)
         for model in find(place):
             found.setdefault(model.folder, model)

@@ -21,6 +21,7 @@ from pipeline.stages import STAGES
 from pipeline.store import Store, copy_whole
 
 State = Literal["done", "stale", "missing"]
+FILES = ("inputs", "data")  # parts of what an artefact is made from that are files' hashes
 WHOLE_RUN = "*"  # stands for the model of a stage that reads every model's artefacts
 
 
@@ -157,10 +158,12 @@ class Run:
         ]
         changed += [
             f"{key} changed"
-            for part in ("inputs", "data")
+            for part in FILES
             for key in sorted(before[part].keys() & recipe[part].keys())
             if before[part][key] != recipe[part][key]
         ]
+        if not changed and any(before[part].keys() != recipe[part].keys() for part in FILES):
+            changed.append("it reads other files")
         changed += ["its code changed"] if before["code"] != recipe["code"] else []
         return "; ".join(changed) or "its artefact was removed"
 

@@ -25,7 +25,7 @@ BAD_ROWS = {
     "unknown upos": ("vlog\tvlog\tNOM\t\n", "unknown upos 'NOM'"),
     "feats that are none": ("vlog\tvlog\tNOUN\tmasculin\n", "feats are Name=Value"),
     "no form": ("\tvlog\tNOUN\t\n", "no form"),
-    "duplicate": (GOOD, "the same as a line before"),
+    "duplicate": (GOOD, "the same as line 2"),
     "bad encoding": ("vlog\tvl\xe9g\tNOUN\t\n".encode("latin-1"), "byte 68 is not utf-8"),
 }
 
