@@ -39,6 +39,12 @@ class ClassBased(Softmax):
         if words.dim() > 1:
             return torch.stack([self.log_prob_of(h, column) for column in words.T], dim=1)
         classes = self.of[words]
+        of_class = functional.cross_entropy(self.classes(h), classes, reduction="none")
+        inside = self._among_all if h.is_cuda else self._class_by_class
+        return inside(h, words, classes) - of_class
+
+    def _class_by_class(self, h: Tensor, words: Tensor, classes: Tensor) -> Tensor:
+        """log p(x | c(x), K), each class's states with its own words: the fewest products."""
         by_class = classes.argsort()
         numbers = classes.bincount(minlength=len(self.sizes)).tolist()
         groups = zip(
@@ -52,8 +58,14 @@ class ClassBased(Softmax):
             for states, at, weight, bias in groups
             if len(at)
         ]
-        of_class = functional.cross_entropy(self.classes(h), classes, reduction="none")
-        return -of_class - torch.cat([of_class[:0], *inside])[by_class.argsort()]
+        return -torch.cat([h.new_empty(0), *inside])[by_class.argsort()]
+
+    def _among_all(self, h: Tensor, words: Tensor, classes: Tensor) -> Tensor:
+        """The same from the scores of all words: for a GPU one large product is the quicker."""
+        scores = self._scores(h).float()
+        elsewhere = self.of != classes.unsqueeze(1)
+        own = scores.gather(1, words.unsqueeze(1)).squeeze(1)
+        return own - scores.masked_fill(elsewhere, -torch.inf).logsumexp(dim=1)
 
     def log_prob(self, h: Tensor) -> Tensor:
         of_class = self.classes(h).log_softmax(dim=1).split(1, dim=1)

@@ -1,11 +1,15 @@
 """The sparse product Φ·W, the only place where features meet weights."""
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from models.features import Features
+
+PIECE = 64  # rows summed by one thread: else all would wait for the one feature of 6,000 signatures
 
 
 class FeatureProduct(nn.Module):
@@ -20,15 +24,12 @@ class FeatureProduct(nn.Module):
         row = np.repeat(np.arange(features.signatures), np.diff(features.indptr))
         by_feature = np.argsort(features.indices, kind="stable")
         starts = np.searchsorted(features.indices[by_feature], np.arange(features.width))
-        for name, array in (
-            ("indices", features.indices),
-            ("starts", features.indptr[:-1]),
-            ("values", features.values),
-            ("transposed_indices", row[by_feature]),
-            ("transposed_starts", starts),
-            ("transposed_values", features.values[by_feature]),
+        for prefix, *bags in (
+            ("", features.indices, features.indptr[:-1], features.values),
+            ("transposed_", row[by_feature], starts, features.values[by_feature]),
         ):
-            self.register_buffer(name, torch.tensor(array), persistent=False)
+            for name, array in _in_pieces(*bags)._asdict().items():
+                self.register_buffer(prefix + name, torch.tensor(array), persistent=False)
 
     def forward(self, weight: Tensor) -> Tensor:
         return weight if self.is_identity else _BagSum.apply(weight, self._bags, self._transposed)
@@ -38,12 +39,29 @@ class FeatureProduct(nn.Module):
         return rows if self.is_identity else _BagSum.apply(rows, self._transposed, self._bags)
 
     @property
-    def _bags(self):
-        return self.indices, self.starts, self.values
+    def _bags(self) -> "_Bags":
+        return _Bags(*(getattr(self, name) for name in _Bags._fields))
 
     @property
-    def _transposed(self):
-        return self.transposed_indices, self.transposed_starts, self.transposed_values
+    def _transposed(self) -> "_Bags":
+        return _Bags(*(getattr(self, f"transposed_{name}") for name in _Bags._fields))
+
+
+class _Bags(NamedTuple):
+    """A sparse matrix by rows, its long ones cut into pieces."""
+
+    indices: Tensor
+    values: Tensor
+    pieces: Tensor  # where each piece starts among the indices
+    starts: Tensor  # where each bag starts among the pieces
+
+
+def _in_pieces(indices: np.ndarray, starts: np.ndarray, values: np.ndarray) -> _Bags:
+    lengths = np.diff(starts, append=len(indices))
+    pieces = np.maximum(1, -(-lengths // PIECE))  # of each bag, one for an empty one too
+    first = np.cumsum(pieces) - pieces
+    number = np.arange(pieces.sum()) - np.repeat(first, pieces)  # of each piece in its bag
+    return _Bags(indices, values, np.repeat(starts, pieces) + number * PIECE, first)
 
 
 class _BagSum(torch.autograd.Function):
@@ -56,14 +74,18 @@ class _BagSum(torch.autograd.Function):
     @staticmethod
     def forward(context, rows, bags, transposed):
         context.bags = transposed, bags
-        return _bag_sum(rows, *bags)
+        return _bag_sum(rows, bags)
 
     @staticmethod
     def backward(context, gradient):
         return _BagSum.apply(gradient, *context.bags), None, None
 
 
-def _bag_sum(rows: Tensor, indices: Tensor, starts: Tensor, values: Tensor) -> Tensor:
-    return functional.embedding_bag(
-        indices, rows, starts, mode="sum", per_sample_weights=values.to(rows.dtype)
+def _bag_sum(rows: Tensor, bags: _Bags) -> Tensor:
+    sums = functional.embedding_bag(
+        bags.indices, rows, bags.pieces, mode="sum", per_sample_weights=bags.values.to(rows.dtype)
     )
+    if len(bags.pieces) == len(bags.starts):
+        return sums
+    every = torch.arange(len(sums), device=sums.device)
+    return functional.embedding_bag(every, sums, bags.starts, mode="sum")

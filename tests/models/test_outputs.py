@@ -110,6 +110,19 @@ def test_a_class_and_then_a_word_of_it():
         ClassBased(np.array([0, 2, 2]), SIZE)
 
 
+@pytest.mark.parametrize("output", [ClassBased(CLASSES, SIZE), _tied(SHARED)])
+def test_a_word_in_its_class_has_one_probability_on_every_device(output):
+    """The ways of a CPU and of a GPU, and their gradients."""
+    words = torch.arange(9) % len(output.of)
+    found = []
+    for way in (output._class_by_class, output._among_all):
+        h = random_states(9, SIZE, dtype=torch.float32).requires_grad_()
+        log_p = way(h, words, output.of[words])
+        found.append((log_p, *torch.autograd.grad(log_p.sum(), [h, output.weight])))
+    for one, other in zip(*found, strict=True):
+        assert torch.allclose(one, other, atol=1e-5)
+
+
 @pytest.mark.parametrize("kind", [Sampled, NoiseContrastive])
 def test_a_sample_teaches_what_all_words_would(kind):
     """Trained on words drawn from a distribution, the scores come to be its own."""

@@ -1,10 +1,11 @@
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from log_linear_cases import cases, dense, random_features, sparse
 
 from models.features import Features
-from models.product import FeatureProduct
+from models.product import PIECE, FeatureProduct
 
 
 @given(cases())
@@ -17,8 +18,10 @@ def test_it_is_the_matrix_product(case):
     assert torch.allclose(of_words, torch.from_numpy(phi) @ weight, atol=1e-12)
 
 
-def test_transposed_is_the_product_with_the_transpose():
-    features = random_features()
+@pytest.mark.parametrize("words", [40, 600])  # some features are in more signatures than a piece
+def test_transposed_is_the_product_with_the_transpose(words):
+    features = random_features(words=words, width=12)
+    assert (np.bincount(features.indices).max() > PIECE) == (words > 40)
     rows = torch.randn(features.signatures, 3, dtype=torch.float64)
     of_words = torch.from_numpy(dense(features))
     once_each = torch.from_numpy(features.members[0][features.members[1][:-1]])
