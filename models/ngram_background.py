@@ -1,6 +1,6 @@
 """An n-gram model as background: the network then learns only what the n-gram model misses."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -54,24 +54,26 @@ class NGramBackground(Background):
     def learn(
         cls,
         features: Features,
-        sentences: Sentences,
+        texts: Sequence[Sentences],
         order: int,
         smoothing: Smoothing,
         prior: Prior,
         folds: int = FOLDS,
     ) -> "NGramBackground":
-        """From the text that the network is to be trained on; without folds, only for scoring.
+        """From the texts that the network is to be trained on; without folds, only for scoring.
 
-        Words that a text lacks share what discounting frees by the prior mass that its counts
-        give them. Every part has its own: a word that only the left-out part holds is unseen.
+        Each text is parted by itself, so that the network may read one after the other. Words that
+        they lack share what discounting frees by the prior mass that the counts give them. Every
+        part has its own: a word that only the left-out part holds is unseen.
         """
-        fold = _fold_of(sentences, folds)
-        texts = [sentences, *(_chosen(sentences, fold != part) for part in range(1, folds + 1))]
+        whole = Sentences(*(np.concatenate(arrays) for arrays in zip(*texts, strict=True)))
+        fold = np.concatenate([_fold_of(text, folds) for text in texts])
+        lacking = (_chosen(whole, fold != part) for part in range(1, folds + 1))
         models = [
             smoothing(
                 count(text, order, features.words), _base(smoothing, prior, text, features.words)
             )
-            for text in texts
+            for text in (whole, *lacking)
         ]
         return cls(features, stacked(models))
 

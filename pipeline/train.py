@@ -59,8 +59,7 @@ def _read_beside(
     model: LanguageModel, recipe: Recipe, inputs: Inputs, valid: Sentences, out: Path
 ) -> None:
     """Train on the text beside: the model itself, or the one that is its background."""
-    if not (inputs["encode"] / f"{BESIDE}.ids.npy").exists():
-        raise ValueError(f"train.beside: {recipe.beside} expects a text; set corpus.beside")
+    _expect_beside(f"train.beside: {recipe.beside}", inputs)
     text = read_text(inputs["encode"], BESIDE)
     say(f"train: {len(text.ids):,} words beside")
     if processes.is_first():
@@ -70,6 +69,11 @@ def _read_beside(
     batch = recipe.batch * BESIDE_BATCH
     _fit(below, replace(recipe, epochs=recipe.beside_epochs, batch=batch), text, valid, out)
     below.requires_grad_(below is model)
+
+
+def _expect_beside(key: str, inputs: Inputs) -> None:
+    if not (inputs["encode"] / f"{BESIDE}.ids.npy").exists():
+        raise ValueError(f"{key} expects a text; set corpus.beside")
 
 
 def _fit(
@@ -131,10 +135,13 @@ def _background(features: Features, inputs: Inputs, folds: int) -> Background:
     about = json.loads((inputs["background"] / "about.json").read_text())
     if about["kind"] != "ngram":
         return _unigram(features, inputs)
-    text, smoothing = read_sentences(inputs["encode"], "train"), SMOOTHINGS[about["smoothing"]]
+    texts, smoothing = [read_sentences(inputs["encode"], "train")], SMOOTHINGS[about["smoothing"]]
+    if about["beside"]:
+        _expect_beside("background.beside", inputs)
+        texts.append(read_sentences(inputs["encode"], BESIDE))
     group, share = (load_array(inputs["background"] / f"{name}.npy") for name in ("group", "share"))
     prior = partial(unigram, signature=group, share=share)
-    return NGramBackground.learn(features, text, about["order"], smoothing, prior, folds)
+    return NGramBackground.learn(features, texts, about["order"], smoothing, prior, folds)
 
 
 def _unigram(features: Features, inputs: Inputs) -> Unigram:

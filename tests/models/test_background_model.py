@@ -21,7 +21,7 @@ def made(kind: str) -> BackgroundModel:
         return BackgroundModel(Unigram(FEATURES, MASS))
     return BackgroundModel(
         NGramBackground.learn(
-            FEATURES, random_sentences(), 3, SMOOTHINGS[kind], rising_prior, folds=0
+            FEATURES, [random_sentences()], 3, SMOOTHINGS[kind], rising_prior, folds=0
         )
     )
 

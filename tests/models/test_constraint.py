@@ -81,7 +81,7 @@ def trigram(features):
     ids = np.random.default_rng(0).integers(1, 60, (50, 8))
     ids[:, -1] = 0  # the end of each sentence
     text = Sentences(ids.ravel(), np.full(50, 8))
-    return NGramBackground.learn(features, text, 3, kneser_ney, np.ones_like, folds=0)
+    return NGramBackground.learn(features, [text], 3, kneser_ney, np.ones_like, folds=0)
 
 
 @pytest.mark.parametrize("made", [lambda f: Unigram(f, random_mass(60)), bigram, trigram])

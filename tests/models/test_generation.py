@@ -30,7 +30,7 @@ def trigram(features):
     ids = np.random.default_rng(0).integers(1, WORDS, (40, 5))
     ids[:, -1] = END
     text = Sentences(ids.ravel(), np.full(40, 5))
-    return NGramBackground.learn(features, text, 3, kneser_ney, np.ones_like, folds=0)
+    return NGramBackground.learn(features, [text], 3, kneser_ney, np.ones_like, folds=0)
 
 
 def unigram(features):

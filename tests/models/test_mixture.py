@@ -30,7 +30,7 @@ def network(seed: int) -> LanguageModel:
 
 def ngrams() -> BackgroundModel:
     text = random_sentences(count=60)
-    return BackgroundModel(NGramBackground.learn(FEATURES, text, 3, kneser_ney, rising_prior, 0))
+    return BackgroundModel(NGramBackground.learn(FEATURES, [text], 3, kneser_ney, rising_prior, 0))
 
 
 PARTS = [network(1), network(2), ngrams()]

@@ -20,7 +20,7 @@ TEXT, OTHER = random_sentences(count=60), random_sentences(seed=5, count=20, wor
 RECIPE = Recipe(embedding=8, hidden=8, layers=1, batch=4, window=7, epochs=2, device="cpu")
 INNER = {
     "unigram": lambda: Unigram(FEATURES, np.arange(1.0, WORDS + 1)),
-    "n-grams": lambda: NGramBackground.learn(FEATURES, TEXT, 3, kneser_ney, rising_prior, folds=2),
+    "n-grams": lambda: NGramBackground.learn(FEATURES, [TEXT], 3, kneser_ney, rising_prior, 2),
 }
 
 

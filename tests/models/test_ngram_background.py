@@ -21,7 +21,7 @@ RECIPE = Recipe(embedding=8, hidden=8, layers=1, batch=4, window=7, epochs=2, de
 
 
 def learnt(order=3, smoothing=kneser_ney, folds=4) -> NGramBackground:
-    return NGramBackground.learn(FEATURES, TEXT, order, smoothing, rising_prior, folds)
+    return NGramBackground.learn(FEATURES, [TEXT], order, smoothing, rising_prior, folds)
 
 
 def of_all_words(background: NGramBackground, context: torch.Tensor) -> torch.Tensor:
@@ -49,18 +49,24 @@ def test_class_mass_is_the_sum_over_the_words_of_a_signature(smoothing, order, t
     assert torch.allclose(sums.sum(dim=1), torch.ones(len(sums), dtype=torch.float64))
 
 
-def test_in_training_a_sentence_asks_the_ngrams_of_the_other_parts():
+@pytest.mark.parametrize("texts", [[TEXT], [random_sentences(seed=5, count=33), TEXT]])
+def test_in_training_a_sentence_asks_the_ngrams_of_the_other_parts(texts):
+    """It finds neither itself nor its part, whichever of the texts it is of."""
     folds = 4
-    background = learnt(folds=folds)
+    background = NGramBackground.learn(FEATURES, texts, 3, kneser_ney, rising_prior, folds)
     context = torch.from_numpy(background.contexts(TEXT, training=True))
     sentence = np.repeat(np.arange(len(TEXT.lengths)), TEXT.lengths)
     for part in range(folds):
-        others = np.arange(len(TEXT.lengths)) % folds != part
-        text = Sentences(TEXT.ids[np.repeat(others, TEXT.lengths)], TEXT.lengths[others])
-        without = NGramBackground.learn(FEATURES, text, 3, kneser_ney, rising_prior, folds=0)
+        lacking = [_without(text, part, folds) for text in texts]
+        without = NGramBackground.learn(FEATURES, lacking, 3, kneser_ney, rising_prior, folds=0)
         here = sentence % folds == part
         expected = without.class_mass(torch.from_numpy(without.contexts(TEXT)[here]))
         assert torch.allclose(background.class_mass(context[here]), expected)
+
+
+def _without(text: Sentences, part: int, folds: int) -> Sentences:
+    others = np.arange(len(text.lengths)) % folds != part
+    return Sentences(text.ids[np.repeat(others, text.lengths)], text.lengths[others])
 
 
 def test_when_scoring_it_asks_the_ngrams_of_all():

@@ -33,6 +33,19 @@ def test_what_the_text_beside_says_is_learned(tmp_path, settings, use):
     assert words[use] > words["unread"]
 
 
-def test_without_a_text_there_is_nothing_to_start_from(tmp_path):
-    with pytest.raises(ValueError, match=r"set corpus\.beside"):
-        run("tiny", set=["train.beside=start"], runs=tmp_path)
+def test_ngrams_may_be_counted_on_the_text_beside(tmp_path, settings):
+    words = []
+    for beside in ("false", "true"):
+        ngrams = ["train.output=background", "background.kind=ngram", f"background.beside={beside}"]
+        this = run("tiny", set=settings + ngrams, runs=tmp_path / "runs")
+        words.append(sum(word.log_p for word in load(this.folder, "ll-rnn").score(SENTENCE)))
+    assert words[1] > words[0]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [["train.beside=start"], ["background.kind=ngram", "background.beside=true"]],
+)
+def test_without_a_text_beside_there_is_nothing_to_read(tmp_path, use):
+    with pytest.raises(ValueError, match=r"beside.* expects a text; set corpus\.beside"):
+        run("tiny", set=use, runs=tmp_path)
