@@ -23,15 +23,15 @@ class Epoch:
     words_per_second: float
 
 
-def write_curve(curve: Sequence[Epoch], folder: Path) -> None:
+def write_curve(curve: Sequence[Epoch], path: Path) -> None:
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, fieldnames=list(Epoch.__dataclass_fields__))
     writer.writeheader()
     writer.writerows(vars(row) for row in curve)
-    write_whole(folder / CURVE, text.getvalue().encode())
+    write_whole(path, text.getvalue().encode())
 
 
-def read_curve(folder: Path) -> list[Epoch]:
-    with (folder / CURVE).open() as file:
+def read_curve(path: Path) -> list[Epoch]:
+    with path.open() as file:
         _, *rows = csv.reader(file)
     return [Epoch(int(epoch), *map(float, figures)) for epoch, *figures in rows]

@@ -90,7 +90,7 @@ class Trainer:
                 self.on_epoch(self.curve[-1])
             if processes.is_first():
                 save_tensors(self.now.best, self.folder / WEIGHTS)
-                write_curve(self.curve, self.folder)
+                write_curve(self.curve, self.folder / CURVE)
         weights = (self.folder / WEIGHTS).read_bytes() if processes.is_first() else None
         load_weights(self.model, load(processes.from_first(weights)))
         if processes.is_first():

@@ -21,7 +21,7 @@ from pipeline.fetch import fetch
 from pipeline.finished import Finished
 from pipeline.runner import Run
 from pipeline.scorer import Scorer
-from pipeline.scores import of_models, read_curve
+from pipeline.scores import of_models, read_epochs
 from pipeline.stage import Inputs
 from pipeline.stages import STAGES
 from pipeline.store import Store
@@ -156,4 +156,4 @@ def scores(run: str | Path) -> pd.DataFrame:
 
 def curves(run: str | Path) -> pd.DataFrame:
     """Losses by epoch of every trained model of a run."""
-    return of_models(Finished.read(Path(run)).of_stage("train"), read_curve)
+    return of_models(Finished.read(Path(run)).of_stage("train"), read_epochs)

@@ -1,5 +1,6 @@
 """What finished runs show: comparisons, combinations, audits; `verify` and `export`."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -40,6 +41,7 @@ def compare(
 ) -> None:
     """Set the models of several runs in one table, training those that are not yet trained."""
     from pipeline import compare as comparing
+    from pipeline.scored import difference_in_text
 
     found = comparing.find_or_run(places, set=set or (), seeds=seeds, runs=runs)
     scores = comparing.gather(found)
@@ -48,6 +50,8 @@ def compare(
     comparing.write(scores, shown, folder)
     print_table(shown)
     print(f"figure: {folder / 'time.png'}")
+    if difference := difference_in_text(found):
+        print(f"not to be compared: {difference}", file=sys.stderr)
 
 
 @command(app)

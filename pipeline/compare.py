@@ -51,8 +51,9 @@ def table(scores: pd.DataFrame) -> pd.DataFrame:
     """One row per family of models."""
     shown = comparison(scores, COLUMNS)
     protocol = scores.drop_duplicates("model").set_index("model")["protocol"]
-    first = [models[0] for models in families(scores["model"].unique()).values()]
-    shown.insert(1, "protocol", protocol[first].tolist())
+    members = families(scores["model"].unique()).values()
+    shown.insert(1, "seeds", [len(models) for models in members])
+    shown.insert(1, "protocol", [protocol[models[0]] for models in members])
     return shown
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from models.curve import CURVE
 from models.open_vocabulary import load_spelling
 from pipeline.agreement import measure_agreement
 from pipeline.encoded import held_out
@@ -17,7 +18,7 @@ from pipeline.encoded_forms import suites
 from pipeline.measure import measure, training_figures
 from pipeline.progress import say
 from pipeline.stage import Inputs, Stage
-from pipeline.train import load_trained
+from pipeline.train import CURVE_BESIDE, load_trained
 
 FIGURES = "figures.json"
 
@@ -49,7 +50,7 @@ STAGE = Stage(
     name="evaluate",
     help="scores the validation and test sentences, and judges the agreement suites",
     inputs={
-        "train": ("weights.safetensors", "recipe.json", "curve.csv"),
+        "train": ("weights.safetensors", "recipe.json", CURVE, CURVE_BESIDE),
         "encode": (),
         "featurise": ("phi.npz",),
         "background": (),

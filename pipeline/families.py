@@ -35,8 +35,8 @@ def families(models: Iterable[str]) -> dict[str, list[str]]:
 
 
 def mean_and_spread(values: Sequence[float], digits: int) -> str:
-    """The mean, and ± the standard deviation where there are several; a dash for nothing."""
+    """The mean, and ± the standard deviation where they differ; a dash for nothing."""
     if not len(values):
         return "–"
-    spread = f" ± {np.std(values, ddof=1):,.{digits}f}" if len(values) > 1 else ""
+    spread = f" ± {np.std(values, ddof=1):,.{digits}f}" if len(set(values)) > 1 else ""
     return f"{np.mean(values):,.{digits}f}{spread}"

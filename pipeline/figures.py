@@ -1,5 +1,6 @@
 """The report's figures, drawn so that they read on a light and on a dark page."""
 
+from collections.abc import Mapping
 from io import BytesIO
 from itertools import cycle
 from pathlib import Path
@@ -7,7 +8,9 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter, LogLocator
 
 from pipeline.families import families
 
@@ -81,24 +84,50 @@ def perplexity_against_time(scores: pd.DataFrame, split: str) -> Figure:
     """Perplexity on a split against the seconds to the best epoch; a cross is a seed."""
     values = scores.set_index(["model", "split", "metric"])["value"]
     scored = scores["model"][scores["split"] == split].unique()
-    figure = Figure(figsize=(7, 4.5))
+    drawn = families(scored)
+    figure = Figure(figsize=(7, max(4.5, 0.9 + 0.24 * len(drawn))))
     axes = figure.subplots()
-    for colour, (family, models) in zip(cycle(COLOURS), families(scored).items(), strict=False):
+    names = {}
+    for colour, (family, models) in zip(cycle(COLOURS), drawn.items(), strict=False):
         seconds = [values[model, "train", "seconds to the best epoch"] for model in models]
         perplexity = [values[model, split, "perplexity"] for model in models]
         axes.plot(seconds, perplexity, "x", color=colour, markersize=5)
         middle = sum(seconds) / len(models), sum(perplexity) / len(models)
         axes.plot(*middle, "o", color=colour, markersize=8)
-        axes.annotate(family, middle, (6, 4), textcoords="offset points", color=colour)
+        names[family] = middle, colour
     axes.set_xscale("log")
     axes.set_yscale("log")
+    axes.xaxis.set_major_formatter(LogFormatter())
+    axes.xaxis.set_minor_formatter(LogFormatter())
+    axes.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
     axes.yaxis.set_major_formatter("{x:,.0f}")
     axes.yaxis.set_minor_formatter("{x:,.0f}")
-    axes.margins(x=0.15, y=0.1)
+    axes.margins(x=0.1, y=0.1)
+    _name_beside(axes, names)
     axes.set_xlabel("seconds of training to the best epoch")
     axes.set_ylabel(f"perplexity ({split})")
     axes.set_title("what training time buys: lower and further left is better", loc="left")
     return figure
+
+
+def _name_beside(axes: Axes, names: Mapping[str, tuple[tuple[float, float], str]]) -> None:
+    """Points' names in a column on the right, each as near its point as the others leave room."""
+    axes.autoscale_view()  # so that heights are those of the finished figure
+    to_axes = (axes.transData + axes.transAxes.inverted()).transform
+    heights = {name: to_axes(point)[1] for name, (point, _) in names.items()}
+    line, last = 0.23 / axes.figure.get_figheight(), 2.0
+    for place, name in enumerate(sorted(heights, key=heights.get, reverse=True), start=1):
+        last = max(min(heights[name], last - line), line * (len(names) - place))
+        point, colour = names[name]
+        axes.annotate(
+            name,
+            point,
+            (1.04, last),
+            textcoords="axes fraction",
+            va="center",
+            color=colour,
+            arrowprops={"arrowstyle": "-", "color": colour, "alpha": 0.35, "relpos": (0, 0.5)},
+        )
 
 
 @styled

@@ -10,7 +10,7 @@ import numpy as np
 
 from models.arrays import load_array
 from models.batching import Sentences
-from models.curve import read_curve
+from models.curve import CURVE, read_curve
 from models.language_model import LanguageModel
 from models.mixture import Model
 from models.open_vocabulary import Forms, open_score
@@ -18,6 +18,7 @@ from models.spelling import Spelling
 from models.units import UnitModel
 from pipeline.encoded import read_sentences, read_sizes
 from pipeline.encoded_forms import read_forms
+from pipeline.train import CURVE_BESIDE
 from pipeline.vocabulary import END_ID, UNKNOWN_ID
 
 
@@ -73,13 +74,14 @@ def summary(log_p: np.ndarray, is_end: np.ndarray, unseen: np.ndarray, character
 
 def training_figures(model: LanguageModel, trained: Path) -> dict:
     """The size of a model, and how long and how fast it was trained."""
-    curve = read_curve(trained)
+    curve, beside = read_curve(trained / CURVE), trained / CURVE_BESIDE
     best = min(curve, key=lambda row: row.valid_nats).epoch
     seconds = [row.seconds for row in curve]
+    before = sum(row.seconds for row in read_curve(beside)) if beside.exists() else 0.0
     return {
         "parameters": float(model.parameter_count()),
         "best epoch": float(best),
-        "seconds": sum(seconds),
-        "seconds to the best epoch": sum(seconds[:best]),
+        "seconds": before + sum(seconds),
+        "seconds to the best epoch": before + sum(seconds[:best]),
         "words trained per second": float(np.median([row.words_per_second for row in curve])),
     }

@@ -12,7 +12,7 @@ from pipeline import explain_page, figures, page, report_agreement
 from pipeline.evaluate import FIGURES
 from pipeline.families import families, mean_and_spread
 from pipeline.progress import say
-from pipeline.scores import of_models, read_curve
+from pipeline.scores import of_models, read_epochs
 from pipeline.stage import Inputs, Stage
 from pipeline.tables import markdown
 
@@ -53,7 +53,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
         return {model: inputs[f"{model}/{stage}"] for model in models}
 
     scores = of_models(of_stage("evaluate"))
-    curves = of_models(of_stage("train"), read_curve)
+    curves = of_models(of_stage("train"), read_epochs)
     coverage = of_models(of_stage("analyse"), lambda folder: pd.read_csv(folder / "coverage.csv"))
     table = comparison(scores)
     scores.to_parquet(out / "scores.parquet", index=False)

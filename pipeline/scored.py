@@ -117,17 +117,24 @@ def _models(folder: Path) -> dict[str, Scored]:
     return models
 
 
-def check_same_text(models: list[Scored]) -> None:
-    """Refuse models that did not score the same words, by the first split in which they differ."""
+def check_same_text(models: Sequence[Scored]) -> None:
+    """Refuse models that did not score the same words."""
+    if difference := difference_in_text(models):
+        raise ValueError(difference)
+
+
+def difference_in_text(models: Sequence[Scored]) -> str | None:
+    """The first split of which models did not score the same words, in a sentence."""
     first = models[0]
     for model in models[1:]:
         for split in first.splits:
             ours, theirs = (_shape(each, split) for each in (first, model))
             if ours != theirs:
-                raise ValueError(
+                return (
                     f"'{model.name}' and '{first.name}' did not score the same words of {split}: "
                     f"expected {ours[0]}, got {theirs[0]}"
                 )
+    return None
 
 
 def _shape(model: Scored, split: str) -> tuple[dict, list[int]]:

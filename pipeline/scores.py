@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from models import curve
+from models.curve import CURVE, read_curve
 from pipeline.evaluate import FIGURES
 
 
@@ -21,9 +21,9 @@ def read_scores(evaluated: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["split", "metric", "value"])
 
 
-def read_curve(trained: Path) -> pd.DataFrame:
+def read_epochs(trained: Path) -> pd.DataFrame:
     """One model's losses and speed by epoch."""
-    return pd.DataFrame(curve.read_curve(trained))
+    return pd.DataFrame(read_curve(trained / CURVE))
 
 
 def of_models(

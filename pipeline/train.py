@@ -17,7 +17,7 @@ from models.arrays import load_array
 from models.background import Background, Uniform, Unigram
 from models.background_model import BackgroundModel
 from models.batching import Sentences
-from models.curve import Epoch, write_curve
+from models.curve import CURVE, Epoch, write_curve
 from models.features import Features
 from models.language_model import LanguageModel
 from models.model_background import ModelBackground
@@ -33,6 +33,7 @@ from pipeline.progress import meter, say
 from pipeline.stage import Inputs, Stage
 from pipeline.vocabulary import BESIDE
 
+CURVE_BESIDE = f"{BESIDE}.csv"
 BESIDE_BATCH = 4  # times as many texts side by side, as there are more of them
 
 
@@ -48,11 +49,13 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
             _keep(model, train, valid, time.monotonic() - start, out)
         return
     say(f"train: {model.parameter_count():,} parameters, {len(train.ids):,} words an epoch")
-    if recipe.beside != "unread":
+    is_done = processes.total(processes.is_first() and (out / CURVE).exists())
+    if recipe.beside != "unread" and not is_done:
         _read_beside(model, recipe, inputs, valid, out / BESIDE)
     _fit(model, recipe, train, valid, out)
-    if processes.is_first():
-        shutil.rmtree(out / BESIDE, ignore_errors=True)
+    if processes.is_first() and (out / BESIDE / CURVE).exists():
+        (out / BESIDE / CURVE).replace(out / CURVE_BESIDE)
+        shutil.rmtree(out / BESIDE)
 
 
 def _read_beside(
@@ -102,7 +105,7 @@ def _keep(
     say(f"train: {model.parameter_count():,} probabilities counted, valid {valid_nats:.3f} nats")
     epoch = Epoch(1, train_nats, valid_nats, 0.0, round(seconds, 3), len(train.ids) / seconds)
     save_weights(model, out / WEIGHTS)
-    write_curve([epoch], out)
+    write_curve([epoch], out / CURVE)
 
 
 def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | BackgroundModel:
@@ -178,7 +181,8 @@ STAGE = Stage(
     outputs={
         "weights.safetensors": "the best weights",
         "recipe.json": "how the network is built and was trained",
-        "curve.csv": "losses and speed by epoch",
+        CURVE: "losses and speed by epoch",
+        CURVE_BESIDE: "the same for a text beside, which is read first",
         "steps.csv": "loss, gradient norm and learning rate by step, where there are steps",
     },
     params=Recipe,

@@ -1,5 +1,6 @@
 """A text beside the training text is read first, as start or as background, and is not judged."""
 
+import pandas as pd
 import pytest
 
 from pipeline import load, run
@@ -28,6 +29,10 @@ def test_what_the_text_beside_says_is_learned(tmp_path, settings, use):
         assert set(scores["split"]) == {"train", "valid", "test"}
         trained = this.artefacts["ll-rnn", "train"].folder
         assert not (trained / "beside").exists()
+        curves = [trained / "beside.csv", trained / "curve.csv"][beside == "unread" :]
+        seconds = sum(float(pd.read_csv(curve)["seconds"].sum()) for curve in curves)
+        figures = scores.set_index(["split", "metric"])["value"]
+        assert figures["train", "seconds"] == pytest.approx(seconds)
         scorer = load(this.folder, "ll-rnn")
         words[beside] = sum(word.log_p for word in scorer.score(SENTENCE))
     assert words[use] > words["unread"]

@@ -50,6 +50,14 @@ def test_seeds_are_one_row_and_what_runs_share_is_taken_once(tmp_path):
     shown = table(scores)
     assert len(shown) == 2
     assert shown["perplexity"].str.contains(" ± ").all()
+    assert (shown["seeds"] == 2).all()
+
+
+def test_figures_of_different_texts_are_shown_but_not_to_be_compared(tiny_run, tmp_path):
+    other = ["--set", "corpus.seed=7", "--set", "train.epochs=1", "--runs", str(tmp_path)]
+    done = CliRunner().invoke(app, ["compare", str(tiny_run.folder), "tiny", *other])
+    assert done.exit_code == 0, done.output
+    assert "not to be compared: 'rnn' and 'rnn' did not score the same words of test" in done.stderr
 
 
 def test_what_is_neither_run_nor_preset_is_refused(tmp_path):
