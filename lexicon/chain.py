@@ -26,7 +26,7 @@ class Chain(Lexicon):
         self.lexicons = tuple(lexicons)
         self.join = join
         self.guesser = guesser
-        parts = [*self.lexicons, guesser] if guesser else self.lexicons
+        parts = self.lexicons if guesser is None else (*self.lexicons, guesser)
         self.name = "+".join(part.name for part in parts)
         self.licence = ", ".join(dict.fromkeys(part.licence for part in parts))
         self.skipped = tuple(each for part in parts for each in part.skipped)
@@ -65,6 +65,11 @@ class Chain(Lexicon):
     def analyses(self, form: str) -> tuple[Analysis, ...]:
         known = super().analyses(form)
         return known if known or self.guesser is None else self.guesser.analyses(form)
+
+    def who_knows(self, form: str) -> str:
+        known = self.analyses(form)
+        named = (lexicon.name for lexicon in self.lexicons if lexicon.analyses(form) == known)
+        return next(named, self.name if self.guesser is None else self.guesser.name)
 
     def lookup(self, forms: Sequence[str]) -> pd.DataFrame:
         known = super().lookup(forms)

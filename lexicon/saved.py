@@ -26,7 +26,7 @@ def save(lexicon: Lexicon, folder: Path) -> None:
 def _saved(lexicon: Lexicon, folder: Path) -> dict[str, Any]:
     if isinstance(lexicon, Chain):
         parts = [_saved(part, folder) for part in lexicon.lexicons]
-        guesser = _saved(lexicon.guesser, folder) if lexicon.guesser else None
+        guesser = _saved(lexicon.guesser, folder) if lexicon.guesser is not None else None
         return {"kind": "chain", "join": lexicon.join, "parts": parts, "guesser": guesser}
     if isinstance(lexicon, Guesser):
         return {"kind": "guesser", "suffixes": _saved(lexicon.suffixes, folder)}

@@ -38,8 +38,8 @@ class Background(nn.Module):
         """log b(K, x) of one word for each context: (N)."""
         raise NotImplementedError
 
-    def log_masses(self, context: Tensor) -> Tensor:
-        """log b(K, x) of every word in each context: (N × V)."""
+    def log_masses(self, context: Tensor | None = None) -> Tensor:
+        """log b(K, x) of every word in each context: (N × V), or (V) as in `class_mass`."""
         words = torch.arange(len(self.members), device=self.members.device)
         rows = [self.log_mass_of(words, row.expand(len(words), -1)) for row in context]
         return torch.stack(rows)
@@ -111,6 +111,9 @@ class Unigram(Background):
 
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
         return self.log_mass[words]
+
+    def log_masses(self, context: Tensor | None = None) -> Tensor:
+        return self.log_mass
 
     def regrouped(self, features: Features) -> "Unigram":
         return Unigram(features, self.log_mass.exp().cpu().numpy())

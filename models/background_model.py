@@ -37,7 +37,8 @@ class BackgroundModel(nn.Module):
 
     def log_distributions(self, sentences: Sentences) -> Tensor:
         """log p of every word of the vocabulary in every place: (N × V)."""
-        return self.background.log_masses(self._contexts(sentences))
+        context = self._contexts(sentences)
+        return self.background.log_masses(context).expand(len(context), -1)
 
     def parameter_count(self) -> int:
         """How many probabilities are listed."""

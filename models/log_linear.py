@@ -71,8 +71,10 @@ class LogLinear(nn.Module):
     def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
         """log p of every word: (N × V)."""
         classes = self._classes(h, context)
-        every_word = torch.arange(len(self.signature), device=h.device)
-        return torch.cat([log_p for _, log_p in self._blocks(classes, every_word, context)], dim=1)
+        log_mass = self.background.log_masses(context).expand(len(h), -1)
+        every_word = torch.arange(len(self.signature), device=h.device).expand(len(h), -1)
+        blocks = zip(every_word.split(BLOCK, dim=1), log_mass.split(BLOCK, dim=1), strict=True)
+        return torch.cat([classes.log_prob(*block) for block in blocks], dim=1)
 
     def class_log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
         """log p of every class: the signatures, and the words that the expert names: (N × C)."""

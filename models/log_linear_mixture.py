@@ -1,6 +1,6 @@
 """Log-linear combination of language models over one vocabulary: again a language model."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -21,35 +21,51 @@ class LogLinearMixture:
         self.parts, self.weights = parts, weights
 
     def score(self, sentences: Sentences) -> np.ndarray:
-        log_p = [
-            self.log_distributions(chunk)[range(len(chunk.ids)), chunk.ids]
-            for chunk in chunks(sentences)
-        ]
-        return torch.cat(log_p).double().numpy()
+        return score(self.parts, [self.weights], chunks(sentences))[0]
 
     def log_distributions(self, sentences: Sentences) -> Tensor:
         return _combined(stacked_distributions(self.parts, sentences), self.weights)
 
 
-def _combined(log_p: Tensor, weights: np.ndarray) -> Tensor:
-    weights = torch.from_numpy(weights).to(log_p.dtype)
-    return torch.tensordot(weights, log_p, dims=1).log_softmax(dim=1)
+def score(
+    parts: Sequence[Model], weightings: Sequence[np.ndarray], texts: Iterable[Sentences]
+) -> np.ndarray:
+    """log p of every word of some short texts by each weighting of the parts: (W × N).
 
-
-def likeliest_exponents(parts: Sequence[Model], sentences: Sentences) -> np.ndarray:
-    """The weights under which a text is likeliest, by Newton's method: the likelihood is concave.
-
-    ∂ log p(x̄) / ∂w_i = log p_i(x̄) − E_p[log p_i],    −∂² log p(x̄) / ∂w_i∂w_j = Cov_p[i, j]
+    What is slow, the parts' whole distributions, is computed once for all. A part of weight 0 is
+    left out.
     """
-    weights = np.full(len(parts), 1 / len(parts))
+    found = []
+    for text in texts:
+        log_p = stacked_distributions(parts, text)
+        combined = (_combined(log_p, weights) for weights in weightings)
+        found.append([each[range(len(text.ids)), text.ids].numpy() for each in combined])
+    return np.concatenate(found, axis=1).astype(np.float64)
+
+
+def _combined(log_p: Tensor, weights: np.ndarray) -> Tensor:
+    chosen = np.flatnonzero(weights)  # as 0 times −inf would be no number
+    weights = torch.from_numpy(weights[chosen]).to(log_p.dtype)
+    return torch.tensordot(weights, log_p[chosen], dims=1).log_softmax(dim=1)
+
+
+def likeliest_exponents(log_p: Tensor, words: np.ndarray) -> np.ndarray:
+    """The weights under which words are likeliest, from what each part says of all (M × N × V).
+
+    By Newton's method, the likelihood being concave:
+
+        ∂ log p(x̄) / ∂w_i = log p_i(x̄) − E_p[log p_i],    −∂² log p(x̄) / ∂w_i∂w_j = Cov_p[i, j]
+    """
+    weights = np.full(len(log_p), 1 / len(log_p))
     for _ in range(ROUNDS):
-        gradient, covariance = np.zeros(len(parts)), np.zeros((len(parts), len(parts)))
-        for chunk in chunks(sentences):
-            log_p = stacked_distributions(parts, chunk)
-            p = _combined(log_p, weights).exp()
-            mean = (p * log_p).sum(dim=2)
-            gradient += (log_p[:, range(len(chunk.ids)), chunk.ids] - mean).sum(dim=1).numpy()
-            centred = (log_p - mean.unsqueeze(2)).flatten(start_dim=1)
+        gradient, covariance = np.zeros(len(log_p)), np.zeros((len(log_p), len(log_p)))
+        for start in range(0, len(words), WORDS_AT_ONCE):
+            here = slice(start, start + WORDS_AT_ONCE)
+            part, own = log_p[:, here], words[here]
+            p = _combined(part, weights).exp()
+            mean = (p * part).sum(dim=2)
+            gradient += (part[:, range(len(own)), own] - mean).sum(dim=1).numpy()
+            centred = (part - mean.unsqueeze(2)).flatten(start_dim=1)
             covariance += ((centred * p.flatten()) @ centred.T).numpy()
         step = np.linalg.lstsq(covariance, gradient, rcond=None)[0]
         weights = weights + step

@@ -55,6 +55,10 @@ class ModelBackground(Background):
         h, inner = self._apart(context)
         return self.model.output.log_prob_of(h, words, inner)
 
+    @torch.no_grad()
+    def log_masses(self, context: Tensor | None = None) -> Tensor:
+        return self.model.output.log_prob(*self._apart(context))
+
     def regrouped(self, features: Features) -> "ModelBackground":
         inner = self.model.output.background.regrouped(features)
         return ModelBackground(features, self.model.over(features, inner))

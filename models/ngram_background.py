@@ -112,7 +112,7 @@ class NGramBackground(Background):
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
         return self.ngrams.p(context.unbind(1), words).log()
 
-    def log_masses(self, context: Tensor) -> Tensor:
+    def log_masses(self, context: Tensor | None = None) -> Tensor:
         return self.ngrams.distributions_at(context.unbind(1)).log()
 
     def regrouped(self, features: Features) -> "NGramBackground":

@@ -31,7 +31,7 @@ WHOLE = "whole"  # stands for the split that is missing where none is
 
 
 def audit(run: Path) -> pd.DataFrame:
-    """One row for each model's vocabulary, φ and b; a column for each split, yes or no."""
+    """One row for each model's vocabulary, φ and b; for each split, whether it was used."""
     finished = Finished.read(run)
     finished.of_stage("background")
     answers = []
@@ -40,6 +40,18 @@ def audit(run: Path) -> pd.DataFrame:
             with redirect_stderr(StringIO()):  # what the stages say of themselves
                 answers += _of_model(model, finished.sections[model], made, Path(scratch))
     return pd.DataFrame(answers)
+
+
+def verdicts(table: pd.DataFrame) -> list[str]:
+    """A sentence for each split but training: whether a model knew of it before scoring it."""
+    found = []
+    for split in table.columns[3:].drop("train"):
+        used = table[table[split] == "yes"].groupby("part", sort=False)["model"].agg(", ".join)
+        parts = "; ".join(f"{part} ({models})" for part, models in used.items())
+        found.append(
+            f"{split}: {f'used for {parts}' if parts else 'used for nothing: it was not known'}"
+        )
+    return found
 
 
 def texts_in_lexicons(run: Path) -> list[str]:
@@ -72,7 +84,7 @@ def _of_model(
     for what, asked in differs.items():
         answers = {split: "yes" if asked(each) else "no" for split, each in without.items()}
         about = {"model": model, "protocol": sections["analyse"].protocol}
-        yield {**about, "computed from": what, **answers}
+        yield {**about, "part": what, **answers}
 
 
 def _again(

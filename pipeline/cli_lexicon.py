@@ -54,12 +54,13 @@ def show(
     from pipeline.looking import features_of
 
     rows = []
+    chain = _load(lexicon)
     for name in [*(name for name in names() if name != "guesser"), lexicon]:
-        found = _load_if_present(name)
-        for analysis in found.analyses(word) if found else ():
+        found = chain if name == lexicon else _load_if_present(name)
+        for analysis in found.analyses(word) if found is not None else ():
             rows.append(
                 {
-                    "lexicon": name,
+                    "lexicon": f"{name}: {found.who_knows(word)}" if "," in name else name,
                     "lemma": analysis.lemma,
                     "upos": analysis.upos,
                     "feats": analysis.feats or "_",

@@ -133,7 +133,7 @@ def generate(
     for sentence in sentences:
         print(sentence.text + ("" if sentence.ended else " […]"))
         if features:
-            print("   ", "  ".join(map(_glossed, sentence.words)))
+            print("    " + "…  " * bool(start) + "  ".join(map(_glossed, sentence.words)))
 
 
 @command(app)

@@ -20,7 +20,9 @@ def audit(run: Finished) -> None:
     """Show from which splits the vocabulary, φ and b of a run were computed: is the test known?"""
     from pipeline import audit as auditing
 
-    print_table(auditing.audit(run))
+    table = auditing.audit(run)
+    print_table(table)
+    print(*auditing.verdicts(table), sep="\n")
     for name in auditing.texts_in_lexicons(run):
         print(
             f"φ also comes from the lexicon '{name}', which is made of a text: that text is known."

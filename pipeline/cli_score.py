@@ -68,6 +68,8 @@ def score(
     if not sentences:
         raise ValueError(f"{file}: expected a sentence a line, found no text")
     scorer, total = load_model(run, model), Total()
+    if not json:
+        print(f"{'log p':>9}  that of each word, </s> being the sentence's end")
     for number, words in _scored(scorer, sentences):
         total.add(words)
         print(_as_json(number, words) if json else _as_text(words))

@@ -1,19 +1,22 @@
 """Combinations of models that were scored: tuned on validation, judged on the tests."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
 from models.batching import Sentences
 from models.cache import Cache
-from models.log_linear_mixture import LogLinearMixture, likeliest_exponents
-from models.mixture import Model, likeliest_weights, mixed
+from models.log_linear_mixture import chunks, likeliest_exponents, score
+from models.mixture import Model, likeliest_weights, mixed, stacked_distributions
+from pipeline.progress import meter
 from pipeline.scored import Scored, check_same_text, named
 from pipeline.train import load_trained
 
 HALF_LIVES = (20, 50, 100, 200, 500, 1000, 2000, 5000)  # of the cache, in words
-TUNED_ON = 4000  # words of validation on which a log-linear combination finds its weights
+# Log-probabilities, each part's of all words in each place of validation, from which a log-linear
+# combination finds its weights: 1 GiB.
+NUMBERS_TUNED_ON = 1 << 28
 
 LogP = dict[str, np.ndarray]  # by split
 Combining = Callable[[Sequence[int]], tuple[np.ndarray, LogP]]  # of some parts: weights, log p
@@ -44,15 +47,38 @@ def log_linear(models: list[Scored]) -> pd.DataFrame:
     parts = _log_p(models)
     loaded = [_with_distributions(model) for model in models]
     texts = {split: models[0].sentences(split) for split in models[0].splits}
-    sample = _first_words(texts["valid"], TUNED_ON)
+    sample = _first_words(texts["valid"], NUMBERS_TUNED_ON // (len(models) * models[0].words))
+    log_p = stacked_distributions(loaded, sample)
+    every = tuple(range(len(models)))
+    subsets = [every, *(_without(at, every) for at in every if len(every) > 1)]
+    weightings = {}
+    for chosen in subsets:
+        weightings[chosen] = np.zeros(len(models))
+        weightings[chosen][[*chosen]] = likeliest_exponents(log_p[[*chosen]], sample.ids)
+    # Whole distributions are slow to compute, so each is for all subsets.
+    scores = {
+        split: dict(zip(subsets, score(loaded, [*weightings.values()], _read(text)), strict=True))
+        for split, text in texts.items()
+    }
 
     def combining(chosen: Sequence[int]) -> tuple[np.ndarray, LogP]:
-        chosen_models = [loaded[at] for at in chosen]
-        weights = likeliest_exponents(chosen_models, sample)
-        together = LogLinearMixture(chosen_models, weights)
-        return weights, {split: together.score(text) for split, text in texts.items()}
+        chosen = tuple(chosen)
+        return weightings[chosen], {split: of[chosen] for split, of in scores.items()}
 
     return _table(parts, combining)
+
+
+def _read(text: Sentences) -> Iterator[Sentences]:
+    """A text in chunks, while showing how far one is."""
+    advance = meter("words", len(text.ids))
+    for chunk in chunks(text):
+        yield chunk
+        advance(len(chunk.ids))
+    advance(0)
+
+
+def _without(left_out: int, every: Sequence[int]) -> tuple[int, ...]:
+    return tuple(at for at in every if at != left_out)
 
 
 def _log_p(models: list[Scored]) -> dict[str, LogP]:
@@ -85,7 +111,7 @@ def _table(parts: dict[str, LogP], combining: Combining) -> pd.DataFrame:
     for at, (name, log_p) in enumerate(parts.items()):
         row = {"part": name, "weight": f"{weights[at]:.3f}", **_perplexities(log_p)}
         if len(parts) > 1:
-            _, without = combining([other for other in every if other != at])
+            _, without = combining(_without(at, every))
             row |= {f"without it ({split})": _perplexity(without[split]) for split in tests}
         rows.append(row)
     rows.append({"part": "together", **_perplexities(together)})
@@ -130,4 +156,4 @@ def _first_words(sentences: Sentences, most: int) -> Sentences:
     """The first sentences, up to about so many words."""
     count = int(np.searchsorted(np.cumsum(sentences.lengths), most)) + 1
     lengths = sentences.lengths[:count]
-    return Sentences(sentences.ids[: lengths.sum()], lengths)
+    return Sentences(np.array(sentences.ids[: lengths.sum()]), lengths)

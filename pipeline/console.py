@@ -1,5 +1,6 @@
 """What every command shares: errors told in a line or two, exit codes, tables."""
 
+import os
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -52,7 +53,10 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable], C
         @wraps(function)
         def guarded(*args, **kwargs):
             try:
-                return function(*args, **kwargs)
+                function(*args, **kwargs)
+                sys.stdout.flush()
+            except BrokenPipeError:  # who reads the output, such as `head`, has enough of it
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             except KeyboardInterrupt:
                 said = "\ninterrupted: finished stages are kept, the same command goes on"
                 print(said, file=sys.stderr)

@@ -41,8 +41,15 @@ class Constraint:
         if self.words:
             allowed &= types["form"].isin(self.words).to_numpy()
         if not allowed.any():
-            raise ValueError(f"no known word obeys the constraint on place {self.place or '*'}")
+            raise ValueError(f"constraint on place {self.place or '*'}: {self._why_none(analyses)}")
         return allowed
+
+    def _why_none(self, analyses: pd.DataFrame) -> str:
+        """What no known word has, or that none has it all."""
+        there_are = set("|".join(analyses["feats"].unique()).split("|"))
+        for feature in sorted(self.feats - there_are):
+            return f"no known word has '{feature}'{nearest(feature, sorted(there_are - {''}))}"
+        return "no known word obeys it"
 
 
 def parse(constraints: Sequence[str]) -> list[Constraint]:

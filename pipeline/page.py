@@ -41,6 +41,13 @@ def coverage(table: pd.DataFrame) -> str:
 {html_table(_covered(table))}"""
 
 
+def recipes(table: pd.DataFrame) -> str:
+    """How each model was built and trained, for who asks."""
+    return f"""<details><summary>How each was built and trained</summary>
+{html_table(table)}
+</details>"""
+
+
 def document(title: str, body: str) -> str:
     """A whole page, for light and dark, wide and narrow screens and paper."""
     template = Template((files("pipeline") / "page.html").read_text(encoding="utf-8"))

@@ -36,18 +36,18 @@ def meter(what: str, total: int | None) -> Callable[[int], None]:
     """A function to call with each amount of work done; called with 0, it closes the display."""
     terminal = sys.stderr.isatty()
     start = last = time.monotonic()
-    done = 0
+    done = shown = 0
 
     def advance(amount: int) -> None:
-        nonlocal done, last
+        nonlocal done, shown, last
         done += amount
         now = time.monotonic()
         pause = 0.1 if terminal else LINE_EVERY
         if _level == "quiet" or (amount and now - last < pause):
             return
-        if not amount and (last == start and not terminal):
-            return  # finished before the first line was due
-        last = now
+        if not (amount or terminal) and (last == start or shown == done):
+            return  # finished before the first line was due, or with the last
+        last, shown = now, done
         line = _line(what, done, total, now - start, terminal)
         end = "\n" if not (terminal and amount) else ""
         print(f"\r\x1b[K{line}" if terminal else line, end=end, file=sys.stderr, flush=True)
@@ -57,9 +57,10 @@ def meter(what: str, total: int | None) -> Callable[[int], None]:
 
 def _line(what: str, done: int, total: int | None, seconds: float, bar: bool) -> str:
     rate = done / seconds if seconds else 0.0
+    speed = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
     if not total:
-        return f"  {what}: {done:,} ({rate:,.0f}/s)"
+        return f"  {what}: {done:,} ({speed})"
     left = (total - done) / rate if rate else 0.0
     filled = min(24, 24 * done // total)
     drawn = f" {'█' * filled}{'░' * (24 - filled)}" if bar else ":"
-    return f"  {what}{drawn} {done:,} of {total:,} ({rate:,.0f}/s, {left:,.0f} s left)"
+    return f"  {what}{drawn} {done:,} of {total:,} ({speed}, {left:,.0f} s left)"

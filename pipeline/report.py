@@ -1,7 +1,7 @@
 """Stage `report`: all models' rows become tables, figures and one page."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,10 +72,20 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
         page.agreement(report_agreement.table(agreement), svgs),
         _explained(inputs, models),
         page.coverage(coverage),
+        page.recipes(_recipes(of_stage("train"))),
     ]
     text = page.document(params.title, "\n".join(parts))
     (out / "index.html").write_text(text)
     say("report: written")
+
+
+def _recipes(trained: Mapping[str, Path]) -> pd.DataFrame:
+    """A row for each key of the recipe, a column for each family of models."""
+    read = {
+        family: json.loads((trained[models[0]] / "recipe.json").read_text())
+        for family, models in families(trained).items()
+    }
+    return pd.DataFrame(read).rename_axis("key").reset_index()
 
 
 def _explained(inputs: Inputs, models: list[str]) -> str:

@@ -11,8 +11,8 @@ from models.background_model import BackgroundModel
 from models.batching import END, Sentences
 from models.cache import Cache
 from models.language_model import LanguageModel
-from models.log_linear_mixture import LogLinearMixture, chunks, likeliest_exponents
-from models.mixture import Mixture, likeliest_weights, mixed
+from models.log_linear_mixture import LogLinearMixture, chunks, likeliest_exponents, score
+from models.mixture import Mixture, likeliest_weights, mixed, stacked_distributions
 from models.ngram_background import NGramBackground
 from models.ngram_smoothing import kneser_ney
 from models.recipe import Recipe
@@ -83,10 +83,20 @@ def test_a_part_that_finds_words_impossible_and_one_that_is_useless_are_no_troub
 
 
 def test_no_other_exponents_make_the_text_likelier():
-    found = likeliest_exponents(PARTS, TEXT)
+    found = likeliest_exponents(stacked_distributions(PARTS, TEXT), TEXT.ids)
     best = LogLinearMixture(PARTS, found).score(TEXT).mean()
     for shift in np.random.default_rng(0).normal(0, 0.05, (20, 3)):
         assert LogLinearMixture(PARTS, found + shift).score(TEXT).mean() < best
+
+
+def test_a_part_of_exponent_0_is_left_out():
+    """Also where it finds words impossible, as a cache does those that were not yet read."""
+    parts = [*PARTS, Cache(WORDS, half_life=5)]
+    weightings = [np.array([0.7, 0.0, 0.4, 0.0]), np.array([0.0, 0.3, 0.9, 0.0])]
+    for weights, log_p in zip(weightings, score(parts, weightings, chunks(TEXT)), strict=True):
+        chosen = np.flatnonzero(weights)
+        without = LogLinearMixture([parts[at] for at in chosen], weights[chosen])
+        assert np.allclose(log_p, without.score(TEXT))
 
 
 def test_models_over_other_words_are_not_combined():

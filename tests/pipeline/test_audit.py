@@ -3,7 +3,7 @@
 import pytest
 
 import pipeline
-from pipeline.audit import audit, texts_in_lexicons
+from pipeline.audit import audit, texts_in_lexicons, verdicts
 
 # Which of vocabulary, φ and b know the splits that are not trained on.
 LEAKS = {
@@ -26,7 +26,7 @@ def test_every_protocol_knows_of_the_test_what_it_says(prepared):
     assert set(found["model"]) == {"rnn", "ll-rnn"}
     assert set(found["protocol"]) == {protocol}
     for _, rows in found.groupby("model"):
-        answers = rows.set_index("computed from")
+        answers = rows.set_index("part")
         assert answers.loc[["φ", "b"], "train"].tolist() == ["yes", "yes"]
         for split in ("valid", "test"):
             assert answers[split].to_dict() == LEAKS[protocol]
@@ -35,7 +35,7 @@ def test_every_protocol_knows_of_the_test_what_it_says(prepared):
 def test_a_uniform_b_knows_no_text_even_in_the_papers_protocol(tmp_path):
     changes = {"analyse.protocol": "paper", "background.kind": "uniform"}
     run = pipeline.run("tiny", set=changes, until="encode", runs=tmp_path)
-    found = audit(run.folder).set_index(["model", "computed from"])
+    found = audit(run.folder).set_index(["model", "part"])
     assert found.loc[("ll-rnn", "b"), "test"] == "no"
     assert found.loc[("ll-rnn", "φ"), "test"] == "yes"
 
@@ -70,8 +70,10 @@ def test_the_closed_preset_takes_only_the_words_of_the_treebanks_tests(
 ):
     fetched("lefff")
     run = pipeline.run("closed", until="encode", runs=tmp_path)
-    found = audit(run.folder).set_index(["model", "computed from"])
+    found = audit(run.folder)
+    assert "test: used for vocabulary (rnn, ll-rnn)" in verdicts(found)
+    found = found.set_index(["model", "part"])
     for split in ("valid", "dev", "test"):
         leaks = found[split] == "yes"
-        assert leaks[leaks].index.unique("computed from").tolist() == ["vocabulary"]
+        assert leaks[leaks].index.unique("part").tolist() == ["vocabulary"]
         assert leaks.sum() == 2, "of both models"

@@ -1,5 +1,6 @@
 """The command line: what it prints, its exit codes, and mistakes told in a line or two."""
 
+import os
 import subprocess
 import sys
 
@@ -20,6 +21,20 @@ def started(*words: str, **options) -> subprocess.CompletedProcess:
     """The command line in a process of its own."""
     command = [sys.executable, "-m", "pipeline.cli", *words]
     return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+def test_output_that_nobody_reads_to_its_end_is_no_error(tmp_path):
+    """As in `accord config tiny | head -1`."""
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "pipeline.cli", "config", "tiny"],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from typer.testing import CliRunner
 
 from pipeline.cli import app
 
+SPLITS = "test", "valid"
+
 
 def accord(*words: str):
     return CliRunner().invoke(app, words)
@@ -14,9 +16,10 @@ def test_audit_and_significance_print_a_table_of_the_run(tiny_run):
     audited = accord("audit", str(tiny_run.folder))
     assert audited.exit_code == 0, audited.stderr
     lines = audited.stdout.splitlines()
-    assert len(lines) == 2 + 2 * 3, "a head and three lines for each of two models"
+    assert len(lines) == 2 + 2 * 3 + 2, "a head, three lines for each of two models, two verdicts"
+    assert lines[-2:] == [f"{split}: used for nothing: it was not known" for split in SPLITS]
     assert [cell.strip() for cell in lines[0].split("|")[1:-1]] == [
-        "model", "protocol", "computed from", "train", "test", "valid",
+        "model", "protocol", "part", "train", "test", "valid",
     ]  # fmt: skip
     compared = accord("significance", str(tiny_run.folder), "--against", "ll-rnn")
     assert compared.exit_code == 0, compared.stderr

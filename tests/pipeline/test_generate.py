@@ -115,7 +115,8 @@ def test_constraints_are_read_in_turn_or_by_place():
         ("NOON", "unknown part of speech 'NOON'; the nearest is 'NOUN'"),
         ("2:", "expected a part of speech, Name=Value or words=a,b; got none"),
         ("0: NOUN", "expected a place from 1"),
-        ("NOUN Gender=Neut", "no known word obeys the constraint on place 1"),
+        ("NOUN Gender=Neut", "place 1: no known word has 'Gender=Neut'; the nearest is 'Gender="),
+        ("DET Tense=Past", "constraint on place 1: no known word obeys it"),
     ],
 )
 def test_a_wrong_constraint_is_refused(scorer, constraint, message):
@@ -133,7 +134,8 @@ def test_the_command_prints_sentences_and_features(tiny_run):
     assert len(sentences) == 3 and all(line.startswith("La ") for line in sentences)
     glosses = [line.split("  ") for line in lines if line.startswith("    ")]
     assert len(glosses) == 3
-    for first in (words[2] for words in glosses):
+    for start, first in (words[2:4] for words in glosses):
+        assert start == "…", "a word that was given has no gloss"
         form, values = first.split(" ")
         assert {"NOUN", "Fem"} <= set(values.split(".")) and form.isalpha()
     refused = CliRunner().invoke(app, [*command, "--beam", "3", "--top-k", "4"])
