@@ -144,7 +144,8 @@ def test_the_command_scores_a_file_and_marks_what_is_spelled(tiny_run, tmp_path)
     (tmp_path / "texte.txt").write_text("\n".join([TEXT[0], "", TEXT[1]]))
     done = accord(tmp_path / "texte.txt", "--run", tiny_run.folder)
     assert done.exit_code == 0, done.output
-    first, second, total = done.stdout.splitlines()
+    head, first, second, total = done.stdout.splitlines()
+    assert head.split()[:2] == ["log", "p"]
     assert "xylophoniste* -" in second and "*" not in first
     assert total.startswith("2 sentences, ") and "bits per character" in total
 
