@@ -68,7 +68,8 @@ class NGrams(nn.Module):
         """p of every word after each context, given by its nodes: (N × V)."""
         tables = self.tables
         scales = self.scales(nodes)
-        p = torch.outer(scales[0].to(dtype), tables[0].p[: self.words].to(dtype))
+        p = tables[0].p.view(-1, self.words).to(dtype)[nodes[0]]
+        p *= scales[0].to(dtype).unsqueeze(1)
         for table, node, scale in zip(tables[1:], nodes[1:], scales[1:], strict=True):
             first = node * self.words  # the key that the context has with word 0
             bounds = torch.searchsorted(table.keys, torch.stack([first, first + self.words]))
