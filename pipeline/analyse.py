@@ -22,7 +22,7 @@ from pipeline.progress import say
 from pipeline.stage import Inputs, Stage
 from pipeline.suite import read_suite, suite_files, suite_name, suite_words
 from pipeline.unknown import Classes, save_chain
-from pipeline.vocabulary import BESIDE, END, END_ID, UNKNOWN_ID, is_special, read_as_unknown
+from pipeline.vocabulary import BESIDE, END, UNKNOWN_ID, is_special, read_as_unknown
 
 # The share that a word which only the text beside holds has of what unseen words of its signature
 # get: it is known, but the corpus itself does not have it.
@@ -124,7 +124,8 @@ def _with_classes(
     In the column `unknown` is 0 for the words of the lexicon. The classes come back too, and the
     words that they are learned from: those outside the lexicon that were seen once.
     """
-    outside = ~types["form"].isin(set(chain)) & (types.index != END_ID)
+    listed = {*chain, END}  # asked word by word, as `isin` takes seconds for so many
+    outside = np.array([form not in listed for form in types["form"]])
     types["unknown"] = np.where(outside, UNKNOWN_ID, 0)  # of some class; of which, is learned now
     once = types["form"][read_as_unknown(types)].tolist()
     classes = Classes.learn(once, chain)

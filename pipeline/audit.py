@@ -8,6 +8,7 @@ beside it the spelling of unknown words.
 
 from collections.abc import Iterator, Mapping
 from contextlib import redirect_stderr
+from functools import cache
 from io import StringIO
 from itertools import islice
 from pathlib import Path
@@ -98,11 +99,15 @@ def _again(
     folders = {stage: shared / stage for stage in ("tokenise", "vocabulary", "analyse")}
     analyse = STAGES["analyse"].compute
     if not shared.exists():
-        for folder in folders.values():
-            folder.mkdir(parents=True)
+        for stage in ("tokenise", "vocabulary"):
+            folders[stage].mkdir(parents=True)
         _leave_out(missing, made["tokenise"], folders["tokenise"])
         analyse(sections["analyse"], folders, folders["vocabulary"])
-        analyse(sections["analyse"], folders, folders["analyse"], known)
+        if _words(folders["vocabulary"]) == known:
+            folders["analyse"].symlink_to(folders["vocabulary"])
+        else:
+            folders["analyse"].mkdir()
+            analyse(sections["analyse"], folders, folders["analyse"], known)
     own = scratch / made["background"].name / missing
     for stage in ("featurise", "background"):
         folders[stage] = own / made[stage].name
@@ -119,6 +124,7 @@ def _leave_out(missing: str, texts: Path, out: Path) -> None:
         write_rows(out / path.name, SCHEMA, islice(rows(path), kept))
 
 
+@cache
 def _words(analysed: Path) -> list[str]:
     forms = pd.read_parquet(analysed / "types.parquet")["form"]
     return sorted(forms[~forms.map(is_special)])

@@ -57,7 +57,7 @@ def meter(what: str, total: int | None) -> Callable[[int], None]:
 
 def _line(what: str, done: int, total: int | None, seconds: float, bar: bool) -> str:
     rate = done / seconds if seconds else 0.0
-    speed = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+    speed = f"{rate:,.0f}/s" if rate >= 1 or not done else f"{seconds / done:,.0f} s each"
     if not total:
         return f"  {what}: {done:,} ({speed})"
     left = (total - done) / rate if rate else 0.0
