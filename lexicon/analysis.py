@@ -78,10 +78,6 @@ class Lexicon:
         columns = (rows[name].tolist() for name in Analysis._fields)
         return tuple(Analysis(*values) for values in zip(*columns, strict=True))
 
-    def who_knows(self, form: str) -> str:
-        """The name of the lexicon that answers for a form: of one of several, where they are."""
-        return self.name
-
     def analyses(self, form: str) -> tuple[Analysis, ...]:
         """What `lookup` answers to one form alone."""
         return _analyses(self, form)

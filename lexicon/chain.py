@@ -66,11 +66,6 @@ class Chain(Lexicon):
         known = super().analyses(form)
         return known if known or self.guesser is None else self.guesser.analyses(form)
 
-    def who_knows(self, form: str) -> str:
-        known = self.analyses(form)
-        named = (lexicon.name for lexicon in self.lexicons if lexicon.analyses(form) == known)
-        return next(named, self.name if self.guesser is None else self.guesser.name)
-
     def lookup(self, forms: Sequence[str]) -> pd.DataFrame:
         known = super().lookup(forms)
         if self.guesser is None:

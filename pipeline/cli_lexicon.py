@@ -54,17 +54,16 @@ def show(
     from pipeline.looking import features_of
 
     rows = []
-    chain = _load(lexicon)
     for name in [*(name for name in names() if name != "guesser"), lexicon]:
-        found = chain if name == lexicon else _load_if_present(name)
-        for analysis in found.analyses(word) if found is not None else ():
+        found = _load_if_present(name)
+        for row in found.lookup([word]).itertuples() if found is not None else ():
             rows.append(
                 {
-                    "lexicon": f"{name}: {found.who_knows(word)}" if "," in name else name,
-                    "lemma": analysis.lemma,
-                    "upos": analysis.upos,
-                    "feats": analysis.feats or "_",
-                    "weight": f"{analysis.weight:.2f}",
+                    "lexicon": f"{name}: {row.source}" if "," in name else name,
+                    "lemma": row.lemma,
+                    "upos": row.upos,
+                    "feats": row.feats or "_",
+                    "weight": f"{row.weight:.2f}",
                 }
             )
     print_table(pd.DataFrame(rows, columns=["lexicon", "lemma", "upos", "feats", "weight"]))

@@ -1,6 +1,6 @@
 """Combinations of models that were scored: tuned on validation, judged on the tests."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ from models.batching import Sentences
 from models.cache import Cache
 from models.log_linear_mixture import chunks, likeliest_exponents, score
 from models.mixture import Model, likeliest_weights, mixed, stacked_distributions
-from pipeline.progress import meter
+from pipeline.progress import track
 from pipeline.scored import Scored, check_same_text, named
 from pipeline.train import load_trained
 
@@ -55,26 +55,18 @@ def log_linear(models: list[Scored]) -> pd.DataFrame:
     for chosen in subsets:
         weightings[chosen] = np.zeros(len(models))
         weightings[chosen][[*chosen]] = likeliest_exponents(log_p[[*chosen]], sample.ids)
-    # Whole distributions are slow to compute, so each is for all subsets.
-    scores = {
-        split: dict(zip(subsets, score(loaded, [*weightings.values()], _read(text)), strict=True))
-        for split, text in texts.items()
-    }
+    scores = {}
+    for split, text in texts.items():
+        pieces = [*chunks(text)]
+        read = track(pieces, f"pieces of {split}", len(pieces))
+        found = score(loaded, [*weightings.values()], read)
+        scores[split] = dict(zip(subsets, found, strict=True))
 
     def combining(chosen: Sequence[int]) -> tuple[np.ndarray, LogP]:
         chosen = tuple(chosen)
         return weightings[chosen], {split: of[chosen] for split, of in scores.items()}
 
     return _table(parts, combining)
-
-
-def _read(text: Sentences) -> Iterator[Sentences]:
-    """A text in chunks, while showing how far one is."""
-    advance = meter("words", len(text.ids))
-    for chunk in chunks(text):
-        yield chunk
-        advance(len(chunk.ids))
-    advance(0)
 
 
 def _without(left_out: int, every: Sequence[int]) -> tuple[int, ...]:

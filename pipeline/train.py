@@ -53,9 +53,10 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
     if recipe.beside != "unread" and not is_done:
         _read_beside(model, recipe, inputs, valid, out / BESIDE)
     _fit(model, recipe, train, valid, out)
-    if processes.is_first() and (out / BESIDE / CURVE).exists():
-        (out / BESIDE / CURVE).replace(out / CURVE_BESIDE)
-        shutil.rmtree(out / BESIDE)
+    if processes.is_first():
+        if (out / BESIDE / CURVE).exists():
+            (out / BESIDE / CURVE).replace(out / CURVE_BESIDE)
+        shutil.rmtree(out / BESIDE, ignore_errors=True)
 
 
 def _read_beside(

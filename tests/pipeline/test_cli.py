@@ -23,6 +23,12 @@ def started(*words: str, **options) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, **options)
 
 
+def test_lexicon_show_names_the_lexicon_of_a_chain_that_answers(accord):
+    for word, answering in {"fille": "tiny", "1999": "closed", "blouguette": "guesser"}.items():
+        shown = accord("lexicon", "show", word, "--lexicon", "closed,tiny,guesser")
+        assert f"| closed,tiny,guesser: {answering} |" in shown.stdout
+
+
 def test_output_that_nobody_reads_to_its_end_is_no_error(tmp_path):
     """As in `accord config tiny | head -1`."""
     read, write = os.pipe()
