@@ -97,7 +97,7 @@ def perplexity_against_time(scores: pd.DataFrame, split: str) -> Figure:
         names[family] = middle, colour
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.xaxis.set_major_formatter(LogFormatter())
+    axes.xaxis.set_major_formatter("{x:,g}")
     axes.xaxis.set_minor_formatter(LogFormatter())
     axes.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
     axes.yaxis.set_major_formatter("{x:,.0f}")
