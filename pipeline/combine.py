@@ -1,7 +1,5 @@
 """Combinations of models that were scored: tuned on validation, judged on the tests."""
 
-from collections.abc import Callable, Sequence
-
 import numpy as np
 import pandas as pd
 
@@ -19,7 +17,7 @@ HALF_LIVES = (20, 50, 100, 200, 500, 1000, 2000, 5000)  # of the cache, in words
 NUMBERS_TUNED_ON = 1 << 28
 
 LogP = dict[str, np.ndarray]  # by split
-Combining = Callable[[Sequence[int]], tuple[np.ndarray, LogP]]  # of some parts: weights, log p
+Combined = list[tuple[np.ndarray, LogP]]  # weights and log p of all parts, then without each
 
 
 def linear(models: list[Scored], cache: bool = False, uniform: bool = False) -> pd.DataFrame:
@@ -31,46 +29,45 @@ def linear(models: list[Scored], cache: bool = False, uniform: bool = False) -> 
         parts[f"cache, half-life {half_life} words"] = scores
     scores = [*parts.values()]
 
-    def combining(chosen: Sequence[int]) -> tuple[np.ndarray, LogP]:
+    def interpolated(chosen: list[int]) -> tuple[np.ndarray, LogP]:
         stacked = {split: np.stack([scores[at][split] for at in chosen]) for split in scores[0]}
         alike = np.full(len(chosen), 1 / len(chosen))
         weights = alike if uniform else likeliest_weights(stacked["valid"])
         return weights, {split: mixed(log_p, weights) for split, log_p in stacked.items()}
 
-    return _table(parts, combining)
+    return _table(parts, [interpolated(chosen) for chosen in _choices(len(parts))])
 
 
 def log_linear(models: list[Scored]) -> pd.DataFrame:
     """Log-linear combination, which reads every part's whole distributions."""
     check_same_text(models)
     _check_same_vocabulary(models)
-    parts = _log_p(models)
     loaded = [_with_distributions(model) for model in models]
     texts = {split: models[0].sentences(split) for split in models[0].splits}
     sample = _first_words(texts["valid"], NUMBERS_TUNED_ON // (len(models) * models[0].words))
-    log_p = stacked_distributions(loaded, sample)
-    every = tuple(range(len(models)))
-    subsets = [every, *(_without(at, every) for at in every if len(every) > 1)]
-    weightings = {}
-    for chosen in subsets:
-        weightings[chosen] = np.zeros(len(models))
-        weightings[chosen][[*chosen]] = likeliest_exponents(log_p[[*chosen]], sample.ids)
-    scores = {}
+    weights = _exponents(loaded, sample)
+    log_p = {}
     for split, text in texts.items():
         pieces = [*chunks(text)]
-        read = track(pieces, f"pieces of {split}", len(pieces))
-        found = score(loaded, [*weightings.values()], read)
-        scores[split] = dict(zip(subsets, found, strict=True))
-
-    def combining(chosen: Sequence[int]) -> tuple[np.ndarray, LogP]:
-        chosen = tuple(chosen)
-        return weightings[chosen], {split: of[chosen] for split, of in scores.items()}
-
-    return _table(parts, combining)
+        log_p[split] = score(loaded, weights, track(pieces, f"pieces of {split}", len(pieces)))
+    of_choice = [{split: log_p[split][at] for split in texts} for at in range(len(weights))]
+    return _table(_log_p(models), [*zip(weights, of_choice, strict=True)])
 
 
-def _without(left_out: int, every: Sequence[int]) -> tuple[int, ...]:
-    return tuple(at for at in every if at != left_out)
+def _choices(parts: int) -> list[list[int]]:
+    """All parts by their numbers, then all without each, where that leaves one."""
+    every = [*range(parts)]
+    return [every, *(every[:at] + every[at + 1 :] for at in every if parts > 1)]
+
+
+def _exponents(models: list[Model], sample: Sentences) -> list[np.ndarray]:
+    """The likeliest weights of each choice of parts, zero for what it leaves out."""
+    log_p = stacked_distributions(models, sample)
+    choices = _choices(len(models))
+    weights = np.zeros((len(choices), len(models)))
+    for row, chosen in zip(weights, choices, strict=True):
+        row[chosen] = likeliest_exponents(log_p[chosen], sample.ids)
+    return [*weights]
 
 
 def _log_p(models: list[Scored]) -> dict[str, LogP]:
@@ -94,17 +91,15 @@ def _best_cache(model: Scored, others: list[LogP]) -> tuple[int, LogP]:
     return best, {split: Cache(model.words, best).score(text) for split, text in texts.items()}
 
 
-def _table(parts: dict[str, LogP], combining: Combining) -> pd.DataFrame:
+def _table(parts: dict[str, LogP], combined: Combined) -> pd.DataFrame:
     """What each part is alone, its weight, and what the combination is without it."""
-    every = range(len(parts))
-    weights, together = combining(every)
+    (weights, together), *without = combined
     tests = [split for split in together if split != "valid"]
     rows = []
     for at, (name, log_p) in enumerate(parts.items()):
         row = {"part": name, "weight": f"{weights[at]:.3f}", **_perplexities(log_p)}
-        if len(parts) > 1:
-            _, without = combining(_without(at, every))
-            row |= {f"without it ({split})": _perplexity(without[split]) for split in tests}
+        if without:
+            row |= {f"without it ({split})": _perplexity(without[at][1][split]) for split in tests}
         rows.append(row)
     rows.append({"part": "together", **_perplexities(together)})
     return pd.DataFrame(rows).fillna("–")
