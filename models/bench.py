@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from models.adaptive import Adaptive
-from models.background import Unigram
+from models.background_unigram import Unigram
 from models.embedding import FeatureEmbedding
 from models.encoders import encoder
 from models.features import Features

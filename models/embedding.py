@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 
 from models.checks import check_words, new_weight
+from models.feature_product import FeatureProduct
 from models.features import Features
-from models.product import FeatureProduct
 
 
 class FeatureEmbedding(nn.Module):

@@ -16,7 +16,7 @@ from models.features import Features
 from models.log_linear import LogLinear
 from models.outputs import output_layer
 from models.recipe import Recipe
-from models.scoring import states, with_others
+from models.states import states, with_others
 from models.variational_dropout import VariationalDropout
 
 BACKGROUND = "output.background."

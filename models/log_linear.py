@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from models.background import Background
 from models.checks import check_words, tied_weight
 from models.classes import Classes
+from models.feature_product import FeatureProduct
 from models.features import Features
-from models.product import FeatureProduct
 
 BLOCK = 1 << 14  # words scored at a time where all are asked for
 

@@ -7,7 +7,7 @@ from statistics import median
 import numpy as np
 import torch
 
-from models.background import Unigram
+from models.background_unigram import Unigram
 from models.batching import END, Sentences
 from models.language_model import LanguageModel
 from models.open_vocabulary import Forms, open_score

@@ -4,7 +4,8 @@ import numpy as np
 from torch import nn
 
 from models.adaptive import Adaptive
-from models.background import Background, Unigram
+from models.background import Background
+from models.background_unigram import Unigram
 from models.class_based import ClassBased
 from models.embedding import FeatureEmbedding
 from models.features import Features

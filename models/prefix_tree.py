@@ -13,7 +13,7 @@ from torch import Tensor
 
 from models.batching import END, NO_WORD, Sentences
 from models.encoders import columns
-from models.scoring import nothing_dropped, with_others
+from models.states import nothing_dropped, with_others
 
 if TYPE_CHECKING:
     from models.language_model import LanguageModel

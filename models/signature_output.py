@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.background import Unigram
+from models.background_unigram import Unigram
 from models.checks import check_words
 from models.features import Features
 

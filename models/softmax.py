@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from models.checks import check_words, tied_weight
-from models.product import FeatureProduct
+from models.feature_product import FeatureProduct
 
 
 class Softmax(nn.Module):

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from models.background_model import BackgroundModel
+from models.background_alone import BackgroundModel
+from models.background_ngram import NGramBackground
 from models.ngram_arpa import write_arpa
-from models.ngram_background import NGramBackground
 from pipeline.stage import Inputs
 from pipeline.train import load_trained
 from pipeline.words import Words

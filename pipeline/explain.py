@@ -19,7 +19,7 @@ from torch import Tensor
 
 from models.batching import Sentences
 from models.log_linear import log_linear_of
-from models.scoring import states
+from models.states import states
 from pipeline.named_features import IDENTITY, NamedFeatures
 from pipeline.scorer import Scorer
 from pipeline.vocabulary import END, END_ID, UNKNOWN_ID

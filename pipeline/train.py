@@ -14,14 +14,15 @@ import torch
 
 from models import processes
 from models.arrays import load_array
-from models.background import Background, Uniform, Unigram
-from models.background_model import BackgroundModel
+from models.background import Background
+from models.background_alone import BackgroundModel
+from models.background_network import ModelBackground
+from models.background_ngram import FOLDS, NGramBackground
+from models.background_unigram import Uniform, Unigram
 from models.batching import Sentences
 from models.curve import CURVE, Epoch, write_curve
 from models.features import Features
 from models.language_model import LanguageModel
-from models.model_background import ModelBackground
-from models.ngram_background import FOLDS, NGramBackground
 from models.ngram_smoothing import SMOOTHINGS
 from models.prior import unigram
 from models.recipe import Recipe

@@ -4,7 +4,8 @@ import numpy as np
 import torch
 from hypothesis import strategies
 
-from models.background import Background, Unigram
+from models.background import Background
+from models.background_unigram import Unigram
 from models.batching import preceding
 from models.features import Features
 from models.log_linear import LogLinear

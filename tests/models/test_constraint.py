@@ -14,10 +14,10 @@ from log_linear_cases import (
     sparse,
 )
 
-from models.background import Uniform, Unigram
+from models.background_ngram import NGramBackground
+from models.background_unigram import Uniform, Unigram
 from models.batching import Sentences
 from models.constraint import Automaton, Constrained
-from models.ngram_background import NGramBackground
 from models.ngram_smoothing import kneser_ney
 
 PLURAL, NOUN = 0, 1

@@ -2,7 +2,7 @@ import pytest
 import torch
 from log_linear_cases import dense, random_features
 
-from models.background import Uniform
+from models.background_unigram import Uniform
 from models.embedding import FeatureEmbedding
 from models.log_linear import LogLinear
 

@@ -17,7 +17,7 @@ from log_linear_cases import (
 )
 from scipy.stats import chisquare
 
-from models.background import Uniform, Unigram
+from models.background_unigram import Uniform, Unigram
 from models.log_linear import LogLinear
 
 

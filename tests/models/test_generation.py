@@ -8,12 +8,12 @@ import torch
 from log_linear_cases import random_features, random_mass
 from scipy.stats import chisquare
 
-from models.background import Unigram
+from models.background_ngram import NGramBackground
+from models.background_unigram import Unigram
 from models.batching import END, Sentences
 from models.constraint import Automaton, Constrained
 from models.generation import Sampling, beam, sample
 from models.language_model import LanguageModel
-from models.ngram_background import NGramBackground
 from models.ngram_smoothing import kneser_ney
 from models.recipe import Recipe
 

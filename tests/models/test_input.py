@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.background import Uniform
+from models.background_unigram import Uniform
 from models.features import Features
 from models.language_model import LanguageModel
 from models.recipe import Recipe

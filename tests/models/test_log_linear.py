@@ -20,7 +20,7 @@ from scipy.stats import chisquare
 from torch.nn.functional import cross_entropy
 
 from models import log_linear
-from models.background import Uniform, Unigram
+from models.background_unigram import Uniform, Unigram
 from models.features import Features
 from models.log_linear import LogLinear
 

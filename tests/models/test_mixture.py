@@ -6,14 +6,14 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from models.background import Unigram
-from models.background_model import BackgroundModel
+from models.background_alone import BackgroundModel
+from models.background_ngram import NGramBackground
+from models.background_unigram import Unigram
 from models.batching import END, Sentences
 from models.cache import Cache
 from models.language_model import LanguageModel
 from models.log_linear_mixture import LogLinearMixture, chunks, likeliest_exponents, score
 from models.mixture import Mixture, likeliest_weights, mixed, stacked_distributions
-from models.ngram_background import NGramBackground
 from models.ngram_smoothing import kneser_ney
 from models.recipe import Recipe
 

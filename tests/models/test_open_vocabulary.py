@@ -6,7 +6,7 @@ import torch
 from spelling_cases import COUNT, made, strings, tail
 
 from models import spelling
-from models.background import Unigram
+from models.background_unigram import Unigram
 from models.batching import Sentences
 from models.features import Features
 from models.language_model import LanguageModel

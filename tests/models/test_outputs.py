@@ -6,11 +6,11 @@ import torch
 from log_linear_cases import random_states
 
 from models.adaptive import Adaptive
-from models.background import Uniform, Unigram
+from models.background_unigram import Uniform, Unigram
 from models.class_based import ClassBased
+from models.feature_product import FeatureProduct
 from models.features import Features
 from models.log_linear import LogLinear
-from models.product import FeatureProduct
 from models.sampled import NoiseContrastive, Sampled
 from models.signature_output import SignatureOutput, class_of_signatures
 from models.softmax import Softmax

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from models.background import Unigram
+from models.background_unigram import Unigram
 from models.batching import Sentences
 from models.features import Features
 from models.language_model import LanguageModel

@@ -9,7 +9,7 @@ from torch import Tensor
 from models.background import Background
 from models.batching import Sentences
 from models.features import Features
-from models.scoring import states
+from models.states import states
 
 if TYPE_CHECKING:
     from models.language_model import LanguageModel

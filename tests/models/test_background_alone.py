@@ -6,9 +6,9 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from models.background import Unigram
-from models.background_model import BackgroundModel
-from models.ngram_background import NGramBackground
+from models.background_alone import BackgroundModel
+from models.background_ngram import NGramBackground
+from models.background_unigram import Unigram
 from models.ngram_smoothing import SMOOTHINGS
 
 FEATURES = random_features(WORDS, width=3, real=False)

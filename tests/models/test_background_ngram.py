@@ -6,10 +6,10 @@ import torch
 from log_linear_cases import by_definition, dense, random_features, random_layer, random_states
 from ngram_cases import WORDS, random_sentences, rising_prior
 
+from models.background_ngram import NGramBackground
 from models.batching import NO_WORD, Sentences, batches
 from models.language_model import LanguageModel
 from models.log_linear import LogLinear
-from models.ngram_background import NGramBackground
 from models.ngram_counts import END, count
 from models.ngram_smoothing import SMOOTHINGS, kneser_ney
 from models.recipe import Recipe

@@ -6,11 +6,11 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from models.background import Unigram
+from models.background_network import ModelBackground
+from models.background_ngram import NGramBackground
+from models.background_unigram import Unigram
 from models.constraint import Automaton, constrained
 from models.language_model import LanguageModel
-from models.model_background import ModelBackground
-from models.ngram_background import NGramBackground
 from models.ngram_smoothing import kneser_ney
 from models.recipe import Recipe
 from models.trainer import Trainer

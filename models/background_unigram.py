@@ -1,0 +1,88 @@
+"""A background that knows no context: the unigram, and the uniform one."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from models.alias import AliasTables
+from models.background import Background
+from models.features import Features
+
+
+class Unigram(Background):
+    """b(x) = mass[x], whatever the context.
+
+    The logarithms are kept in double precision: b(x)/B_s, the share of a word in its signature,
+    is the difference of two of them.
+    """
+
+    def __init__(self, features: Features, mass: np.ndarray):
+        super().__init__(features)
+        mass = _checked(mass, features.words)
+        log_class_mass = _log_sums(mass, features.signature, features.signatures)
+        log_total = np.logaddexp.reduce(log_class_mass)
+        with np.errstate(divide="ignore"):  # the logarithm of no mass is −inf, as it should be
+            log_mass = np.log(mass) - log_total
+        for name, array in (("log_mass", log_mass), ("log_sums", log_class_mass - log_total)):
+            self.register_buffer(name, torch.from_numpy(array), persistent=False)
+        by_falling_mass = np.lexsort((-mass, features.signature))
+        self.members = torch.from_numpy(by_falling_mass)
+        self.alias: AliasTables | None = None  # built when first drawn from
+
+    def class_mass(self, context: Tensor | None = None) -> Tensor:
+        return self.log_sums
+
+    def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
+        return self.log_mass[words]
+
+    def log_masses(self, context: Tensor | None = None) -> Tensor:
+        return self.log_mass
+
+    def regrouped(self, features: Features) -> "Unigram":
+        return Unigram(features, self.log_mass.exp().cpu().numpy())
+
+    def contenders(self, k: int) -> Tensor:
+        """The k heaviest words of each signature: the others have k before them always."""
+        places = self.starts[:-1, None] + torch.arange(k, device=self.starts.device)
+        return self.members[places[places < self.starts[1:, None]]]
+
+    def draw(
+        self,
+        signatures: Tensor,
+        context: Tensor | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        if self.alias is None:
+            self.alias = AliasTables(self.log_mass[self.members], self.starts)
+        return self.members[self.alias.draw(signatures, generator)]
+
+
+class Uniform(Unigram):
+    """b(x) = 1/V."""
+
+    def __init__(self, features: Features):
+        super().__init__(features, np.ones(features.words))
+
+
+def _checked(mass, words: int) -> np.ndarray:
+    """The mass in double precision, or a refusal that says which entry is bad."""
+    mass = np.asarray(mass, dtype=np.float64)
+    if mass.shape != (words,):
+        raise ValueError(f"mass: expected {words} numbers, one per word; got shape {mass.shape}")
+    wrong = ~(np.isfinite(mass) & (mass >= 0))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise ValueError(f"mass: expected finite numbers ≥ 0, got {mass[at]} at index {at}")
+    if not mass.any():
+        raise ValueError(f"mass: expected a positive sum, got {words} zeros")
+    return mass
+
+
+def _log_sums(mass: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
+    """log Σ mass of each group, relative to its heaviest word, so that 1e-300 and 1e300 survive."""
+    heaviest = np.zeros(groups)
+    np.maximum.at(heaviest, group, mass)
+    of_word = heaviest[group]
+    relative = np.divide(mass, of_word, where=of_word > 0, out=np.zeros_like(mass))
+    with np.errstate(divide="ignore"):
+        return np.log(heaviest) + np.log(np.bincount(group, relative, minlength=groups))
