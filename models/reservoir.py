@@ -5,6 +5,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from models.recurrent_layer import RecurrentLayer
+from models.variational_dropout import VariationalDropout
 
 RADIUS = 0.95  # of the spectrum: below 1 the state forgets how it began
 CONNECTIONS = 10  # that a unit has from others
@@ -28,7 +29,7 @@ class Reservoir(nn.Module):
             for weight in (layer.input_weight, layer.input_bias):
                 weight.normal_(std=1 if weight.ndim == 1 else weight.shape[1] ** -0.5)
             layer.recurrent_bias.zero_()
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = VariationalDropout(dropout, every_step=True)
         self.readout = nn.Linear(layers * hidden, outputs)
 
     def forward(self, inputs: Tensor, state) -> tuple[Tensor, tuple]:

@@ -4,6 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from models.variational_dropout import VariationalDropout
+
 HEAD = 64  # width of an attention head, where the layer is wide enough
 
 
@@ -58,10 +60,10 @@ class _Layer(nn.Module):
             nn.LayerNorm(hidden),
             nn.Linear(hidden, 4 * hidden),
             nn.GELU(),
-            nn.Dropout(dropout),
+            VariationalDropout(dropout, every_step=True),
             nn.Linear(4 * hidden, hidden),
         )
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = VariationalDropout(dropout, every_step=True)
 
     def forward(self, x: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
         normed = self.norm(x)

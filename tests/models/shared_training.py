@@ -1,7 +1,8 @@
 """Trainings on several processes: `python shared_training.py FOLDER`.
 
 One process prepares, and those that train are forks of it. Into FOLDER go the trainings on one,
-two and four processes, and one that was stopped on two and went on on four and on one.
+two and four processes, of other encoders on one and two, and one that was stopped on two and went
+on on four and on one.
 """
 
 import os
@@ -22,6 +23,12 @@ RECIPES = {
     text: replace(RECIPE, batch=10, window=5, epochs=4, text=text, checkpoint_steps=4)
     for text in ("stream", "sentences")
 }
+# Encoders that drop units otherwise than a recurrent one does, and have no weights to drop.
+RECIPES |= {
+    name: replace(RECIPES["stream"], encoder=name, weight_dropout=0.0)
+    for name in ("transformer", "reservoir")
+}
+COUNTS = {"stream": (1, 2, 4), "sentences": (1, 2, 4), "transformer": (1, 2), "reservoir": (1, 2)}
 
 
 def train(folder: Path, recipe, steps: int | None = None) -> None:
@@ -34,7 +41,8 @@ def train(folder: Path, recipe, steps: int | None = None) -> None:
             if steps == 0:
                 os._exit(0)
 
-    trainer = Trainer(model(**PENALTIES), recipe, folder, on_step)
+    network = model(**PENALTIES, encoder=recipe.encoder, weight_dropout=recipe.weight_dropout)
+    trainer = Trainer(network, recipe, folder, on_step)
     trainer.fit(TEXT, TEXT)
     written, own = load_file(folder / WEIGHTS), dict(trainer.model.named_parameters())
     if not all(written[name].equal(own[name]) for name in own):
@@ -61,9 +69,9 @@ def on_processes(count: int, folder: Path, recipe, steps: int | None = None) -> 
 
 def main(folder: Path) -> None:
     Trainer(model(), RECIPE, folder)  # PyTorch loads much with the first optimiser
-    for text, recipe in RECIPES.items():
-        for count in (1, 2, 4):
-            on_processes(count, folder / f"{text}-{count}", recipe)
+    for name, recipe in RECIPES.items():
+        for count in COUNTS[name]:
+            on_processes(count, folder / f"{name}-{count}", recipe)
     moving = folder / "stream-moving"
     on_processes(2, moving, RECIPES["stream"], steps=10)
     on_processes(4, moving, RECIPES["stream"], steps=30)

@@ -46,7 +46,11 @@ def test_the_processes_read_the_columns_of_a_batch_in_order_and_each_once(proces
 
 
 @pytest.mark.parametrize(
-    "name", ["stream-2", "stream-4", "stream-moving", "sentences-2", "sentences-4"]
+    "name",
+    [
+        *("stream-2", "stream-4", "stream-moving", "sentences-2", "sentences-4"),
+        *("transformer-2", "reservoir-2"),
+    ],
 )
 def test_the_losses_do_not_depend_on_the_number_of_processes(trained, name):
     alone = trained / f"{name.split('-')[0]}-1"

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 import torch
 from torch import nn
@@ -20,6 +22,13 @@ def test_variational_dropout_drops_the_same_units_at_every_step():
     assert dropped.unique().tolist() == pytest.approx([0, 1 / 0.6])
     assert (dropped[0] == 0).float().mean().item() == pytest.approx(0.4, abs=0.08)
     assert not torch.equal(dropped[0, 0], dropped[0, 1])
+
+
+def test_it_may_drop_others_at_each_step():
+    dropped = VariationalDropout(0.4, every_step=True)(torch.ones(7, 50, 20))
+    assert dropped.unique().tolist() == pytest.approx([0, 1 / 0.6])
+    assert (dropped == 0).float().mean().item() == pytest.approx(0.4, abs=0.03)
+    assert not any(torch.equal(one, other) for one, other in pairwise(dropped))
 
 
 def test_feature_dropout_drops_whole_rows():
