@@ -34,14 +34,13 @@ class Background(nn.Module):
         return self.class_mass(context)
 
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
-        """log b(K, x) of one word for each context: (N)."""
+        """log b(K, x) of some words in each context: (N × M)."""
         raise NotImplementedError
 
     def log_masses(self, context: Tensor | None = None) -> Tensor:
         """log b(K, x) of every word in each context: (N × V), or (V) as in `class_mass`."""
         words = torch.arange(len(self.members), device=self.members.device)
-        rows = [self.log_mass_of(words, row.expand(len(words), -1)) for row in context]
-        return torch.stack(rows)
+        return self.log_mass_of(words.expand(len(context), -1), context)
 
     @property
     def size(self) -> int:
@@ -62,8 +61,8 @@ class Background(nn.Module):
         drawn = []
         for row, signature in enumerate(signatures.tolist()):
             words = self.members[self.starts[signature] : self.starts[signature + 1]]
-            of_row = None if context is None else context[row].expand(len(words), -1)
-            log_mass = self.log_mass_of(words, of_row)
+            of_row = None if context is None else context[[row]]
+            log_mass = self.log_mass_of(words.unsqueeze(0), of_row).squeeze(0)
             race = torch.empty_like(log_mass).exponential_(generator=generator)
             drawn.append(words[(log_mass - race.log()).argmax()])
         return torch.stack(drawn)

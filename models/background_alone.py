@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from models.background import Background
 from models.batching import Sentences
+from models.states import with_others
 
 WORDS_AT_ONCE = 1 << 20  # scored together
 
@@ -25,14 +26,13 @@ class BackgroundModel(nn.Module):
 
     def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
         """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
-        context = self._contexts(sentences)
-        words = torch.from_numpy(sentences.ids.astype(np.int64)).to(context.device)
-        columns = [words, *(torch.full_like(words, other) for other in others)]
-        return np.stack([self._log_p(column, context) for column in columns], axis=1)
-
-    def _log_p(self, words: Tensor, contexts: Tensor) -> np.ndarray:
-        parts = zip(words.split(WORDS_AT_ONCE), contexts.split(WORDS_AT_ONCE), strict=True)
-        log_p = [self.background.log_mass_of(word, context) for word, context in parts]
+        contexts = self._contexts(sentences)
+        words = torch.from_numpy(sentences.ids.astype(np.int64)).to(contexts.device)
+        places = max(1, WORDS_AT_ONCE // (1 + len(others)))
+        log_p = [
+            self.background.log_mass_of(with_others(word, others), context)
+            for word, context in zip(words.split(places), contexts.split(places), strict=True)
+        ]
         return torch.cat(log_p).double().cpu().numpy()
 
     def log_distributions(self, sentences: Sentences) -> Tensor:

@@ -110,7 +110,7 @@ class NGramBackground(Background):
         return self.log_unigram[context[:, 0]]
 
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
-        return self.ngrams.p(context.unbind(1), words).log()
+        return self.ngrams.p(context.unsqueeze(2).unbind(1), words).log()
 
     def log_masses(self, context: Tensor | None = None) -> Tensor:
         return self.ngrams.distributions_at(context.unbind(1)).log()

@@ -81,9 +81,12 @@ class Constrained(Background):
 
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
         inner, state = self._apart(context)
-        return (
-            self.background.log_mass_of(words, inner) + self.allowed[state, self.signature[words]]
-        )
+        allowed = self.allowed[state.unsqueeze(-1), self.signature[words]]
+        return self.background.log_mass_of(words, inner) + allowed
+
+    def log_masses(self, context: Tensor | None = None) -> Tensor:
+        inner, state = self._apart(context)
+        return self.background.log_masses(inner) + self.allowed[state][..., self.signature]
 
     def contenders(self, k: int) -> Tensor:
         return self.background.contenders(k)

@@ -66,7 +66,7 @@ class LogLinear(nn.Module):
         """log p of one word in each state, or of several: in the shape of `words`, (N …)."""
         check_words("words", words, len(self.signature))
         classes, asked = self._classes(h, context), words.view(len(words), -1)
-        return classes.log_prob(asked, self._log_mass(asked, context)).view_as(words)
+        return classes.log_prob(asked, self.background.log_mass_of(asked, context)).view_as(words)
 
     def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
         """log p of every word: (N × V)."""
@@ -85,11 +85,12 @@ class LogLinear(nn.Module):
         return self._classes(h, context).logits.logsumexp(dim=1)
 
     def log_background_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
-        """log b(K, x) of one word in each state, as far as the background is trusted: (N)."""
+        """log b(K, x), as far as the background is trusted, of words as in `log_prob_of`."""
+        asked = words.view(len(words), -1)
         log_mass = self.background.class_mass(context)
         believed = self._trusted(h, log_mass, context) - log_mass
-        believed = believed.expand(len(h), -1).gather(1, self.signature[words].unsqueeze(1))
-        return self.background.log_mass_of(words, context) + believed.squeeze(1)
+        believed = believed.expand(len(h), -1).gather(1, self.signature[asked])
+        return (self.background.log_mass_of(asked, context) + believed).view_as(words)
 
     def adaptor(self, h: Tensor) -> Tensor:
         """a_t = W·h_t + c, one weight per feature, the expert's last: (N × F)."""
@@ -146,7 +147,8 @@ class LogLinear(nn.Module):
         words, values = self.expert(context)
         check_words("the expert's words", words, len(self.signature), least=-1)
         evidence = h @ self.expert_weight.T * values
-        return classes.naming(words, self._log_mass(words.clamp(min=0), context), evidence)
+        log_mass = self.background.log_mass_of(words.clamp(min=0), context)
+        return classes.naming(words, log_mass, evidence)
 
     def _trusted(self, h: Tensor, log_mass: Tensor, context: Tensor | None) -> Tensor:
         """log B_s(K), or log B_s + λ_t·log B_s(K)/B_s: a score before the features speak."""
@@ -157,19 +159,13 @@ class LogLinear(nn.Module):
         evidence = (log_mass - prior).nan_to_num(nan=0.0)  # none of what has no mass either way
         return log_mass + (self.trust(h).to(self.bias.dtype) - 1) * evidence
 
-    def _log_mass(self, words: Tensor, context: Tensor | None) -> Tensor:
-        """log b(K, x) of some words in each context: (N × M)."""
-        if context is not None:
-            context = context.repeat_interleave(words.shape[1], dim=0)
-        return self.background.log_mass_of(words.flatten(), context).view_as(words)
-
     def _blocks(
         self, classes: Classes, words: Tensor, context: Tensor | None
     ) -> Iterator[tuple[Tensor, Tensor]]:
         """Many words, a block at a time, and their log p in each context: both (N × BLOCK)."""
         for block in words.split(BLOCK):
             block = block.expand(len(classes.logits), -1)
-            yield block, classes.log_prob(block, self._log_mass(block, context))
+            yield block, classes.log_prob(block, self.background.log_mass_of(block, context))
 
 
 def _half_trust(size: int) -> nn.Linear:

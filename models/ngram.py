@@ -92,7 +92,10 @@ class NGrams(nn.Module):
         return found
 
     def p(self, nodes: Sequence[Tensor], words: Tensor) -> Tensor:
-        """p(w | h) of one word for each context, given by its nodes or those of its end: (N)."""
+        """p(w | h) of words, each with its context, given by its nodes or those of its end.
+
+        Nodes (N × 1) are those of all words of a row (N × M).
+        """
         p = self.p_0[nodes[0] * self.words + words]
         for table, node in zip(self.tables[1:], nodes[1:], strict=False):
             at = _find(table.keys, node, words, self.words)

@@ -115,15 +115,14 @@ class Explainer:
         words = [*asked, *(self.forms[number] for number in likeliest)]
         ids = [*map(self.scorer.id_of, asked), *likeliest]
         spelled = {place for place, word in enumerate(asked) if self.forms[ids[place]] != word}
-        ids = h.new_tensor(ids, dtype=torch.long)
-        contexts = context.expand(len(ids), -1)
-        log_p = output.log_prob_of(h.expand(len(ids), -1), ids, contexts).tolist()
-        background = output.log_background_of(h.expand(len(ids), -1), ids, contexts).tolist()
+        numbers = h.new_tensor([ids], dtype=torch.long)
+        (log_p,) = output.log_prob_of(h, numbers, context).tolist()
+        (background,) = output.log_background_of(h, numbers, context).tolist()
         log_z = output.log_normaliser(h, context).item()
         weights = output.adaptor(h)[0].tolist()
         choices = []
         for number, word in enumerate(words):
-            terms = self._terms(int(ids[number]), weights)
+            terms = self._terms(ids[number], weights)
             total = self._log_p(word, h, context) if number in spelled else log_p[number]
             spelling = total - log_p[number]
             choices.append(Choice(word, total, background[number], terms, log_z, spelling))

@@ -80,7 +80,7 @@ class Bigram(Background):
         return self.log_sums[context[:, -1]]
 
     def log_mass_of(self, words, context=None):
-        return self.log_mass[context[:, -1], words]
+        return self.log_mass[context[:, -1:], words]
 
 
 numbers = strategies.sampled_from([0.0, 1.0, -1.0, 0.5, 3.0]) | strategies.floats(-4, 4)

@@ -27,9 +27,10 @@ def learnt(order=3, smoothing=kneser_ney, folds=4) -> NGramBackground:
 def of_all_words(background: NGramBackground, context: torch.Tensor) -> torch.Tensor:
     """log b(K, x) of every word in each context, one by one: (N × V)."""
     columns = [
-        background.log_mass_of(torch.full((len(context),), word), context) for word in range(WORDS)
+        background.log_mass_of(torch.full((len(context), 1), word), context)
+        for word in range(WORDS)
     ]
-    return torch.stack(columns, dim=1)
+    return torch.cat(columns, dim=1)
 
 
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
@@ -74,7 +75,8 @@ def test_when_scoring_it_asks_the_ngrams_of_all():
     unseen = np.where(np.bincount(TEXT.ids, minlength=WORDS) == 0, rising_prior(range(WORDS)), 0)
     plain = kneser_ney(count(TEXT, 3, WORDS), unseen / unseen.sum())
     context = torch.from_numpy(background.contexts(text))
-    log_mass = background.log_mass_of(torch.from_numpy(text.ids.astype(np.int64)), context)
+    words = torch.from_numpy(text.ids.astype(np.int64)).unsqueeze(1)
+    log_mass = background.log_mass_of(words, context).squeeze(1)
     assert log_mass.numpy() == pytest.approx(plain.score(text), rel=1e-12)
 
 
@@ -116,9 +118,9 @@ def test_a_network_without_weights_scores_as_the_ngrams_do():
     for parameter in model.parameters():
         parameter.data.zero_()
     text = random_sentences(seed=5, count=20, words=WORDS)
-    words = torch.from_numpy(text.ids.astype(np.int64))
+    words = torch.from_numpy(text.ids.astype(np.int64)).unsqueeze(1)
     expected = background.log_mass_of(words, torch.from_numpy(background.contexts(text)))
-    assert model.score(text) == pytest.approx(expected.numpy(), abs=1e-5)
+    assert model.score(text) == pytest.approx(expected.squeeze(1).numpy(), abs=1e-5)
 
 
 def test_a_network_trains_on_it(tmp_path):
