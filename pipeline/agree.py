@@ -11,7 +11,7 @@ import pandas as pd
 from models.arrays import load_array
 from pipeline import api, encoded_forms
 from pipeline.agreement import margins, wilson
-from pipeline.scored import Scored, find, named
+from pipeline.scored import Scored, find_all, named
 from pipeline.suite import Pair, read_suite, suite_files, suite_name
 from pipeline.suite_encoding import encode_suite, is_made_of
 from pipeline.suite_ids import Suite
@@ -32,7 +32,7 @@ class Judged(NamedTuple):
 def judged(runs: Sequence[Path], suite: str) -> dict[str, Judged]:
     """Every trained model of some runs, asked a suite; what a run was already asked is read."""
     pairs = read_suite(suite)
-    models = named([model for folder in runs for model in find(str(folder))])
+    models = named(find_all(map(str, runs)))
     return {
         name: _stored(model, suite_name(suite), pairs) or _asked(model, suite)
         for name, model in models.items()

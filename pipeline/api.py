@@ -23,7 +23,7 @@ from pipeline.runner import Run
 from pipeline.scorer import Scorer
 from pipeline.scores import of_models, read_epochs
 from pipeline.stage import Inputs
-from pipeline.stages import STAGES
+from pipeline.stages import STAGES, check_names
 from pipeline.store import Store
 from pipeline.sweep import JOBS, read_jobs
 
@@ -44,10 +44,14 @@ def run(
 
     `set` overrides single keys: `{"corpus.limit": 100}`; each model is trained with so many seeds.
     """
-    overrides = [f"{key}={value}" for key, value in set.items()] if isinstance(set, dict) else set
-    loaded = load_config(config, overrides)
+    loaded = load_config(config, _overrides(set) if isinstance(set, Mapping) else set)
     expanded = replace(loaded, models=with_seeds(loaded.models, seeds))
     return run_config(expanded, until=until, force=force, runs=runs)
+
+
+def _overrides(values: Mapping[str, Any]) -> list[str]:
+    """As on the command line: a value is YAML, where nothing is called null."""
+    return [f"{key}={'null' if value is None else value}" for key, value in values.items()]
 
 
 def run_config(
@@ -58,6 +62,7 @@ def run_config(
     runs: str | Path = RUNS,
 ) -> Run:
     """Bring every stage of a configuration up to date, fetching the data it names."""
+    check_names([*force, *([until] if until else [])])
     this = Run(config, Path(runs))
     _fetch_missing(this)
     this.execute(until, frozenset(force))

@@ -58,15 +58,13 @@ def run(
 ) -> None:
     """Run all stages that are not done, and show the comparison."""
     from pipeline import api
-    from pipeline.stages import check_names
 
-    check_names([*(force or []), *([until] if until else [])])
     finished = api.run(
         config, set=set or (), seeds=seeds, until=until, force=force or (), runs=runs
     )
     report = finished.folder / "report"
     if until in {None, "report"}:
-        print((report / "table.md").read_text(), end="")
+        print((report / "table.md").read_text(encoding="utf-8"), end="")
         print(f"report: {report / 'index.html'}")
 
 

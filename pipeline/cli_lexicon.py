@@ -54,7 +54,7 @@ def show(
     from pipeline.looking import features_of
 
     rows = []
-    for name in [*(name for name in names() if name != "guesser"), lexicon]:
+    for name in dict.fromkeys([*(name for name in names() if name != "guesser"), lexicon]):
         found = _load_if_present(name)
         for row in found.lookup([word]).itertuples() if found is not None else ():
             rows.append(

@@ -58,7 +58,8 @@ def explain(
     print("\nthe weights of features after each word:\n")
     print_table(_signed(explainer.weights(text, followed), "after"))
     if html:
-        html.write_text(explain_page.page([explainer.sentence(explainer.beginning(text))]))
+        page = explain_page.page([explainer.sentence(explainer.beginning(text))])
+        html.write_text(page, encoding="utf-8")
         print(f"\npage: {html}")
 
 

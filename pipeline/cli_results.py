@@ -92,11 +92,11 @@ def combine(
 ) -> None:
     """Combine models that were scored: weights tuned on validation, perplexity with and without."""
     from pipeline import combine as combining
-    from pipeline.scored import find
+    from pipeline.scored import find_all
 
     if log_linear and (cache or uniform):
         raise ValueError("--log-linear tunes its weights and takes no cache; expected it alone")
-    models = [model for part in parts for model in find(part)]
+    models = find_all(parts)
     if log_linear:
         print_table(combining.log_linear(models))
     else:

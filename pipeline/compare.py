@@ -8,7 +8,7 @@ import pandas as pd
 from pipeline import api, figures
 from pipeline.families import families
 from pipeline.report import Column, comparison, test_splits
-from pipeline.scored import Scored, find, is_scored, named
+from pipeline.scored import Scored, find_all, is_scored, named
 from pipeline.scores import of_models
 from pipeline.tables import markdown
 
@@ -25,18 +25,15 @@ COLUMNS: list[Column] = [
 def find_or_run(
     places: Sequence[str], *, set: Sequence[str] = (), seeds: int = 1, runs: Path
 ) -> list[Scored]:
-    """The models of these runs and sweeps; what is neither is a configuration to be run.
+    """The models of these runs and sweeps; what is neither is a configuration to be run."""
 
-    What two runs share, having made it from the same, is taken once.
-    """
-    found: dict[Path, Scored] = {}
-    for place in places:
+    def made(place: str) -> str:
         is_folder = "/" in place and not place.endswith((".yaml", ".yml"))
-        if not is_folder and not is_scored(place):
-            place = str(api.run(place, set=set, seeds=seeds, runs=runs).folder)
-        for model in find(place):
-            found.setdefault(model.folder, model)
-    return list(found.values())
+        if is_folder or is_scored(place):
+            return place
+        return str(api.run(place, set=set, seeds=seeds, runs=runs).folder)
+
+    return find_all(map(made, places))
 
 
 def gather(models: Sequence[Scored]) -> pd.DataFrame:
@@ -60,7 +57,7 @@ def table(scores: pd.DataFrame) -> pd.DataFrame:
 def write(scores: pd.DataFrame, shown: pd.DataFrame, folder: Path) -> None:
     """The table as Markdown and CSV, all figures behind it, and the figure of training time."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "table.md").write_text(markdown(shown) + "\n")
+    (folder / "table.md").write_text(markdown(shown) + "\n", encoding="utf-8")
     shown.to_csv(folder / "table.csv", index=False)
     scores.to_csv(folder / "scores.csv", index=False)
     drawn = figures.perplexity_against_time(scores, test_splits(scores)[0])

@@ -47,7 +47,7 @@ def load_config(source: str, overrides: Sequence[str] = ()) -> Config:
         raise ValueError(
             f"{where}: expected 'models' to map names to changes, found {short(models)}"
         )
-    name = Path(source).name.removesuffix(".yaml")
+    name = re.sub(r"\.ya?ml$", "", Path(source).name)
     chains = {
         _model_name(model, where): checked_sections([raw, changes], f"{where}, model '{model}'")
         for model, changes in models.items()

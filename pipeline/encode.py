@@ -100,7 +100,8 @@ def _encode(
             about["words"] += len(words)
             # A word's letters and the space or line end after it.
             about["characters"] += pc.sum(pc.utf8_length(words)).as_py() + len(words)
-    (out / f"{path.stem}.forms.json").write_text(json.dumps([*number], ensure_ascii=False))
+    forms = json.dumps([*number], ensure_ascii=False)
+    (out / f"{path.stem}.forms.json").write_text(forms, encoding="utf-8")
     return dict(about)
 
 

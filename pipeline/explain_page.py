@@ -79,7 +79,8 @@ def _terms(choice: Choice) -> str:
     if len(terms) > TERMS:
         rest = sum(nats for _, nats in terms[TERMS:])
         terms = [*terms[:TERMS], (f"{len(terms) - TERMS} more features", rest)]
-    low, high = min(0, *(nats for _, nats in terms)), max(0, *(nats for _, nats in terms))
+    numbers = [0, *(nats for _, nats in terms)]
+    low, high = min(numbers), max(numbers)
     rows = [_row("background", f"{choice.background:+.2f}")]
     rows += [_row(name, f"{nats:+.2f}", _bar(nats, low, high)) for name, nats in terms]
     rows += [_row("spelling", f"{choice.spelling:+.2f}")] if choice.spelling else []

@@ -19,6 +19,7 @@ from pipeline.model_card import card, licences, plain_name
 from pipeline.scores import read_scores
 from pipeline.stage import Inputs
 from pipeline.unknown import CHAIN, load_chain, read_chain, save_chain
+from pipeline.vocabulary import BESIDE
 from pipeline.words import Words
 
 CONFIG = "config.json"
@@ -31,7 +32,6 @@ LEFT_OUT = {
     "encode": (META, "about.json", "*.*.*"),  # `train.ids.npy`: what is named after a split
     "train": (META, STEPS),
 }
-COUNTED = ("train.ids.npy", "train.lengths.npy")  # from which n-grams are counted
 
 
 def export(artefacts: Inputs, folder: Path) -> Path:
@@ -70,15 +70,18 @@ def _files(artefacts: Inputs) -> list[Path]:
         for path in sorted(artefacts[stage].iterdir()):
             if path.is_file() and not any(fnmatch(path.name, pattern) for pattern in left_out):
                 kept.append(path)
-    if _params(artefacts, "background")["kind"] == "ngram":
-        kept += [artefacts["encode"] / name for name in COUNTED]
+    background = _params(artefacts, "background")
+    if background["kind"] == "ngram":  # which is counted anew wherever it is loaded
+        texts = ["train", BESIDE] if background["beside"] else ["train"]
+        parts = (f"{text}.{part}.npy" for text in texts for part in ("ids", "lengths"))
+        kept += [artefacts["encode"] / part for part in parts]
     return kept
 
 
 def describe(artefacts: Inputs, name: str) -> dict[str, Any]:
     """What the model is made of and how well it does, without a path of this machine."""
     params = {stage: _params(artefacts, stage) for stage in ("corpus", "tokenise", *LEFT_OUT)}
-    sources = [params["corpus"].pop("source"), params["corpus"].pop("beside", None)]
+    sources = [params["corpus"].pop("source"), params["corpus"].pop("beside")]
     lexicons = [*params["analyse"].pop("lexicon"), params["analyse"].pop("frequency")]
     params["analyse"].pop("suites")  # they judged it, and are no part of it
     found = licences(*([each for each in names if each] for names in (sources, lexicons)))

@@ -37,7 +37,8 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     analyses = pd.read_parquet(inputs["analyse"] / "analyses.parquet")
     features, names = build(params, types, analyses)
     features.save(out / "phi.npz")
-    (out / "names.json").write_text(json.dumps(names, ensure_ascii=False, indent=0))
+    written = json.dumps(names, ensure_ascii=False, indent=0)
+    (out / "names.json").write_text(written, encoding="utf-8")
     say(
         f"featurise: {features.words:,} words, {features.width:,} features, "
         f"{features.signatures:,} signatures"

@@ -16,7 +16,8 @@ class NamedFeatures:
 
     def __init__(self, folder: Path):
         self.phi = Features.load(folder / "phi.npz")
-        self.names: list[str] = json.loads((folder / "names.json").read_text())
+        written = (folder / "names.json").read_text(encoding="utf-8")
+        self.names: list[str] = json.loads(written)
 
     def of(self, word: int) -> dict[int, float]:
         """The features of a word and their values."""

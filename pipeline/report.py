@@ -47,7 +47,7 @@ class Params:
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
-    models = list(dict.fromkeys(label.split("/")[0] for label in inputs))
+    models = list(dict.fromkeys(label.rpartition("/")[0] for label in inputs))
 
     def of_stage(stage: str) -> dict[str, Path]:
         return {model: inputs[f"{model}/{stage}"] for model in models}
@@ -58,7 +58,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     table = comparison(scores)
     scores.to_parquet(out / "scores.parquet", index=False)
     scores.to_csv(out / "scores.csv", index=False)
-    (out / "table.md").write_text(markdown(table) + "\n")
+    (out / "table.md").write_text(markdown(table) + "\n", encoding="utf-8")
     drawn = {
         "curves": figures.loss_curves(curves),
         "perplexity": figures.perplexity_bars(scores),
@@ -75,7 +75,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
         page.recipes(_recipes(of_stage("train"))),
     ]
     text = page.document(params.title, "\n".join(parts))
-    (out / "index.html").write_text(text)
+    (out / "index.html").write_text(text, encoding="utf-8")
     say("report: written")
 
 

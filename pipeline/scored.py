@@ -1,7 +1,7 @@
 """Models that have scored their splits, in a run or in the folder of a sweep, as RUN/MODEL."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,13 +75,19 @@ def find(place: str) -> list[Scored]:
     return [models[path.name]]
 
 
+def find_all(places: Iterable[str]) -> list[Scored]:
+    """The models of all places; what two runs share, having made it from the same, is one."""
+    found = (model for place in places for model in find(place))
+    return list({model.folder: model for model in found}.values())
+
+
 def named(models: Sequence[Scored]) -> dict[str, Scored]:
-    """Models by name; where two of several runs share one, by run and name."""
-    count = Counter(model.name for model in models)
-    return {
-        model.name if count[model.name] == 1 else f"{model.run.name}/{model.name}": model
-        for model in models
-    }
+    """Models by name, with as much of their runs' paths before it as tells them apart."""
+    paths = [(*model.run.absolute().parts, model.name) for model in models]
+    names = [["/".join(path[-length:]) for length in range(1, len(path) + 1)] for path in paths]
+    count = Counter(name for of_model in names for name in of_model)
+    shortest = [next(name for name in of_model if count[name] == 1) for of_model in names]
+    return dict(zip(shortest, models, strict=True))
 
 
 def is_scored(place: str) -> bool:

@@ -141,7 +141,7 @@ def _background(features: Features, inputs: Inputs, folds: int) -> Background:
     if about["kind"] != "ngram":
         return _unigram(features, inputs)
     texts, smoothing = [read_sentences(inputs["encode"], "train")], SMOOTHINGS[about["smoothing"]]
-    if about.get("beside"):  # which older exports do not say
+    if about["beside"]:
         _expect_beside("background.beside", inputs)
         texts.append(read_sentences(inputs["encode"], BESIDE))
     group, share = (load_array(inputs["background"] / f"{name}.npy") for name in ("group", "share"))

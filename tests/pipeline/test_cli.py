@@ -29,6 +29,25 @@ def test_lexicon_show_names_the_lexicon_of_a_chain_that_answers(accord):
         assert f"| closed,tiny,guesser: {answering} |" in shown.stdout
 
 
+def test_lexicon_show_shows_a_lexicon_once(accord):
+    shown = accord("lexicon", "show", "fille", "--lexicon", "tiny").stdout.splitlines()
+    rows = [line for line in shown if line.startswith("| tiny")]
+    assert rows
+    assert len(set(rows)) == len(rows)
+
+
+def test_lexicons_to_compare_may_be_paths(accord, tmp_path):
+    (tmp_path / "mine").mkdir()
+    table = "form\tlemma\tupos\tfeats\nfille\tfille\tNOUN\tGender=Fem\n"
+    (tmp_path / "mine" / "words.tsv").write_text(table, encoding="utf-8")
+    done = accord(
+        *("lexicon", "compare", "tiny", "--lexicons", "tiny mine/words.tsv,closed"),
+        *("--set", "train.epochs=1"),
+    )
+    assert done.exit_code == 0, done.output
+    assert "| mine/words.tsv+closed |" in done.stdout
+
+
 def test_output_that_nobody_reads_to_its_end_is_no_error(tmp_path):
     """As in `accord config tiny | head -1`."""
     read, write = os.pipe()

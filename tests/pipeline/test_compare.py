@@ -53,6 +53,16 @@ def test_seeds_are_one_row_and_what_runs_share_is_taken_once(tmp_path):
     assert (shown["seeds"] == 2).all()
 
 
+def test_runs_of_one_name_stay_apart(tmp_path):
+    settings = {"set": ["train.epochs=1"], "seeds": 1}
+    places = [tmp_path / "old", tmp_path / "new"]
+    for number, place in enumerate(places):
+        api.run("tiny", set=["train.epochs=1", f"train.seed={number}"], runs=place)
+    found = find_or_run([str(place / "tiny") for place in places], **settings, runs=tmp_path)
+    expected = [f"{place.name}/tiny/{name}" for place in places for name in ("rnn", "ll-rnn")]
+    assert list(gather(found)["model"].unique()) == expected
+
+
 def test_figures_of_different_texts_are_shown_but_not_to_be_compared(tiny_run, tmp_path):
     other = ["--set", "corpus.seed=7", "--set", "train.epochs=1", "--runs", str(tmp_path)]
     done = CliRunner().invoke(app, ["compare", str(tiny_run.folder), "tiny", *other])

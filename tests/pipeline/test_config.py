@@ -53,6 +53,13 @@ def test_a_file_that_is_not_utf8_is_named_with_the_offset(tmp_path):
         load_config(str(path))
 
 
+@pytest.mark.parametrize("ending", ["yaml", "yml"])
+def test_a_run_is_called_as_its_file(tmp_path, ending):
+    path = tmp_path / f"mine.{ending}"
+    path.write_text("base: tiny")
+    assert load_config(str(path)).name == "mine"
+
+
 def test_unknown_preset_and_missing_file():
     with pytest.raises(ValueError, match="no preset 'defualt'; the nearest is 'default'"):
         load_config("defualt")

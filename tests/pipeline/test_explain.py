@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from pipeline import load
+from pipeline import load, run
 from pipeline.cli import app
 from pipeline.explain import Explainer, split, telling_features
 from pipeline.explain_page import page
@@ -113,6 +113,14 @@ def test_the_command_prints_three_tables_and_writes_a_page(tiny_run, tmp_path):
     assert any("Gender=Fem" in line for line in terms)
     assert weights[-1].startswith("| très")
     assert (tmp_path / "why.html").read_text().count('type="radio"') == 6
+
+
+def test_a_word_without_features_has_its_page(tmp_path):
+    settings = {"analyse.lexicon": "tiny", "featurise.templates": "gender", "train.epochs": 1}
+    explainer = Explainer(load(run("tiny", set=settings, runs=tmp_path).folder, "ll-rnn"))
+    (choice,) = explainer.next_word("…", ["brachycéphale"], 1).asked
+    assert not choice.terms
+    assert "brachycéphale" in page([explainer.sentence(["brachycéphale"])])
 
 
 def test_the_report_explains_sentences_of_its_last_log_linear_model(tiny_run):

@@ -108,8 +108,15 @@ def test_the_folder_holds_what_the_hub_expects_and_none_of_the_texts(exported):
     assert str(ROOT) not in card.content
 
 
-def test_a_model_with_n_grams_takes_their_counts_along(tmp_path):
-    settings = {"train.epochs": 1, "background.kind": "ngram"}
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_model_with_n_grams_takes_their_counts_along(tmp_path, beside):
+    (tmp_path / "beside.txt").write_text("Le chat dort.\n" * 20, encoding="utf-8")
+    settings = {
+        "corpus.beside": tmp_path / "beside.txt" if beside else None,
+        "train.epochs": 1,
+        "background.kind": "ngram",
+        "background.beside": beside,
+    }
     run = pipeline.run("tiny", set=settings, runs=tmp_path / "runs")
     api.export(run.folder, "ll-rnn", tmp_path / "out")
     assert scored(pipeline.load(tmp_path / "out")) == scored(pipeline.load(run.folder, "ll-rnn"))

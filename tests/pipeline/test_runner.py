@@ -52,6 +52,13 @@ def test_what_comes_out_the_same_reruns_nothing_below_it(runs, capsys):
     assert "analyse" not in said
 
 
+def test_python_is_told_of_a_wrong_stage_before_anything_runs(tmp_path):
+    for wrong in ({"until": "trian"}, {"force": ["trian"]}):
+        with pytest.raises(ValueError, match="unknown stage 'trian'; the nearest is 'train'"):
+            pipeline.run("tiny", runs=tmp_path, **wrong)
+    assert not list(tmp_path.iterdir())
+
+
 def test_models_that_agree_share_artefacts(tiny_run):
     shared = {"corpus", "tokenise", "analyse", "encode"}
     names = {
