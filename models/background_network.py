@@ -7,8 +7,10 @@ import torch
 from torch import Tensor
 
 from models.background import Background
+from models.background_unigram import Unigram
 from models.batching import Sentences
 from models.features import Features
+from models.log_linear import log_linear_of
 from models.states import states
 
 if TYPE_CHECKING:
@@ -19,51 +21,66 @@ class ModelBackground(Background):
     """b(K, x) = p(x | K) of a model over the same words, which is not trained any more.
 
     This is the paper's case of adaptation: a model of much text lies below one of little. The
-    context of a word is the state h in which that model has read the words before it, and what
-    its own background needs to know.
+    context of a word is the state h in which that model has read the words before it. Its own
+    background knows no context, so words share the mass of their signature as they do there.
     """
 
     def __init__(self, features: Features, model: "LanguageModel"):
         super().__init__(features)
-        signature = model.output.signature.cpu().numpy()
+        output = log_linear_of(model)
+        signature = output.signature.cpu().numpy()
         if not np.array_equal(signature, features.signature):
             raise ValueError(
                 f"background: expected a model over the same {features.words} words and "
                 f"signatures, got one over {len(signature)} words"
             )
+        if not isinstance(output.background, Unigram):
+            raise ValueError(
+                f"background: expected a model over a unigram, "
+                f"got one over {type(output.background).__name__}"
+            )
         self.model = model.requires_grad_(False)
+
+    @property
+    def unigram(self) -> Unigram:
+        """The model's own background."""
+        return self.model.output.background
 
     @torch.inference_mode()
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
-        rows = None
+        width = self.model.output.weight.shape[1]
+        contexts = np.zeros((len(sentences.ids), width), np.float32)
         for at in states(self.model, sentences):
-            found = torch.cat([at.h, at.context.to(at.h.dtype)], dim=1).cpu().numpy()
-            if rows is None:
-                rows = np.zeros((len(sentences.ids), found.shape[1]), found.dtype)
-            rows[at.places] = found
-        return rows
+            contexts[at.places] = at.h.cpu()
+        return contexts
 
     @torch.no_grad()
     def class_mass(self, context: Tensor | None = None) -> Tensor:
-        return self.model.output.class_log_prob(*self._apart(context))
+        return self.model.output.class_log_prob(context)
 
     def class_prior(self, context: Tensor | None = None) -> Tensor:
-        return self.model.output.background.class_prior(self._apart(context)[1])
+        return self.unigram.class_prior()
 
     @torch.no_grad()
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
-        h, inner = self._apart(context)
-        return self.model.output.log_prob_of(h, words, inner)
+        return self.model.output.log_prob_of(context, words)
 
     @torch.no_grad()
     def log_masses(self, context: Tensor | None = None) -> Tensor:
-        return self.model.output.log_prob(*self._apart(context))
+        return self.model.output.log_prob(context)
+
+    def contenders(self, k: int) -> Tensor:
+        return self.unigram.contenders(k)
+
+    def draw(
+        self,
+        signatures: Tensor,
+        context: Tensor | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        return self.unigram.draw(signatures, None, generator)
 
     def regrouped(self, features: Features) -> "ModelBackground":
-        inner = self.model.output.background.regrouped(features)
-        return ModelBackground(features, self.model.over(features, inner))
-
-    def _apart(self, context: Tensor) -> tuple[Tensor, Tensor]:
-        """The model's states, and the contexts of its own background."""
-        size = self.model.output.weight.shape[1]
-        return context[:, :size], context[:, size:].long()
+        return ModelBackground(
+            features, self.model.over(features, self.unigram.regrouped(features))
+        )

@@ -8,6 +8,7 @@ import torch
 from log_linear_cases import random_features, random_mass
 from scipy.stats import chisquare
 
+from models.background_network import ModelBackground
 from models.background_ngram import NGramBackground
 from models.background_unigram import Unigram
 from models.batching import END, Sentences
@@ -44,7 +45,13 @@ def constrained(features):
     return Constrained(features, trigram(features), automaton)
 
 
-@pytest.fixture(params=[unigram, trigram, constrained])
+def network(features):
+    torch.manual_seed(2)
+    below = LanguageModel(recipe(), features, unigram(features)).eval()
+    return ModelBackground(features, below)
+
+
+@pytest.fixture(params=[unigram, trigram, network, constrained])
 def model(request) -> LanguageModel:
     """A small model, sure enough of itself that a mistake would show."""
     features = random_features(WORDS, width=4, seed=3).split_by(np.array([0, 1, 1, 2, 0, 0, 0]))
