@@ -54,7 +54,7 @@ class Constrained(Background):
         super().__init__(features)
         background.check_made_for(features)
         self.background, self.automaton = background, automaton
-        group = _group_of_signature(features, automaton.group.cpu().numpy())
+        group = features.group_of_signatures("group", automaton.group.cpu().numpy())
         allowed = automaton.follow[:, torch.from_numpy(group)] >= 0
         self.register_buffer("allowed", allowed.double().log(), persistent=False)
         self.register_buffer("signature", torch.from_numpy(features.signature), persistent=False)
@@ -111,23 +111,6 @@ def constrained(model: LanguageModel, features: Features, automaton: Automaton) 
     split = features.split_by(automaton.group.cpu().numpy())
     background = Constrained(split, model.output.background.regrouped(split), automaton)
     return model.over(split, background)
-
-
-def _group_of_signature(features: Features, group: np.ndarray) -> np.ndarray:
-    if len(group) != features.words:
-        raise ValueError(
-            f"group: expected {features.words} numbers, one per word; got {len(group)}"
-        )
-    of_signature = np.zeros(features.signatures, np.int64)
-    of_signature[features.signature] = group
-    differs = group != of_signature[features.signature]
-    if differs.any():
-        word = int(np.argmax(differs))
-        raise ValueError(
-            f"group: expected one group in signature {features.signature[word]}, word {word} is in "
-            f"another; features.split_by(group) separates them"
-        )
-    return of_signature
 
 
 def _check_below(name: str, numbers: np.ndarray, least: int, limit: int) -> None:

@@ -111,6 +111,25 @@ class Features:
             _ends(lengths), self.indices[entry], self.values[entry], number.ravel(), self.width
         )
 
+    def group_of_signatures(self, name: str, group: np.ndarray) -> np.ndarray:
+        """The group of each signature, from that of each word; words alike must be in one."""
+        if len(group) != self.words:
+            raise ValueError(
+                f"{name}: expected {self.words} numbers, one per word; got {len(group)}"
+            )
+        of_signature = np.zeros(self.signatures, np.int64)
+        of_signature[self.signature] = group
+        differs = group != of_signature[self.signature]
+        if differs.any():
+            word = int(np.argmax(differs))
+            signature = self.signature[word]
+            raise ValueError(
+                f"{name}: expected one group in signature {signature}, word {word} is in "
+                f"{group[word]}, others like it in {of_signature[signature]}; "
+                f"features.split_by({name}) separates them"
+            )
+        return of_signature
+
     def save(self, path: Path | str) -> None:
         with Path(path).open("wb") as file:
             np.savez(

@@ -12,7 +12,7 @@ from models.features import Features
 from models.log_linear import LogLinear
 from models.recipe import Recipe
 from models.sampled import NoiseContrastive, Sampled
-from models.signature_output import SignatureOutput, class_of_signatures
+from models.signature_output import SignatureOutput
 from models.softmax import Softmax
 
 
@@ -57,4 +57,4 @@ def _within(
         return NoiseContrastive(mass, size, **tied)
     if classes is None:
         raise ValueError("output: classes has no classes of words; expected encode.classes")
-    return ClassBased(class_of_signatures(features, classes), size, **tied)
+    return ClassBased(features.group_of_signatures("classes", classes), size, **tied)

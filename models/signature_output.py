@@ -1,6 +1,5 @@
 """Any output layer over signatures instead of words, whose words share as the background says."""
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -34,17 +33,3 @@ class SignatureOutput(nn.Module):
 
     def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
         return self.within.log_prob(h)[:, self.signature] + self.log_share.float()
-
-
-def class_of_signatures(features: Features, classes: np.ndarray) -> np.ndarray:
-    """The class of each signature, from that of each of its words."""
-    members, starts = features.members
-    of_signature = classes[members[starts[:-1]]]
-    mixed = np.flatnonzero(of_signature[features.signature] != classes)
-    if len(mixed):
-        raise ValueError(
-            f"classes: expected words with the same features in one class; word {mixed[0]} is in "
-            f"class {classes[mixed[0]]}, others like it in "
-            f"{of_signature[features.signature[mixed[0]]]}"
-        )
-    return of_signature

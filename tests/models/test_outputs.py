@@ -12,7 +12,7 @@ from models.feature_product import FeatureProduct
 from models.features import Features
 from models.log_linear import LogLinear
 from models.sampled import NoiseContrastive, Sampled
-from models.signature_output import SignatureOutput, class_of_signatures
+from models.signature_output import SignatureOutput
 from models.softmax import Softmax
 
 SIZE = 64
@@ -163,6 +163,8 @@ def test_words_share_the_mass_of_their_signature():
 
 def test_words_alike_in_features_are_in_one_class():
     classes = np.arange(40) % 25 % 3
-    assert (class_of_signatures(SHARED, classes) == np.arange(25) % 3).all()
-    with pytest.raises(ValueError, match="word 25 is in class 1, others like it in 0"):
-        class_of_signatures(SHARED, np.arange(40) % 3)
+    assert (SHARED.group_of_signatures("classes", classes) == np.arange(25) % 3).all()
+    with pytest.raises(ValueError, match=r"classes: .*word 0 is in 0, others like it in 1"):
+        SHARED.group_of_signatures("classes", np.arange(40) % 3)
+    with pytest.raises(ValueError, match="classes: expected 40 numbers, one per word; got 39"):
+        SHARED.group_of_signatures("classes", classes[1:])
