@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from models.background import Background
 from models.batching import Sentences
+from models.checks import check_range
 from models.features import Features
 from models.language_model import LanguageModel
 
@@ -21,8 +22,8 @@ class Automaton(nn.Module):
         super().__init__()
         group, follow = np.asarray(group, np.int64), np.asarray(follow, np.int64)
         states, groups = follow.shape
-        _check_below("group", group, 0, groups)
-        _check_below("follow", follow, -1, states)
+        check_range("group", "groups", group, 0, groups)
+        check_range("follow", "states", follow, -1, states)
         self.register_buffer("group", torch.from_numpy(group), persistent=False)
         self.register_buffer("follow", torch.from_numpy(follow), persistent=False)
 
@@ -111,12 +112,3 @@ def constrained(model: LanguageModel, features: Features, automaton: Automaton) 
     split = features.split_by(automaton.group.cpu().numpy())
     background = Constrained(split, model.output.background.regrouped(split), automaton)
     return model.over(split, background)
-
-
-def _check_below(name: str, numbers: np.ndarray, least: int, limit: int) -> None:
-    wrong = (numbers < least) | (numbers >= limit)
-    if wrong.any():
-        at = tuple(int(index[0]) for index in np.nonzero(wrong))
-        raise ValueError(
-            f"{name}: expected numbers from {least} to under {limit}, got {numbers[at]} at {at}"
-        )

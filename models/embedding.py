@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from models.checks import check_words, new_weight
-from models.feature_product import FeatureProduct
+from models.checks import check_words
+from models.feature_product import FeatureProduct, new_weight
 from models.features import Features
 
 

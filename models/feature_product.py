@@ -47,6 +47,22 @@ class FeatureProduct(nn.Module):
         return _Bags(*(getattr(self, f"transposed_{name}") for name in _Bags._fields))
 
 
+def new_weight(width: int, size: int) -> nn.Parameter:
+    """W at random: one row of `size` per feature."""
+    return nn.Parameter(torch.empty(width, size).uniform_(-(size**-0.5), size**-0.5))
+
+
+def tied_weight(weight: nn.Parameter | None, width: int, size: int) -> nn.Parameter:
+    """The W to share, if it has one row of `size` per feature; a new one if none is given."""
+    if weight is None:
+        return new_weight(width, size)
+    if tuple(weight.shape) != (width, size):
+        raise ValueError(
+            f"weight: expected {width} features × {size} to tie; got {tuple(weight.shape)}"
+        )
+    return weight
+
+
 class _Bags(NamedTuple):
     """A sparse matrix by rows, its long ones cut into pieces."""
 

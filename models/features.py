@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from models.arrays import load_arrays
+from models.checks import check_range
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +42,7 @@ class Features:
         _check_rows(self.indptr, self.indices, self.values, self.width)
         if not self.words:
             raise ValueError("signature: expected at least one word, got none")
-        _check_range("signature", self.signature, self.signatures, "the number of signatures")
+        check_range("signature", "signatures", self.signature, 0, self.signatures)
 
     @property
     def words(self) -> int:
@@ -189,17 +190,7 @@ def _check_rows(indptr, indices, values, width: int) -> None:
         raise ValueError(
             f"values: expected {len(indices)} numbers as in indices, got {len(values)}"
         )
-    _check_range("indices", indices, width, "the width of Φ")
+    check_range("indices", "features", indices, 0, width)
     if not np.isfinite(values).all():
         at = int(np.argmin(np.isfinite(values)))
         raise ValueError(f"values: expected finite numbers, got {values[at]} at index {at}")
-
-
-def _check_range(name: str, array: np.ndarray, limit: int, meaning: str) -> None:
-    wrong = (array < 0) | (array >= limit)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise ValueError(
-            f"{name}: expected numbers from 0 to under {limit}, {meaning}; "
-            f"got {array[at]} at index {at}"
-        )

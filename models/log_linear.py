@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from models.background import Background
-from models.checks import check_words, tied_weight
+from models.checks import check_words
 from models.classes import Classes
-from models.feature_product import FeatureProduct
+from models.feature_product import FeatureProduct, tied_weight
 from models.features import Features
 
 BLOCK = 1 << 14  # words scored at a time where all are asked for

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.batching import END, Sentences
+from models.checks import check_range
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,12 +72,7 @@ def _check(sentences: Sentences, order: int, words: int) -> None:
         raise ValueError(
             f"order: expected at most {longest}, the longest sentence with its start; got {order}"
         )
-    wrong = (sentences.ids < 0) | (sentences.ids >= words)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise ValueError(
-            f"sentences: expected word ids from 0 to under {words}, got {sentences.ids[at]} at {at}"
-        )
+    check_range("sentences", "word ids", sentences.ids, 0, words)
     last = sentences.ids[np.cumsum(sentences.lengths) - 1]
     if (last != END).any():
         at = int(np.argmax(last != END))

@@ -140,8 +140,8 @@ def test_groups_that_cut_through_a_signature_are_refused():
 @pytest.mark.parametrize(
     ("group", "follow", "message"),
     [
-        ([0, 2], [[0, 0]], r"group: expected numbers from 0 to under 2, got 2 at \(1,\)"),
-        ([0, 1], [[0, 1]], r"follow: expected numbers from -1 to under 1, got 1 at \(0, 1\)"),
+        ([0, 2], [[0, 0]], "group: expected groups from 0 to under 2; got 2 at index 1"),
+        ([0, 1], [[0, 1]], r"follow: expected states from -1 to under 1; got 1 at index \(0, 1\)"),
     ],
 )
 def test_a_bad_automaton_is_refused(group, follow, message):

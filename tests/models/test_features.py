@@ -76,7 +76,7 @@ def test_a_file_without_an_array_is_refused_by_its_name(tmp_path):
 @pytest.mark.parametrize(
     ("indptr", "indices", "values", "width", "message"),
     [
-        ([0, 1], [3], [1.0], 3, "indices: expected numbers from 0 to under 3.*got 3 at index 0"),
+        ([0, 1], [3], [1.0], 3, "indices: expected features from 0 to under 3; got 3 at index 0"),
         ([0, 1, 2], [0, -1], [1.0, 1.0], 3, "indices: .*got -1 at index 1"),
         ([0, 1], [0], [np.nan], 3, "values: expected finite numbers, got nan at index 0"),
         ([0, 2], [0, 1], [1.0], 3, "values: expected 2 numbers as in indices, got 1"),
@@ -93,5 +93,7 @@ def test_a_bad_matrix_is_refused_by_tensor_and_index(indptr, indices, values, wi
 
 
 def test_a_bad_signature_is_refused():
-    with pytest.raises(ValueError, match=r"signature: .*under 1, the number of.*got 1 at index 1"):
+    with pytest.raises(
+        ValueError, match="signature: expected signatures from 0 to under 1; got 1 at index 1"
+    ):
         Features([0, 1], [0], [1.0], [0, 1], 1)
