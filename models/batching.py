@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from models import ranges
 from models.recipe import Recipe
 
 
@@ -20,13 +21,17 @@ class Sentences(NamedTuple):
     def starts(self) -> np.ndarray:
         return np.cumsum(self.lengths) - self.lengths
 
+    @property
+    def offsets(self) -> np.ndarray:
+        """How many words of its sentence are before each word."""
+        return ranges.in_a_row(0, self.lengths)
+
 
 def preceding(sentences: Sentences, reach: int, end: int) -> np.ndarray:
     """The words before each word (N × reach), the most recent last; END before a sentence."""
-    offset = np.arange(len(sentences.ids)) - np.repeat(sentences.starts, sentences.lengths)
     back = np.arange(reach, 0, -1)
     places = np.maximum(np.arange(len(sentences.ids))[:, None] - back, 0)
-    return np.where(offset[:, None] >= back, sentences.ids[places], end).astype(np.int64)
+    return np.where(sentences.offsets[:, None] >= back, sentences.ids[places], end).astype(np.int64)
 
 
 END = 0  # closes every sentence and stands before its first word
@@ -55,12 +60,11 @@ def by_length(sentences: Sentences, batch: int, generator: np.random.Generator) 
     """Whole sentences in columns, of like length together, the batches in random order."""
     noisy = sentences.lengths + generator.uniform(-2, 2, len(sentences.lengths))
     order = np.argsort(noisy, kind="stable")
+    starts = sentences.starts
     groups = [order[start : start + batch] for start in range(0, len(order), batch)]
     for number in generator.permutation(len(groups)):
         chosen = groups[number]
-        steps = np.arange(sentences.lengths[chosen].max())[:, None]
-        is_word = steps < sentences.lengths[chosen]
-        places = np.where(is_word, sentences.starts[chosen] + steps, 0)
+        places, is_word = ranges.in_columns(starts[chosen], sentences.lengths[chosen])
         targets = np.where(is_word, sentences.ids[places], NO_WORD)
         yield Batch(*_after(targets), places, False)
 
@@ -77,7 +81,7 @@ def windows(
 ) -> Iterator[Batch]:
     """One epoch of the shuffled stream, every column going on where it stopped."""
     order = generator.permutation(len(sentences.lengths))
-    stream = _in_order(sentences, order)
+    stream = ranges.in_a_row(sentences.starts[order], sentences.lengths[order])
     columns = min(recipe.batch, len(stream))
     length = len(stream) // columns
     places = stream[: length * columns].reshape(columns, length).T
@@ -87,13 +91,6 @@ def windows(
         stop = min(length, start + _window_length(recipe, generator))
         yield Batch(words[start:stop], targets[start:stop], places[start:stop], start > 0)
         start = stop
-
-
-def _in_order(sentences: Sentences, order: np.ndarray) -> np.ndarray:
-    """The places of the sentences' words in that order, END after each as before."""
-    lengths, starts = sentences.lengths[order], sentences.starts[order]
-    shift = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-    return np.arange(len(shift)) + shift
 
 
 def _window_length(recipe: Recipe, generator: np.random.Generator) -> int:

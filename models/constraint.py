@@ -34,10 +34,10 @@ class Automaton(nn.Module):
         """
         group, follow = self.group.cpu().numpy(), self.follow.cpu().numpy()
         before = np.zeros(len(sentences.ids), np.int64)
-        now = np.zeros(len(sentences.lengths), np.int64)
+        starts, now = sentences.starts, np.zeros(len(sentences.lengths), np.int64)
         for step in range(sentences.lengths.max(initial=0)):
             longer = np.flatnonzero(sentences.lengths > step)
-            places = sentences.starts[longer] + step
+            places = starts[longer] + step
             before[places] = now[longer]
             after = follow[now[longer], group[sentences.ids[places]]]
             now[longer] = np.where(after >= 0, after, now[longer])

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from models import ranges
 from models.features import Features
 
 PIECE = 64  # rows summed by one thread: else all would wait for the one feature of 6,000 signatures
@@ -76,7 +77,7 @@ def _in_pieces(indices: np.ndarray, starts: np.ndarray, values: np.ndarray) -> _
     lengths = np.diff(starts, append=len(indices))
     pieces = np.maximum(1, -(-lengths // PIECE))  # of each bag, one for an empty one too
     first = np.cumsum(pieces) - pieces
-    number = np.arange(pieces.sum()) - np.repeat(first, pieces)  # of each piece in its bag
+    number = ranges.in_a_row(0, pieces)  # of each piece in its bag
     return _Bags(indices, values, np.repeat(starts, pieces) + number * PIECE, first)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from models import ranges
 from models.arrays import load_arrays
 from models.checks import check_range
 
@@ -105,9 +106,7 @@ class Features:
         _, first, number = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
         rows = self.signature[first]
         lengths = np.diff(self.indptr)[rows]
-        entry = np.arange(lengths.sum()) + np.repeat(
-            self.indptr[rows] - _ends(lengths)[:-1], lengths
-        )
+        entry = ranges.in_a_row(self.indptr[rows], lengths)
         return Features(
             _ends(lengths), self.indices[entry], self.values[entry], number.ravel(), self.width
         )

@@ -45,7 +45,7 @@ def count(sentences: Sentences, order: int, words: int) -> list[Level]:
     """The n-grams up to that order, by the length of their contexts: 0 to order − 1."""
     _check(sentences, order, words)
     ids = sentences.ids.astype(np.int64)
-    offset = np.arange(len(ids)) - np.repeat(sentences.starts, sentences.lengths)
+    offset = sentences.offsets
     counts = np.bincount(ids, minlength=words)
     nothing = np.zeros(0, np.int64)
     levels = [Level(np.zeros(1, np.int64), np.arange(words), counts, nothing, words)]

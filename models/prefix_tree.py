@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from models import ranges
 from models.batching import END, NO_WORD, Sentences
 from models.encoders import columns
 from models.states import nothing_dropped, with_others
@@ -64,9 +65,8 @@ def _trees(sentences: Sentences) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 def _rows(sentences: Sentences, chosen: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Places and ids of the first words of some sentences, NO_WORD behind an end (B × T)."""
-    steps = np.arange(most)
-    is_word = steps < sentences.lengths[chosen, None]
-    places = np.where(is_word, sentences.starts[chosen, None] + steps, 0)
+    lengths = np.minimum(sentences.lengths[chosen], most)
+    places, is_word = (each.T for each in ranges.in_columns(sentences.starts[chosen], lengths))
     return places, np.where(is_word, sentences.ids[places], NO_WORD).astype(np.int64)
 
 

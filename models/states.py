@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from models import ranges
 from models.batching import END, Sentences
 
 if TYPE_CHECKING:
@@ -59,11 +60,9 @@ def with_others(words: Tensor, others: Sequence[int]) -> Tensor:
 def _batches(sentences: Sentences) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Places (T × B) of words, sentences of like length together, and which of them are real."""
     order = np.argsort(-sentences.lengths, kind="stable")
-    first = 0
+    starts, first = sentences.starts, 0
     while first < len(order):
         longest = int(sentences.lengths[order[first]])
         chosen = order[first : first + max(1, WORDS_AT_ONCE // longest)]
         first += len(chosen)
-        steps = np.arange(longest)[:, None]
-        is_word = steps < sentences.lengths[chosen]
-        yield np.where(is_word, sentences.starts[chosen] + steps, 0), is_word
+        yield ranges.in_columns(starts[chosen], sentences.lengths[chosen])

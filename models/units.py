@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from models import ranges
 from models.arrays import load_arrays
 from models.batching import Sentences
 
@@ -30,9 +31,7 @@ class Units:
     def spell(self, text: Sentences) -> Sentences:
         """Sentences of units."""
         lengths = self._lengths(text)
-        places = np.arange(lengths.sum()) + np.repeat(
-            self.starts[:-1][text.ids] - (np.cumsum(lengths) - lengths), lengths
-        )
+        places = ranges.in_a_row(self.starts[:-1][text.ids], lengths)
         return Sentences(self.units[places], np.add.reduceat(lengths, text.starts))
 
     def sum_by_word(self, text: Sentences, values: np.ndarray) -> np.ndarray:
