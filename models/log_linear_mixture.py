@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from models.batching import Sentences
-from models.mixture import Model, stacked_distributions
+from models.mixture import stacked_distributions
+from models.model import Model
 
 WORDS_AT_ONCE = 256  # places whose distributions are held together
 ENOUGH = 1e-4  # weights are tuned until none moves by more

@@ -1,26 +1,16 @@
 """Linear interpolation of language models: again a language model."""
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from models.batching import Sentences
+from models.model import Model
 
 ENOUGH = 1e-8  # nats per word: weights are tuned until a round gains less
 ROUNDS = 10_000  # of expectation and maximisation, at most
-
-
-class Model(Protocol):
-    """What every language model answers; only `score` where words are spelled in units."""
-
-    def score(self, sentences: Sentences) -> np.ndarray:
-        """log p of every word of every sentence in order, END included, in nats."""
-
-    def log_distributions(self, sentences: Sentences) -> Tensor:
-        """log p of every word of the vocabulary in every place: (N × V)."""
 
 
 class Mixture:

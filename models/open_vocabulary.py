@@ -3,11 +3,12 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from models.batching import Sentences
+from models.model import Model
 from models.spelling import Spelling
 from models.spelling_neural import NeuralSpelling
 from models.spelling_ngram import NGramSpelling
@@ -22,11 +23,6 @@ class Forms(NamedTuple):
     forms: Sequence[str]
     places: np.ndarray  # of every word among the forms; −1 for the end of a sentence
     units: Units | None = None  # that spell each form, for a model of units
-
-
-class Model(Protocol):
-    def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
-        """log p of every word, in the first column, and of the others in its place."""
 
 
 def open_score(

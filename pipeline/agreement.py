@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from models.mixture import Model
+from models.model import Model
 from models.open_vocabulary import Forms
 from models.spelling import Spelling
 from pipeline.encoded_forms import read_suite

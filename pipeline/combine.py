@@ -6,7 +6,8 @@ import pandas as pd
 from models.batching import Sentences
 from models.cache import Cache
 from models.log_linear_mixture import chunks, likeliest_exponents, score
-from models.mixture import Model, likeliest_weights, mixed, stacked_distributions
+from models.mixture import likeliest_weights, mixed, stacked_distributions
+from models.model import Model
 from pipeline.progress import track
 from pipeline.scored import Scored, check_same_text, named
 from pipeline.train import load_trained

@@ -12,7 +12,7 @@ from models.arrays import load_array
 from models.batching import Sentences
 from models.curve import CURVE, read_curve
 from models.language_model import LanguageModel
-from models.mixture import Model
+from models.model import Model
 from models.open_vocabulary import Forms, open_score
 from models.spelling import Spelling
 from models.units import UnitModel

@@ -1,0 +1,24 @@
+"""What a language model answers, whatever its kind."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from torch import Tensor
+
+from models.batching import Sentences
+
+
+class Model(Protocol):
+    """Any language model; one that spells words in units answers only `score`, in its own way, and
+    what is made of several models has no `score_beside`.
+    """
+
+    def score(self, sentences: Sentences) -> np.ndarray:
+        """log p of every word of every sentence in order, END included, in nats."""
+
+    def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
+        """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
+
+    def log_distributions(self, sentences: Sentences) -> Tensor:
+        """log p of every word of the vocabulary in every place: (N × V)."""
