@@ -5,7 +5,7 @@ import numpy as np
 UNSEEN_SIGNATURE = 0.5  # the most that a signature counts when none of its words was seen
 
 
-def unigram(counts: np.ndarray, signature: np.ndarray, share: np.ndarray) -> np.ndarray:
+def discounted(counts: np.ndarray, signature: np.ndarray, share: np.ndarray) -> np.ndarray:
     """Absolute discounting: what words of a signature lose goes to its words not seen.
 
     b(x) = max(c(x) − D, 0) / N for a word that was seen, share(x)·D·T_s / U_s / N for one that was

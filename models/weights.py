@@ -27,10 +27,6 @@ def parameters_of(model: nn.Module) -> dict[str, Tensor]:
     return {name: value.detach().clone() for name, value in model.named_parameters()}
 
 
-def save_weights(model: nn.Module, path: Path) -> None:
-    save_tensors(parameters_of(model), path)
-
-
 @torch.no_grad()
 def load_weights(model: nn.Module, tensors: dict[str, Tensor] | Path) -> None:
     """Put the tensors, or those of a file, in the place of the model's parameters."""

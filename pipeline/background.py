@@ -10,7 +10,7 @@ import pandas as pd
 
 from models.features import Features
 from models.open_vocabulary import save_spelling
-from models.prior import unigram
+from models.prior import discounted
 from models.spelling_neural import NeuralSpelling
 from models.spelling_ngram import NGramSpelling
 from pipeline.stage import Inputs, Stage
@@ -48,7 +48,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     if params.kind == "uniform":
         mass = np.full(len(counts), 1 / len(counts))
     else:
-        mass = unigram(counts, group, share)
+        mass = discounted(counts, group, share)
     np.save(out / "b.npy", mass)
     np.save(out / "group.npy", group)
     np.save(out / "share.npy", share)

@@ -24,11 +24,11 @@ from models.curve import CURVE, Epoch, write_curve
 from models.features import Features
 from models.language_model import LanguageModel
 from models.ngram_smoothing import SMOOTHINGS
-from models.prior import unigram
+from models.prior import discounted
 from models.recipe import Recipe
 from models.trainer import WEIGHTS, Trainer, choose_device
 from models.units import UnitModel, count_units
-from models.weights import load_weights, save_weights
+from models.weights import load_weights, save_tensors
 from pipeline.encoded import read_sentences, read_text
 from pipeline.progress import meter, say
 from pipeline.stage import Inputs, Stage
@@ -106,7 +106,7 @@ def _keep(
     train_nats, valid_nats = (-float(model.score(text).mean()) for text in (train, valid))
     say(f"train: {model.parameter_count():,} probabilities counted, valid {valid_nats:.3f} nats")
     epoch = Epoch(1, train_nats, valid_nats, 0.0, round(seconds, 3), len(train.ids) / seconds)
-    save_weights(model, out / WEIGHTS)
+    save_tensors({}, out / WEIGHTS)
     write_curve([epoch], out / CURVE)
 
 
@@ -145,7 +145,7 @@ def _background(features: Features, inputs: Inputs, folds: int) -> Background:
         _expect_beside("background.beside", inputs)
         texts.append(read_sentences(inputs["encode"], BESIDE))
     group, share = (load_array(inputs["background"] / f"{name}.npy") for name in ("group", "share"))
-    prior = partial(unigram, signature=group, share=share)
+    prior = partial(discounted, signature=group, share=share)
     return NGramBackground.learn(features, texts, about["order"], smoothing, prior, folds)
 
 

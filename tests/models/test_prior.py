@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.prior import UNSEEN_SIGNATURE, unigram, unseen_signature
+from models.prior import UNSEEN_SIGNATURE, discounted, unseen_signature
 
 WORDS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 6)), min_size=1, max_size=60)
 
@@ -15,7 +15,7 @@ def test_every_word_has_mass_and_a_seen_signature_keeps_its_own(words):
     counts = np.array([count for count, _ in words], dtype=float)
     _, signature = np.unique([number for _, number in words], return_inverse=True)
     share = np.random.default_rng(len(words)).uniform(0.01, 1, len(words))
-    mass = unigram(counts, signature, share)
+    mass = discounted(counts, signature, share)
     assert (mass > 0).all()
     assert mass.sum() == pytest.approx(1)
     before = np.bincount(signature, counts)
@@ -26,7 +26,7 @@ def test_every_word_has_mass_and_a_seen_signature_keeps_its_own(words):
 def test_unseen_words_share_what_their_signature_frees():
     counts = np.array([1.0, 1.0, 2.0, 0.0, 0.0, 9.0])
     signature = np.array([0, 0, 0, 0, 0, 1])
-    mass = unigram(counts, signature, np.array([1, 1, 1, 0.5, 1, 1]))
+    mass = discounted(counts, signature, np.array([1, 1, 1, 0.5, 1, 1]))
     discount = 2 / (2 + 2 * 1)
     assert mass * counts.sum() == pytest.approx(
         [1 - discount, 1 - discount, 2 - discount, discount, 2 * discount, 9]
