@@ -17,8 +17,6 @@ class WeightAverage:
     """
 
     def __init__(self, model: nn.Module, decay: float):
-        if not 0 <= decay < 1:
-            raise ValueError(f"decay: expected a number from 0 to under 1, got {decay}")
         self.decay = decay
         self.updates = 0
         self.mean = parameters_of(model)

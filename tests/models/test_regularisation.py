@@ -7,6 +7,7 @@ from torch import nn
 from models.activation_penalty import activation_penalty
 from models.embedding import FeatureEmbedding
 from models.features import Features
+from models.recipe import Recipe
 from models.variational_dropout import VariationalDropout
 from models.weight_averaging import WeightAverage
 
@@ -142,5 +143,5 @@ def test_tied_weights_are_averaged_once():
 
 
 def test_a_decay_out_of_range_is_refused():
-    with pytest.raises(ValueError, match="decay: expected a number from 0 to under 1, got 1"):
-        WeightAverage(nn.Linear(1, 1), decay=1.0)
+    with pytest.raises(ValueError, match="average: expected from 0 to under 1, got 1"):
+        Recipe(average=1.0)
