@@ -5,7 +5,7 @@ then no more than the number of its signature, and every computation of the log-
 the number of signatures, not of words.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -132,19 +132,11 @@ class Features:
 
     def save(self, path: Path | str) -> None:
         with Path(path).open("wb") as file:
-            np.savez(
-                file,
-                indptr=self.indptr,
-                indices=self.indices,
-                values=self.values,
-                signature=self.signature,
-                width=np.int64(self.width),
-            )
+            np.savez(file, **{each.name: getattr(self, each.name) for each in fields(self)})
 
     @classmethod
     def load(cls, path: Path | str) -> "Features":
-        names = ("indptr", "indices", "values", "signature", "width")
-        return cls(**load_arrays(Path(path), names))
+        return cls(**load_arrays(Path(path), [each.name for each in fields(cls)]))
 
 
 def _canonical(indptr, indices, values):
