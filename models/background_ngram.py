@@ -113,7 +113,7 @@ class NGramBackground(Background):
         return self.ngrams.p(context.unsqueeze(2).unbind(1), words).log()
 
     def log_masses(self, context: Tensor | None = None) -> Tensor:
-        return self.ngrams.distributions_at(context.unbind(1)).log()
+        return self.ngrams.distributions(context.unbind(1)).log()
 
     def regrouped(self, features: Features) -> "NGramBackground":
         return NGramBackground(features, self.ngrams)

@@ -58,13 +58,7 @@ class NGrams(nn.Module):
         log_p = [self.p(self.nodes(part), word).log() for word, part in parts]
         return torch.cat(log_p).cpu().numpy()
 
-    def distributions(self, context: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-        """p of every word after each context (N × n), the most recent word last: (N × V)."""
-        return self.distributions_at(self.nodes(context), dtype)
-
-    def distributions_at(
-        self, nodes: Sequence[Tensor], dtype: torch.dtype = torch.float32
-    ) -> Tensor:
+    def distributions(self, nodes: Sequence[Tensor], dtype: torch.dtype = torch.float32) -> Tensor:
         """p of every word after each context, given by its nodes: (N × V)."""
         tables = self.tables
         scales = self.scales(nodes)

@@ -43,7 +43,7 @@ class NGramSpelling(Spelling):
         self.discount = times[1] / (times[1] + 2 * times[2]) if times[1] and times[2] else 0.5
         stop = np.full(self.classes, float(self._shared([[STOP]])[0][0]))
         for kind, after in self.begun[()].items():
-            stop[kind] = self._of_class(after, STOP, stop[kind])
+            stop[kind] = self._of_class(after, after[STOP], stop[kind])
         self.not_empty = np.log1p(-stop)
 
     def sequences(self, sequences: Sequence[Sequence[int]]) -> np.ndarray:
@@ -57,7 +57,7 @@ class NGramSpelling(Spelling):
                 if begun is None:
                     break
                 for kind, after in begun.items():
-                    p = self._of_class(after, symbol, shared[place])
+                    p = self._of_class(after, after[symbol], shared[place])
                     result[row, kind] += np.log(p / shared[place])
         return result
 
@@ -66,10 +66,9 @@ class NGramSpelling(Spelling):
         sentences = in_a_row(sequences)
         return np.split(np.exp(self.ngrams.score(sentences)), np.cumsum(sentences.lengths)[:-1])
 
-    def _of_class(self, after: Counter, symbols, shared):
-        """p(c | s, h) from what came next in the class and what the model of all says."""
+    def _of_class(self, after: Counter, seen, shared):
+        """p(c | s, h) of one letter or all, from how often each was seen next and from p(c | h)."""
         total = after.total()
-        seen = after[symbols] if isinstance(symbols, int) else _dense(after, symbols)
         own = np.maximum(seen - self.discount, 0) / total
         return own + self.discount * len(after) / total * shared
 
@@ -80,17 +79,15 @@ class NGramSpelling(Spelling):
         context[:, -1:] = STOP  # a word's start, as a sentence's
         writing = np.arange(len(classes))
         while len(writing):
-            shared = self.ngrams.distributions(context[writing], torch.float64).numpy()
+            nodes = self.ngrams.nodes(context[writing])
+            shared = self.ngrams.distributions(nodes, torch.float64).numpy()
             for row, p in zip(writing, shared, strict=True):
-                begun = self.begun.get(tuple(drawn[row]), {})
-                if classes[row] in begun:
-                    p = self._of_class(begun[classes[row]], np.arange(len(p)), p)
+                if after := self.begun.get(tuple(drawn[row]), {}).get(classes[row]):
+                    seen = np.array([after[symbol] for symbol in range(len(p))])
+                    p = self._of_class(after, seen, p)
                 if not drawn[row]:
                     p[STOP] = 0
-                sums = p.cumsum()
-                drawn[row].append(
-                    int(np.searchsorted(sums, generator.random() * sums[-1], "right"))
-                )
+                drawn[row].append(int(generator.choice(len(p), p=p / p.sum())))
             last = torch.tensor([drawn[row][-1] for row in writing])
             context[writing] = torch.cat([context[writing][:, 1:], last[:, None]], dim=1)
             writing = writing[last.numpy() != STOP]
@@ -100,9 +97,3 @@ class NGramSpelling(Spelling):
         """The words are kept and not the counts, which they are quickly made of again."""
         about = {"count_classes": self.classes, **self.made_of}
         path.write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
-
-
-def _dense(after: Counter, symbols: np.ndarray) -> np.ndarray:
-    counts = np.zeros(len(symbols))
-    counts[list(after)] = list(after.values())
-    return counts

@@ -49,7 +49,7 @@ def check_same_when_written_again(model: NGrams, path: Path) -> None:
     assert again.order == model.order
     contexts = torch.tensor(list(product(range(len(FORMS)), repeat=model.order - 1)))
     contexts = contexts.reshape(-1, model.order - 1).long()
-    p, q = (each.distributions(contexts, torch.float64) for each in (model, again))
+    p, q = (each.distributions(each.nodes(contexts), torch.float64) for each in (model, again))
     assert torch.allclose(p, q, rtol=1e-5, atol=1e-90)
 
 

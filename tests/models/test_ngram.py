@@ -32,7 +32,7 @@ def test_kneser_ney_is_what_its_definition_says(order, seed):
     model = kneser_ney(count(text, order, WORDS), UNIFORM)
     defined = KneserNey(text, order, WORDS)
     contexts = contexts_of(order, rows=60)
-    p = model.distributions(contexts, torch.float64)
+    p = model.distributions(model.nodes(contexts), torch.float64)
     for row, context in enumerate(contexts.tolist()):
         expected = [defined.p(word, with_start(context)) for word in range(WORDS)]
         assert p[row].tolist() == pytest.approx(expected, rel=1e-12)
@@ -48,7 +48,7 @@ def test_the_definitions_discounts_are_used_and_not_only_the_fallback():
 def test_every_distribution_sums_to_one_and_leaves_no_word_out(smoothing, order):
     base = np.random.default_rng(3).dirichlet(np.ones(WORDS))
     model = SMOOTHINGS[smoothing](count(random_sentences(), order, WORDS), base)
-    p = model.distributions(contexts_of(order), torch.float64)
+    p = model.distributions(model.nodes(contexts_of(order)), torch.float64)
     assert torch.allclose(p.sum(dim=1), torch.ones(len(p), dtype=torch.float64), atol=1e-12)
     assert (p > 0).all()
 
@@ -57,7 +57,7 @@ def test_every_distribution_sums_to_one_and_leaves_no_word_out(smoothing, order)
 def test_words_and_sentences_have_the_probabilities_of_the_distributions(smoothing):
     model = SMOOTHINGS[smoothing](count(random_sentences(), 3, WORDS), UNIFORM)
     contexts = contexts_of(3)
-    p = model.distributions(contexts, torch.float64)
+    p = model.distributions(model.nodes(contexts), torch.float64)
     for word in range(WORDS):
         of_word = model.p(model.nodes(contexts), torch.full((len(contexts),), word))
         assert torch.allclose(of_word, p[:, word], rtol=1e-12)
@@ -66,23 +66,24 @@ def test_words_and_sentences_have_the_probabilities_of_the_distributions(smoothi
     for sentence in as_lists(text):
         padded = [END, END, *sentence]
         rows = torch.tensor([padded[at : at + 2] for at in range(len(sentence))])
-        expected += model.distributions(rows, torch.float64).log()[range(len(rows)), sentence]
+        expected += model.distributions(model.nodes(rows), torch.float64).log()[
+            range(len(rows)), sentence
+        ]
     assert model.score(text) == pytest.approx(torch.stack(expected).numpy(), rel=1e-12)
 
 
 def test_nothing_before_a_sentences_start_matters():
     model = kneser_ney(count(random_sentences(), 4, WORDS), UNIFORM)
     rows = torch.tensor([[END, END, 1], [5, END, 1], [2, END, 1], [-1, END, 1]])
-    p = model.distributions(rows)
+    p = model.distributions(model.nodes(rows))
     assert torch.equal(p, p[:1].expand_as(p))
-    assert not torch.equal(p[0], model.distributions(torch.tensor([[5, 2, 1]]))[0])
+    assert not torch.equal(p[0], model.distributions(model.nodes(torch.tensor([[5, 2, 1]])))[0])
 
 
 def test_add_alpha_is_counts_plus_alpha():
     text, alpha = random_sentences(), 0.3
-    p = add_alpha(count(text, 2, WORDS), UNIFORM, alpha).distributions(
-        torch.arange(WORDS).unsqueeze(1), torch.float64
-    )
+    model = add_alpha(count(text, 2, WORDS), UNIFORM, alpha)
+    p = model.distributions(model.nodes(torch.arange(WORDS).unsqueeze(1)), torch.float64)
     counts = np.zeros((WORDS, WORDS))
     for sentence in as_lists(text):
         np.add.at(counts, ([END, *sentence[:-1]], sentence), 1)

@@ -43,7 +43,7 @@ def test_what_is_written_is_read_again(smoothing, order, name, tmp_path):
     write_arpa(model, FORMS, tmp_path / name)
     again = read_arpa(tmp_path / name, FORMS)
     contexts = torch.randint(0, WORDS, (200, order - 1), generator=torch.Generator().manual_seed(0))
-    p, q = (each.distributions(contexts, torch.float64) for each in (model, again))
+    p, q = (each.distributions(each.nodes(contexts), torch.float64) for each in (model, again))
     assert torch.allclose(p, q, rtol=2e-7)
 
 
@@ -53,8 +53,8 @@ def test_the_ids_are_those_of_the_forms_in_any_order(tmp_path):
     order = np.array([0, 5, 3, 1, 8, 2, 7, 4, 6])
     again = read_arpa(tmp_path / "m.arpa", [FORMS[number] for number in order])
     contexts = torch.randint(0, WORDS, (50, 2), generator=torch.Generator().manual_seed(0))
-    p = model.distributions(torch.from_numpy(order)[contexts], torch.float64)
-    q = again.distributions(contexts, torch.float64)
+    p = model.distributions(model.nodes(torch.from_numpy(order)[contexts]), torch.float64)
+    q = again.distributions(again.nodes(contexts), torch.float64)
     assert torch.allclose(p[:, order], q, rtol=2e-7)
 
 
@@ -94,7 +94,7 @@ def encoded(sentences: list[list[str]], ids: dict[str, int]) -> Sentences:
 def test_a_file_written_elsewhere_backs_off_as_it_says(tmp_path):
     (tmp_path / "m.arpa").write_text(GOOD, encoding="utf-8")
     model = read_arpa(tmp_path / "m.arpa", WORDS_OF_GOOD)
-    log_p = model.distributions(torch.tensor([[0], [1], [2]]), torch.float64).log10()
+    log_p = model.distributions(model.nodes(torch.tensor([[0], [1], [2]])), torch.float64).log10()
     expected = [[-0.8, -0.3, -1.1], [-0.7, -0.7, -0.4], [-0.1, -0.4, -0.7]]
     assert np.allclose(log_p, expected, atol=1e-12)
 
@@ -104,7 +104,7 @@ def test_a_pruned_file_keeps_the_weights_of_contexts_without_ngrams(tmp_path):
     text = text.replace("-0.1\tla </s>\n", "\n\\3-grams:\n-0.6\tla le la\n")
     (tmp_path / "m.arpa").write_text(text, encoding="utf-8")
     model = read_arpa(tmp_path / "m.arpa", WORDS_OF_GOOD)
-    log_p = model.distributions(torch.tensor([[2, 1], [1, 0]]), torch.float64).log10()
+    log_p = model.distributions(model.nodes(torch.tensor([[2, 1], [1, 0]])), torch.float64).log10()
     assert np.allclose(log_p, [[-0.7, -0.7, -0.6], [-0.8, -0.8, -1.1]], atol=1e-12)
 
 
