@@ -30,14 +30,16 @@ from models.synthetic import vocabulary
 LENGTH, SIZE, LAYERS = 35, 256, 2
 SMALL, LARGE = 42_500, 750_000
 SIZES = (10_000, SMALL, 100_000, 250_000, LARGE, 1_000_000)
-COMPARED = (  # by the verdicts
-    ("floor", SMALL),
-    ("log-linear", SMALL),
-    ("softmax", SMALL),
-    ("log-linear", LARGE),
-    ("adaptive", LARGE),
-    ("adaptive, as documented", LARGE),
+FEW, MANY = ("log-linear", SMALL), ("log-linear", LARGE)
+DOCUMENTED = "adaptive, as documented"
+PROMISES = (  # what, of which output and words to which, how many times, whether at least
+    ("log-linear ÷ plain softmax over its signatures", FEW, ("floor", SMALL), 1.05, False),
+    (f"log-linear at {LARGE:,} words ÷ at {SMALL:,}", MANY, FEW, 1.10, False),
+    (f"softmax ÷ log-linear, {SMALL:,} words", ("softmax", SMALL), FEW, 4, True),
+    (f"{DOCUMENTED} ÷ log-linear, {LARGE:,} words", (DOCUMENTED, LARGE), MANY, 12, True),
+    (f"adaptive ÷ log-linear, {LARGE:,} words", ("adaptive", LARGE), MANY, 1, True),
 )
+COMPARED = tuple(dict.fromkeys(pair for _, *pairs, _, _ in PROMISES for pair in pairs))
 
 
 class SignatureSoftmax(Softmax):
@@ -57,7 +59,7 @@ OUTPUTS: dict[str, Callable[[Features, np.ndarray], nn.Module]] = {
     "softmax": lambda features, mass: Softmax(features.words, SIZE),
     "adaptive": lambda features, mass: Adaptive(features.words, SIZE, mass=mass),
     # Cut where PyTorch's manual cuts in its example, which is far from the best.
-    "adaptive, as documented": lambda features, mass: Adaptive(
+    DOCUMENTED: lambda features, mass: Adaptive(
         features.words, SIZE, mass=mass, cutoffs=[10, 100, 1000]
     ),
 }
@@ -75,7 +77,7 @@ class Setting:
 
     def fits(self) -> bool:
         """Whether there is memory for the logits over words of those outputs that form them."""
-        logits = {"softmax": 1.0, "adaptive, as documented": 0.5}.get(self.output, 0.0)
+        logits = {"softmax": 1.0, DOCUMENTED: 0.5}.get(self.output, 0.0)
         numbers = 3 * logits * self.batch * LENGTH + 4 * SIZE  # with gradients and moments
         if self.device == "cpu":
             free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -216,30 +218,12 @@ def _fitting(
 def verdicts(costs: Sequence[Cost]) -> list[Verdict]:
     """What the design promises, as measured, of the costs at hand. They are of one device."""
     cost = {(cost.setting.output, cost.setting.words): cost for cost in costs}
-    small, large = cost["log-linear", SMALL], cost["log-linear", LARGE]
-    compared = [
-        (
-            "log-linear ÷ plain softmax over its signatures",
-            small,
-            cost["floor", SMALL],
-            1.05,
-            False,
-        ),
-        (f"log-linear at {LARGE:,} words ÷ at {SMALL:,}", large, small, 1.10, False),
-    ]
-    for output, below, limit in (
-        ("softmax", small, 4),
-        ("adaptive, as documented", large, 12),
-        ("adaptive", large, 1),
-    ):
-        words = below.setting.words
-        if above := cost.get((output, words)):
-            compared.append((f"{output} ÷ log-linear, {words:,} words", above, below, limit, True))
-    memory = large.peak_bytes / small.peak_bytes
+    memory = cost[MANY].peak_bytes / cost[FEW].peak_bytes
     return [
         *(
-            Verdict(what, _times(above, below), limit, at_least)
-            for what, above, below, limit, at_least in compared
+            Verdict(what, _times(cost[above], cost[below]), limit, at_least)
+            for what, above, below, limit, at_least in PROMISES
+            if above in cost
         ),
         Verdict(f"memory of log-linear at {LARGE:,} words ÷ at {SMALL:,}", memory, 1.3, False),
     ]
