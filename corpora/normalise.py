@@ -35,4 +35,5 @@ TABLE = str.maketrans({char: one for one, several in SPELLINGS.items() for char 
 
 def normalise(text: str) -> str:
     """The text composed (NFC), respelled by SPELLINGS, with single spaces; idempotent."""
-    return " ".join(unicodedata.normalize("NFC", text).translate(TABLE).split())
+    respelled = unicodedata.normalize("NFC", text).translate(TABLE)
+    return " ".join(unicodedata.normalize("NFC", respelled).split())  # what now meets is composed

@@ -86,9 +86,10 @@ def local_files(source: str) -> list[Path]:
     """The readable files that a path, a pattern or a folder names, sorted."""
     path = Path(source).expanduser()
     if path.is_dir():
-        endings = {text.kind(entry) for entry in path.iterdir()}
+        files = [entry for entry in path.iterdir() if entry.is_file()]
+        endings = {text.kind(file) for file in files}
         chosen = next((ending for ending in READERS if ending in endings), None)
-        found = [entry for entry in path.iterdir() if text.kind(entry) == chosen]
+        found = [file for file in files if text.kind(file) == chosen]
     elif path.is_file():
         found = [path]
     else:

@@ -4,11 +4,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from lexicon.analysis import Analysis, Lexicon
+from lexicon.analysis import Analysis, Lexicon, Request
 from lexicon.chain import Chain
 from lexicon.reading import LexiconError
 from lexicon.registry import find
-from lexicon.text import Request
 
 __all__ = ["Analysis", "Lexicon", "LexiconError", "load"]
 

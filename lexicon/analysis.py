@@ -1,11 +1,15 @@
 """What every lexicon answers: a form has analyses, each in Universal Dependencies' own terms."""
 
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+
+from lexicon.reading import LexiconError
 
 
 class Analysis(NamedTuple):
@@ -57,9 +61,9 @@ class Lexicon:
     def lookup(self, forms: Sequence[str]) -> pd.DataFrame:
         """One row per analysis: word (position in `forms`), lemma, upos, feats, weight, source.
 
-        A form unknown as it stands is tried in lower case, as at the start of a sentence, then
-        without ligatures, which older lexicons do not write. Rows are ordered by word; a form
-        unknown in every spelling has none.
+        A form unknown as it stands is tried in its plain spelling, in which indexes list theirs,
+        then in lower case, as at the start of a sentence, then in both. Rows are ordered by word; a
+        form unknown in every spelling has none.
         """
         forms = np.asarray(forms, dtype=object)
         parts = [self.find(forms)]
@@ -72,6 +76,10 @@ class Lexicon:
             unknown = np.setdiff1d(unknown, found["word"].to_numpy(), assume_unique=False)
         return stack(parts)
 
+    def frequency(self, forms: Sequence[str]) -> np.ndarray:
+        """How often each form occurs in the lexicon's own corpus; few lexicons count."""
+        raise LexiconError(f"the lexicon {self.name} counts no words: expected one such as lexique")
+
     def exact(self, form: str) -> tuple[Analysis, ...]:
         """What `find` answers to one form alone."""
         rows = self.find(np.array([form], dtype=object))
@@ -83,7 +91,15 @@ class Lexicon:
         return _analyses(self, form)
 
 
-RESPELLINGS = (str.lower, lambda form: form.lower().replace("œ", "oe").replace("æ", "ae"))
+LIGATURES = str.maketrans({"œ": "oe", "Œ": "Oe", "æ": "ae", "Æ": "Ae", "’": "'"})
+
+
+def plain(form: str) -> str:
+    """The spelling of most lexicons: characters composed, no ligature, the straight apostrophe."""
+    return unicodedata.normalize("NFC", form).translate(LIGATURES)
+
+
+RESPELLINGS = (plain, str.lower, lambda form: plain(form.lower()))
 
 
 @lru_cache(maxsize=1 << 18)
@@ -111,3 +127,12 @@ def stack(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
         return parts[0].reset_index(drop=True)
     rows = pd.concat(parts, ignore_index=True)
     return rows.sort_values("word", kind="stable", ignore_index=True)
+
+
+class Request(NamedTuple):
+    """What `load` asks of every lexicon of a chain."""
+
+    folder: Callable[[str], Path]  # a source's name → the folder with its data
+    lowercase: bool = False  # match without regard to case
+    strict: bool = False  # stop at the first bad row
+    before: tuple[Lexicon, ...] = ()  # the lexicons earlier in the chain

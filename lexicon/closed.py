@@ -7,10 +7,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lexicon.analysis import Analysis, Lexicon
+from lexicon.analysis import Analysis, Lexicon, Request
 from lexicon.closed_words import WORDS
 from lexicon.shape import sure
-from lexicon.text import Request
 
 # A tokeniser leaves the hyphen, and the t that only sound asks for, on the pronoun: `-t-il`.
 AFTER_T = ("il", "elle", "on", "ils", "elles", "y", "en")
@@ -19,7 +18,10 @@ CLITICS += ("leur", *AFTER_T)
 
 # Ordinary words, small or capitalised, have no shape to look at: most forms stop here.
 ORDINARY = r"^[A-ZÀ-ÞŒ]?[a-zß-öø-ÿœ]+('?[a-zß-öø-ÿœ]+)?$"
-MAYBE_ROMAN = r"^[ivxIVX]+(er?|re|ère|è|ème|eme)?s?$"
+MAYBE_ROMAN = r"^[ivxlcdmIVXLCDM]+(er?|re|ère|è|ème|eme)?s?$"
+
+
+TEXTS = ("lemma", "upos", "feats", "source")  # columns
 
 
 def clitics() -> dict[str, tuple[Analysis, ...]]:
@@ -62,21 +64,9 @@ class Closed(Lexicon):
         roman = pc.match_substring_regex(words, MAYBE_ROMAN)
         for position in np.flatnonzero(pc.or_(pc.invert(plain), roman)):
             found[position] = found[position] or sure(forms[position], self.lowercase)
-        return frame([(place, analyses) for place, analyses in enumerate(found) if analyses])
-
-
-def frame(answers: list[tuple[int, tuple[Analysis, ...]]]) -> pd.DataFrame:
-    rows = [(place, *each) for place, analyses in answers for each in analyses]
-    word, lemma, upos, feats, weight = zip(*rows, strict=True) if rows else [()] * 5
-    table = {
-        "word": pa.array(word, pa.int64()),
-        "lemma": pa.array(lemma, pa.string()),
-        "upos": pa.array(upos, pa.string()),
-        "feats": pa.array(feats, pa.string()),
-        "weight": pa.array(weight, pa.float32()),
-        "source": pa.repeat("closed", len(rows)),
-    }
-    return pa.table(table).to_pandas()
+        rows = [(place, *each) for place, analyses in enumerate(found) for each in analyses]
+        table = pd.DataFrame(rows, columns=["word", *Analysis._fields]).assign(source=self.name)
+        return table.astype({"word": np.int64, "weight": np.float32, **dict.fromkeys(TEXTS, str)})
 
 
 def closed(request: Request) -> Closed:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from lexicon.analysis import Lexicon, absent
+from lexicon.analysis import Lexicon
 
 
 def features(lexicon: Lexicon) -> list[str]:
@@ -16,39 +16,34 @@ def features(lexicon: Lexicon) -> list[str]:
 
 def known(lexicon: Lexicon, forms: Sequence[str]) -> np.ndarray:
     """Whether the lexicon has an analysis of each form."""
-    mask = np.ones(len(forms), dtype=bool)
-    mask[absent(lexicon.lookup(forms), len(forms))] = False
-    return mask
+    return np.isin(np.arange(len(forms)), lexicon.lookup(forms)["word"])
 
 
-def coverage(
-    lexicon: Lexicon,
-    forms: Sequence[str],
-    counts: Sequence[int],
-    upos: Sequence[str] | None = None,
-) -> pd.DataFrame:
+def coverage(lexicon: Lexicon, words: pd.DataFrame) -> pd.DataFrame:
     """Tokens and types, all and covered: a row for the whole and one for each part of speech.
 
-    `forms` are distinct, or distinct with their `upos`; `counts` say how often each occurs.
+    A row of `words` has a form and its count, or a form as one part of speech (upos) and its count.
     """
-    words = pd.DataFrame({"tokens": np.asarray(counts), "known": known(lexicon, forms)})
-    words["upos"] = "all" if upos is None else np.asarray(upos)
-    words["types"] = 1
-    words["tokens_covered"] = words["tokens"] * words["known"]
-    words["types_covered"] = words["known"].astype(int)
-    sums = ["tokens", "tokens_covered", "types", "types_covered"]
-    table = words.groupby("upos")[sums].sum().sort_values("tokens", ascending=False)
-    if upos is not None:
-        table = pd.concat([words[sums].sum().to_frame("all").T, table]).rename_axis("upos")
+    is_known = known(lexicon, words["form"].tolist())
+    counted = pd.DataFrame(
+        {
+            "upos": words.get("upos", "all"),
+            "tokens": words["count"],
+            "tokens_covered": words["count"] * is_known,
+            "types": 1,
+            "types_covered": is_known.astype(int),
+        }
+    )
+    table = counted.groupby("upos").sum().sort_values("tokens", ascending=False)
+    if "upos" in words:
+        table = pd.concat([table.sum().to_frame("all").T, table]).rename_axis("upos")
     table["token_share"] = table["tokens_covered"] / table["tokens"]
     table["type_share"] = table["types_covered"] / table["types"]
     return table.reset_index()
 
 
-def gaps(
-    lexicon: Lexicon, forms: Sequence[str], counts: Sequence[int], most: int = 50
-) -> pd.DataFrame:
-    """The most frequent forms that the lexicon does not know."""
-    words = pd.DataFrame({"form": np.asarray(forms, dtype=object), "count": np.asarray(counts)})
-    unknown = words[~known(lexicon, forms)]
+def gaps(lexicon: Lexicon, words: pd.DataFrame, most: int) -> pd.DataFrame:
+    """The most frequent forms that the lexicon does not know, with their counts."""
+    counts = words.groupby("form", as_index=False)["count"].sum()
+    unknown = counts[~known(lexicon, counts["form"].tolist())]
     return unknown.sort_values(["count", "form"], ascending=[False, True]).head(most)

@@ -38,19 +38,15 @@ def evaluate_guesser(lexicon: Lexicon, seed: int = 0) -> GuesserFigures:
     return GuesserFigures(
         forms=len(forms),
         pos=right(asked, guessed, "upos").mean(),
-        gender_of_nouns=right(*map(with_feature("Gender"), nouns), "Gender").mean(),
-        number=right(*map(with_feature("Number"), (asked, guessed)), "Number").mean(),
+        gender_of_nouns=right(*(with_feature(rows, "Gender") for rows in nouns), "Gender").mean(),
+        number=right(*(with_feature(rows, "Number") for rows in (asked, guessed)), "Number").mean(),
     )
 
 
-def with_feature(name: str):
-    """Adds the value of one feature as a column, and drops the rows that have none."""
-
-    def add(rows: pd.DataFrame) -> pd.DataFrame:
-        values = rows["feats"].str.extract(rf"(?:^|\|){name}=([^|]+)", expand=False)
-        return rows.assign(**{name: values}).dropna(subset=[name])
-
-    return add
+def with_feature(rows: pd.DataFrame, name: str) -> pd.DataFrame:
+    """The rows that have a feature, with its value as a column."""
+    values = rows["feats"].str.extract(rf"(?:^|\|){name}=([^|]+)", expand=False)
+    return rows.assign(**{name: values}).dropna(subset=[name])
 
 
 def right(asked: pd.DataFrame, guessed: pd.DataFrame, column: str) -> pd.Series:

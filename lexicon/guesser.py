@@ -16,11 +16,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lexicon.analysis import Lexicon, moved, stack
+from lexicon.analysis import Lexicon, Request, moved, stack
 from lexicon.index import Index, build, cached, fingerprint
 from lexicon.reading import LexiconError
 from lexicon.shape import LIKELY, looks
-from lexicon.text import Request
 
 OPEN = ("ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB", "X")
 LONGEST = 7  # letters of a suffix

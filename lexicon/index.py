@@ -16,12 +16,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lexicon.analysis import Analysis, Lexicon
+from lexicon.analysis import Analysis, Lexicon, plain
 from lexicon.reading import LexiconError, Report, Row, Skipped
 
 
 def hashes(forms: np.ndarray) -> np.ndarray:
     return pd.util.hash_array(forms, categorize=False)
+
+
+PROBE = int(hashes(np.array(["accord"], dtype=object))[0])  # tells whether the hash is the same
 
 
 class Index(Lexicon):
@@ -141,8 +144,7 @@ def compiled(
 
 def fingerprint(files: Sequence[Path], *words: str) -> str:
     """Changes with the files, the words, the code of this package and the hash of a form."""
-    probe = hashes(np.array(["accord"], dtype=object))[0]
-    parts = [f"{probe} {words}".encode()]
+    parts = [f"{PROBE} {words}".encode()]
     for file in (*files, *sorted(Path(__file__).parent.glob("*.py"))):
         with file.open("rb") as opened:
             parts.append(hashlib.file_digest(opened, "sha256").digest())
@@ -152,18 +154,14 @@ def fingerprint(files: Sequence[Path], *words: str) -> str:
 def build(rows: Iterator[Row] | pd.DataFrame, lowercase: bool = False) -> pa.Table:
     """Rows gathered by form; the same analysis twice is one, with the counts added."""
     data = pd.DataFrame(rows, columns=Row._fields)
+    data["form"] = data["form"].map(plain)
     if lowercase:
-        data["form"] = data["form"].str.lower()
+        data["form"] = data["form"].map(str.lower)  # Arrow's own differs from it in İ and Σ
     keys = ["form", "lemma", "upos", "feats"]
     data = data.groupby(keys, sort=False, observed=True)["count"].sum().reset_index()
-    forms, names = pd.factorize(data["form"])
-    hashed = hashes(np.asarray(names, dtype=object))
-    order = np.argsort(hashed)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    place = rank[forms]
-    data = data.iloc[np.argsort(place, kind="stable")]
-    sizes = np.bincount(place, minlength=len(names))
+    data["hash"] = hashes(data["form"].to_numpy(dtype=object))
+    data = data.sort_values(["hash", "form"], kind="stable")
+    first = np.flatnonzero(~data["form"].eq(data["form"].shift()))
     entries = pa.StructArray.from_arrays(
         [
             *(pa.array(data[name], pa.string()).dictionary_encode() for name in keys[1:]),
@@ -171,10 +169,9 @@ def build(rows: Iterator[Row] | pd.DataFrame, lowercase: bool = False) -> pa.Tab
         ],
         names=[*keys[1:], "count"],
     )
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
-    lists = pa.ListArray.from_arrays(pa.array(offsets), entries)
-    forms = pa.array(np.asarray(names, dtype=object)[order], pa.string())
-    return pa.table({"hash": hashed[order], "form": forms, "analyses": lists})
+    lists = pa.ListArray.from_arrays(pa.array([*first, len(data)], pa.int32()), entries)
+    forms = pa.array(data["form"].iloc[first], pa.string())
+    return pa.table({"hash": data["hash"].iloc[first].to_numpy(), "form": forms, "analyses": lists})
 
 
 def write(table: pa.Table, target: Path) -> None:

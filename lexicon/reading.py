@@ -46,8 +46,7 @@ class Report:
         self.path = path
         self.strict = strict
         self.line = 0  # that is being parsed
-        self._counts: dict[str, int] = {}
-        self._examples: dict[str, str] = {}
+        self._skipped: dict[str, Skipped] = {}  # by reason
 
     def bad(self, line: int, reason: str, text: str) -> None:
         """A row that breaks the format."""
@@ -57,13 +56,12 @@ class Report:
 
     def left_out(self, line: int, reason: str, text: str) -> None:
         """A sound row that is no word of a text."""
-        self._counts[reason] = self._counts.get(reason, 0) + 1
-        self._examples.setdefault(reason, f"{self.path.name}:{line}: {text}")
+        first = Skipped(reason, 0, f"{self.path.name}:{line}: {text}")
+        before = self._skipped.get(reason, first)
+        self._skipped[reason] = before._replace(count=before.count + 1)
 
     def skipped(self) -> tuple[Skipped, ...]:
-        return tuple(
-            Skipped(reason, count, self._examples[reason]) for reason, count in self._counts.items()
-        )
+        return tuple(self._skipped.values())
 
 
 # What no word holds: control characters (the tab parts columns) and ends of lines.

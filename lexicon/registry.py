@@ -6,9 +6,8 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from lexicon.analysis import Lexicon
+from lexicon.analysis import Lexicon, Request
 from lexicon.reading import LexiconError
-from lexicon.text import Request
 
 # Name → module:object, imported when asked for. Each object makes a lexicon from a Request.
 BUILT_IN = {

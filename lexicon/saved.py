@@ -5,17 +5,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from lexicon.analysis import Lexicon
 from lexicon.chain import Chain
 from lexicon.closed import Closed
 from lexicon.guesser import Guesser
-from lexicon.index import Index, hashes
+from lexicon.index import PROBE, Index
 from lexicon.reading import LexiconError
 
 SAVED = "lexicons.json"
-PROBE = int(hashes(np.array(["accord"], dtype=object))[0])  # indexes are found by this hash
 
 
 def save(lexicon: Lexicon, folder: Path) -> None:

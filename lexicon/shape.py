@@ -43,7 +43,7 @@ SURE = [
     ("capitals", r"(?:[A-ZÀ-Þ]\.)+[A-ZÀ-Þ]", "PROPN", "Abbr=Yes"),
 ]
 # Look like the above, and are words.
-NOT_SHAPES = {"vie", "vies", "mi", "di", "ci", "li", "cv", "dix", "mix"}
+NOT_SHAPES = {"ire", "vie", "vies", "mi", "di", "ci", "li", "cv", "dix", "mix"}
 
 
 class Look(NamedTuple):
@@ -57,9 +57,9 @@ class Look(NamedTuple):
 # For forms that no lexicon knows: as among such words of UD French 1.4, its training file only,
 # so that nothing of a test is known here.
 LIKELY = {
-    "capitals": Look(r"^[A-ZÀ-ÞŒ]{2,}s?$", {"PROPN": 0.84, "NOUN": 0.1, "X": 0.06}, 1.0),
+    "capitals": Look(r"^\p{Lu}{2,}s?$", {"PROPN": 0.84, "NOUN": 0.1, "X": 0.06}, 1.0),
     "digits": Look(r"\d", {"PROPN": 0.4, "NOUN": 0.2, "NUM": 0.2, "X": 0.2}, 1.0),
-    "capital": Look(r"^[A-ZÀ-ÞŒ]", {"PROPN": 1.0}, 0.98),
+    "capital": Look(r"^\p{Lu}", {"PROPN": 1.0}, 0.98),
     "small": Look(r"", {}, 1.0),  # the lexicon alone knows
 }
 

@@ -4,20 +4,10 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
-from lexicon.analysis import Lexicon
+from lexicon.analysis import Request
 from lexicon.index import Index, compiled
 from lexicon.reading import LexiconError, Report, Row
-
-
-class Request(NamedTuple):
-    """What `load` asks of every lexicon of a chain."""
-
-    folder: Callable[[str], Path]  # a source's name → the folder with its data
-    lowercase: bool = False  # match without regard to case
-    strict: bool = False  # stop at the first bad row
-    before: tuple[Lexicon, ...] = ()  # the lexicons earlier in the chain
 
 
 @dataclass(frozen=True)

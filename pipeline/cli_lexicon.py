@@ -1,6 +1,5 @@
 """`accord lexicon`: which lexicons there are, what they say of a word, how much they cover."""
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -85,15 +84,11 @@ def coverage(
 
     words = counted_words(corpus)
     chain = _load(lexicon)
-    upos = words["upos"].tolist() if "upos" in words else None
-    table = measure(chain, words["form"].tolist(), words["count"].tolist(), upos)
+    table = measure(chain, words)
     for share in ("token_share", "type_share"):
         table[share] = table[share].map("{:.2%}".format)
     print_table(table)
-    by_form = Counter()
-    for form, count in zip(words["form"], words["count"], strict=True):
-        by_form[form] += count
-    missing = find_gaps(chain, [*by_form], [*by_form.values()], gaps)
+    missing = find_gaps(chain, words, gaps)
     print("\nmost frequent gaps:", ", ".join(f"{f} {n}" for f, n in missing.values.tolist()))
 
 

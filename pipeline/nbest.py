@@ -31,6 +31,7 @@ def read_nbest(path: Path) -> list[NBest]:
     """The lists of a file, in order; what is wrong with it is named by line."""
     lists: dict[str, NBest] = {}
     for number, line in enumerate(lines(path), start=1):
+        line = line.removeprefix("\ufeff") if number == 1 else line
         if not line.strip():
             continue
         try:

@@ -6,6 +6,7 @@ pronouns and adjectives that another noun might claim, the *vous* that may be on
 
 from collections.abc import Iterator, Sequence
 
+from corpora.normalise import normalise
 from corpora.tree import Token, Tree, features, kinds
 from pipeline.agreeing import Agreeing
 
@@ -27,7 +28,7 @@ class Words:
         rows = zip(tree.tokens, kinds(tree.tokens), strict=True)
         surface = [(token, kind) for token, kind in rows if kind in ("word", "contracted")]
         self.tokens = [token for token, _ in surface]
-        self.forms = [token.form for token in self.tokens]
+        self.forms = [normalise(token.form) for token in self.tokens]
         self.place = {token.id: i for i, (token, kind) in enumerate(surface) if kind == "word"}
         self.by_id = {token.id: token for token in tree.tokens}
         self.below: dict[str, list[Token]] = {}

@@ -52,6 +52,7 @@ def test_every_command_runs(folder, monkeypatch):
 
 
 def test_the_python_code_runs(folder):
+    assert blocks("python")
     for code in blocks("python"):
         done = subprocess.run(
             [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True
@@ -72,6 +73,7 @@ def test_the_stage_table_is_the_declared_one():
 def test_its_yaml_is_a_valid_configuration(tmp_path):
     from pipeline.config import load_config
 
+    assert blocks("yaml")
     for number, block in enumerate(blocks("yaml")):
         path = tmp_path / f"{number}.yaml"
         path.write_text(block, encoding="utf-8")

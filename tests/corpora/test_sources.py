@@ -25,6 +25,12 @@ def test_a_file_a_pattern_and_a_folder(tmp_path):
     assert files(str(tmp_path)) == [tmp_path / "a.txt", tmp_path / "b.txt.gz"]
 
 
+def test_a_folder_in_a_folder_is_no_text_whatever_its_name(tmp_path):
+    (tmp_path / "a.txt").write_text("Un.\n")
+    (tmp_path / "old.txt").mkdir()
+    assert [sentence.text for sentence in read(str(tmp_path))] == ["Un."]
+
+
 def test_a_relative_pattern_and_the_home_folder(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("Un.\n")
     monkeypatch.chdir(tmp_path)

@@ -70,7 +70,7 @@ def test_hard_cases(case):
     assert list(tokenised([text])) == [tuple(expected.split("|"))]
 
 
-french = st.text("abélàçœ'’- .,!«»()0123456789 \u00a0\u202f–", max_size=60)
+french = st.text("abélàçœ'’- .,!«»()0123456789 \u00a0\u202f–\u0301\u00ad", max_size=60)
 
 
 @given(st.text() | french)

@@ -58,9 +58,10 @@ def test_shapes_of_a_lowercased_text(form, upos):
     assert not Closed(lowercase=True).analyses("vie")
 
 
-def test_lookup_and_analyses_say_the_same():
-    closed = Closed()
-    forms = [*UPOS_OF, *closed, "1ER", "WWW.A.FR"]
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_lookup_and_analyses_say_the_same(lowercase):
+    closed = Closed(lowercase)
+    forms = [*UPOS_OF, *closed, "1ER", "WWW.A.FR", "xl", "mcmxc", "ire", "dvi", "LXVe"]
     rows = closed.lookup(forms)
     for place, form in enumerate(forms):
         of_form = rows[rows["word"] == place]

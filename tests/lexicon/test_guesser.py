@@ -6,6 +6,7 @@ import pytest
 import lexicon
 from lexicon.evaluation import evaluate_guesser
 from lexicon.guesser import everything, learned_guesser
+from lexicon.shape import looks
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +20,14 @@ def guesser(lefff):
 
 
 STRINGS = ["tweetera", "ninjas", "Zorglub", "FMI", "A380", "x", "œ", "", "🙂", "chanteuses", "東京"]
+
+
+@pytest.mark.parametrize(
+    ("form", "look"),
+    [("Škoda", "capital"), ("ŠKODA", "capitals"), ("Œdème", "capital"), ("ère", "small")],
+)
+def test_capitals_of_every_alphabet_are_capitals(form, look):
+    assert looks(np.array([form], dtype=object)).tolist() == [look]
 
 
 def test_the_weights_of_any_string_sum_to_one(guesser):

@@ -1,10 +1,13 @@
 """The index holds what was read, and is made anew when what it was made of changes."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import lexicon
+from corpora.normalise import normalise
+from lexicon.analysis import plain
 from lexicon.index import Index, build, cache_folder
 from lexicon.reading import Row
 
@@ -19,6 +22,7 @@ rows = st.lists(
 @given(rows, st.lists(words))
 def test_every_row_is_found_and_no_other(rows, others):
     index = Index("test", "none", build(iter(rows)))
+    rows = [row._replace(form=plain(row.form)) for row in rows]
     asked = np.array([*{row.form for row in rows}, *others], dtype=object)
     found = index.find(asked)
     answers = {(asked[word], *rest) for word, *rest in found.iloc[:, :4].itertuples(index=False)}
@@ -26,6 +30,21 @@ def test_every_row_is_found_and_no_other(rows, others):
     assert set(index) == {row.form for row in rows}
     for form in asked:
         assert {each[:3] for each in index.exact(form)} == {r[1:4] for r in rows if r.form == form}
+
+
+SPELLED = ["cœur", "Œuf", "aujourd’hui", "e\u0301te\u0301", "ex æquo", "İzmir", "ΑΣ"]
+
+
+@pytest.mark.parametrize("lowercase", [False, True])
+@pytest.mark.parametrize("form", SPELLED)
+def test_a_form_is_found_as_it_is_listed_as_a_text_has_it_and_in_its_own_case(form, lowercase):
+    row = Row(form, "lemma", "NOUN")
+    index = Index("test", "none", build(iter([row]), lowercase))
+    index.lowercase = lowercase
+    asked = {form, plain(form), normalise(form)} | ({form.lower()} if lowercase else set())
+    for each in asked:
+        assert [found.lemma for found in index.analyses(each)] == ["lemma"]
+        assert index.lookup([each])["lemma"].tolist() == ["lemma"]
 
 
 def test_the_same_text_is_compiled_once_and_a_changed_one_anew(tmp_path, monkeypatch):

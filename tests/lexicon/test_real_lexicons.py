@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 
+import pandas as pd
 import pytest
 
 import lexicon
@@ -69,14 +70,14 @@ def training_words(folder):
     ],
 )
 def test_coverage_of_ud_french(names, share, folder, training_words):
-    forms, upos = zip(*training_words, strict=True)
-    counts = list(training_words.values())
+    rows = [(form, upos, count) for (form, upos), count in training_words.items()]
+    words = pd.DataFrame(rows, columns=["form", "upos", "count"])
     known = lexicon.load(names, folder=folder)
-    table = coverage(known, forms, counts, upos).set_index("upos")
-    assert table.loc["all", "tokens"] == sum(counts)
+    table = coverage(known, words).set_index("upos")
+    assert table.loc["all", "tokens"] == words["count"].sum()
     assert table.loc["all", "token_share"] >= share
     assert table.drop("all")["tokens_covered"].sum() == table.loc["all", "tokens_covered"]
-    missing = gaps(known, forms, counts, most=5)
+    missing = gaps(known, words, most=5)
     assert not any(known.analyses(form) for form in missing["form"])
 
 

@@ -45,7 +45,7 @@ def test_all_strings_up_to_a_length_and_the_tail_sum_to_one(kind, monkeypatch):
     assert (ended < 1).all()
 
 
-def test_numbers_are_geometric_in_their_length(model):
+def test_numbers_are_geometric_in_their_length():
     """Those of ten digits have but the background: a tenth of q of what those of nine have."""
     model = made("ngram", ["12", "7", "215"], [0, 0, 0], 1)
     q = 1 - 1 / model.length
@@ -88,15 +88,3 @@ def test_words_drawn_come_as_often_as_their_probability_says(model):
         p = np.exp(model.log_prob(words[often].tolist())[:, kind])
         deviation = np.sqrt(p * (1 - p) / size)
         assert (np.abs(counts[often] / size - p) < 4 * deviation).all()
-
-
-def test_the_mean_surprise_of_words_drawn_is_the_entropy_by_both_halves(model):
-    """Calibration: two samples' mean log-probabilities agree within the bootstrap interval."""
-    generator = np.random.default_rng(3)
-    kinds = generator.integers(COUNT, size=1600)
-    scores = model.log_prob(model.draw(kinds, generator))[np.arange(1600), kinds]
-    first, second = np.split(scores, 2)
-    means = [generator.choice(first, len(first)).mean() for _ in range(400)]
-    low, high = np.quantile(means, [0.0005, 0.9995])
-    spread = high - low
-    assert low - spread / 2 < second.mean() < high + spread / 2

@@ -1,16 +1,19 @@
 """Generation from a trained model: constraints hold everywhere, the same seed says the same."""
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
 from typer.testing import CliRunner
 
+from lexicon.analysis import UPOS
+from models.batching import Sentences
 from models.generation import Reading, Sampling
 from pipeline import load
 from pipeline.cli import app
 from pipeline.constraints import Constraint, parse
 from pipeline.generate import Generator
-from pipeline.vocabulary import UNKNOWN_ID
+from pipeline.vocabulary import END_ID, UNKNOWN_ID
 
 
 @pytest.fixture(scope="module")
@@ -72,12 +75,16 @@ def test_without_constraints_words_keep_their_proportions(scorer):
 
 
 def test_log_p_and_features_are_those_of_the_model(scorer):
-    for sentence in Generator(scorer, "", ["DET", "NOUN"]).sample(3):
+    generator = Generator(scorer, "", ["DET", "NOUN"])
+    for sentence in generator.sample(3):
+        ids = np.array([scorer.id_of(word.form) for word in sentence.words] + [END_ID])
+        log_p = generator.model.score(Sentences(ids, np.array([len(ids)])))
+        assert [word.log_p for word in sentence.words] == pytest.approx(log_p[:-1], abs=1e-5)
         for word in sentence.words:
-            assert word.log_p <= 0
-            for feature in word.features:
-                assert feature.startswith("pos=") or feature[0].isupper()
-        assert any(feature == "pos=DET" for feature in sentence.words[0].features)
+            analyses = set().union(*readings(scorer, word.form)) - {""}
+            shown = {name.removeprefix("pos=") for name in word.features}
+            assert shown <= analyses
+            assert shown & {*UPOS} == analyses & {*UPOS} != set()
 
 
 def test_the_same_seed_says_the_same_and_another_does_not(scorer):

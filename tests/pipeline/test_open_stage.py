@@ -102,13 +102,6 @@ def test_the_class_of_the_guess_is_likelier_than_others_to_spell_the_word(guesse
     assert spelling.log_prob(words).argmax(axis=1).tolist() == [*(classes.ids(words) - UNKNOWN_ID)]
 
 
-def test_words_outside_the_lexicon_have_one_phi_whether_training_has_them_or_not(guesses):
-    once, classes = guesses
-    rows = classes.analyses(once)
-    assert set(rows["word"]) <= {*range(UNKNOWN_ID, UNKNOWN_ID + len(classes.names))}
-    assert (rows.groupby("word")["weight"].sum() < 1 + 1e-5).all()
-
-
 def test_more_frequent_words_have_more_of_what_is_left_to_unseen_ones(tmp_path, fetched):
     fetched("lexique")
     changes = {"analyse.lexicon": "[closed, lexique]", "analyse.frequency": "lexique"}

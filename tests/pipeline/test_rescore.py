@@ -29,6 +29,12 @@ def test_both_formats_are_read():
     assert test[1].scores == [-7.9, -8.1]
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path):
+    (tmp_path / "lists.txt").write_text("a ||| le chat ||| 1\na ||| la chat ||| 2\n", "utf-8-sig")
+    (found,) = read_nbest(tmp_path / "lists.txt")
+    assert found.texts == ["le chat", "la chat"]
+
+
 def test_tuned_weights_repair_agreement_in_other_sentences(trained):
     files = [str(DATA / "test.nbest.jsonl"), "--tune", str(DATA / "dev.nbest")]
     command = ["rescore", *files, "--run", str(trained), "--model", "ll-rnn"]
