@@ -11,7 +11,7 @@ import pandas as pd
 from models.arrays import load_array
 from pipeline import api, encoded_forms
 from pipeline.agreement import margins, wilson
-from pipeline.scored import Scored, find_all, named
+from pipeline.scored_models import Scored, find_all, named
 from pipeline.suite import Pair, read_suite, suite_files, suite_name
 from pipeline.suite_encoding import encode_suite, is_made_of
 from pipeline.suite_ids import Suite

@@ -20,8 +20,8 @@ from pipeline.families import with_seeds
 from pipeline.fetch import fetch
 from pipeline.finished import Finished
 from pipeline.runner import Run
+from pipeline.score_rows import of_models, read_epochs
 from pipeline.scorer import Scorer
-from pipeline.scores import of_models, read_epochs
 from pipeline.stage import Inputs
 from pipeline.stages import STAGES, check_names
 from pipeline.store import Store

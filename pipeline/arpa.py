@@ -7,7 +7,7 @@ from models.background_ngram import NGramBackground
 from models.ngram_arpa import write_arpa
 from pipeline.stage import Inputs
 from pipeline.train import load_trained
-from pipeline.words import Words
+from pipeline.vocabulary import Vocabulary
 
 
 def is_arpa(path: Path) -> bool:
@@ -24,6 +24,6 @@ def export_arpa(artefacts: Inputs, path: Path) -> Path:
             f"{path}: an ARPA file holds n-grams; expected a model that is made of them alone, "
             f"with train.output: background and background.kind: ngram, as the preset ngrams has"
         )
-    forms = [form.replace(" ", "_") for form in Words(artefacts["analyse"]).forms]
+    forms = [form.replace(" ", "_") for form in Vocabulary(artefacts["analyse"]).forms]
     write_arpa(model.background.ngrams, forms, path)
     return path

@@ -16,17 +16,16 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
-import lexicon
+from lexicon.registry import find
 from pipeline import fingerprint
 from pipeline.arrow import rows, splits, write_rows
 from pipeline.artefact import META
 from pipeline.config import Sections
-from pipeline.data import folder_of
 from pipeline.finished import Finished
 from pipeline.progress import track
+from pipeline.special_words import is_special
 from pipeline.stages import STAGES
 from pipeline.tokenise import SCHEMA
-from pipeline.vocabulary import is_special
 
 WHOLE = "whole"  # stands for the split that is missing where none is
 
@@ -59,7 +58,7 @@ def texts_in_lexicons(run: Path) -> list[str]:
     """The lexicons of a run that are made of a text: no audit sees whose text that was."""
     chains = [sections["analyse"].lexicon for sections in Finished.read(run).sections.values()]
     names = dict.fromkeys(name for chain in chains for name in chain if name != "guesser")
-    return [name for name in names if lexicon.load([name], folder=folder_of).of_text]
+    return [name for name in names if getattr(find(name), "of_text", False)]
 
 
 def _of_model(

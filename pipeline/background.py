@@ -13,8 +13,8 @@ from models.open_vocabulary import save_spelling
 from models.prior import discounted
 from models.spelling_neural import NeuralSpelling
 from models.spelling_ngram import NGramSpelling
+from pipeline.special_words import UNKNOWN_ID, is_special, read_as_unknown
 from pipeline.stage import Inputs, Stage
-from pipeline.vocabulary import UNKNOWN_ID, is_special, read_as_unknown
 
 RAREST = 0.01  # per million: what a word counts for that the lexicon of frequencies lacks
 

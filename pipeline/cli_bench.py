@@ -100,7 +100,7 @@ def memory(
     """Measure the peak memory of each stage of preparation on two generated texts."""
     from tempfile import TemporaryDirectory
 
-    from pipeline.memory import compared, measure
+    from pipeline.bench_memory import compared, measure
 
     overrides = [f"tokenise.processes={processes}"]
     costs = []

@@ -50,7 +50,7 @@ def show(
     import pandas as pd
 
     from lexicon.registry import names
-    from pipeline.looking import features_of
+    from pipeline.lexicon_views import features_of
 
     rows = []
     for name in dict.fromkeys([*(name for name in names() if name != "guesser"), lexicon]):
@@ -67,7 +67,7 @@ def show(
             )
     print_table(pd.DataFrame(rows, columns=["lexicon", "lemma", "upos", "feats", "weight"]))
     print("\nφ by", lexicon)
-    for feature, value in features_of(word, lexicon.split(",")).items():
+    for feature, value in features_of(word, _load(lexicon)).items():
         print(f"  {feature:24} {value:g}")
 
 
@@ -80,7 +80,7 @@ def coverage(
     """Show how many tokens and types of a corpus a lexicon covers, by POS where it is known."""
     from lexicon.coverage import coverage as measure
     from lexicon.coverage import gaps as find_gaps
-    from pipeline.looking import counted_words
+    from pipeline.lexicon_views import counted_words
 
     words = counted_words(corpus)
     chain = _load(lexicon)
@@ -120,7 +120,7 @@ def compare(
     runs: Runs = Path("runs"),
 ) -> None:
     """Train the last model of a configuration with each lexicon, and compare."""
-    from pipeline.looking import compare_lexicons
+    from pipeline.lexicon_comparison import compare_lexicons
 
     table, folder = compare_lexicons(config, lexicons.split(), set or (), runs)
     print_table(table)

@@ -10,13 +10,13 @@ from pipeline.console import FAILED, Runs, Seeds, Set, command, print_table
 
 app = typer.Typer()
 
-Finished = Annotated[
+RunFolder = Annotated[
     Path, typer.Argument(metavar="RUN", help="The folder of a run, such as runs/paper.")
 ]
 
 
 @command(app)
-def audit(run: Finished) -> None:
+def audit(run: RunFolder) -> None:
     """Show from which splits the vocabulary, φ and b of a run were computed: is the test known?"""
     from pipeline import audit as auditing
 
@@ -43,7 +43,7 @@ def compare(
 ) -> None:
     """Set the models of several runs in one table, training those that are not yet trained."""
     from pipeline import compare as comparing
-    from pipeline.scored import difference_in_text
+    from pipeline.scored_models import difference_in_text
 
     found = comparing.find_or_run(places, set=set or (), seeds=seeds, runs=runs)
     scores = comparing.gather(found)
@@ -58,7 +58,7 @@ def compare(
 
 @command(app)
 def significance(
-    run: Finished,
+    run: RunFolder,
     against: Annotated[
         str | None, typer.Option(metavar="MODEL", help="Compare with it; default: the first.")
     ] = None,
@@ -70,7 +70,7 @@ def significance(
 
 
 @command(app)
-def tables(run: Finished) -> None:
+def tables(run: RunFolder) -> None:
     """Set the tables of the LL-RNN paper beside a run of the preset `paper`."""
     from pipeline import paper
 
@@ -92,7 +92,7 @@ def combine(
 ) -> None:
     """Combine models that were scored: weights tuned on validation, perplexity with and without."""
     from pipeline import combine as combining
-    from pipeline.scored import find_all
+    from pipeline.scored_models import find_all
 
     if log_linear and (cache or uniform):
         raise ValueError("--log-linear tunes its weights and takes no cache; expected it alone")
@@ -104,7 +104,7 @@ def combine(
 
 
 @command(app)
-def verify(run: Finished) -> None:
+def verify(run: RunFolder) -> None:
     """Read every file of a run and of its artefacts, and name each that was changed or damaged."""
     from pipeline.verify import faults
 
@@ -118,7 +118,7 @@ def verify(run: Finished) -> None:
 
 @command(app)
 def export(
-    run: Finished,
+    run: RunFolder,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model of the run.")],
     to: Annotated[
         Path, typer.Option(help="The folder to write; or x.arpa, x.arpa.gz for n-grams.")

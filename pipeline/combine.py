@@ -9,7 +9,7 @@ from models.log_linear_mixture import chunks, likeliest_exponents, score
 from models.mixture import likeliest_weights, mixed, stacked_distributions
 from models.model import Model
 from pipeline.progress import track
-from pipeline.scored import Scored, check_same_text, named
+from pipeline.scored_models import Scored, check_same_text, named
 from pipeline.train import load_trained
 
 HALF_LIVES = (20, 50, 100, 200, 500, 1000, 2000, 5000)  # of the cache, in words

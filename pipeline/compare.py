@@ -8,8 +8,8 @@ import pandas as pd
 from pipeline import api, figures
 from pipeline.families import families
 from pipeline.report import Column, comparison, test_splits
-from pipeline.scored import Scored, find_all, is_scored, named
-from pipeline.scores import of_models
+from pipeline.score_rows import of_models
+from pipeline.scored_models import Scored, find_all, is_scored, named
 from pipeline.tables import markdown
 
 COLUMNS: list[Column] = [

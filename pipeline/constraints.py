@@ -17,7 +17,7 @@ import pandas as pd
 from lexicon.analysis import UPOS
 from models.constraint import Automaton
 from pipeline.nearest import nearest
-from pipeline.vocabulary import END_ID, is_unknown
+from pipeline.special_words import END_ID, is_unknown
 
 EVERY = 0  # the place that stands for all
 PLACE = re.compile(r"\s*(?:(\d+|\*)\s*:)?\s*(.*)")

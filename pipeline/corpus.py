@@ -13,9 +13,9 @@ from corpora.sentence import Sentence
 from pipeline.arrow import write_rows
 from pipeline.data import folder_of
 from pipeline.progress import say, track
+from pipeline.special_words import BESIDE
 from pipeline.spool import Spool
 from pipeline.stage import Inputs, Stage
-from pipeline.vocabulary import BESIDE
 
 SCHEMA = pa.schema(
     {

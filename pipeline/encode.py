@@ -11,18 +11,18 @@ import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 
+from pipeline.array_file import ArrayFile
 from pipeline.arrow import batches, splits, word_counts
 from pipeline.encoded import SIZES, read_sentences
 from pipeline.encoded_forms import read_forms
-from pipeline.growing import ArrayFile
 from pipeline.progress import say
+from pipeline.special_words import END, END_ID, is_special, read_as_unknown
 from pipeline.stage import Inputs, Stage
 from pipeline.suite import Pair
 from pipeline.suite_encoding import encode_suite
 from pipeline.units import Speller
-from pipeline.vocabulary import END, END_ID, is_special, read_as_unknown
+from pipeline.vocabulary import Vocabulary
 from pipeline.word_classes import word_classes
-from pipeline.words import Words
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Params:
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
-    known = Words(inputs["analyse"])
+    known = Vocabulary(inputs["analyse"])
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
     seen = word_counts(inputs["tokenise"] / "train.arrow").keys()
     texts = splits(inputs["tokenise"])
@@ -72,7 +72,7 @@ def _speller(types: pd.DataFrame, merges: int) -> Speller:
 
 
 def _encode(
-    path: Path, known: Words, seen: Set[str], out: Path, read_as: np.ndarray | None
+    path: Path, known: Vocabulary, seen: Set[str], out: Path, read_as: np.ndarray | None
 ) -> dict[str, int]:
     """Write the arrays of a split, a batch at a time; its sizes come back."""
     about = Counter({"sentences": 0, "words": 0, "characters": 0})

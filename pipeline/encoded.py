@@ -9,7 +9,7 @@ from pathlib import Path
 from models.arrays import load_array
 from models.batching import Sentences
 from models.units import load_units
-from pipeline.vocabulary import BESIDE
+from pipeline.special_words import BESIDE
 
 SIZES = "about.json"
 

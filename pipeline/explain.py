@@ -22,7 +22,7 @@ from models.log_linear import log_linear_of
 from models.states import states
 from pipeline.named_features import IDENTITY, NamedFeatures
 from pipeline.scorer import Scorer
-from pipeline.vocabulary import END, END_ID, UNKNOWN_ID
+from pipeline.special_words import END, END_ID, UNKNOWN_ID
 
 BESIDE_IT = 5  # so many likeliest words are shown beside each word of a sentence
 TELLING = 8  # so many features are followed where none are named

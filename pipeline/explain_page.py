@@ -14,8 +14,8 @@ from pipeline.explain import Choice, Explainer, Place, label
 from pipeline.named_features import IDENTITY
 from pipeline.page import document
 from pipeline.scorer import Scorer
+from pipeline.special_words import END
 from pipeline.stage import Inputs
-from pipeline.vocabulary import END
 
 SAMPLES, SHORT = 3, range(5, 13)  # so many sentences of so many words are samples
 TERMS = 10  # features shown of a word; the smallest beyond them are summed

@@ -16,11 +16,11 @@ from models.trainer import WEIGHTS
 from pipeline import fingerprint
 from pipeline.artefact import FORMAT, META, Artefact, Damaged, read_json, write_json
 from pipeline.model_card import card, licences, plain_name
-from pipeline.scores import read_scores
+from pipeline.saved_chain import CHAIN, load_chain, read_chain, save_chain
+from pipeline.score_rows import read_scores
+from pipeline.special_words import BESIDE
 from pipeline.stage import Inputs
-from pipeline.unknown import CHAIN, load_chain, read_chain, save_chain
-from pipeline.vocabulary import BESIDE
-from pipeline.words import Words
+from pipeline.vocabulary import Vocabulary
 
 CONFIG = "config.json"
 MODEL = "model.safetensors"
@@ -58,7 +58,7 @@ def export(artefacts: Inputs, folder: Path) -> Path:
 
 def _take_lexicons(analysed: Path, folder: Path) -> None:
     """The lexicons themselves, where words that are not known are told apart by them."""
-    if len(Words(analysed).unknown) > 1:
+    if len(Vocabulary(analysed).unknown) > 1:
         save(load_chain(analysed), folder)
     chain = read_chain(analysed)
     save_chain(folder, **{**chain, "names": list(map(plain_name, chain["names"]))})

@@ -14,7 +14,7 @@ from models.log_linear import log_linear_of
 from pipeline.constraints import automaton, parse
 from pipeline.named_features import NamedFeatures
 from pipeline.scorer import Scorer
-from pipeline.vocabulary import END_ID, UNKNOWN_ID, is_unknown
+from pipeline.special_words import END_ID, UNKNOWN_ID, is_unknown
 
 AS_IT_IS = Sampling()
 LONGEST = 50  # words; few sentences are longer

@@ -18,8 +18,8 @@ from models.spelling import Spelling
 from models.units import UnitModel
 from pipeline.encoded import read_sentences, read_sizes
 from pipeline.encoded_forms import read_forms
+from pipeline.special_words import END_ID, UNKNOWN_ID
 from pipeline.train import CURVE_BESIDE
-from pipeline.vocabulary import END_ID, UNKNOWN_ID
 
 
 def measure(

@@ -13,7 +13,7 @@ import pandas as pd
 
 from pipeline.arrow import rows, splits
 from pipeline.finished import Finished
-from pipeline.scores import read_scores
+from pipeline.score_rows import read_scores
 from pipeline.tables import markdown
 
 TESTS = {"test": "test1", "dev": "test2"}  # the release's name and the paper's

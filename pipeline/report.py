@@ -12,7 +12,7 @@ from pipeline import explain_page, figures, page, report_agreement
 from pipeline.evaluate import FIGURES
 from pipeline.families import families, mean_and_spread
 from pipeline.progress import say
-from pipeline.scores import of_models, read_epochs
+from pipeline.score_rows import of_models, read_epochs
 from pipeline.stage import Inputs, Stage
 from pipeline.tables import markdown
 

@@ -7,9 +7,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 
 import numpy as np
 
+from corpora.tokenise import tokenised
 from pipeline.nbest import NBest
 from pipeline.scorer import Scorer
 
@@ -39,11 +41,11 @@ class Terms:
 
     @classmethod
     def of(cls, lists: Sequence[NBest], scorer: Scorer) -> "Terms":
-        words = [[scorer.words(text) for text in found.texts] for found in lists]
+        read = map(scorer.cased, tokenised(text for found in lists for text in found.texts))
+        words = [[*islice(read, len(found.texts))] for found in lists]
         unknown = [_unknown(of_list, scorer) for of_list in words]
-        known = [found for found, missing in zip(lists, unknown, strict=True) if not missing]
-        texts = [text for found in known for text in found.texts]
-        scored = scorer.score_all(texts) if texts else []
+        known = [of_list for of_list, missing in zip(words, unknown, strict=True) if not missing]
+        scored = scorer.score_words([*chain.from_iterable(known)]) if known else []
         log_p = iter([sum(word.log_p for word in sentence) for sentence in scored])
         shape = len(lists), max(len(found.texts) for found in lists)
         score, model, length = np.full(shape, -np.inf), np.zeros(shape), np.zeros(shape)

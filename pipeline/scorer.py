@@ -1,7 +1,7 @@
 """A trained model for sentences as a person types them."""
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -14,12 +14,12 @@ from models.open_vocabulary import Forms, load_spelling
 from models.trainer import WEIGHTS
 from pipeline.export import LEFT_OUT, MODEL, export, is_exported, open_exported
 from pipeline.measure import score
+from pipeline.saved_chain import read_chain
+from pipeline.special_words import END, END_ID
 from pipeline.stage import Inputs
 from pipeline.train import load_trained
 from pipeline.units import Speller
-from pipeline.unknown import read_chain
-from pipeline.vocabulary import END, END_ID
-from pipeline.words import Words
+from pipeline.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Scorer:
 
     def __init__(self, artefacts: Inputs, weights: str = WEIGHTS):
         self.artefacts = artefacts
-        self.vocabulary = Words(artefacts["analyse"])
+        self.vocabulary = Vocabulary(artefacts["analyse"])
         self.lowercase = read_chain(artefacts["analyse"])["lowercase"]
         self.model = load_trained(artefacts, weights)
         self.spelling = load_spelling(artefacts["background"])
@@ -74,7 +74,10 @@ class Scorer:
         if not all(sentences):
             place = sentences.index("") + 1
             raise ValueError(f"expected a sentence, found the empty string in place {place}")
-        texts = [self.cased(words) for words in tokenised(sentences)]
+        return self.score_words([self.cased(words) for words in tokenised(sentences)])
+
+    def score_words(self, texts: Sequence[Sequence[str]]) -> list[list[Word]]:
+        """Sentences that are words already, in the case that this model reads."""
         forms = list(dict.fromkeys(word for words in texts for word in words))
         place = {form: number for number, form in enumerate(forms)}
         places = np.array([i for words in texts for i in (*(place[w] for w in words), -1)])

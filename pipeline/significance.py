@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.scored import Scored, check_same_text, find
+from pipeline.scored_models import Scored, check_same_text, find
 
 RESAMPLES = 10_000
 AT_ONCE = 500  # resamples drawn together: a matrix of so many rows, a column for each sentence

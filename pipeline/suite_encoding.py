@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pipeline.special_words import END_ID
 from pipeline.suite import Pair
 from pipeline.suite_ids import Suite
-from pipeline.vocabulary import END_ID
-from pipeline.words import Words
+from pipeline.vocabulary import Vocabulary
 
 
-def encode_suite(pairs: Sequence[Pair], vocabulary: Words) -> Suite:
+def encode_suite(pairs: Sequence[Pair], vocabulary: Vocabulary) -> Suite:
     """The pairs in the ids of a vocabulary."""
     known = [vocabulary.is_open or vocabulary.knows(f"{p.good} {p.bad}".split(" ")) for p in pairs]
     judged = [pair for pair, is_known in zip(pairs, known, strict=True) if is_known]

@@ -31,8 +31,8 @@ from models.units import UnitModel, count_units
 from models.weights import load_weights, save_tensors
 from pipeline.encoded import read_sentences, read_text
 from pipeline.progress import meter, say
+from pipeline.special_words import BESIDE
 from pipeline.stage import Inputs, Stage
-from pipeline.vocabulary import BESIDE
 
 CURVE_BESIDE = f"{BESIDE}.csv"
 BESIDE_BATCH = 4  # times as many texts side by side, as there are more of them

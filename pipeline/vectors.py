@@ -109,18 +109,11 @@ def _has(forms: pd.DataFrame, pairs: pd.DataFrame, found: np.ndarray, asked: lis
 
 def _mean_of_others(differences: np.ndarray, pairs: pd.DataFrame) -> np.ndarray:
     """The mean difference of each pair's change over all other lemmas."""
-    change = pairs.groupby(CHANGE).ngroup().to_numpy()
-    own = pairs.groupby([*CHANGE, "lemma"]).ngroup().to_numpy()
-    (of_change, n_change), (of_own, n_own) = (_sums(differences, g) for g in (change, own))
-    others = n_change[change] - n_own[own]
-    return (of_change[change] - of_own[own]) / others[:, None]
-
-
-def _sums(rows: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The sum and the number of the rows of each group."""
-    sums = np.zeros((group.max() + 1, rows.shape[1]))
-    np.add.at(sums, group, rows)
-    return sums, np.bincount(group)
+    rows = pd.DataFrame(differences.astype(np.float64)).assign(pairs=1)
+    change = [pairs[name] for name in CHANGE]
+    others = rows.groupby(change).transform("sum")
+    others -= rows.groupby([*change, pairs["lemma"]]).transform("sum")
+    return others.drop(columns="pairs").div(others["pairs"], axis=0).to_numpy()
 
 
 def _changed(before: str, after: str) -> str:

@@ -1,27 +1,46 @@
-"""The special words that every vocabulary begins with, and the split that is not judged."""
+"""From words to ids, as a vocabulary numbers them."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import takewhile
+from pathlib import Path
 
-if TYPE_CHECKING:
-    import pandas as pd
+import numpy as np
+import pandas as pd
 
-END = "</s>"  # ends a sentence and, as the word before the first, begins one
-# Stands for any word that is not known, and a spelling model then writes it. An open vocabulary has
-# one for each class of such words, named `<unk> NOUN Number=Sing`; the first is of all others.
-UNKNOWN = "<unk>"
-END_ID = 0
-UNKNOWN_ID = 1  # of the first unknown word
-BESIDE = "beside"  # the text of a second source, read before the training text
-
-
-def is_unknown(form: str) -> bool:
-    return form.startswith(UNKNOWN)
+from pipeline.saved_chain import load_chain
+from pipeline.special_words import UNKNOWN_ID, is_special, is_unknown
+from pipeline.unknown_words import Classes
 
 
-def is_special(form: str) -> bool:
-    return form == END or is_unknown(form)
+class Vocabulary:
+    """The words that stage `analyse` found to be known, and the classes of all others."""
 
+    def __init__(self, analysed: Path):
+        self.folder = analysed
+        self.forms = pd.read_parquet(analysed / "types.parquet", columns=["form"])["form"].tolist()
+        self.known = {f: number for number, f in enumerate(self.forms) if not is_special(f)}
+        self.unknown = list(takewhile(is_unknown, self.forms[UNKNOWN_ID:]))
 
-def read_as_unknown(types: "pd.DataFrame") -> "pd.Series":
-    """Which known words training reads as unknown: those outside the lexicon that it has once."""
-    return (types["count"] == 1) & (types.get("unknown", 0) > 0)
+    @property
+    def is_open(self) -> bool:
+        return bool(self.unknown)
+
+    def knows(self, words: Sequence[str]) -> bool:
+        return all(word in self.known for word in words)
+
+    def ids(self, words: Sequence[str]) -> np.ndarray:
+        """The id of each word, or of the unknown word that stands for it."""
+        ids = np.array([self.known.get(word, -1) for word in words], dtype=np.int64)
+        lacking = np.flatnonzero(ids < 0)
+        if len(lacking):
+            others = [words[place] for place in lacking]
+            if not self.is_open:
+                raise ValueError(f"'{others[0]}' is not known to this closed vocabulary")
+            ids[lacking] = self._classes.ids(others)
+        return ids
+
+    @cached_property
+    def _classes(self) -> Classes:
+        chain = load_chain(self.folder) if len(self.unknown) > 1 else None
+        return Classes(self.unknown, chain)

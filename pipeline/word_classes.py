@@ -15,23 +15,13 @@ def word_classes(text: Sentences, counts: np.ndarray, classes: int, by: str) -> 
     merged[counts < 2] = np.argmax(counts < 2)
     text = Sentences(merged[text.ids], text.lengths)
     mass = np.bincount(text.ids, minlength=len(counts))
-    found = _by_neighbours if by == "neighbours" else _by_frequency if by == "frequency" else _even
-    return np.unique(found(text, mass, classes)[merged], return_inverse=True)[1]
-
-
-def _by_neighbours(text: Sentences, mass: np.ndarray, classes: int) -> np.ndarray:
-    """Words that occur between the same words."""
-    return exchange_clusters(text, len(mass), classes)
-
-
-def _by_frequency(text: Sentences, mass: np.ndarray, classes: int) -> np.ndarray:
-    """Words about as frequent, each class with as much of all √mass (Mikolov et al. 2011)."""
-    return _cut(mass, np.sqrt(mass), classes)
-
-
-def _even(text: Sentences, mass: np.ndarray, classes: int) -> np.ndarray:
-    """As many words in each: the two levels of a balanced tree."""
-    return _cut(mass, mass > 0, classes)
+    if by == "neighbours":  # words that occur between the same words
+        found = exchange_clusters(text, len(mass), classes)
+    elif by == "frequency":  # as much of all √mass in each (Mikolov et al. 2011)
+        found = _cut(mass, np.sqrt(mass), classes)
+    else:  # as many words in each: the two levels of a balanced tree
+        found = _cut(mass, mass > 0, classes)
+    return np.unique(found[merged], return_inverse=True)[1]
 
 
 def _cut(mass: np.ndarray, share: np.ndarray, classes: int) -> np.ndarray:

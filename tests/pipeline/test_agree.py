@@ -12,7 +12,7 @@ from pipeline.agreement import wilson
 from pipeline.cli import app
 from pipeline.suite import Pair
 from pipeline.suite_encoding import encode_suite
-from pipeline.words import Words
+from pipeline.vocabulary import Vocabulary
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -31,7 +31,7 @@ def test_the_table_counts_what_was_judged_and_what_could_not_be(tmp_path):
     (tmp_path / "one.txt").write_text("True\ta b\nFalse\ta c\nTrue\ta d\nFalse\ta b\n")
     (tmp_path / "two.txt").write_text("True\tb\nFalse\tx\n")
     pd.DataFrame({"form": ["</s>", *"abcd"]}).to_parquet(tmp_path / "types.parquet")
-    suite = encode_suite(pairs, Words(tmp_path))
+    suite = encode_suite(pairs, Vocabulary(tmp_path))
     margins = np.array([[1.0, -1.0], [-1.0, -1.0], [np.nan, np.nan]])
     table = side_by_side({"m": Judged(suite, margins)}, groups(str(tmp_path), "construction"), 0)
     assert table.values.tolist() == [

@@ -10,11 +10,11 @@ from pipeline import agree, api
 from pipeline.agreement import agreement, margins, measure_agreement
 from pipeline.encoded_forms import suites
 from pipeline.report_agreement import constructions
-from pipeline.scored import find
+from pipeline.scored_models import find
 from pipeline.suite import Pair, read_pairs, read_suite
 from pipeline.suite_encoding import encode_suite, is_made_of
 from pipeline.suite_ids import Suite
-from pipeline.words import Words
+from pipeline.vocabulary import Vocabulary
 
 PAIRS = [
     Pair("simple", "la fille mange une pomme .", "la fille mangent une pomme ."),
@@ -62,7 +62,7 @@ def test_a_suite_comes_back_from_its_file_as_it_was(tmp_path):
     words = {word for pair in PAIRS for word in f"{pair.good} {pair.bad}".split()}
     forms = ["</s>", "<unk>", *sorted(words - {"zygomatique"})]
     pd.DataFrame({"form": forms}).to_parquet(tmp_path / "types.parquet")
-    suite = encode_suite(PAIRS, Words(tmp_path))
+    suite = encode_suite(PAIRS, Vocabulary(tmp_path))
     suite.save(tmp_path / "pairs.suite.npz")
     again = Suite.load(tmp_path / "pairs.suite.npz")
     unknown = again.ids == 1

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import pipeline
 from pipeline import combine
 from pipeline.cli import app
-from pipeline.scored import find
+from pipeline.scored_models import find
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from pipeline.cli import app
 from pipeline.explain import Explainer, split, telling_features
 from pipeline.explain_page import page
 from pipeline.figures import svg, weight_map
-from pipeline.vocabulary import END
+from pipeline.special_words import END
 
 BEGINNING = "La petite fille est très …"
 

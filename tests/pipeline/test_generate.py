@@ -13,7 +13,7 @@ from pipeline import load
 from pipeline.cli import app
 from pipeline.constraints import Constraint, parse
 from pipeline.generate import Generator
-from pipeline.vocabulary import END_ID, UNKNOWN_ID
+from pipeline.special_words import END_ID, UNKNOWN_ID
 
 
 @pytest.fixture(scope="module")

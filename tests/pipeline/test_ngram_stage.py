@@ -9,8 +9,8 @@ import pytest
 import pipeline
 from models.ngram_arpa import read_arpa
 from pipeline.api import export, scores
-from pipeline.scored import find
-from pipeline.words import Words
+from pipeline.scored_models import find
+from pipeline.vocabulary import Vocabulary
 
 
 def test_a_model_over_ngrams_trains_scores_and_is_loaded_again(tmp_path):
@@ -56,7 +56,7 @@ def test_exported_ngrams_score_the_test_as_the_run_did(tmp_path, tiny_run):
     run = pipeline.run(str(config), runs=tmp_path / "runs")
     path = export(run.folder, "kneser-ney", tmp_path / "kneser-ney.arpa.gz")
     scored = find(str(run.folder))[0]
-    ngrams = read_arpa(path, Words(run.artefacts["kneser-ney", "analyse"].folder).forms)
+    ngrams = read_arpa(path, Vocabulary(run.artefacts["kneser-ney", "analyse"].folder).forms)
     assert ngrams.score(scored.sentences("test")) == pytest.approx(scored.log_p("test"), abs=1e-5)
     with pytest.raises(FileExistsError, match="is there already"):
         export(run.folder, "kneser-ney", path)

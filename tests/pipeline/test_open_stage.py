@@ -16,8 +16,8 @@ from models.open_vocabulary import load_spelling
 from pipeline.cli import app
 from pipeline.data import folder_of
 from pipeline.measure import measure
-from pipeline.unknown import Classes
-from pipeline.vocabulary import END, UNKNOWN, UNKNOWN_ID, is_special
+from pipeline.special_words import END, UNKNOWN, UNKNOWN_ID, is_special
+from pipeline.unknown_words import Classes
 
 STRANGE = "La xylophoniste zorglube 1987 fois à Tchernihiv, dit Łukasz ☺."
 TEXT = ["La petite fille mange une pomme.", STRANGE]

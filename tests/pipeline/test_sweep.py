@@ -13,7 +13,7 @@ import pipeline
 from pipeline import api
 from pipeline.agree import judged
 from pipeline.compare import gather
-from pipeline.scored import find
+from pipeline.scored_models import find
 from pipeline.significance import compare
 
 ROOT = Path(__file__).parents[2]

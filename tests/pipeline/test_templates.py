@@ -11,8 +11,8 @@ import corpora
 import lexicon
 from pipeline.data import folder_of
 from pipeline.featurise import Params
+from pipeline.special_words import END, UNKNOWN
 from pipeline.templates import FEATS, OF_FORM, fill
-from pipeline.vocabulary import END, UNKNOWN
 
 FORMS = [END, UNKNOWN, "le", "portes", "1999", "XIVe", "zorglubons"]
 COUNTS = [9, 1, 5, 2, 1, 0, 0]

@@ -6,28 +6,23 @@ word of the vocabulary, and has those analyses in common that its words of train
 its mean share.
 """
 
-import json
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 import lexicon
-from lexicon.saved import SAVED, open_saved
-from pipeline.data import folder_of
-from pipeline.vocabulary import UNKNOWN, UNKNOWN_ID
+from pipeline.special_words import UNKNOWN, UNKNOWN_ID
 
 FEWEST = 10  # words of training that a class needs; rarer ones are in the first together
 SMALLEST = 0.05  # mean share below which an analysis is not worth keeping
-CHAIN = "lexicon.json"
 
 
 class Classes:
     """The classes by the names of their unknown words, and the chain that tells them apart."""
 
-    def __init__(self, names: Sequence[str], chain: lexicon.Lexicon):
+    def __init__(self, names: Sequence[str], chain: lexicon.Lexicon | None):
         self.names, self.chain = list(names), chain
         self._id = {name: UNKNOWN_ID + place for place, name in enumerate(names)}
 
@@ -62,24 +57,3 @@ def _names(rows: pd.DataFrame, count: int) -> list[str]:
     best = best.drop_duplicates("word").set_index("word")
     names = (f"{UNKNOWN} " + best["upos"].astype(str) + " " + best["feats"].astype(str)).str.strip()
     return names.reindex(range(count), fill_value=UNKNOWN).tolist()
-
-
-def save_chain(folder: Path, **chain) -> None:
-    """What `lexicon.load` was called with, so that words met later are looked up alike."""
-    (folder / CHAIN).write_text(json.dumps(chain, indent=1))
-
-
-def read_chain(folder: Path) -> dict:
-    return json.loads((folder / CHAIN).read_text())
-
-
-def load_classes(names: Sequence[str], folder: Path) -> Classes:
-    """The classes of those names, told apart as by the stage that made the folder."""
-    return Classes(names, load_chain(folder))
-
-
-def load_chain(folder: Path) -> lexicon.Lexicon:
-    """The chain that the stage had; in an exported model's folder it lies beside."""
-    if (folder / SAVED).exists():
-        return open_saved(folder)
-    return lexicon.load(**read_chain(folder), folder=folder_of)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.growing import ArrayFile
+from pipeline.array_file import ArrayFile
 from pipeline.spool import Spool
 
 

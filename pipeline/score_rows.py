@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from models.curve import CURVE, read_curve
+from models.curve import CURVE
 from pipeline.evaluate import FIGURES
 
 
@@ -23,7 +23,7 @@ def read_scores(evaluated: Path) -> pd.DataFrame:
 
 def read_epochs(trained: Path) -> pd.DataFrame:
     """One model's losses and speed by epoch."""
-    return pd.DataFrame(read_curve(trained / CURVE))
+    return pd.read_csv(trained / CURVE)
 
 
 def of_models(

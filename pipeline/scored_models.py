@@ -15,9 +15,9 @@ from pipeline.encoded import held_out, read_sentences, read_sizes
 from pipeline.encoded_forms import read_forms
 from pipeline.evaluate import FIGURES
 from pipeline.finished import Finished
+from pipeline.special_words import UNKNOWN_ID
 from pipeline.stage import Inputs
 from pipeline.sweep import JOBS, read_jobs
-from pipeline.vocabulary import UNKNOWN_ID
 
 
 @dataclass(frozen=True)

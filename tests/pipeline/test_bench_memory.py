@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from pipeline import arrow, corpus, encode, tokenise
-from pipeline.memory import Cost, compared, generate
-from pipeline.vocabulary import END, UNKNOWN
+from pipeline.bench_memory import Cost, compared, generate
+from pipeline.special_words import END, UNKNOWN
 
 
 @pytest.fixture

@@ -1,0 +1,33 @@
+"""What `accord lexicon` looks at: the φ of a word, the words of a corpus."""
+
+from collections import Counter
+
+import pandas as pd
+
+import corpora
+from corpora.tokenise import tokenised
+from lexicon import Lexicon
+from pipeline import featurise
+from pipeline.data import folder_of
+from pipeline.templates import fill
+
+
+def features_of(word: str, chain: Lexicon) -> dict[str, float]:
+    """φ of one word by a chain of lexicons and the default templates, as for a rare word."""
+    types = pd.DataFrame({"form": [word], "count": [0]})
+    filled = fill(featurise.Params(), types, chain.lookup([word]))
+    return dict(zip(filled["feature"], filled["value"], strict=True))
+
+
+def counted_words(source: str) -> pd.DataFrame:
+    """The distinct words of a corpus with their counts, and with their POS in a treebank."""
+    counts: Counter = Counter()
+    if trees := corpora.trees(source, folder=folder_of):
+        for tree in trees:
+            counts.update((t.form, t.upos) for t in tree.tokens if t.id.isdigit())
+        rows = [(form, upos, count) for (form, upos), count in counts.items()]
+        return pd.DataFrame(rows, columns=["form", "upos", "count"])
+    sentences = corpora.read(source, folder=folder_of)
+    for words in tokenised(sentence.text for sentence in sentences):
+        counts.update(words)
+    return pd.DataFrame(counts.items(), columns=["form", "count"])
