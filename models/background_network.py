@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from models.background import Background
-from models.background_unigram import Unigram
 from models.batching import Sentences
 from models.features import Features
 from models.log_linear import log_linear_of
@@ -21,28 +20,22 @@ class ModelBackground(Background):
     """b(K, x) = p(x | K) of a model over the same words, which is not trained any more.
 
     This is the paper's case of adaptation: a model of much text lies below one of little. The
-    context of a word is the state h in which that model has read the words before it. Its own
-    background knows no context, so words share the mass of their signature as they do there.
+    context of a word is the state h in which that model has read the words before it, and what
+    its own background needs to know. Words share the mass of their signature as they do there.
     """
 
     def __init__(self, features: Features, model: "LanguageModel"):
         super().__init__(features)
-        output = log_linear_of(model)
-        signature = output.signature.cpu().numpy()
+        signature = log_linear_of(model).signature.cpu().numpy()
         if not np.array_equal(signature, features.signature):
             raise ValueError(
                 f"background: expected a model over the same {features.words} words and "
                 f"signatures, got one over {len(signature)} words"
             )
-        if not isinstance(output.background, Unigram):
-            raise ValueError(
-                f"background: expected a model over a unigram, "
-                f"got one over {type(output.background).__name__}"
-            )
         self.model = model.requires_grad_(False)
 
     @property
-    def unigram(self) -> Unigram:
+    def inner(self) -> Background:
         """The model's own background."""
         return self.model.output.background
 
@@ -52,25 +45,28 @@ class ModelBackground(Background):
         contexts = np.zeros((len(sentences.ids), width), np.float32)
         for at in states(self.model, sentences):
             contexts[at.places] = at.h.cpu()
-        return contexts
+        inner = self.inner.contexts(sentences)
+        # Side by side in double precision, which holds every whole number that they may have.
+        return np.column_stack([contexts.astype(np.float64), inner]) if inner.size else contexts
 
     @torch.no_grad()
     def class_mass(self, context: Tensor | None = None) -> Tensor:
-        return self.model.output.class_log_prob(context)
+        return self.model.output.class_log_prob(*self._apart(context))
 
     def class_prior(self, context: Tensor | None = None) -> Tensor:
-        return self.unigram.class_prior()
+        return self.inner.class_prior(self._apart(context)[1])
 
     @torch.no_grad()
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
-        return self.model.output.log_prob_of(context, words)
+        h, inner = self._apart(context)
+        return self.model.output.log_prob_of(h, words, inner)
 
     @torch.no_grad()
     def log_masses(self, context: Tensor | None = None) -> Tensor:
-        return self.model.output.log_prob(context)
+        return self.model.output.log_prob(*self._apart(context))
 
     def contenders(self, k: int) -> Tensor:
-        return self.unigram.contenders(k)
+        return self.inner.contenders(k)
 
     def draw(
         self,
@@ -78,9 +74,12 @@ class ModelBackground(Background):
         context: Tensor | None = None,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        return self.unigram.draw(signatures, None, generator)
+        return self.inner.draw(signatures, self._apart(context)[1], generator)
 
     def regrouped(self, features: Features) -> "ModelBackground":
-        return ModelBackground(
-            features, self.model.over(features, self.unigram.regrouped(features))
-        )
+        return ModelBackground(features, self.model.over(features, self.inner.regrouped(features)))
+
+    def _apart(self, context: Tensor) -> tuple[Tensor, Tensor]:
+        """The model's states, and the contexts of its own background."""
+        weight = self.model.output.weight
+        return context[:, : weight.shape[1]].to(weight.dtype), context[:, weight.shape[1] :].long()

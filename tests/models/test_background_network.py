@@ -20,29 +20,35 @@ from models.trainer import Trainer
 FEATURES = random_features(WORDS, width=3, real=False)
 TEXT, OTHER = random_sentences(count=60), random_sentences(seed=5, count=20, words=WORDS)
 RECIPE = Recipe(embedding=8, hidden=8, layers=1, batch=4, window=7, epochs=2, device="cpu")
+INNER = {
+    "unigram": lambda: Unigram(FEATURES, np.arange(1.0, WORDS + 1)),
+    "n-grams": lambda: NGramBackground.learn(FEATURES, [TEXT], 3, kneser_ney, rising_prior, 2),
+}
 
 
-def below() -> LanguageModel:
+def below(inner: str) -> LanguageModel:
     torch.manual_seed(3)
-    model = LanguageModel(RECIPE, FEATURES, Unigram(FEATURES, np.arange(1.0, WORDS + 1)))
+    model = LanguageModel(RECIPE, FEATURES, INNER[inner]())
     for parameter in model.parameters():
         parameter.data += torch.randn_like(parameter)
     return model.eval()
 
 
-def test_a_network_without_weights_scores_as_the_model_below():
-    model = LanguageModel(RECIPE, FEATURES, ModelBackground(FEATURES, below()))
+@pytest.mark.parametrize("inner", INNER)
+def test_a_network_without_weights_scores_as_the_model_below(inner):
+    model = LanguageModel(RECIPE, FEATURES, ModelBackground(FEATURES, below(inner)))
     for name, parameter in model.named_parameters():
         if "background" not in name:
             parameter.data.zero_()
-    assert model.score(OTHER) == pytest.approx(below().score(OTHER), abs=1e-5)
+    assert model.score(OTHER) == pytest.approx(below(inner).score(OTHER), abs=1e-5)
     log_p = model.log_distributions(OTHER).double()
     assert torch.allclose(log_p.logsumexp(dim=1), torch.zeros(len(log_p)).double(), atol=1e-5)
 
 
-def test_an_automaton_that_allows_everything_changes_nothing():
+@pytest.mark.parametrize("inner", INNER)
+def test_an_automaton_that_allows_everything_changes_nothing(inner):
     torch.manual_seed(4)
-    model = LanguageModel(RECIPE, FEATURES, ModelBackground(FEATURES, below())).eval()
+    model = LanguageModel(RECIPE, FEATURES, ModelBackground(FEATURES, below(inner))).eval()
     group = np.arange(WORDS) % 3  # which cuts through signatures
     held = constrained(model, FEATURES, Automaton(group, np.zeros((1, 3), int)))
     assert held.score(OTHER) == pytest.approx(model.score(OTHER), abs=1e-5)
@@ -50,12 +56,12 @@ def test_an_automaton_that_allows_everything_changes_nothing():
 
 def test_training_leaves_the_model_below_as_it_is(tmp_path):
     torch.manual_seed(1)
-    model = LanguageModel(RECIPE, FEATURES, ModelBackground(FEATURES, below()))
+    model = LanguageModel(RECIPE, FEATURES, ModelBackground(FEATURES, below("unigram")))
     trainer = Trainer(model, RECIPE, tmp_path)
     trainer.fit(TEXT, OTHER)
     assert trainer.curve[-1].train_nats < trainer.curve[0].train_nats
     for own, given in zip(
-        model.output.background.model.parameters(), below().parameters(), strict=True
+        model.output.background.model.parameters(), below("unigram").parameters(), strict=True
     ):
         assert torch.equal(own, given)
 
@@ -63,14 +69,7 @@ def test_training_leaves_the_model_below_as_it_is(tmp_path):
 def test_a_model_over_other_words_is_refused():
     others = random_features(WORDS + 1, width=3, real=False)
     with pytest.raises(ValueError, match=f"same {WORDS + 1} words .* over {WORDS} words"):
-        ModelBackground(others, below())
-
-
-def test_a_model_over_a_background_that_depends_on_the_context_is_refused():
-    ngrams = NGramBackground.learn(FEATURES, [TEXT], 3, kneser_ney, rising_prior, 2)
-    model = LanguageModel(RECIPE, FEATURES, ngrams)
-    with pytest.raises(ValueError, match="a model over a unigram, got one over NGramBackground"):
-        ModelBackground(FEATURES, model)
+        ModelBackground(others, below("unigram"))
 
 
 def test_a_model_that_is_not_log_linear_is_refused():

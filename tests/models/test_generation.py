@@ -47,7 +47,7 @@ def constrained(features):
 
 def network(features):
     torch.manual_seed(2)
-    below = LanguageModel(recipe(), features, unigram(features)).eval()
+    below = LanguageModel(recipe(), features, trigram(features)).eval()
     return ModelBackground(features, below)
 
 
