@@ -19,6 +19,6 @@ test-long: $(VENV)/installed
 $(VENV)/installed: setup.cfg pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[test]'
-	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt kenlm 2>/dev/null \
+	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[judge]' 2>/dev/null \
 	    || echo "kenlm needs a C++ compiler: the tests that ask it are skipped"
 	touch $@
