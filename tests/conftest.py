@@ -1,21 +1,15 @@
-"""Where the tests' data lie."""
+"""Where the tests' data lie, and that no test is timed."""
 
-import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from pipeline.data import MissingData, folder_of
 from pipeline.fetch import FetchError, fetch
 
-
-@pytest.fixture(scope="session")
-def shared_data() -> Path:
-    """The folder of real French data; tests that need it are skipped where there is none."""
-    named = os.environ.get("ACCORD_DATA")
-    if not named:
-        pytest.skip("ACCORD_DATA names no folder of real data")
-    return Path(named)
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

@@ -150,10 +150,10 @@ def test_a_damaged_compressed_treebank_is_named(tmp_path):
         list(conllu.read(path))
 
 
-def test_every_real_treebank_file_comes_back_byte_for_byte(shared_data, tmp_path):
-    paths = sorted(shared_data.glob("*/*.conllu"))
-    if not paths:
-        pytest.skip("no treebank in ACCORD_DATA")
+@pytest.mark.parametrize("source", ["ud-french-1.4", "ud-french-sequoia-2.16"])
+def test_every_real_treebank_file_comes_back_byte_for_byte(source, fetched, tmp_path):
+    paths = sorted(fetched(source).glob("*.conllu"))
+    assert len(paths) == 3
     for path in paths:
         conllu.write(conllu.read(path), tmp_path / path.name)
         assert (tmp_path / path.name).read_bytes() == path.read_bytes(), path

@@ -1,7 +1,7 @@
 """Words back into text: French spacing, and the way back from the tokeniser on real text."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import corpora
@@ -36,16 +36,15 @@ def test_nothing_is_no_text():
     assert detokenise([]) == ""
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(min_size=1)))
 def test_only_spaces_and_the_first_letter_change(words):
     text = detokenise(words)
     assert text.upper().replace(" ", "") == "".join(words).upper().replace(" ", "")
 
 
-def test_real_text_comes_back(shared_data):
+def test_real_text_comes_back(fetched):
     """Where it does not, the text itself leaves out a space (20%) or its capital."""
-    path = shared_data / "ud-french-1.4" / "fr-ud-dev.conllu"
+    path = fetched("ud-french-1.4") / "fr-ud-dev.conllu"
     texts = [" ".join(normalise(s.text).split()) for s in corpora.read(str(path), folder=None)]
     words = list(tokenised(texts))
     back = [detokenise(each) for each in words]

@@ -1,7 +1,7 @@
 """French words: the hard cases, and what holds of any text."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import corpora
@@ -79,7 +79,6 @@ def test_normalising_twice_changes_nothing(text):
     assert normalise(once) == once
 
 
-@settings(deadline=None)
 @given(st.text() | french)
 def test_no_character_is_lost(text):
     (words,) = tokenised([text])

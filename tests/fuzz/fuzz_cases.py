@@ -26,9 +26,7 @@ STRANGE = [
 
 def fuzz(cases: int, strategy: st.SearchStrategy, check: Callable[[Any], None]) -> None:
     """Check so many cases that a strategy draws."""
-    relaxed = settings(
-        max_examples=cases, deadline=None, suppress_health_check=list(HealthCheck), database=None
-    )
+    relaxed = settings(max_examples=cases, suppress_health_check=list(HealthCheck), database=None)
     relaxed(given(strategy)(check))()
 
 

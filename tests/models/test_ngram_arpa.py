@@ -59,9 +59,9 @@ def test_the_ids_are_those_of_the_forms_in_any_order(tmp_path):
 
 
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
-def test_kenlm_gives_every_word_of_a_real_text_the_same(smoothing, shared_data, tmp_path):
+def test_kenlm_gives_every_word_of_a_real_text_the_same(smoothing, fetched, tmp_path):
     kenlm = pytest.importorskip("kenlm")
-    train, test = (conllu_words(shared_data, split) for split in ("train", "test"))
+    train, test = (conllu_words(fetched("ud-french-1.4"), split) for split in ("train", "test"))
     forms = ["</s>", *sorted({word for sentence in [*train[:4000], *test] for word in sentence})]
     ids = {form: number for number, form in enumerate(forms)}
     model = SMOOTHINGS[smoothing](
@@ -80,7 +80,7 @@ def test_kenlm_gives_every_word_of_a_real_text_the_same(smoothing, shared_data, 
 
 
 def conllu_words(folder: Path, split: str) -> list[list[str]]:
-    path = next((folder / "ud-french-1.4").rglob(f"*{split}.conllu"))
+    path = next(folder.rglob(f"*{split}.conllu"))
     sentences = path.read_text(encoding="utf-8").strip().split("\n\n")
     rows = [[line.split("\t") for line in one.split("\n") if line[0] != "#"] for one in sentences]
     return [[row[1].replace(" ", "_") for row in one if row[0].isdigit()] for one in rows]

@@ -21,7 +21,7 @@ def model(request):
     return made(request.param)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(word=st.text(min_size=1, max_size=1000))
 def test_any_string_has_a_finite_log_probability_in_every_class(model, word):
     log_p = model.log_prob([word])

@@ -186,8 +186,8 @@ def test_a_broken_line_is_named(tmp_path, text, fault):
         read_pairs(tmp_path / "bad.txt")
 
 
-def test_clams_has_all_its_pairs(shared_data):
-    pairs = read_suite(str(shared_data / "clams-fr"))
+def test_clams_has_all_its_pairs(fetched):
+    pairs = read_suite(str(fetched("clams-fr")))
     assert len(pairs) == 49_360
     assert len({pair.construction for pair in pairs}) == 7
 

@@ -65,10 +65,9 @@ def test_a_lexicon_made_of_a_text_is_named(tmp_path, tiny_run):
     assert texts_in_lexicons(run.folder) == [f"treebank:{table}"]
 
 
-def test_the_closed_preset_takes_only_the_words_of_the_treebanks_tests(
-    tmp_path, shared_data, fetched
-):
-    fetched("lefff")
+def test_the_closed_preset_takes_only_the_words_of_the_treebanks_tests(tmp_path, fetched):
+    for source in ("ud-french-1.4", "lefff", "lexique", "clams-fr"):
+        fetched(source)
     run = pipeline.run("closed", until="encode", runs=tmp_path)
     found = audit(run.folder)
     assert "test: used for vocabulary (rnn, ll-rnn)" in verdicts(found)

@@ -19,6 +19,12 @@ from pipeline.suite import read_suite
 TEXT = "un mot\tune définition\n".encode()
 
 
+@pytest.fixture(scope="module")
+def clams_folder(fetched):
+    """Found before the tests have data folders of their own."""
+    return fetched("clams-fr")
+
+
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("ACCORD_DATA", str(tmp_path / "data"))
@@ -104,13 +110,15 @@ def test_a_repository_is_checked_by_git_blob_ids(home, tmp_path, monkeypatch):
         fetch("bank")
 
 
-def test_clams_is_fetched_from_a_folder_of_its_repository(home, tmp_path, shared_data, monkeypatch):
+def test_clams_is_fetched_from_a_folder_of_its_repository(
+    clams_folder, home, tmp_path, monkeypatch
+):
     clams = catalogue.REPOSITORIES["clams-fr"]
     release = tmp_path / "repository" / "raw" / clams.tag
     for path in clams.blobs:
         (release / path).parent.mkdir(parents=True, exist_ok=True)
         file = Path("LICENSE.txt" if path == "LICENSE" else path).name
-        shutil.copy(shared_data / "clams-fr" / file, release / path)
+        shutil.copy(clams_folder / file, release / path)
     copied = replace(clams, url=(tmp_path / "repository").as_uri())
     monkeypatch.setitem(catalogue.REPOSITORIES, "clams-fr", copied)
     assert fetch("clams-fr") == home / "clams-fr"

@@ -29,7 +29,7 @@ def scorer(tiny_run, request):
     return pipeline.load(tiny_run.folder, request.param)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(text=st.text(min_size=1, max_size=1000))
 def test_any_string_of_unicode_has_a_finite_log_probability(scorer, text):
     words = scorer.score(text)

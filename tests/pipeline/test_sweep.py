@@ -100,7 +100,9 @@ def test_what_was_damaged_on_the_way_is_not_trained_on_and_ends_no_other(tmp_pat
     assert {model.name for model in find(str(whole))} == {"rnn", "ll-rnn"}
 
 
-def test_the_papers_models_are_small_enough_to_carry(tmp_path, shared_data):
+def test_the_papers_models_are_small_enough_to_carry(tmp_path, fetched):
+    for source in ("ud-french-1.4", "gsd-lexicon"):
+        fetched(source)
     packed = tmp_path / "packed"
     assert len(api.pack("paper", packed, runs=tmp_path / "runs")) == 9
     assert sum(path.stat().st_size for path in packed.rglob("*.*")) < PAPER_LIMIT

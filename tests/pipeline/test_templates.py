@@ -127,9 +127,10 @@ def test_an_unknown_template_is_named(types, analyses):
         phi(types, analyses, "gendre")
 
 
-def test_phi_does_not_betray_whether_a_word_was_seen(shared_data, fetched):
+def test_phi_does_not_betray_whether_a_word_was_seen(fetched):
     """Words held out of training look like rare words of training, feature by feature."""
-    fetched("lefff")
+    for source in ("ud-french-1.4", "lefff"):
+        fetched(source)
     counts = {"train": Counter(), "test": Counter(), "dev": Counter()}
     for sentence in corpora.read("ud-french-1.4", folder=folder_of):
         words = corpora.words(sentence.rows, "surface")
