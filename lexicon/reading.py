@@ -94,7 +94,7 @@ def lines(
                 yield number, line
             offset += len(raw)
     if offset == 0:
-        raise LexiconError(f"{path}: the file is empty; fetch it again")
+        raise LexiconError(f"{path}: the file is empty")
 
 
 def _fault(line: str, raw: bytes, encoding: str) -> str | None:

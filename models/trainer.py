@@ -273,7 +273,12 @@ def choose_device(name: str) -> torch.device:
     """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    device = torch.device(name)
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        why = str(error).splitlines()[0]
+        raise ValueError(f"device: expected auto, or one that is here; got {name}: {why}") from None
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")
     return device

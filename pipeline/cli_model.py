@@ -47,16 +47,17 @@ def explain(
 
     explainer = Explainer(load_model(run, model))
     place = explainer.next_word(text, words.split(",") if words else (), top)
+    choices = place.asked or place.likeliest[:SPLIT]
+    followed = features.split(",") if features else telling_features(choices)
+    weights = explainer.weights(text, followed)  # before anything is shown: a feature may be none
     likely = [
         (each.word, f"{each.probability:.2%}", f"{each.log_p:.2f}") for each in place.likeliest
     ]
     print_table(pd.DataFrame(likely, columns=["next word", "p", "log p"]))
-    choices = place.asked or place.likeliest[:SPLIT]
     print("\nlog p as a sum, in nats:\n")
     print_table(_signed(split(choices), "term"))
-    followed = features.split(",") if features else telling_features(choices)
     print("\nthe weights of features after each word:\n")
-    print_table(_signed(explainer.weights(text, followed), "after"))
+    print_table(_signed(weights, "after"))
     if html:
         page = explain_page.page([explainer.sentence(explainer.beginning(text))])
         html.write_text(page, encoding="utf-8")

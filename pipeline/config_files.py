@@ -37,10 +37,9 @@ def layered(source: str, above: tuple[str, ...] = ()) -> tuple[dict, str]:
     if where in above:
         raise ValueError(f"{where} is its own base")
     raw = parse(text, where)
-    if raw is None:
-        raw = {}
     if not isinstance(raw, dict):
-        raise ValueError(f"{where}: expected sections such as 'corpus:', found {short(raw)}")
+        found = "nothing" if raw is None else short(raw)
+        raise ValueError(f"{where}: expected sections such as 'corpus:', found {found}")
     if "base" not in raw:
         return raw, where
     try:

@@ -58,7 +58,7 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable], C
             except BrokenPipeError:  # who reads the output, such as `head`, has enough of it
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             except KeyboardInterrupt:
-                said = "\ninterrupted: finished stages are kept, the same command goes on"
+                said = "\ninterrupted: what is finished is kept, the same command goes on"
                 print(said, file=sys.stderr)
                 raise typer.Exit(INTERRUPTED) from None
             except (ValueError, OSError, LookupError, FloatingPointError) as error:

@@ -51,7 +51,7 @@ def loss_curves(curves: pd.DataFrame) -> Figure:
         best = rows.loc[rows["valid_nats"].idxmin()]
         axes.plot(best["epoch"], best["valid_nats"], "o", color=colour, markersize=8, mfc="none")
     axes.set_xlabel("epoch")
-    axes.set_ylabel("nats per word")
+    axes.set_ylabel("nats per word, its spelling left out")
     axes.set_title("validation (solid) and training (dotted) loss", loc="left", fontsize=11)
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.legend()

@@ -137,8 +137,8 @@ def difference_in_text(models: Sequence[Scored]) -> str | None:
             ours, theirs = (_shape(each, split) for each in (first, model))
             if ours != theirs:
                 return (
-                    f"'{model.name}' and '{first.name}' did not score the same words of {split}: "
-                    f"expected {ours[0]}, got {theirs[0]}"
+                    f"{model.run.name}/{model.name} and {first.run.name}/{first.name} did not "
+                    f"score the same words of {split}: expected {ours[0]}, got {theirs[0]}"
                 )
     return None
 

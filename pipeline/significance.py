@@ -6,12 +6,14 @@ of these lie tells how far another test of the same kind would move the differen
 nothing of another training: for that, train with other seeds.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from pipeline.families import families
 from pipeline.scored_models import Scored, check_same_text, find
 
 RESAMPLES = 10_000
@@ -50,20 +52,26 @@ def paired_bootstrap(
 
 
 def compare(run: Path, against: str | None = None) -> pd.DataFrame:
-    """Every model of a finished run against one of them, the first if none is named."""
-    models = find(str(run))
-    first = find(f"{run}/{against}")[0] if against else models[0]
-    check_same_text([first, *models])
+    """Every model of a finished run against one of them, the first if none is named.
+
+    The seeds of a model are taken together, by their mean losses.
+    """
+    models = {model.name: model for model in find(str(run))}
+    check_same_text([*models.values()])
+    seeds = {name: [models[each] for each in found] for name, found in families(models).items()}
+    first = against or next(iter(seeds))
+    if first not in seeds:
+        raise ValueError(f"{run}: expected one of the models {', '.join(seeds)}, got {first}")
     rows = []
-    for model in models:
+    for name, (model, *_) in seeds.items():
         for split in model.splits:
             if split == "valid":
                 continue
             lengths = model.sentences(split).lengths
-            losses, other = (_losses(each, split, lengths) for each in (model, first))
+            losses, other = (_losses(seeds[each], split, lengths) for each in (name, first))
             perplexity = np.exp(losses.sum() / lengths.sum())
-            rows.append({"model": model.name, "split": split, "perplexity": f"{perplexity:,.1f}"})
-            if model.name != first.name:
+            rows.append({"model": name, "split": split, "perplexity": f"{perplexity:,.1f}"})
+            if name != first:
                 rows[-1] |= _shown(paired_bootstrap(losses - other, lengths))
     return pd.DataFrame(rows).fillna("–")
 
@@ -77,6 +85,7 @@ def _shown(found: Difference) -> dict[str, str]:
     }
 
 
-def _losses(model: Scored, split: str, lengths: np.ndarray) -> np.ndarray:
-    """−log p of each sentence in nats."""
-    return -np.add.reduceat(model.log_p(split), np.cumsum(lengths) - lengths)
+def _losses(seeds: Sequence[Scored], split: str, lengths: np.ndarray) -> np.ndarray:
+    """−log p of each sentence in nats, the mean over a model's seeds."""
+    log_p = np.mean([model.log_p(split) for model in seeds], axis=0)
+    return -np.add.reduceat(log_p, np.cumsum(lengths) - lengths)

@@ -22,10 +22,11 @@ class Pair(NamedTuple):
 
 def suite_files(suite: str) -> list[Path]:
     """The files of a suite, one for each construction, by the path or the name of its folder."""
-    folder = Path(suite) if Path(suite).is_dir() else folder_of(suite)
+    is_path = "/" in suite or Path(suite).is_dir()
+    folder = Path(suite) if is_path else folder_of(suite)
     found = sorted(folder.glob("[a-z]*.txt"))
     if not found:
-        raise FileNotFoundError(f"{folder} is no suite: expected a file for each construction")
+        raise FileNotFoundError(f"{folder} is no suite: expected a text for each construction")
     return found
 
 

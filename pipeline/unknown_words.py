@@ -41,13 +41,17 @@ class Classes:
         return np.array([self._id.get(name, UNKNOWN_ID) for name in found], dtype=np.int64)
 
     def analyses(self, words: Sequence[str]) -> pd.DataFrame:
-        """The analyses that words of each class have by their mean share, as of unknown words."""
-        ids = self.ids(words)
-        rows = self.chain.lookup(words)
-        rows = rows.assign(lemma="", word=ids[rows["word"].to_numpy()])
+        """The analyses that words of each class have by their mean share, as of unknown words.
+
+        In the first class, whose words are of all kinds, numbers and signs would speak for words:
+        there only what is guessed counts.
+        """
+        ids, rows = self.ids(words), self.chain.lookup(words)
+        rows = rows.assign(lemma="", form=rows["word"], word=ids[rows["word"].to_numpy()])
+        rows = rows[(rows["word"] > UNKNOWN_ID) | (rows["source"] == "guesser")]
         keys = ["word", "lemma", "upos", "feats", "source"]
         shares = rows.groupby(keys, observed=True)["weight"].sum().reset_index()
-        shares["weight"] /= np.bincount(ids)[shares["word"]]
+        shares["weight"] /= shares["word"].map(rows.groupby("word")["form"].nunique())
         return shares[shares["weight"] >= SMALLEST]
 
 

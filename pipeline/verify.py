@@ -11,6 +11,8 @@ Artefacts = dict[tuple[str, str], Artefact]  # by model and stage
 
 def faults(run: Path) -> Iterator[str]:
     """What is wrong with a run, each with the name of the file or folder."""
+    if not run.is_dir():
+        raise FileNotFoundError(f"{run} is no run: expected a folder with {MANIFEST}")
     try:
         manifest = read_json(run / MANIFEST)
     except UNREADABLE as error:

@@ -7,7 +7,7 @@ from training_cases import END, RECIPE, WORDS, model, sentences
 
 from models.batching import Sentences, windows
 from models.recipe import Recipe
-from models.trainer import Trainer
+from models.trainer import Trainer, choose_device
 
 TEXT = sentences()
 
@@ -39,3 +39,9 @@ def test_a_sentence_scores_the_same_alone_and_among_others():
         alone = Sentences(TEXT.ids[start : start + length], np.array([length]))
         expected = together[start : start + length]
         assert network.score(alone) == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.parametrize("name", ["banana", "cuda:97"])
+def test_a_device_that_is_not_here_is_refused_by_name(name):
+    with pytest.raises(ValueError, match=f"device: expected auto, or one that is here; got {name}"):
+        choose_device(name)

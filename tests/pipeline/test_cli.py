@@ -70,6 +70,7 @@ def test_output_that_nobody_reads_to_its_end_is_no_error(tmp_path):
         (["run", "tiny", "--set", "train.epoch=1"], 2, "unknown key 'epoch'"),
         (["run", "tiny", "--set", "corpus.source=lost.txt"], 2, "no corpus 'lost.txt'"),
         (["run", "tiny", "--set", "analyse.lexicon=tinyy"], 2, "unknown lexicon 'tinyy'"),
+        (["verify", "runs/nope"], 1, "runs/nope is no run"),
         (["run", "nowhere.yaml"], 1, "no configuration file nowhere.yaml"),
         (["score", "lost.txt"], 1, "error: No such file or directory: lost.txt\n"),
         (["fetch", "lefffff"], 2, "unknown source 'lefffff'; the nearest is 'lefff'"),

@@ -60,6 +60,12 @@ def test_a_run_is_called_as_its_file(tmp_path, ending):
     assert load_config(str(path)).name == "mine"
 
 
+@pytest.mark.parametrize("text", ["", "# a comment alone\n"])
+def test_a_file_that_says_nothing_is_refused(tmp_path, text):
+    with pytest.raises(ValueError, match="expected sections such as 'corpus:', found nothing"):
+        load_config(write(tmp_path, text))
+
+
 def test_unknown_preset_and_missing_file():
     with pytest.raises(ValueError, match="no preset 'defualt'; the nearest is 'default'"):
         load_config("defualt")

@@ -204,3 +204,17 @@ def test_punctuation_and_numbers_are_what_the_rule_says_though_no_lexicon_lists_
     (stop,) = types.index[types["form"] == "."]
     assert "." not in set(CLOSED)
     assert analyses["upos"][analyses["word"] == stop].tolist() == ["PUNCT"]
+
+
+def test_words_of_a_small_text_are_not_taken_for_the_signs_that_come_once_in_it(tmp_path):
+    """Of so few words no class has enough, and all that are not known are one."""
+    lines = [f"Le mot n° {number} dit zorg{number}ette ☂{number % 7}.\n" for number in range(40)]
+    (tmp_path / "small.txt").write_text("".join(lines), encoding="utf-8")
+    for chain in ("[closed, tiny]", "[closed, tiny, guesser]"):
+        changes = {"corpus.source": tmp_path / "small.txt", "analyse.lexicon": chain}
+        run = pipeline.run("tiny", set=changes, until="analyse", runs=tmp_path / "runs")
+        made = run.artefacts["ll-rnn", "analyse"].folder
+        analyses = pd.read_parquet(made / "analyses.parquet")
+        assert {*analyses["source"][analyses["word"] == UNKNOWN_ID]} <= {"guesser"}
+        types = pd.read_csv(made / "coverage.csv").set_index("source")["types"]
+        assert types["guesser" if "guesser" in chain else "nothing"] >= 32  # the sentences' own

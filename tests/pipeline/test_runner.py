@@ -111,7 +111,7 @@ def test_an_interrupt_keeps_what_is_done_and_the_next_run_goes_on(tmp_path):
             break
     said.append(process.communicate(timeout=60)[1])
     assert process.returncode == 130
-    assert "interrupted: finished stages are kept" in said[-1]
+    assert "interrupted: what is finished is kept" in said[-1]
     assert "Traceback" not in "".join(said)
 
     again = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)

@@ -66,6 +66,15 @@ def test_a_runs_models_are_compared_on_each_test_as_the_report_scores_them(tiny_
     assert compare(tiny_run.folder)["real"].iloc[0] == "–", "the first model is the default"
 
 
+def test_seeds_of_a_model_are_one_by_their_mean_loss(tmp_path):
+    run = pipeline.run("tiny", set={"train.epochs": 1}, seeds=2, runs=tmp_path)
+    table = compare(run.folder).set_index("model")
+    assert list(table.index) == ["rnn", "ll-rnn"]
+    scores = api.scores(run.folder).set_index(["model", "split", "metric"])["value"]
+    nats = [scores[model, "test", "nats per word"] for model in ("rnn", "rnn-seed2")]
+    assert table.loc["rnn", "perplexity"] == f"{np.exp(np.mean(nats)):,.1f}"
+
+
 def test_an_unknown_model_is_refused_by_name(tiny_run):
     with pytest.raises(ValueError, match="expected one of the models rnn, ll-rnn, got lstm"):
         compare(tiny_run.folder, against="lstm")
@@ -75,5 +84,5 @@ def test_models_that_scored_other_sentences_are_not_compared(tmp_path):
     config = tmp_path / "seeds.yaml"
     config.write_text("base: tiny\nmodels: {one: {}, two: {corpus: {seed: 2}}}")
     run = pipeline.run(str(config), set={"train.epochs": 1}, runs=tmp_path)
-    with pytest.raises(ValueError, match="'two' and 'one' did not score the same words of test"):
+    with pytest.raises(ValueError, match=r"/two and .*/one did not score the same words of test"):
         compare(run.folder)
