@@ -43,7 +43,8 @@ def samples(model: str, artefacts: Inputs) -> str:
     explained = [explainer.sentence(each) for each in chosen[:SAMPLES]]
     return f"""<h2>Why {escape(model)} chose a word</h2>
 <p>Point at a word, tap it or reach it with the arrow keys. Its log-probability is the sum of a
-background, what each of its features gave, and a normaliser that all words share. The stronger the
+background, what each of its features gave (form: the word's own; @notTop: that of all rarer words
+together), and a normaliser that all words share. The stronger the
 line under a word, the more it surprised the model.</p>
 {section(explained)}"""
 

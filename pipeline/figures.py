@@ -71,7 +71,8 @@ def perplexity_bars(scores: pd.DataFrame) -> Figure:
         name = label[0] if wide.shape[1] == 1 else f"{label[0]}, {label[1]}"
         colour = COLOURS[list(wide.index).index(label[0]) % len(COLOURS)]
         axes.barh(name, value, color=colour, height=0.6)
-        axes.text(value, place, f" {value:,.1f}", va="center")
+        beside = {"textcoords": "offset points", "va": "center"}
+        axes.annotate(f"{value:,.1f}", (value, place), (4, 0), **beside)
     axes.invert_yaxis()
     axes.grid(visible=False)
     axes.margins(x=0.12)
