@@ -4,7 +4,7 @@ import inspect
 import re
 import textwrap
 from dataclasses import fields
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import yaml
 
@@ -19,11 +19,20 @@ def explain() -> str:
         keys = explanations(stage.params)
         lines += ["", f"{name}:{'' if keys else ' {}'}  # {stage.help}"]
         default = stage.params()
+        hints = get_type_hints(stage.params)
         for key, meaning in keys.items():
-            lines += _explained(f"{key}: {_as_yaml(getattr(default, key))}", meaning)
+            entry = f"{key}: {_as_yaml(getattr(default, key))}"
+            lines += _explained(entry, _with_choices(meaning, hints[key]))
     lines += ["", "# base: tiny  # a preset or file whose sections this one changes"]
     lines += ["", "models:  # name -> what it changes in the sections above", "  model: {}"]
     return "\n".join(lines) + "\n"
+
+
+def _with_choices(meaning: str, hint: Any) -> str:
+    """The meaning, and the values that a key may have where it does not name them all."""
+    choices = get_args(hint) if get_origin(hint) is Literal else ()
+    named = all(choice in meaning for choice in choices)
+    return meaning if named else f"{meaning.rstrip('.')}; one of {', '.join(choices)}"
 
 
 def _explained(entry: str, meaning: str) -> list[str]:

@@ -115,6 +115,8 @@ def automaton(
         for each, obeyed in zip(constraints, obeys[1:], strict=True):
             if each.place in (EVERY, place):
                 allowed &= obeyed
+        if not allowed.any():
+            raise ValueError(f"constraints: expected words that all allow, word {place} has none")
         allowed |= place < 1
         follow[state, allowed] = min(state + 1, len(follow) - 1)
     return Automaton(group, follow)

@@ -107,6 +107,11 @@ def test_words_that_are_not_known_come_where_they_may(scorer):
     assert all(word.form in known for sentence in free for word in sentence.words)
 
 
+def test_constraints_that_contradict_each_other_are_refused_with_the_place(scorer):
+    with pytest.raises(ValueError, match="expected words that all allow, word 2 has none"):
+        Generator(scorer, "", ["2: NOUN Gender=Fem", "*: words=le,chat"])
+
+
 def test_constraints_are_read_in_turn_or_by_place():
     assert parse(["DET", "4:NOUN Gender=Fem", "*: words=a,b", "Number=Plur"]) == [
         Constraint(1, "DET"),
