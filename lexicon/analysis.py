@@ -91,12 +91,17 @@ class Lexicon:
         return _analyses(self, form)
 
 
-LIGATURES = str.maketrans({"œ": "oe", "Œ": "Oe", "æ": "ae", "Æ": "Ae", "’": "'"})
+SPELLED = {"œ": "oe", "Œ": "Oe", "æ": "ae", "Æ": "Ae", "’": "'"}
 
 
 def plain(form: str) -> str:
     """The spelling of most lexicons: characters composed, no ligature, the straight apostrophe."""
-    return unicodedata.normalize("NFC", form).translate(LIGATURES)
+    if form.isascii():
+        return form
+    form = unicodedata.normalize("NFC", form)
+    for letter, spelled in SPELLED.items():
+        form = form.replace(letter, spelled)
+    return form
 
 
 RESPELLINGS = (plain, str.lower, lambda form: plain(form.lower()))

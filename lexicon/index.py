@@ -160,7 +160,7 @@ def build(rows: Iterator[Row] | pd.DataFrame, lowercase: bool = False) -> pa.Tab
     keys = ["form", "lemma", "upos", "feats"]
     data = data.groupby(keys, sort=False, observed=True)["count"].sum().reset_index()
     data["hash"] = hashes(data["form"].to_numpy(dtype=object))
-    data = data.sort_values(["hash", "form"], kind="stable")
+    data = data.sort_values("hash", kind="stable")
     first = np.flatnonzero(~data["form"].eq(data["form"].shift()))
     entries = pa.StructArray.from_arrays(
         [
