@@ -7,6 +7,8 @@ from torch import Tensor, nn
 from models.batching import Sentences
 from models.features import Features
 
+Chance = torch.Generator | None  # what a draw depends on; torch's own if none is given
+
 
 class Background(nn.Module):
     """What every background answers.
@@ -47,12 +49,7 @@ class Background(nn.Module):
         """How many numbers it holds: here one for each word."""
         return len(self.members)
 
-    def draw(
-        self,
-        signatures: Tensor,
-        context: Tensor | None = None,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:
+    def draw(self, signatures: Tensor, context: Tensor | None, chance: Chance) -> Tensor:
         """A word of each given signature, with probability b(K, x)/B_s: (N).
 
         Here by an exponential race among the signature's words, right for any background: the
@@ -63,7 +60,7 @@ class Background(nn.Module):
             words = self.members[self.starts[signature] : self.starts[signature + 1]]
             of_row = None if context is None else context[[row]]
             log_mass = self.log_mass_of(words.unsqueeze(0), of_row).squeeze(0)
-            race = torch.empty_like(log_mass).exponential_(generator=generator)
+            race = torch.empty_like(log_mass).exponential_(generator=chance)
             drawn.append(words[(log_mass - race.log()).argmax()])
         return torch.stack(drawn)
 

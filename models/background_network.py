@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.background import Background
+from models.background import Background, Chance
 from models.batching import Sentences
 from models.features import Features
 from models.log_linear import log_linear_of
@@ -68,13 +68,8 @@ class ModelBackground(Background):
     def contenders(self, k: int) -> Tensor:
         return self.inner.contenders(k)
 
-    def draw(
-        self,
-        signatures: Tensor,
-        context: Tensor | None = None,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:
-        return self.inner.draw(signatures, self._apart(context)[1], generator)
+    def draw(self, signatures: Tensor, context: Tensor | None, chance: Chance) -> Tensor:
+        return self.inner.draw(signatures, self._apart(context)[1], chance)
 
     def regrouped(self, features: Features) -> "ModelBackground":
         return ModelBackground(features, self.model.over(features, self.inner.regrouped(features)))

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from models.alias import AliasTables
-from models.background import Background
+from models.background import Background, Chance
 from models.features import Features
 
 
@@ -46,15 +46,10 @@ class Unigram(Background):
         places = self.starts[:-1, None] + torch.arange(k, device=self.starts.device)
         return self.members[places[places < self.starts[1:, None]]]
 
-    def draw(
-        self,
-        signatures: Tensor,
-        context: Tensor | None = None,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:
+    def draw(self, signatures: Tensor, context: Tensor | None, chance: Chance) -> Tensor:
         if self.alias is None:
             self.alias = AliasTables(self.log_mass[self.members], self.starts)
-        return self.members[self.alias.draw(signatures, generator)]
+        return self.members[self.alias.draw(signatures, chance)]
 
 
 class Uniform(Unigram):

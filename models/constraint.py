@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.background import Background
+from models.background import Background, Chance
 from models.batching import Sentences
 from models.checks import check_range
 from models.features import Features
@@ -92,13 +92,8 @@ class Constrained(Background):
     def contenders(self, k: int) -> Tensor:
         return self.background.contenders(k)
 
-    def draw(
-        self,
-        signatures: Tensor,
-        context: Tensor | None = None,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:
-        return self.background.draw(signatures, self._apart(context)[0], generator)
+    def draw(self, signatures: Tensor, context: Tensor | None, chance: Chance) -> Tensor:
+        return self.background.draw(signatures, self._apart(context)[0], chance)
 
     def _apart(self, context: Tensor | None) -> tuple[Tensor | None, Tensor]:
         """The inner background's context and the state; before any word, none and state 0."""
