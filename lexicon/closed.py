@@ -19,8 +19,6 @@ CLITICS += ("leur", *AFTER_T)
 # Ordinary words, small or capitalised, have no shape to look at: most forms stop here.
 ORDINARY = r"^[A-ZÀ-ÞŒ]?[a-zß-öø-ÿœ]+('?[a-zß-öø-ÿœ]+)?$"
 MAYBE_ROMAN = r"^[ivxlcdmIVXLCDM]+(er?|re|ère|è|ème|eme)?s?$"
-
-
 TEXTS = ("lemma", "upos", "feats", "source")  # columns
 
 

@@ -11,7 +11,6 @@ from itertools import chain, islice
 
 import numpy as np
 
-from corpora.tokenise import tokenised
 from pipeline.nbest import NBest
 from pipeline.scorer import Scorer
 
@@ -41,7 +40,7 @@ class Terms:
 
     @classmethod
     def of(cls, lists: Sequence[NBest], scorer: Scorer) -> "Terms":
-        read = map(scorer.cased, tokenised(text for found in lists for text in found.texts))
+        read = scorer.read(text for found in lists for text in found.texts)
         words = [[*islice(read, len(found.texts))] for found in lists]
         unknown = [_unknown(of_list, scorer) for of_list in words]
         known = [of_list for of_list, missing in zip(words, unknown, strict=True) if not missing]

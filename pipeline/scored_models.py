@@ -77,8 +77,11 @@ def find(place: str) -> list[Scored]:
 
 def find_all(places: Iterable[str]) -> list[Scored]:
     """The models of all places; what two runs share, having made it from the same, is one."""
-    found = (model for place in places for model in find(place))
-    return list({model.folder: model for model in found}.values())
+    found: dict[Path, Scored] = {}
+    for place in places:
+        for model in find(place):
+            found.setdefault(model.folder, model)
+    return list(found.values())
 
 
 def named(models: Sequence[Scored]) -> dict[str, Scored]:

@@ -1,7 +1,7 @@
 """A trained model for sentences as a person types them."""
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -62,7 +62,11 @@ class Scorer:
 
     def words(self, sentence: str) -> list[str]:
         """The words of a sentence, as this model reads them."""
-        return self.cased(next(tokenised([sentence])))
+        return next(self.read([sentence]))
+
+    def read(self, sentences: Iterable[str]) -> Iterator[list[str]]:
+        """The words of many sentences, which are tokenised together."""
+        return map(self.cased, tokenised(sentences))
 
     def score(self, sentence: str) -> list[Word]:
         """Each word of a sentence and its end, with log p given what stands before it."""
@@ -74,7 +78,7 @@ class Scorer:
         if not all(sentences):
             place = sentences.index("") + 1
             raise ValueError(f"expected a sentence, found the empty string in place {place}")
-        return self.score_words([self.cased(words) for words in tokenised(sentences)])
+        return self.score_words([*self.read(sentences)])
 
     def score_words(self, texts: Sequence[Sequence[str]]) -> list[list[Word]]:
         """Sentences that are words already, in the case that this model reads."""
