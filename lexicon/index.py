@@ -145,7 +145,7 @@ def compiled(
 def fingerprint(files: Sequence[Path], *words: str) -> str:
     """Changes with the files, the words, the code of this package and the hash of a form."""
     parts = [f"{PROBE} {words}".encode()]
-    for file in (*files, *sorted(Path(__file__).parent.glob("*.py"))):
+    for file in (*files, *sorted(Path(__file__).parent.rglob("*.py"))):
         with file.open("rb") as opened:
             parts.append(hashlib.file_digest(opened, "sha256").digest())
     return hashlib.sha256(b"".join(parts)).hexdigest()[:16]

@@ -10,22 +10,22 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline import export as exporting
-from pipeline.arpa import export_arpa, is_arpa
-from pipeline.artefact import ARTEFACTS
-from pipeline.config import Config, load_config
-from pipeline.data import MissingData
-from pipeline.evaluate import FIGURES
-from pipeline.families import with_seeds
-from pipeline.fetch import fetch
-from pipeline.finished import Finished
-from pipeline.runner import Run
-from pipeline.score_rows import of_models, read_epochs
-from pipeline.scorer import Scorer
+from pipeline.artefacts.artefact import ARTEFACTS
+from pipeline.artefacts.store import Store
+from pipeline.config.configuration import Config, load_config
+from pipeline.data.fetch import fetch
+from pipeline.data.folders import MissingData
+from pipeline.display.seeds import with_seeds
+from pipeline.evaluation.measure import FIGURES
+from pipeline.evaluation.score_rows import of_models, read_epochs
+from pipeline.inference import export as exporting
+from pipeline.inference.arpa import export_arpa, is_arpa
+from pipeline.inference.scorer import Scorer
+from pipeline.runner.finished import Finished
+from pipeline.runner.run import Run
+from pipeline.runner.sweep import JOBS, read_jobs
 from pipeline.stage import Inputs
-from pipeline.stages import STAGES, check_names
-from pipeline.store import Store
-from pipeline.sweep import JOBS, read_jobs
+from pipeline.stages.order import STAGES, check_names
 
 RUNS = "runs"
 PACKED = ("featurise", "background", "encode")  # what training and measuring read

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from pipeline.data import MissingData, folder_of
-from pipeline.fetch import FetchError, fetch
+from pipeline.data.fetch import FetchError, fetch
+from pipeline.data.folders import MissingData, folder_of
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")

@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.background import Background
-from models.batching import Sentences, preceding
-from models.features import Features
-from models.ngram import NGrams, rows_of, stacked
-from models.ngram_counts import END, count
-from models.ngram_smoothing import Smoothing, add_alpha
+from models.background.base import Background
+from models.common.batching import Sentences, preceding
+from models.features.phi import Features
+from models.ngram.counts import END, count
+from models.ngram.model import NGrams, rows_of, stacked
+from models.ngram.smoothing import Smoothing, add_alpha
 
 Prior = Callable[[np.ndarray], np.ndarray]  # from the counts of words to their masses
 FOLDS = 10  # parts of the training text, each read with the n-grams of all others

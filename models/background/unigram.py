@@ -4,9 +4,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.alias import AliasTables
-from models.background import Background, Chance
-from models.features import Features
+from models.background.base import Background, Chance
+from models.features.phi import Features
 
 
 class Unigram(Background):
@@ -27,7 +26,7 @@ class Unigram(Background):
             self.register_buffer(name, torch.from_numpy(array), persistent=False)
         by_falling_mass = np.lexsort((-mass, features.signature))
         self.members = torch.from_numpy(by_falling_mass)
-        self.alias: AliasTables | None = None  # built when first drawn from
+        self.cumulative: Tensor | None = None  # made when first drawn from
 
     def class_mass(self, context: Tensor | None = None) -> Tensor:
         return self.log_sums
@@ -47,9 +46,24 @@ class Unigram(Background):
         return self.members[places[places < self.starts[1:, None]]]
 
     def draw(self, signatures: Tensor, context: Tensor | None, chance: Chance) -> Tensor:
-        if self.alias is None:
-            self.alias = AliasTables(self.log_mass[self.members], self.starts)
-        return self.members[self.alias.draw(signatures, chance)]
+        if self.cumulative is None:
+            self.cumulative = self._cumulative_shares()
+        lot = torch.rand(
+            len(signatures), dtype=torch.float64, device=signatures.device, generator=chance
+        )
+        # A little less than drawn: rounding must not carry a lot into the next signature.
+        drawn = torch.searchsorted(self.cumulative, signatures + lot * (1 - 1e-9), right=True)
+        return self.members[drawn]
+
+    def _cumulative_shares(self) -> Tensor:
+        """Signature s and the share of it up to each of its members, in one ascending row."""
+        signature = torch.arange(len(self.log_sums), device=self.starts.device)
+        signature = signature.repeat_interleave(self.starts.diff())
+        share = (self.log_mass[self.members] - self.log_sums[signature]).exp().nan_to_num()
+        total = torch.cat([share.new_zeros(1), share.cumsum(0)])
+        before = total[self.starts[:-1]]
+        whole = (total[self.starts[1:]] - before).clamp(min=torch.finfo(share.dtype).tiny)
+        return signature + (total[1:] - before[signature]) / whole[signature]
 
 
 class Uniform(Unigram):

@@ -7,13 +7,13 @@ from statistics import median
 import numpy as np
 import torch
 
-from models.background_unigram import Unigram
-from models.batching import END, Sentences
-from models.language_model import LanguageModel
-from models.open_vocabulary import Forms, open_score
+from models.background.unigram import Unigram
+from models.bench.synthetic import vocabulary
+from models.common.batching import END, Sentences
+from models.network.language_model import LanguageModel
 from models.recipe import Recipe
-from models.spelling_ngram import NGramSpelling
-from models.synthetic import vocabulary
+from models.spelling.ngram import NGramSpelling
+from models.spelling.open_vocabulary import Forms, open_score
 
 CLASSES, UNKNOWN = 32, 1  # unknown words, and the id of the first
 SENTENCES, LENGTH, SPELLED = 200, 25, 0.03  # of the text; the share of words that are spelled

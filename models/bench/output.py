@@ -18,14 +18,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.adaptive import Adaptive
-from models.background_unigram import Unigram
-from models.embedding import FeatureEmbedding
-from models.encoders import encoder
-from models.features import Features
-from models.log_linear import LogLinear
-from models.softmax import Softmax
-from models.synthetic import vocabulary
+from models.background.unigram import Unigram
+from models.bench.synthetic import vocabulary
+from models.encoders.choice import encoder
+from models.features.embedding import FeatureEmbedding
+from models.features.phi import Features
+from models.outputs.adaptive import Adaptive
+from models.outputs.log_linear import LogLinear
+from models.outputs.softmax import Softmax
 
 LENGTH, SIZE, LAYERS = 35, 256, 2
 SMALL, LARGE = 42_500, 750_000
@@ -275,7 +275,3 @@ def main() -> None:
             writer = csv.DictWriter(file, fieldnames=list(table[0]))
             writer.writeheader()
             writer.writerows(table)
-
-
-if __name__ == "__main__":
-    main()

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from models.features import Features
+from models.features.phi import Features
 
 FREQUENT = 2_500  # words with a feature of their own
 BUNDLES = 800  # combinations of morphological features

@@ -1,14 +1,13 @@
 """Sentences in batches: as one stream cut into windows of time, or each by itself."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from models import ranges
-from models.recipe import Recipe
+from models.common import ranges
 
 
 class Sentences(NamedTuple):
@@ -47,8 +46,17 @@ class Batch(NamedTuple):
     goes_on: bool  # whether columns go on from the batch before
 
 
+class Reading(Protocol):
+    """What a recipe says of how a text is read."""
+
+    text: str
+    batch: int
+    window: int
+    vary_window: bool
+
+
 def batches(
-    sentences: Sentences, recipe: Recipe, generator: np.random.Generator
+    sentences: Sentences, recipe: Reading, generator: np.random.Generator
 ) -> Iterator[Batch]:
     """One epoch."""
     if recipe.text == "sentences":
@@ -77,7 +85,7 @@ def _after(targets: np.ndarray) -> tuple[Tensor, Tensor]:
 
 
 def windows(
-    sentences: Sentences, recipe: Recipe, generator: np.random.Generator
+    sentences: Sentences, recipe: Reading, generator: np.random.Generator
 ) -> Iterator[Batch]:
     """One epoch of the shuffled stream, every column going on where it stopped."""
     order = generator.permutation(len(sentences.lengths))
@@ -93,7 +101,7 @@ def windows(
         start = stop
 
 
-def _window_length(recipe: Recipe, generator: np.random.Generator) -> int:
+def _window_length(recipe: Reading, generator: np.random.Generator) -> int:
     """Most windows near the full length, some near half, so that their borders move (AWD-LSTM)."""
     if not recipe.vary_window:
         return recipe.window

@@ -7,7 +7,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from models.whole_file import write_whole
+from models.common.whole_file import write_whole
+
+WEIGHTS = "weights.safetensors"
 
 
 def save_tensors(tensors: dict[str, Tensor], path: Path) -> None:

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.recurrent_layer import RecurrentLayer
-from models.variational_dropout import VariationalDropout
+from models.encoders.recurrent_layer import RecurrentLayer
+from models.encoders.variational_dropout import VariationalDropout
 
 RADIUS = 0.95  # of the spectrum: below 1 the state forgets how it began
 CONNECTIONS = 10  # that a unit has from others

@@ -1,11 +1,15 @@
 """Variational dropout (Gal & Ghahramani 2016), the *locked* dropout of AWD-LSTM."""
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from torch import Tensor, nn
 
-if TYPE_CHECKING:
-    from models.processes import Share
+
+class Share(Protocol):
+    """Which columns of a batch pass here, where several processes share them."""
+
+    of: int  # how many columns the whole batch has
+    columns: slice
 
 
 class VariationalDropout(nn.Module):
@@ -17,7 +21,7 @@ class VariationalDropout(nn.Module):
     def __init__(self, rate: float, every_step: bool = False):
         super().__init__()
         self.rate, self.every_step = rate, every_step
-        self.share: Share | None = None  # which columns of a batch pass here, where not all do
+        self.share: Share | None = None
 
     def forward(self, sequence: Tensor) -> Tensor:
         if not self.training or not self.rate:

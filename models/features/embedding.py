@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from models.checks import check_words
-from models.feature_product import FeatureProduct, new_weight
-from models.features import Features
+from models.common.checks import check_words
+from models.features.phi import Features
+from models.features.product import FeatureProduct, new_weight
 
 
 class FeatureEmbedding(nn.Module):

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from models import ranges
-from models.arrays import load_arrays
-from models.checks import check_range
+from models.common import ranges
+from models.common.arrays import load_arrays
+from models.common.checks import check_range
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,11 +4,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.background import Background, Chance
-from models.batching import Sentences
-from models.checks import check_range
-from models.features import Features
-from models.language_model import LanguageModel
+from models.background.base import Background, Chance
+from models.common.batching import Sentences
+from models.common.checks import check_range
+from models.features.phi import Features
+from models.network.language_model import LanguageModel
 
 
 class Automaton(nn.Module):

@@ -1,19 +1,15 @@
 """A language model as background: the network then learns only what the model misses."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import torch
 from torch import Tensor
 
-from models.background import Background, Chance
-from models.batching import Sentences
-from models.features import Features
-from models.log_linear import log_linear_of
-from models.states import states
-
-if TYPE_CHECKING:
-    from models.language_model import LanguageModel
+from models.background.base import Background, Chance
+from models.common.batching import Sentences
+from models.features.phi import Features
+from models.network.language_model import LanguageModel
+from models.network.states import states
+from models.outputs.log_linear import log_linear_of
 
 
 class ModelBackground(Background):
@@ -24,7 +20,7 @@ class ModelBackground(Background):
     its own background needs to know. Words share the mass of their signature as they do there.
     """
 
-    def __init__(self, features: Features, model: "LanguageModel"):
+    def __init__(self, features: Features, model: LanguageModel):
         super().__init__(features)
         signature = log_linear_of(model).signature.cpu().numpy()
         if not np.array_equal(signature, features.signature):

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.batching import END, Sentences
-from models.encoders import State, columns
-from models.language_model import LanguageModel
-from models.log_linear import LogLinear, log_linear_of
+from models.common.batching import END, Sentences
+from models.common.state import State, columns
+from models.network.language_model import LanguageModel
+from models.outputs.log_linear import LogLinear, log_linear_of
 
 NUCLEUS = 1024  # words that are looked for a share of the mass at first: sorting all takes long
 

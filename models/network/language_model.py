@@ -6,18 +6,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models import prefix_tree
-from models.activation_penalty import activation_penalty
-from models.background import Background
-from models.batching import Sentences
-from models.embedding import FeatureEmbedding
-from models.encoders import State, encoder
-from models.features import Features
-from models.log_linear import LogLinear
-from models.outputs import output_layer
+from models.background.base import Background
+from models.common.batching import Sentences
+from models.common.state import State
+from models.encoders.activation_penalty import activation_penalty
+from models.encoders.choice import encoder
+from models.encoders.variational_dropout import VariationalDropout
+from models.features.embedding import FeatureEmbedding
+from models.features.phi import Features
+from models.network import prefix_tree
+from models.network.output_layer import output_layer
+from models.network.states import states, with_others
+from models.outputs.log_linear import LogLinear
 from models.recipe import Recipe
-from models.states import states, with_others
-from models.variational_dropout import VariationalDropout
 
 BACKGROUND = "output.background."
 

@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.batching import Sentences
-from models.mixture import stacked_distributions
-from models.model import Model
+from models.common.batching import Sentences
+from models.common.protocol import Model
+from models.network.mixture import stacked_distributions
 
 WORDS_AT_ONCE = 256  # places whose distributions are held together
 ENOUGH = 1e-4  # weights are tuned until none moves by more

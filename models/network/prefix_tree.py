@@ -5,19 +5,15 @@ in CLAMS French 753,896 words and ends are 201,987 branches, which leave 114,468
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from models import ranges
-from models.batching import END, NO_WORD, Sentences
-from models.encoders import columns
-from models.states import nothing_dropped, with_others
-
-if TYPE_CHECKING:
-    from models.language_model import LanguageModel
+from models.common import ranges
+from models.common.batching import END, NO_WORD, Sentences
+from models.common.state import columns
+from models.network.states import Reader, nothing_dropped, with_others
 
 WORDS_AT_ONCE = 1 << 16  # in one tree, padding included
 BRANCHES_AT_ONCE = 4096  # scored together
@@ -32,7 +28,7 @@ def begin_alike(sentences: Sentences) -> bool:
 
 
 @torch.inference_mode()
-def score_beside(model: "LanguageModel", sentences: Sentences, others: Sequence[int]) -> np.ndarray:
+def score_beside(model: Reader, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
     """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
     device = model.embedding.weight.device
     contexts = model.contexts(sentences)
@@ -78,7 +74,7 @@ def _branches(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return begins, np.cumsum(begins.T).reshape(ids.T.shape).T - 1
 
 
-def _outputs(model: "LanguageModel", ids: np.ndarray, begins: np.ndarray) -> Iterator[Tensor]:
+def _outputs(model: Reader, ids: np.ndarray, begins: np.ndarray) -> Iterator[Tensor]:
     """The encoder's outputs before the words that begin a branch, step by step (N × H)."""
     device = model.embedding.weight.device
     words, state = np.array([END]), model.encoder.initial_state(1)

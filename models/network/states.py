@@ -2,19 +2,32 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from models import ranges
-from models.batching import END, Sentences
-
-if TYPE_CHECKING:
-    from models.language_model import LanguageModel
+from models.common import ranges
+from models.common.batching import END, Sentences
+from models.common.state import State
 
 WORDS_AT_ONCE = 4096  # read in one batch, padding included
+
+
+class Reader(Protocol):
+    """What reads sentences: the part of a language model that its states are asked of."""
+
+    embedding: nn.Module
+    encoder: nn.Module
+    output: nn.Module
+    training: bool
+
+    def __call__(self, words: Tensor, state: State) -> tuple[Tensor, State]: ...
+
+    def contexts(self, sentences: Sentences) -> np.ndarray: ...
+
+    def train(self, mode: bool) -> nn.Module: ...
 
 
 class States(NamedTuple):
@@ -27,17 +40,17 @@ class States(NamedTuple):
 
 
 @contextmanager
-def nothing_dropped(model: "LanguageModel") -> Iterator[None]:
+def nothing_dropped(model: Reader) -> Iterator[None]:
     """The model as it scores, and afterwards as it was, in training or not."""
     was_training = model.training
-    model.eval()
+    model.train(False)
     try:
         yield
     finally:
         model.train(was_training)
 
 
-def states(model: "LanguageModel", sentences: Sentences) -> Iterator[States]:
+def states(model: Reader, sentences: Sentences) -> Iterator[States]:
     """The states before all words of the sentences, nothing being dropped."""
     device = model.embedding.weight.device
     contexts = model.contexts(sentences)

@@ -15,8 +15,8 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from models.ngram import NGrams, Table
-from models.ngram_counts import END, pack
+from models.ngram.counts import END, pack
+from models.ngram.model import NGrams, Table
 
 START, STOP = "<s>", "</s>"
 NEVER = -99.0  # the logarithm by which ARPA files say that a word is never predicted

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.batching import END, Sentences
-from models.checks import check_range
+from models.common.batching import END, Sentences
+from models.common.checks import check_range
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.batching import Sentences, preceding
-from models.ngram_counts import END
+from models.common.batching import Sentences, preceding
+from models.ngram.counts import END
 
 WORDS_AT_ONCE = 1 << 20  # scored together
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from models.ngram import NGrams, Table
-from models.ngram_counts import Level
+from models.ngram.counts import Level
+from models.ngram.model import NGrams, Table
 
 Smoothing = Callable[[Sequence[Level], np.ndarray], NGrams]
 CLASSES = 32  # of contexts by the logarithm of their count, each with its own weight

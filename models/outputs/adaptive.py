@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.checks import check_words
+from models.common.checks import check_words
 
 
 class Adaptive(nn.Module):

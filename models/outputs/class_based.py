@@ -5,8 +5,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.checks import check_words
-from models.softmax import Softmax
+from models.common.checks import check_words
+from models.outputs.softmax import Softmax
 
 
 class ClassBased(Softmax):

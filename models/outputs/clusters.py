@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from models.batching import Sentences
+from models.common.batching import Sentences
 
 
 def exchange_clusters(

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor, nn
 
-from models.background import Background
-from models.checks import check_words
-from models.classes import Classes
-from models.feature_product import FeatureProduct, tied_weight
-from models.features import Features
+from models.background.base import Background
+from models.common.checks import check_words
+from models.features.phi import Features
+from models.features.product import FeatureProduct, tied_weight
+from models.outputs.scored_classes import Classes
 
 BLOCK = 1 << 14  # words scored at a time where all are asked for
 

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from models.background_unigram import Unigram
-from models.checks import check_words
-from models.features import Features
+from models.background.unigram import Unigram
+from models.common.checks import check_words
+from models.features.phi import Features
 
 
 class SignatureOutput(nn.Module):

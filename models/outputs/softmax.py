@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.checks import check_words
-from models.feature_product import FeatureProduct, tied_weight
+from models.common.checks import check_words
+from models.features.product import FeatureProduct, tied_weight
 
 
 class Softmax(nn.Module):

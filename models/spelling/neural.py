@@ -10,8 +10,8 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from models.batching import NO_WORD, by_length
-from models.spelling import STOP, Alphabet, Spelling, in_a_row, numbers
+from models.common.batching import NO_WORD, by_length
+from models.spelling.strings import STOP, Alphabet, Spelling, in_a_row, numbers
 
 EMBEDDING, HIDDEN, DROPOUT = 24, 96, 0.2
 BATCH, EPOCHS, LEARNING_RATE = 32, 7, 5e-3

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from models.ngram_counts import count
-from models.ngram_smoothing import kneser_ney
-from models.spelling import STOP, Alphabet, Spelling, in_a_row, numbers
+from models.ngram.counts import count
+from models.ngram.smoothing import kneser_ney
+from models.spelling.strings import STOP, Alphabet, Spelling, in_a_row, numbers
 
 
 class NGramSpelling(Spelling):

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.batching import Sentences
-from models.model import Model
-from models.spelling import Spelling
-from models.spelling_neural import NeuralSpelling
-from models.spelling_ngram import NGramSpelling
-from models.units import Units
+from models.common.batching import Sentences
+from models.common.protocol import Model
+from models.spelling.neural import NeuralSpelling
+from models.spelling.ngram import NGramSpelling
+from models.spelling.strings import Spelling
+from models.spelling.subwords import Units
 
 NGRAM, NEURAL = "spelling.json", "spelling.safetensors"
 

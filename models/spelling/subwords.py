@@ -3,16 +3,13 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models import ranges
-from models.arrays import load_arrays
-from models.batching import Sentences
-
-if TYPE_CHECKING:
-    from models.language_model import LanguageModel
+from models.common import ranges
+from models.common.arrays import load_arrays
+from models.common.batching import Sentences
+from models.common.protocol import Model
 
 SPELLER = "units.json"  # what spells any string, in the form of the `tokenizers` package
 
@@ -69,7 +66,7 @@ class UnitModel:
     get mass too.
     """
 
-    def __init__(self, model: "LanguageModel"):
+    def __init__(self, model: Model):
         self.model = model
 
     def score(self, text: Sentences, units: Units) -> np.ndarray:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, distributed, nn
 
-from models.batching import NO_WORD, Batch, Sentences
-from models.encoders import State, columns
+from models.common.batching import NO_WORD, Batch, Sentences
+from models.common.state import State, columns
 
 
 def join() -> bool:

@@ -1,7 +1,6 @@
 """The training loop: epochs over shuffled text, validation, early stopping, the best weights."""
 
 import math
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -16,25 +15,25 @@ import torch
 from safetensors.torch import load
 from torch import Tensor, nn
 
-from models import processes
-from models.batching import NO_WORD, Batch, Sentences, batches
-from models.checkpoint import Checkpoints, parse
-from models.curve import CURVE, Epoch, write_curve
-from models.encoders import State, detached
-from models.language_model import LanguageModel
+from models.common.batching import NO_WORD, Batch, Sentences, batches
+from models.common.device import be_deterministic, choose_device
+from models.common.state import State, detached
+from models.common.weights import WEIGHTS, load_weights, parameters_of, save_tensors
+from models.encoders.variational_dropout import VariationalDropout
+from models.network.language_model import LanguageModel
 from models.recipe import Recipe
-from models.step_log import STEPS, StepLog
-from models.training_state import TrainingState
-from models.variational_dropout import VariationalDropout
-from models.weight_averaging import WeightAverage
-from models.weights import load_weights, parameters_of, save_tensors
+from models.training import processes
+from models.training.checkpoint import Checkpoints, parse
+from models.training.curve import CURVE, Epoch, write_curve
+from models.training.ema import WeightAverage
+from models.training.step_log import STEPS, StepLog
+from models.training.training_state import TrainingState
 
 OPTIMISERS = {
     "adamw": partial(torch.optim.AdamW, fused=True),  # one pass over the weights: half the time
     "rmsprop": torch.optim.RMSprop,
     "sgd": torch.optim.SGD,
 }
-WEIGHTS = "weights.safetensors"
 CHECKED_EVERY = 50  # steps between two looks at the losses, for which a GPU is waited for
 
 
@@ -43,8 +42,9 @@ class Trainer:
 
     Each epoch draws its batches from the seed and its own number, so that a checkpoint need only
     say how many of them are done. On a CPU the weights come out the same to the last bit, however
-    often the training is interrupted. Where several processes train one model (models.processes),
-    the first one writes; a checkpoint does not depend on how many they are.
+    often the training is interrupted. Where several processes train one model
+    (models.training.processes), the first one writes; a checkpoint does not depend on how many
+    they are.
     """
 
     def __init__(
@@ -263,29 +263,3 @@ class Trainer:
         files = self.checkpoints.files()
         last = f"the last good checkpoint is {files[-1]}" if files else "no checkpoint was written"
         return FloatingPointError(f"{what}; {last}")
-
-
-def choose_device(name: str) -> torch.device:
-    """The named device, or for `auto` the GPU if there is one.
-
-    Products on a GPU are then in TF32, much faster and no worse to train: whoever scores a model
-    has to ask here too, so that it scores as in the process that trained it.
-    """
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        why = str(error).splitlines()[0]
-        raise ValueError(f"device: expected auto, or one that is here; got {name}: {why}") from None
-    if device.type == "cuda":
-        torch.set_float32_matmul_precision("high")
-    return device
-
-
-def be_deterministic(wanted: bool) -> None:
-    """Whether all that is computed from here on has to be the same each time, on a GPU too."""
-    if wanted:
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what cuBLAS needs for it
-    torch.use_deterministic_algorithms(wanted)

@@ -6,10 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from models.curve import Epoch
-from models.encoders import State
-from models.weight_averaging import WeightAverage
-from models.weights import load_weights, parameters_of
+from models.common.state import State
+from models.common.weights import load_weights, parameters_of
+from models.training.curve import Epoch
+from models.training.ema import WeightAverage
 
 
 @dataclass

@@ -1,8 +1,9 @@
 """Hashes of what a stage depends on: files, parameters, and the source of the code that computes.
 
 The code of a stage is its module and, transitively, every module of the four packages that it
-imports anywhere in its text. Importing a whole package (`import lexicon`) takes in all its
-modules, because what a package loads by name cannot be seen in an import statement.
+imports anywhere in its text. Importing a whole package or room (`import lexicon`, `from
+models.encoders import ENCODERS`) takes in all its modules, because what a package loads by name
+cannot be seen in an import statement.
 """
 
 import ast
@@ -67,6 +68,7 @@ def _imports(tree: ast.Module, importer: str) -> list[str]:
 def _with_package(name: str, importer: str) -> list[str]:
     """A module stands for itself; a package imported from outside it, for all that it holds."""
     file = _source(name)
-    if file.name != "__init__.py" or importer.split(".")[0] == name:
+    if file.name != "__init__.py" or f"{importer}.".startswith(f"{name}."):
         return [name]
-    return [name, *(f"{name}.{path.stem}" for path in sorted(file.parent.glob("[!_]*.py")))]
+    inside = sorted(path.relative_to(file.parent) for path in file.parent.rglob("[!_]*.py"))
+    return [name, *(".".join((name, *path.with_suffix("").parts)) for path in inside)]

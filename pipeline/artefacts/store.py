@@ -10,10 +10,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from models.whole_file import write_whole
-from pipeline import fingerprint
-from pipeline.artefact import FORMAT, META, Artefact, write_json
-from pipeline.progress import say
+from models.common.whole_file import write_whole
+from pipeline.artefacts import fingerprint
+from pipeline.artefacts.artefact import FORMAT, META, Artefact, write_json
+from pipeline.display.progress import say
 
 
 class Store:

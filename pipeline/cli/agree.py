@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.console import command, print_table
+from pipeline.cli.console import command, print_table
 
 app = typer.Typer()
 suite_app = typer.Typer(help="Make agreement suites from sentences of your own.")
@@ -24,7 +24,7 @@ def agree(
     ] = "construction",
 ) -> None:
     """Show how often models find the right sentence of a minimal pair likelier, side by side."""
-    from pipeline.agree import SCORINGS, groups, judged, side_by_side
+    from pipeline.compare.agree import SCORINGS, groups, judged, side_by_side
 
     rows = groups(suite, by)
     asked = judged(runs, suite)
@@ -45,8 +45,8 @@ def make(
 ) -> None:
     """Take real sentences and flip number, gender or person of a word that has to agree."""
     import lexicon as lexicons
-    from pipeline.data import folder_of
-    from pipeline.suite_making import make_suite
+    from pipeline.data.folders import folder_of
+    from pipeline.evaluation.suite_making import make_suite
 
     chain = lexicons.load(lexicon.split(","), folder=folder_of)
     pairs = make_suite(corpus, chain, to).groupby("construction")

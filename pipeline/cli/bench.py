@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.console import command, print_table
+from pipeline.cli.console import command, print_table
 
 app = typer.Typer(help="Measure speed and memory on this machine.", no_args_is_help=True)
 
@@ -18,7 +18,7 @@ def lexicon(
     import pandas as pd
 
     from lexicon.bench import measure
-    from pipeline.data import folder_of
+    from pipeline.data.folders import folder_of
 
     speeds = [measure(name, folder=folder_of) for name in names or ["dela", "lefff", "lexique"]]
     table = pd.DataFrame(speeds)
@@ -43,9 +43,9 @@ def output(
     import pandas as pd
     import torch
 
-    from models import bench
-    from pipeline import figures
-    from pipeline.progress import track
+    from models.bench import output as bench
+    from pipeline.display import figures
+    from pipeline.display.progress import track
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     costs = []
@@ -71,8 +71,8 @@ def features(
     import pandas as pd
 
     import lexicon as lexicons
-    from pipeline import featurise
-    from pipeline.data import folder_of
+    from pipeline.data.folders import folder_of
+    from pipeline.stages import featurise
 
     chain = lexicons.load(lexicon.split(","), folder=folder_of)
     forms = sorted(chain)
@@ -100,7 +100,7 @@ def memory(
     """Measure the peak memory of each stage of preparation on two generated texts."""
     from tempfile import TemporaryDirectory
 
-    from pipeline.bench_memory import compared, measure
+    from pipeline.cli.bench_memory import compared, measure
 
     overrides = [f"tokenise.processes={processes}"]
     costs = []
@@ -117,8 +117,8 @@ def open_vocabulary(
     """Measure scoring in an open vocabulary, spelling included, with few and many known words."""
     import pandas as pd
 
-    from models.bench import LARGE, SMALL
-    from models.open_bench import speeds
+    from models.bench.open_vocabulary import speeds
+    from models.bench.output import LARGE, SMALL
 
     found = speeds((SMALL, LARGE), rounds)
     rows = [

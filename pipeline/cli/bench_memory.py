@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 import lexicon
-from pipeline.data import folder_of
+from pipeline.data.folders import folder_of
 
 PREPARATION = ("corpus", "tokenise", "analyse", "featurise", "background", "encode")
 SYLLABLES = [consonant + vowel for consonant in "bcdfglmnprst" for vowel in "aeiou"]
@@ -73,7 +73,7 @@ def measure(words: int, overrides: Sequence[str], folder: Path) -> Iterator[Cost
     ) as pool:  # a child's peak is also its parent's
         pool.submit(generate, text, words).result()
     changes = [f"corpus.source={text}", "corpus.limit=null", *overrides]
-    command = [sys.executable, "-m", "pipeline.cli", "--quiet", "run", "default"]
+    command = [sys.executable, "-m", "pipeline.cli.main", "--quiet", "run", "default"]
     command += [
         "--runs",
         str(folder / "runs"),

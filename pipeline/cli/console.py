@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from pipeline.config_files import layered
-from pipeline.tables import markdown
+from pipeline.config.files import layered
+from pipeline.display.tables import markdown
 
 if TYPE_CHECKING:
     import pandas as pd

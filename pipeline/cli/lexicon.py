@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.console import Configuration, Runs, Set, command, print_table
+from pipeline.cli.console import Configuration, Runs, Set, command, print_table
 
 if TYPE_CHECKING:
     from lexicon import Lexicon
@@ -50,7 +50,7 @@ def show(
     import pandas as pd
 
     from lexicon.registry import names
-    from pipeline.lexicon_views import features_of
+    from pipeline.compare.lexicon_views import features_of
 
     rows = []
     for name in dict.fromkeys([*(name for name in names() if name != "guesser"), lexicon]):
@@ -80,7 +80,7 @@ def coverage(
     """Show how many tokens and types of a corpus a lexicon covers, by POS where it is known."""
     from lexicon.coverage import coverage as measure
     from lexicon.coverage import gaps as find_gaps
-    from pipeline.lexicon_views import counted_words
+    from pipeline.compare.lexicon_views import counted_words
 
     words = counted_words(corpus)
     chain = _load(lexicon)
@@ -120,7 +120,7 @@ def compare(
     runs: Runs = Path("runs"),
 ) -> None:
     """Train the last model of a configuration with each lexicon, and compare."""
-    from pipeline.lexicon_comparison import compare_lexicons
+    from pipeline.compare.lexicon_comparison import compare_lexicons
 
     table, folder = compare_lexicons(config, lexicons.split(), set or (), runs)
     print_table(table)
@@ -129,13 +129,13 @@ def compare(
 
 def _load(chain: str) -> "Lexicon":
     import lexicon
-    from pipeline.data import folder_of
+    from pipeline.data.folders import folder_of
 
     return lexicon.load(chain.split(","), folder=folder_of)
 
 
 def _load_if_present(chain: str) -> "Lexicon | None":
-    from pipeline.data import MissingData
+    from pipeline.data.folders import MissingData
 
     try:
         return _load(chain)

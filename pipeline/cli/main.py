@@ -5,16 +5,14 @@ from typing import Annotated
 
 import typer
 
-from pipeline import (
-    cli_agree,
-    cli_bench,
-    cli_lexicon,
-    cli_model,
-    cli_results,
-    cli_score,
-    console,
-)
-from pipeline.console import Configuration, Runs, Seeds, Set, command, print_table
+from pipeline.cli import agree as cli_agree
+from pipeline.cli import bench as cli_bench
+from pipeline.cli import console
+from pipeline.cli import lexicon as cli_lexicon
+from pipeline.cli import model as cli_model
+from pipeline.cli import results as cli_results
+from pipeline.cli import score as cli_score
+from pipeline.cli.console import Configuration, Runs, Seeds, Set, command, print_table
 
 app = typer.Typer(
     help="Morphology-aware language models for French: run the stages, look at the results.",
@@ -39,7 +37,7 @@ def main(
         bool, typer.Option("--verbose", "-v", help="Say more; show tracebacks of errors.")
     ] = False,
 ) -> None:
-    from pipeline.progress import set_level
+    from pipeline.display.progress import set_level
 
     console.tracebacks = verbose
     set_level("quiet" if quiet else "verbose" if verbose else "normal")
@@ -80,12 +78,12 @@ def stages(
     """Show the stages of a configuration: done, stale or missing, and why."""
     import pandas as pd
 
-    from pipeline import stages as declarations
-    from pipeline.config import load_config
-    from pipeline.runner import Run
+    from pipeline.config.configuration import load_config
+    from pipeline.runner.run import Run
+    from pipeline.stages import order
 
     if declared:
-        print_table(pd.DataFrame(declarations.declared()))
+        print_table(pd.DataFrame(order.declared()))
         return
     found = list(Run(load_config(config, set or ()), runs).status())
     widest = max(len(status.model) for status in found)
@@ -101,7 +99,7 @@ def pack(
     seeds: Seeds = 1,
     runs: Runs = Path("runs"),
 ) -> None:
-    """Prepare all models of a run for training elsewhere, by `python -m pipeline.sweep`."""
+    """Prepare all models of a run for training elsewhere, by `python -m pipeline.runner.sweep`."""
     from pipeline import api
 
     jobs = api.pack(config, to, set=set or (), seeds=seeds, runs=runs)
@@ -126,8 +124,8 @@ def fetch(
     ] = None,
 ) -> None:
     """Bring corpora and lexicons into the data folder, checked by their hashes."""
-    from pipeline import fetch as fetching
-    from pipeline.catalogue import origin, source_names
+    from pipeline.data import fetch as fetching
+    from pipeline.data.catalogue import origin, source_names
 
     for source in sources or ():
         print(fetching.fetch(source))
@@ -144,11 +142,11 @@ def config(
 ) -> None:
     """Explain every key of the configuration, or print a preset's file."""
     if preset:
-        from pipeline.config_files import preset_text
+        from pipeline.config.files import preset_text
 
         print(preset_text(preset), end="")
     else:
-        from pipeline.config_help import explain  # which imports every stage
+        from pipeline.config.help import explain  # which imports every stage
 
         print(explain(), end="")
 

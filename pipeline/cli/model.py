@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.console import command, print_table
+from pipeline.cli.console import command, print_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pipeline.generate import NewWord
-    from pipeline.scorer import Scorer
+    from pipeline.inference.generate import NewWord
+    from pipeline.inference.scorer import Scorer
 
 app = typer.Typer()
 
@@ -42,8 +42,8 @@ def explain(
     """Show what may come next and why: log p split into background, features and −log Z."""
     import pandas as pd
 
-    from pipeline import explain_page
-    from pipeline.explain import Explainer, split, telling_features
+    from pipeline.inference import explain_page
+    from pipeline.inference.explain import Explainer, split, telling_features
 
     explainer = Explainer(load_model(run, model))
     place = explainer.next_word(text, words.split(",") if words else (), top)
@@ -78,9 +78,9 @@ def rescore(
     word_weight: Annotated[float, typer.Option(help="Of each word, where none is tuned.")] = 0.0,
 ) -> None:
     """Rank n-best lists anew with a model; print the best of each, and word error rates."""
-    from pipeline.nbest import read_nbest
-    from pipeline.progress import say
-    from pipeline.rescore import Terms, Weights, error_rate, tuned
+    from pipeline.display.progress import say
+    from pipeline.inference.nbest import read_nbest
+    from pipeline.inference.rescore import Terms, Weights, error_rate, tuned
 
     lists, development = read_nbest(nbest), read_nbest(tune) if tune else []
     scorer = load_model(run, model)
@@ -122,8 +122,8 @@ def generate(
     seed: Annotated[int, typer.Option(help="The same one draws the same sentences.")] = 1,
 ) -> None:
     """Write new sentences: drawn by chance, or the likeliest by beam search."""
-    from models.generation import Sampling
-    from pipeline.generate import Generator
+    from models.network.generation import Sampling
+    from pipeline.inference.generate import Generator
 
     sampling = Sampling(temperature, top_k, top_p)
     if beam and sampling != Sampling():
@@ -146,7 +146,7 @@ def nearest(
     most: Annotated[int, typer.Option(min=1, help="So many neighbours.")] = 10,
 ) -> None:
     """Show the words whose vectors are nearest to a word's own."""
-    from pipeline.vectors import Vectors
+    from pipeline.inference.vectors import Vectors
 
     table = Vectors(load_model(run, model)).nearest(word, most)
     print_table(table.assign(cosine=table["cosine"].map("{:.3f}".format)))
@@ -157,8 +157,8 @@ def inflection(run: TrainedRun = DEFAULT_RUN, model: Model = None) -> None:
     """Show how often vector arithmetic finds another form of a lemma, judged by the lexicon."""
     import pandas as pd
 
-    from pipeline.vectors import Vectors
-    from pipeline.vectors import inflection as measure
+    from pipeline.inference.vectors import Vectors
+    from pipeline.inference.vectors import inflection as measure
 
     scorer = load_model(run, model)
     analyses = pd.read_parquet(scorer.artefacts["analyse"] / "analyses.parquet")

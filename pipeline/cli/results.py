@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.console import FAILED, Runs, Seeds, Set, command, print_table
+from pipeline.cli.console import FAILED, Runs, Seeds, Set, command, print_table
 
 app = typer.Typer()
 
@@ -18,7 +18,7 @@ RunFolder = Annotated[
 @command(app)
 def audit(run: RunFolder) -> None:
     """Show from which splits the vocabulary, φ and b of a run were computed: is the test known?"""
-    from pipeline import audit as auditing
+    from pipeline.compare import audit as auditing
 
     table = auditing.audit(run)
     print_table(table)
@@ -42,8 +42,8 @@ def compare(
     ] = None,
 ) -> None:
     """Set the models of several runs in one table, training those that are not yet trained."""
-    from pipeline import compare as comparing
-    from pipeline.scored_models import difference_in_text
+    from pipeline.compare import table as comparing
+    from pipeline.compare.scored_models import difference_in_text
 
     found = comparing.find_or_run(places, set=set or (), seeds=seeds, runs=runs)
     scores = comparing.gather(found)
@@ -64,7 +64,7 @@ def significance(
     ] = None,
 ) -> None:
     """Show which differences between a run's models are real, by a paired bootstrap."""
-    from pipeline.significance import compare as compare_pairs
+    from pipeline.compare.significance import compare as compare_pairs
 
     print_table(compare_pairs(run, against))
 
@@ -72,7 +72,7 @@ def significance(
 @command(app)
 def tables(run: RunFolder) -> None:
     """Set the tables of the LL-RNN paper beside a run of the preset `paper`."""
-    from pipeline import paper
+    from pipeline.compare import paper
 
     print(paper.tables(run), end="")
 
@@ -91,8 +91,8 @@ def combine(
     ] = False,
 ) -> None:
     """Combine models that were scored: weights tuned on validation, perplexity with and without."""
-    from pipeline import combine as combining
-    from pipeline.scored_models import find_all
+    from pipeline.compare import combine as combining
+    from pipeline.compare.scored_models import find_all
 
     if log_linear and (cache or uniform):
         raise ValueError("--log-linear tunes its weights and takes no cache; expected it alone")
@@ -106,7 +106,7 @@ def combine(
 @command(app)
 def verify(run: RunFolder) -> None:
     """Read every file of a run and of its artefacts, and name each that was changed or damaged."""
-    from pipeline.verify import faults
+    from pipeline.artefacts.verify import faults
 
     found = list(dict.fromkeys(faults(run)))
     for fault in found:

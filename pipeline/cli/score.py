@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from corpora.text import lines
-from pipeline.cli_model import DEFAULT_RUN, Model, TrainedRun, load_model
-from pipeline.console import command
+from pipeline.cli.console import command
+from pipeline.cli.model import DEFAULT_RUN, Model, TrainedRun, load_model
 
 if TYPE_CHECKING:
-    from pipeline.scorer import Word
+    from pipeline.inference.scorer import Word
 
 app = typer.Typer()
 

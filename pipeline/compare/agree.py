@@ -8,14 +8,15 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from models.arrays import load_array
-from pipeline import api, encoded_forms
-from pipeline.agreement import margins, wilson
-from pipeline.scored_models import Scored, find_all, named
-from pipeline.suite import Pair, read_suite, suite_files, suite_name
-from pipeline.suite_encoding import encode_suite, is_made_of
-from pipeline.suite_ids import Suite
-from pipeline.suite_making import TABLE
+from models.common.arrays import load_array
+from pipeline import api
+from pipeline.compare.scored_models import Scored, find_all, named
+from pipeline.evaluation.agreement import margins, wilson
+from pipeline.evaluation.suite import Pair, read_suite, suite_files, suite_name
+from pipeline.evaluation.suite_encoding import encode_suite, is_made_of
+from pipeline.evaluation.suite_making import TABLE
+from pipeline.prepared import encoded_forms
+from pipeline.prepared.suite_ids import Suite
 
 SCORINGS = ("whole sentence", "critical word")  # the columns of margins
 # The first distance or number of attractors of each row.

@@ -17,15 +17,15 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from lexicon.registry import find
-from pipeline import fingerprint
-from pipeline.arrow import rows, splits, write_rows
-from pipeline.artefact import META
-from pipeline.config import Sections
-from pipeline.finished import Finished
-from pipeline.progress import track
-from pipeline.special_words import is_special
-from pipeline.stages import STAGES
-from pipeline.tokenise import SCHEMA
+from pipeline.artefacts import fingerprint
+from pipeline.artefacts.arrow import rows, splits, write_rows
+from pipeline.artefacts.artefact import META
+from pipeline.config.configuration import Sections
+from pipeline.display.progress import track
+from pipeline.prepared.special_words import is_special
+from pipeline.runner.finished import Finished
+from pipeline.stages.order import STAGES
+from pipeline.stages.tokenise import SCHEMA
 
 WHOLE = "whole"  # stands for the split that is missing where none is
 

@@ -3,14 +3,14 @@
 import numpy as np
 import pandas as pd
 
-from models.batching import Sentences
-from models.cache import Cache
-from models.log_linear_mixture import chunks, likeliest_exponents, score
-from models.mixture import likeliest_weights, mixed, stacked_distributions
-from models.model import Model
-from pipeline.progress import track
-from pipeline.scored_models import Scored, check_same_text, named
-from pipeline.train import load_trained
+from models.common.batching import Sentences
+from models.common.protocol import Model
+from models.network.cache import Cache
+from models.network.log_linear_mixture import chunks, likeliest_exponents, score
+from models.network.mixture import likeliest_weights, mixed, stacked_distributions
+from pipeline.compare.scored_models import Scored, check_same_text, named
+from pipeline.display.progress import track
+from pipeline.prepared.trained import load_trained
 
 HALF_LIVES = (20, 50, 100, 200, 500, 1000, 2000, 5000)  # of the cache, in words
 # Log-probabilities, each part's of all words in each place of validation, from which a log-linear

@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas as pd
 
 from pipeline import api
-from pipeline.config import Config, load_config
-from pipeline.data import MissingData, folder_of
-from pipeline.report import comparison
-from pipeline.suite import CLAMS
+from pipeline.config.configuration import Config, load_config
+from pipeline.data.folders import MissingData, folder_of
+from pipeline.evaluation.suite import CLAMS
+from pipeline.stages.report import comparison
 
 
 def compare_lexicons(

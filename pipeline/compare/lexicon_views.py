@@ -7,9 +7,9 @@ import pandas as pd
 import corpora
 from corpora.tokenise import tokenised
 from lexicon import Lexicon
-from pipeline import featurise
-from pipeline.data import folder_of
-from pipeline.templates import fill
+from pipeline.data.folders import folder_of
+from pipeline.stages import featurise
+from pipeline.stages.templates import fill
 
 
 def features_of(word: str, chain: Lexicon) -> dict[str, float]:

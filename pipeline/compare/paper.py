@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.arrow import rows, splits
-from pipeline.finished import Finished
-from pipeline.score_rows import read_scores
-from pipeline.tables import markdown
+from pipeline.artefacts.arrow import rows, splits
+from pipeline.display.tables import markdown
+from pipeline.evaluation.score_rows import read_scores
+from pipeline.runner.finished import Finished
 
 TESTS = {"test": "test1", "dev": "test2"}  # the release's name and the paper's
 BOUNDARIES = 3  # symbols that the paper adds to each sentence

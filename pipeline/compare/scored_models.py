@@ -7,17 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from models.arrays import load_array
-from models.batching import Sentences
-from models.open_vocabulary import load_spelling
-from pipeline.artefact import MANIFEST
-from pipeline.encoded import held_out, read_sentences, read_sizes
-from pipeline.encoded_forms import read_forms
-from pipeline.evaluate import FIGURES
-from pipeline.finished import Finished
-from pipeline.special_words import UNKNOWN_ID
+from models.common.arrays import load_array
+from models.common.batching import Sentences
+from models.spelling.open_vocabulary import load_spelling
+from pipeline.artefacts.artefact import MANIFEST
+from pipeline.evaluation.measure import FIGURES
+from pipeline.prepared.encoded import held_out, read_sentences, read_sizes
+from pipeline.prepared.encoded_forms import read_forms
+from pipeline.prepared.special_words import UNKNOWN_ID
+from pipeline.runner.finished import Finished
+from pipeline.runner.sweep import JOBS, read_jobs
 from pipeline.stage import Inputs
-from pipeline.sweep import JOBS, read_jobs
 
 
 @dataclass(frozen=True)

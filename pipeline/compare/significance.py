@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.families import families
-from pipeline.scored_models import Scored, check_same_text, find
+from pipeline.compare.scored_models import Scored, check_same_text, find
+from pipeline.display.seeds import families
 
 RESAMPLES = 10_000
 AT_ONCE = 500  # resamples drawn together: a matrix of so many rows, a column for each sentence

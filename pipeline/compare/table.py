@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline import api, figures
-from pipeline.families import families
-from pipeline.report import Column, comparison, test_splits
-from pipeline.score_rows import of_models
-from pipeline.scored_models import Scored, find_all, is_scored, named
-from pipeline.tables import markdown
+from pipeline import api
+from pipeline.compare.scored_models import Scored, find_all, is_scored, named
+from pipeline.display import figures
+from pipeline.display.seeds import families
+from pipeline.display.tables import markdown
+from pipeline.evaluation.score_rows import of_models
+from pipeline.stages.report import Column, comparison, test_splits
 
 COLUMNS: list[Column] = [
     ("perplexity", "test", "perplexity", 1),

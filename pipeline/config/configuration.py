@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pipeline.config_files import layered, short
-from pipeline.nearest import nearest
-from pipeline.stages import STAGES
-from pipeline.strict_yaml import parse
+from pipeline.config.files import layered, short
+from pipeline.config.strict_yaml import parse
+from pipeline.display.nearest import nearest
+from pipeline.stages.order import STAGES
 
 Sections = Mapping[str, Any]  # stage name -> its frozen dataclass
 

@@ -7,10 +7,10 @@ from importlib.resources import files
 from pathlib import Path
 from reprlib import Repr
 
-from pipeline.nearest import nearest
-from pipeline.strict_yaml import parse
+from pipeline.config.strict_yaml import parse
+from pipeline.display.nearest import nearest
 
-PRESETS = files("pipeline") / "presets"
+PRESETS = files("pipeline.config") / "presets"
 
 _brief = Repr()
 _brief.maxstring = _brief.maxother = _brief.maxlong = 100

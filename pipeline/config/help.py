@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import yaml
 
-from pipeline.config_files import preset_names
-from pipeline.stages import STAGES
+from pipeline.config.files import preset_names
+from pipeline.stages.order import STAGES
 
 
 def explain() -> str:

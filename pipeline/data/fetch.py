@@ -14,11 +14,11 @@ from urllib.request import urlopen
 from filelock import FileLock
 
 from corpora.named import CORPORA, Repository
-from pipeline import fingerprint
-from pipeline.catalogue import REPOSITORIES, UNIMORPH, WHEELS, Wheel, source_names
-from pipeline.data import writable_data_folder
-from pipeline.nearest import nearest
-from pipeline.progress import say
+from pipeline.artefacts import fingerprint
+from pipeline.data.catalogue import REPOSITORIES, UNIMORPH, WHEELS, Wheel, source_names
+from pipeline.data.folders import writable_data_folder
+from pipeline.display.nearest import nearest
+from pipeline.display.progress import say
 
 MOST_BYTES = 1 << 28  # of one file that is downloaded
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from matplotlib.figure import Figure
 
-from pipeline.figures import svg
+from pipeline.display.figures import svg
 
 
 @dataclass(frozen=True)

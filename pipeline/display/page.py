@@ -7,7 +7,7 @@ from string import Template
 
 import pandas as pd
 
-from pipeline.tables import html_table
+from pipeline.display.tables import html_table
 
 CAPTIONS = {
     "perplexity": "Perplexity on the test sentences.",
@@ -50,7 +50,7 @@ def recipes(table: pd.DataFrame) -> str:
 
 def document(title: str, body: str) -> str:
     """A whole page, for light and dark, wide and narrow screens and paper."""
-    template = Template((files("pipeline") / "page.html").read_text(encoding="utf-8"))
+    template = Template((files("pipeline.display") / "page.html").read_text(encoding="utf-8"))
     return template.substitute(title=escape(title), body=body)
 
 

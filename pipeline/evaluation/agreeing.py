@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from lexicon.paradigm import Paradigms
-from pipeline.suite import Pair
+from pipeline.evaluation.suite import Pair
 
 OTHER = {
     "Number": {"Sing": "Plur", "Plur": "Sing"},

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from models.model import Model
-from models.open_vocabulary import Forms
-from models.spelling import Spelling
-from pipeline.encoded_forms import read_suite
-from pipeline.measure import score
-from pipeline.suite_ids import Suite
+from models.common.protocol import Model
+from models.spelling.open_vocabulary import Forms
+from models.spelling.strings import Spelling
+from pipeline.evaluation.measure import score
+from pipeline.prepared.encoded_forms import read_suite
+from pipeline.prepared.suite_ids import Suite
 
 Z = 1.959963984540054
 ACCURACY = {"accuracy": 0, "accuracy by critical word": 1}  # metric -> column of the margins

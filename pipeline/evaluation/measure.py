@@ -8,18 +8,20 @@ from pathlib import Path
 
 import numpy as np
 
-from models.arrays import load_array
-from models.batching import Sentences
-from models.curve import CURVE, read_curve
-from models.language_model import LanguageModel
-from models.model import Model
-from models.open_vocabulary import Forms, open_score
-from models.spelling import Spelling
-from models.units import UnitModel
-from pipeline.encoded import read_sentences, read_sizes
-from pipeline.encoded_forms import read_forms
-from pipeline.special_words import END_ID, UNKNOWN_ID
-from pipeline.train import CURVE_BESIDE
+from models.common.arrays import load_array
+from models.common.batching import Sentences
+from models.common.protocol import Model
+from models.network.language_model import LanguageModel
+from models.spelling.open_vocabulary import Forms, open_score
+from models.spelling.strings import Spelling
+from models.spelling.subwords import UnitModel
+from models.training.curve import CURVE, read_curve
+from pipeline.prepared.encoded import read_sentences, read_sizes
+from pipeline.prepared.encoded_forms import read_forms
+from pipeline.prepared.special_words import END_ID, UNKNOWN_ID
+from pipeline.prepared.trained import CURVE_BESIDE
+
+FIGURES = "figures.json"
 
 
 def measure(

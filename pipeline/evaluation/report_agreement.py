@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from pipeline.agreement import wilson
-from pipeline.families import families, mean_and_spread
+from pipeline.display.seeds import families, mean_and_spread
+from pipeline.evaluation.agreement import wilson
 
 METRIC = "accuracy: "  # before the name of a construction
 UNKNOWN = "pairs with unknown words: "

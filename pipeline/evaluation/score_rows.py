@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from models.curve import CURVE
-from pipeline.evaluate import FIGURES
+from models.training.curve import CURVE
+from pipeline.evaluation.measure import FIGURES
 
 
 def read_scores(evaluated: Path) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from corpora.text import lines
-from pipeline.data import folder_of
+from pipeline.data.folders import folder_of
 
 CLAMS = "clams-fr"  # the suite of Mueller et al. (2020), in French
 

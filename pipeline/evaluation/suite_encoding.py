@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipeline.special_words import END_ID
-from pipeline.suite import Pair
-from pipeline.suite_ids import Suite
-from pipeline.vocabulary import Vocabulary
+from pipeline.evaluation.suite import Pair
+from pipeline.prepared.special_words import END_ID
+from pipeline.prepared.suite_ids import Suite
+from pipeline.prepared.vocabulary import Vocabulary
 
 
 def encode_suite(pairs: Sequence[Pair], vocabulary: Vocabulary) -> Suite:

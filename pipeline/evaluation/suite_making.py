@@ -14,9 +14,9 @@ import corpora
 from corpora.tokenise import tokenised
 from lexicon import Lexicon
 from lexicon.paradigm import Paradigms
-from pipeline import text_agreement, tree_agreement
-from pipeline.agreeing import Agreeing, Made, broken
-from pipeline.data import folder_of
+from pipeline.data.folders import folder_of
+from pipeline.evaluation import text_agreement, tree_agreement
+from pipeline.evaluation.agreeing import Agreeing, Made, broken
 
 TABLE = "pairs.csv"
 

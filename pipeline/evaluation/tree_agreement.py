@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from corpora.normalise import normalise
 from corpora.tree import Token, Tree, features, kinds
-from pipeline.agreeing import Agreeing
+from pipeline.evaluation.agreeing import Agreeing
 
 RELATIONS = {"nsubjpass": "nsubj", "auxpass": "aux", "dobj": "obj"}  # of release 1 -> of release 2
 NOMINAL = {"NOUN", "PROPN", "PRON"}

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from models.background_alone import BackgroundModel
-from models.background_ngram import NGramBackground
-from models.ngram_arpa import write_arpa
+from models.background.ngram import NGramBackground
+from models.network.background_only import BackgroundModel
+from models.ngram.arpa import write_arpa
+from pipeline.prepared.trained import load_trained
+from pipeline.prepared.vocabulary import Vocabulary
 from pipeline.stage import Inputs
-from pipeline.train import load_trained
-from pipeline.vocabulary import Vocabulary
 
 
 def is_arpa(path: Path) -> bool:

@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from lexicon.analysis import UPOS
-from models.constraint import Automaton
-from pipeline.nearest import nearest
-from pipeline.special_words import END_ID, is_unknown
+from models.network.constraint import Automaton
+from pipeline.display.nearest import nearest
+from pipeline.prepared.special_words import END_ID, is_unknown
 
 EVERY = 0  # the place that stands for all
 PLACE = re.compile(r"\s*(?:(\d+|\*)\s*:)?\s*(.*)")

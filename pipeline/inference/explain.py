@@ -17,12 +17,12 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from models.batching import Sentences
-from models.log_linear import log_linear_of
-from models.states import states
-from pipeline.named_features import IDENTITY, NamedFeatures
-from pipeline.scorer import Scorer
-from pipeline.special_words import END, END_ID, UNKNOWN_ID
+from models.common.batching import Sentences
+from models.network.states import states
+from models.outputs.log_linear import log_linear_of
+from pipeline.inference.scorer import Scorer
+from pipeline.prepared.named_features import IDENTITY, NamedFeatures
+from pipeline.prepared.special_words import END, END_ID, UNKNOWN_ID
 
 BESIDE_IT = 5  # so many likeliest words are shown beside each word of a sentence
 TELLING = 8  # so many features are followed where none are named

@@ -9,12 +9,12 @@ from html import escape
 from importlib.resources import files
 from zlib import crc32
 
-from pipeline.arrow import open_table
-from pipeline.explain import Choice, Explainer, Place, label
-from pipeline.named_features import IDENTITY
-from pipeline.page import document
-from pipeline.scorer import Scorer
-from pipeline.special_words import END
+from pipeline.artefacts.arrow import open_table
+from pipeline.display.page import document
+from pipeline.inference.explain import Choice, Explainer, Place, label
+from pipeline.inference.scorer import Scorer
+from pipeline.prepared.named_features import IDENTITY
+from pipeline.prepared.special_words import END
 from pipeline.stage import Inputs
 
 SAMPLES, SHORT = 3, range(5, 13)  # so many sentences of so many words are samples
@@ -29,7 +29,7 @@ def page(sentences: Sequence[Sequence[Place]]) -> str:
 
 def section(sentences: Sequence[Sequence[Place]]) -> str:
     """Sentences whose places each ask about the word that came, as part of a page."""
-    style = (files("pipeline") / "explain.css").read_text(encoding="utf-8")
+    style = (files("pipeline.inference") / "explain.css").read_text(encoding="utf-8")
     return f"<style>{style}</style>\n" + "\n".join(map(_sentence, sentences))
 
 

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from lexicon.saved import save
-from models.step_log import STEPS
-from models.trainer import WEIGHTS
-from pipeline import fingerprint
-from pipeline.artefact import FORMAT, META, Artefact, Damaged, read_json, write_json
-from pipeline.model_card import card, licences, plain_name
-from pipeline.saved_chain import CHAIN, load_chain, read_chain, save_chain
-from pipeline.score_rows import read_scores
-from pipeline.special_words import BESIDE
+from models.common.weights import WEIGHTS
+from models.training.step_log import STEPS
+from pipeline.artefacts import fingerprint
+from pipeline.artefacts.artefact import FORMAT, META, Artefact, Damaged, read_json, write_json
+from pipeline.evaluation.score_rows import read_scores
+from pipeline.inference.model_card import card, licences, plain_name
+from pipeline.prepared.saved_chain import CHAIN, load_chain, read_chain, save_chain
+from pipeline.prepared.special_words import BESIDE
+from pipeline.prepared.vocabulary import Vocabulary
 from pipeline.stage import Inputs
-from pipeline.vocabulary import Vocabulary
 
 CONFIG = "config.json"
 MODEL = "model.safetensors"

@@ -8,13 +8,13 @@ import pandas as pd
 import torch
 
 from corpora.detokenise import detokenise
-from models.constraint import constrained
-from models.generation import Generated, Sampling, beam, sample
-from models.log_linear import log_linear_of
-from pipeline.constraints import automaton, parse
-from pipeline.named_features import NamedFeatures
-from pipeline.scorer import Scorer
-from pipeline.special_words import END_ID, UNKNOWN_ID, is_unknown
+from models.network.constraint import constrained
+from models.network.generation import Generated, Sampling, beam, sample
+from models.outputs.log_linear import log_linear_of
+from pipeline.inference.constraints import automaton, parse
+from pipeline.inference.scorer import Scorer
+from pipeline.prepared.named_features import NamedFeatures
+from pipeline.prepared.special_words import END_ID, UNKNOWN_ID, is_unknown
 
 AS_IT_IS = Sampling()
 LONGEST = 50  # words; few sentences are longer
@@ -41,7 +41,7 @@ class NewSentence:
 
 
 class Generator:
-    """Generates with one model under one set of constraints, as `pipeline.constraints` has them."""
+    """Generates with one model under one set of constraints (pipeline.inference.constraints)."""
 
     def __init__(
         self,

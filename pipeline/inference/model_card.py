@@ -10,7 +10,7 @@ import yaml
 from corpora.hub import PREFIX
 from corpora.named import CORPORA
 from lexicon.registry import BUILT_IN, find
-from pipeline.tables import markdown
+from pipeline.display.tables import markdown
 
 # Licences as the Hugging Face hub calls them.
 ON_THE_HUB = {

@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 
 from corpora.tokenise import tokenised
-from models.batching import Sentences
-from models.open_vocabulary import Forms, load_spelling
-from models.trainer import WEIGHTS
-from pipeline.export import LEFT_OUT, MODEL, export, is_exported, open_exported
-from pipeline.measure import score
-from pipeline.saved_chain import read_chain
-from pipeline.special_words import END, END_ID
+from models.common.batching import Sentences
+from models.common.weights import WEIGHTS
+from models.spelling.open_vocabulary import Forms, load_spelling
+from pipeline.evaluation.measure import score
+from pipeline.inference.export import LEFT_OUT, MODEL, export, is_exported, open_exported
+from pipeline.prepared.saved_chain import read_chain
+from pipeline.prepared.special_words import END, END_ID
+from pipeline.prepared.subwords import Speller
+from pipeline.prepared.trained import load_trained
+from pipeline.prepared.vocabulary import Vocabulary
 from pipeline.stage import Inputs
-from pipeline.train import load_trained
-from pipeline.units import Speller
-from pipeline.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from pipeline.scorer import Scorer
+from pipeline.inference.scorer import Scorer
 
 NAMED = 3  # so many words stand for all that have one vector
 FEWEST = 3  # lemmas that a change must have been seen in

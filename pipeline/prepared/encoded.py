@@ -6,10 +6,10 @@ Needs torch, numpy and safetensors only, as prepared data is also read where mod
 import json
 from pathlib import Path
 
-from models.arrays import load_array
-from models.batching import Sentences
-from models.units import load_units
-from pipeline.special_words import BESIDE
+from models.common.arrays import load_array
+from models.common.batching import Sentences
+from models.spelling.subwords import load_units
+from pipeline.prepared.special_words import BESIDE
 
 SIZES = "about.json"
 

@@ -8,10 +8,10 @@ trained.
 import json
 from pathlib import Path
 
-from models.arrays import load_array
-from models.open_vocabulary import Forms
-from models.units import load_units
-from pipeline.suite_ids import ENDING, Suite
+from models.common.arrays import load_array
+from models.spelling.open_vocabulary import Forms
+from models.spelling.subwords import load_units
+from pipeline.prepared.suite_ids import ENDING, Suite
 
 
 def read_forms(folder: Path, split: str) -> Forms:

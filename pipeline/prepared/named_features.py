@@ -4,8 +4,8 @@ import json
 import re
 from pathlib import Path
 
-from models.features import Features
-from pipeline.nearest import nearest
+from models.features.phi import Features
+from pipeline.display.nearest import nearest
 
 GRAMMAR = re.compile("(?:pos|[A-Z][A-Za-z]*)=[^×]+")  # no lemma, no source, nothing crossed
 IDENTITY = "form="  # begins the name of the feature that a word has for itself alone

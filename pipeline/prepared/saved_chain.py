@@ -5,7 +5,7 @@ from pathlib import Path
 
 import lexicon
 from lexicon.saved import SAVED, open_saved
-from pipeline.data import folder_of
+from pipeline.data.folders import folder_of
 
 CHAIN = "lexicon.json"
 

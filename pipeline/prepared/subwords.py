@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer, models, trainers
 
-from models.units import SPELLER, Units
+from models.spelling.subwords import SPELLER, Units
 
 BOUNDARY = "\n"  # ends every word, and is in none
 # What stands for each byte of a letter that training lacks, so that every word can be spelled.

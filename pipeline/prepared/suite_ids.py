@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from models.arrays import load_arrays
-from models.batching import Sentences
+from models.common.arrays import load_arrays
+from models.common.batching import Sentences
 
 ENDING = ".suite.npz"
 

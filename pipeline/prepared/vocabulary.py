@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.saved_chain import load_chain
-from pipeline.special_words import UNKNOWN_ID, is_special, is_unknown
-from pipeline.unknown_words import Classes
+from pipeline.prepared.saved_chain import load_chain
+from pipeline.prepared.special_words import UNKNOWN_ID, is_special, is_unknown
+from pipeline.prepared.unknown_words import Classes
 
 
 class Vocabulary:

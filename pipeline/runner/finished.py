@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.artefact import ARTEFACTS, MANIFEST, Artefact, read_json
-from pipeline.config import Sections, checked_sections
-from pipeline.runner import WHOLE_RUN
+from pipeline.artefacts.artefact import ARTEFACTS, MANIFEST, Artefact, read_json
+from pipeline.config.configuration import Sections, checked_sections
+from pipeline.runner.run import WHOLE_RUN
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,21 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from pipeline import fingerprint
-from pipeline.artefact import ARTEFACTS, FORMAT, MANIFEST, Artefact, name_of, read_json, write_json
-from pipeline.config import Config
-from pipeline.progress import say
+from pipeline.artefacts import fingerprint
+from pipeline.artefacts.artefact import (
+    ARTEFACTS,
+    FORMAT,
+    MANIFEST,
+    Artefact,
+    name_of,
+    read_json,
+    write_json,
+)
+from pipeline.artefacts.store import Store, copy_whole
+from pipeline.config.configuration import Config
+from pipeline.display.progress import say
 from pipeline.stage import Stage
-from pipeline.stages import STAGES
-from pipeline.store import Store, copy_whole
+from pipeline.stages.order import STAGES
 
 State = Literal["done", "stale", "missing"]
 FILES = ("inputs", "data")  # parts of what an artefact is made from that are files' hashes

@@ -1,12 +1,12 @@
 """Training many prepared models elsewhere, several at a time: pack here, sweep there, unpack here.
 
-`python -m pipeline.sweep FOLDER…` needs torch, numpy and safetensors only. What it leaves in a
-folder, `accord unpack` takes into the runs as if the models had been trained there. A model that
-fails ends no other.
+`python -m pipeline.runner.sweep FOLDER…` needs torch, numpy and safetensors only. What it leaves
+in a folder, `accord unpack` takes into the runs as if the models had been trained there. A model
+that fails ends no other.
 
-`torchrun --nproc-per-node 4 -m pipeline.sweep FOLDER` has all processes, on one machine or several,
-train one model after the other together. The first process writes. Both kinds go on from where
-either was stopped.
+`torchrun --nproc-per-node 4 -m pipeline.runner.sweep FOLDER` has all processes, on one machine or
+several, train one model after the other together. The first process writes. Both kinds go on from
+where either was stopped.
 """
 
 import argparse
@@ -18,12 +18,12 @@ from contextlib import redirect_stderr
 from multiprocessing import get_context
 from pathlib import Path
 
-from models import processes
 from models.recipe import Recipe
-from pipeline import evaluate, train
-from pipeline.artefact import Artefact
-from pipeline.evaluate import FIGURES
-from pipeline.progress import set_level
+from models.training import processes
+from pipeline.artefacts.artefact import Artefact
+from pipeline.display.progress import set_level
+from pipeline.evaluation.measure import FIGURES
+from pipeline.stages import evaluate, train
 
 JOBS = "jobs.json"
 

@@ -16,14 +16,14 @@ import pandas as pd
 
 import lexicon
 from lexicon.registry import find
-from pipeline.arrow import open_table, splits, word_counts
-from pipeline.data import folder_of
-from pipeline.progress import say
-from pipeline.saved_chain import save_chain
-from pipeline.special_words import BESIDE, END, UNKNOWN_ID, is_special, read_as_unknown
+from pipeline.artefacts.arrow import open_table, splits, word_counts
+from pipeline.data.folders import folder_of
+from pipeline.display.progress import say
+from pipeline.evaluation.suite import read_suite, suite_files, suite_name, suite_words
+from pipeline.prepared.saved_chain import save_chain
+from pipeline.prepared.special_words import BESIDE, END, UNKNOWN_ID, is_special, read_as_unknown
+from pipeline.prepared.unknown_words import Classes
 from pipeline.stage import Inputs, Stage
-from pipeline.suite import read_suite, suite_files, suite_name, suite_words
-from pipeline.unknown_words import Classes
 
 # The share that a word which only the text beside holds has of what unseen words of its signature
 # get: it is known, but the corpus itself does not have it.

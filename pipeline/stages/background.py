@@ -8,12 +8,12 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from models.features import Features
-from models.open_vocabulary import save_spelling
-from models.prior import discounted
-from models.spelling_neural import NeuralSpelling
-from models.spelling_ngram import NGramSpelling
-from pipeline.special_words import UNKNOWN_ID, is_special, read_as_unknown
+from models.background.prior import discounted
+from models.features.phi import Features
+from models.spelling.neural import NeuralSpelling
+from models.spelling.ngram import NGramSpelling
+from models.spelling.open_vocabulary import save_spelling
+from pipeline.prepared.special_words import UNKNOWN_ID, is_special, read_as_unknown
 from pipeline.stage import Inputs, Stage
 
 RAREST = 0.01  # per million: what a word counts for that the lexicon of frequencies lacks

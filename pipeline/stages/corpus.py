@@ -10,11 +10,11 @@ import pyarrow as pa
 
 import corpora
 from corpora.sentence import Sentence
-from pipeline.arrow import write_rows
-from pipeline.data import folder_of
-from pipeline.progress import say, track
-from pipeline.special_words import BESIDE
-from pipeline.spool import Spool
+from pipeline.artefacts.arrow import write_rows
+from pipeline.artefacts.spool import Spool
+from pipeline.data.folders import folder_of
+from pipeline.display.progress import say, track
+from pipeline.prepared.special_words import BESIDE
 from pipeline.stage import Inputs, Stage
 
 SCHEMA = pa.schema(

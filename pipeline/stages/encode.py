@@ -11,18 +11,18 @@ import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 
-from pipeline.array_file import ArrayFile
-from pipeline.arrow import batches, splits, word_counts
-from pipeline.encoded import SIZES, read_sentences
-from pipeline.encoded_forms import read_forms
-from pipeline.progress import say
-from pipeline.special_words import END, END_ID, is_special, read_as_unknown
+from pipeline.artefacts.array_file import ArrayFile
+from pipeline.artefacts.arrow import batches, splits, word_counts
+from pipeline.display.progress import say
+from pipeline.evaluation.suite import Pair
+from pipeline.evaluation.suite_encoding import encode_suite
+from pipeline.prepared.encoded import SIZES, read_sentences
+from pipeline.prepared.encoded_forms import read_forms
+from pipeline.prepared.special_words import END, END_ID, is_special, read_as_unknown
+from pipeline.prepared.subwords import Speller
+from pipeline.prepared.vocabulary import Vocabulary
 from pipeline.stage import Inputs, Stage
-from pipeline.suite import Pair
-from pipeline.suite_encoding import encode_suite
-from pipeline.units import Speller
-from pipeline.vocabulary import Vocabulary
-from pipeline.word_classes import word_classes
+from pipeline.stages.word_classes import word_classes
 
 
 @dataclass(frozen=True)

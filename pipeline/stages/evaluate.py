@@ -10,17 +10,15 @@ from pathlib import Path
 
 import numpy as np
 
-from models.curve import CURVE
-from models.open_vocabulary import load_spelling
-from pipeline.agreement import measure_agreement
-from pipeline.encoded import held_out
-from pipeline.encoded_forms import suites
-from pipeline.measure import measure, training_figures
-from pipeline.progress import say
+from models.spelling.open_vocabulary import load_spelling
+from models.training.curve import CURVE
+from pipeline.display.progress import say
+from pipeline.evaluation.agreement import measure_agreement
+from pipeline.evaluation.measure import FIGURES, measure, training_figures
+from pipeline.prepared.encoded import held_out
+from pipeline.prepared.encoded_forms import suites
+from pipeline.prepared.trained import CURVE_BESIDE, load_trained
 from pipeline.stage import Inputs, Stage
-from pipeline.train import CURVE_BESIDE, load_trained
-
-FIGURES = "figures.json"
 
 
 @dataclass(frozen=True)

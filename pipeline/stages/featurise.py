@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from models.features import Features
-from pipeline.progress import say
+from models.features.phi import Features
+from pipeline.display.progress import say
 from pipeline.stage import Inputs, Stage
-from pipeline.templates import fill
+from pipeline.stages.templates import fill
 
 MORPHOLOGY = ("form", "pos", "gender", "number", "tense", "mood", "person", "verbform")
 

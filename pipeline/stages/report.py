@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from models.units import SPELLER, count_units
-from pipeline import explain_page, figures, page, report_agreement
-from pipeline.evaluate import FIGURES
-from pipeline.families import families, mean_and_spread
-from pipeline.progress import say
-from pipeline.score_rows import of_models, read_epochs
+from models.spelling.subwords import SPELLER, count_units
+from pipeline.display import figures, page
+from pipeline.display.progress import say
+from pipeline.display.seeds import families, mean_and_spread
+from pipeline.display.tables import markdown
+from pipeline.evaluation import report_agreement
+from pipeline.evaluation.measure import FIGURES
+from pipeline.evaluation.score_rows import of_models, read_epochs
+from pipeline.inference import explain_page
 from pipeline.stage import Inputs, Stage
-from pipeline.tables import markdown
 
 # Columns of the comparison table: title, split (each test split, each suite), metric, digits.
 Column = tuple[str, str, str, int]

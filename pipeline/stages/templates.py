@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from pipeline.special_words import END, is_unknown, read_as_unknown
+from pipeline.prepared.special_words import END, is_unknown, read_as_unknown
 
 FEATS = {
     "gender": "Gender",

@@ -11,8 +11,8 @@ import pyarrow as pa
 from corpora.normalise import normalise
 from corpora.sentence import words as words_of
 from corpora.tokenise import tokenised
-from pipeline.arrow import batches, open_table, rows, splits, write_rows
-from pipeline.progress import say, track
+from pipeline.artefacts.arrow import batches, open_table, rows, splits, write_rows
+from pipeline.display.progress import say, track
 from pipeline.stage import Inputs, Stage
 
 SCHEMA = pa.schema({"words": pa.list_(pa.string())})

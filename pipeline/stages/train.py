@@ -7,34 +7,25 @@ import json
 import shutil
 import time
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 
 import torch
 
-from models import processes
-from models.arrays import load_array
-from models.background import Background
-from models.background_alone import BackgroundModel
-from models.background_network import ModelBackground
-from models.background_ngram import FOLDS, NGramBackground
-from models.background_unigram import Uniform, Unigram
-from models.batching import Sentences
-from models.curve import CURVE, Epoch, write_curve
-from models.features import Features
-from models.language_model import LanguageModel
-from models.ngram_smoothing import SMOOTHINGS
-from models.prior import discounted
+from models.background.ngram import FOLDS
+from models.common.batching import Sentences
+from models.common.weights import WEIGHTS, save_tensors
+from models.network.background_only import BackgroundModel
+from models.network.language_model import LanguageModel
 from models.recipe import Recipe
-from models.trainer import WEIGHTS, Trainer, choose_device
-from models.units import UnitModel, count_units
-from models.weights import load_weights, save_tensors
-from pipeline.encoded import read_sentences, read_text
-from pipeline.progress import meter, say
-from pipeline.special_words import BESIDE
+from models.training import processes
+from models.training.curve import CURVE, Epoch, write_curve
+from models.training.trainer import Trainer
+from pipeline.display.progress import meter, say
+from pipeline.prepared.encoded import read_text
+from pipeline.prepared.special_words import BESIDE
+from pipeline.prepared.trained import CURVE_BESIDE, build, expect_beside
 from pipeline.stage import Inputs, Stage
 
-CURVE_BESIDE = f"{BESIDE}.csv"
 BESIDE_BATCH = 4  # times as many texts side by side, as there are more of them
 
 
@@ -64,7 +55,7 @@ def _read_beside(
     model: LanguageModel, recipe: Recipe, inputs: Inputs, valid: Sentences, out: Path
 ) -> None:
     """Train on the text beside: the model itself, or the one that is its background."""
-    _expect_beside(f"train.beside: {recipe.beside}", inputs)
+    expect_beside(f"train.beside: {recipe.beside}", inputs)
     text = read_text(inputs["encode"], BESIDE)
     say(f"train: {len(text.ids):,} words beside")
     if processes.is_first():
@@ -74,11 +65,6 @@ def _read_beside(
     batch = recipe.batch * BESIDE_BATCH
     _fit(below, replace(recipe, epochs=recipe.beside_epochs, batch=batch), text, valid, out)
     below.requires_grad_(below is model)
-
-
-def _expect_beside(key: str, inputs: Inputs) -> None:
-    if not (inputs["encode"] / f"{BESIDE}.ids.npy").exists():
-        raise ValueError(f"{key} expects a text; set corpus.beside")
 
 
 def _fit(
@@ -108,60 +94,6 @@ def _keep(
     epoch = Epoch(1, train_nats, valid_nats, 0.0, round(seconds, 3), len(train.ids) / seconds)
     save_tensors({}, out / WEIGHTS)
     write_curve([epoch], out / CURVE)
-
-
-def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | BackgroundModel:
-    """An untrained model over the features and the background that were prepared.
-
-    To be trained it needs folds, if its background is to be counted on the text it is trained on.
-    Where words are spelled in units, the model is over these, and they have no features.
-    """
-    if units := count_units(inputs["encode"]):
-        features = Features.one_hot(units)
-        return LanguageModel(recipe, features, Uniform(features))
-    features = Features.load(inputs["featurise"] / "phi.npz")
-    if recipe.output == "background":
-        return BackgroundModel(_background(features, inputs, folds=0))
-    if recipe.beside == "background":
-        below = LanguageModel(recipe, features, _unigram(features, inputs))
-        background = ModelBackground(features, below)
-    else:
-        background = _background(features, inputs, folds)
-    classes = inputs["encode"] / "classes.npy"
-    return LanguageModel(
-        recipe,
-        features,
-        background,
-        load_array(classes) if classes.exists() else None,
-    )
-
-
-def _background(features: Features, inputs: Inputs, folds: int) -> Background:
-    about = json.loads((inputs["background"] / "about.json").read_text())
-    if about["kind"] != "ngram":
-        return _unigram(features, inputs)
-    texts, smoothing = [read_sentences(inputs["encode"], "train")], SMOOTHINGS[about["smoothing"]]
-    if about["beside"]:
-        _expect_beside("background.beside", inputs)
-        texts.append(read_sentences(inputs["encode"], BESIDE))
-    group, share = (load_array(inputs["background"] / f"{name}.npy") for name in ("group", "share"))
-    prior = partial(discounted, signature=group, share=share)
-    return NGramBackground.learn(features, texts, about["order"], smoothing, prior, folds)
-
-
-def _unigram(features: Features, inputs: Inputs) -> Unigram:
-    return Unigram(features, load_array(inputs["background"] / "b.npy"))
-
-
-def load_trained(
-    inputs: Inputs, weights: str = WEIGHTS
-) -> LanguageModel | BackgroundModel | UnitModel:
-    """The model with its best weights, ready to score."""
-    recipe = Recipe(**json.loads((inputs["train"] / "recipe.json").read_text()))
-    model = build(recipe, inputs)
-    load_weights(model, inputs["train"] / weights)
-    model = model.to(choose_device(recipe.device)).eval()
-    return UnitModel(model) if count_units(inputs["encode"]) else model
 
 
 STAGE = Stage(

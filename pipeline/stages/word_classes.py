@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from models.batching import Sentences
-from models.clusters import exchange_clusters
+from models.common.batching import Sentences
+from models.outputs.clusters import exchange_clusters
 
 
 def word_classes(text: Sentences, counts: np.ndarray, classes: int, by: str) -> np.ndarray:

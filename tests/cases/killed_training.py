@@ -14,7 +14,8 @@ from pathlib import Path
 
 from training_cases import RECIPE, model, sentences
 
-from models.trainer import WEIGHTS, Trainer
+from models.common.weights import WEIGHTS
+from models.training.trainer import Trainer
 
 TEXT = sentences()
 

@@ -4,11 +4,11 @@ import numpy as np
 import torch
 from hypothesis import strategies
 
-from models.background import Background
-from models.background_unigram import Unigram
-from models.batching import preceding
-from models.features import Features
-from models.log_linear import LogLinear
+from models.background.base import Background
+from models.background.unigram import Unigram
+from models.common.batching import preceding
+from models.features.phi import Features
+from models.outputs.log_linear import LogLinear
 
 DOUBLE = torch.float64
 

@@ -14,7 +14,8 @@ from safetensors.torch import load_file
 from torch import distributed
 from training_cases import RECIPE, model, sentences
 
-from models.trainer import WEIGHTS, Trainer
+from models.common.weights import WEIGHTS
+from models.training.trainer import Trainer
 
 TEXT = sentences(150)
 PENALTIES = {"size_penalty": 1.0, "change_penalty": 1.0}  # means, which shares have to weigh

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from models.background_unigram import Unigram
-from models.batching import Sentences
-from models.features import Features
-from models.language_model import LanguageModel
+from models.background.unigram import Unigram
+from models.common.batching import Sentences
+from models.features.phi import Features
+from models.network.language_model import LanguageModel
 from models.recipe import Recipe
 
 END, WORDS = 0, 12

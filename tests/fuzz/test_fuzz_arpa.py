@@ -9,8 +9,8 @@ import torch
 from fuzz_cases import CASES, damaged, fuzz, outcome
 from hypothesis import strategies as st
 
-from models.ngram import NGrams
-from models.ngram_arpa import read_arpa, write_arpa
+from models.ngram.arpa import read_arpa, write_arpa
+from models.ngram.model import NGrams
 
 FORMS = ["</s>", "le", "été"]
 ARPA = """\

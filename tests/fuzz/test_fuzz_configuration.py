@@ -10,9 +10,9 @@ import yaml
 from fuzz_cases import CASES, damaged, fuzz, outcome
 from hypothesis import strategies as st
 
-from pipeline.config import load_config
-from pipeline.config_files import preset_text
-from pipeline.stages import STAGES
+from pipeline.config.configuration import load_config
+from pipeline.config.files import preset_text
+from pipeline.stages.order import STAGES
 
 PRESETS = ("tiny", "default", "closed")
 

@@ -8,8 +8,8 @@ import pytest
 from fuzz_cases import CASES, damaged, excerpt, fuzz, outcome
 from hypothesis import strategies as st
 
-from pipeline.nbest import NBest, read_nbest
-from pipeline.suite import Pair, read_pairs
+from pipeline.evaluation.suite import Pair, read_pairs
+from pipeline.inference.nbest import NBest, read_nbest
 
 PAIRS = "True\tla fille mange\nFalse\tla fille mangent\nTrue\tl' été\nFalse\tl' étés\n".encode()
 WORDS = st.lists(st.text("aàbcéêœ'-.!|", min_size=1, max_size=6), min_size=1, max_size=5)

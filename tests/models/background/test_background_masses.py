@@ -6,14 +6,14 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from models.background import Background
-from models.background_network import ModelBackground
-from models.background_ngram import NGramBackground
-from models.background_unigram import Unigram
-from models.constraint import Automaton, Constrained
-from models.features import Features
-from models.language_model import LanguageModel
-from models.ngram_smoothing import kneser_ney
+from models.background.base import Background
+from models.background.ngram import NGramBackground
+from models.background.unigram import Unigram
+from models.features.phi import Features
+from models.network.constraint import Automaton, Constrained
+from models.network.frozen_background import ModelBackground
+from models.network.language_model import LanguageModel
+from models.ngram.smoothing import kneser_ney
 from models.recipe import Recipe
 
 GROUP = np.arange(WORDS) % 3

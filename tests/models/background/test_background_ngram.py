@@ -6,14 +6,14 @@ import torch
 from log_linear_cases import by_definition, dense, random_features, random_layer, random_states
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from models.background_ngram import NGramBackground
-from models.batching import NO_WORD, Sentences, batches
-from models.language_model import LanguageModel
-from models.log_linear import LogLinear
-from models.ngram_counts import END, count
-from models.ngram_smoothing import SMOOTHINGS, kneser_ney
+from models.background.ngram import NGramBackground
+from models.common.batching import NO_WORD, Sentences, batches
+from models.network.language_model import LanguageModel
+from models.ngram.counts import END, count
+from models.ngram.smoothing import SMOOTHINGS, kneser_ney
+from models.outputs.log_linear import LogLinear
 from models.recipe import Recipe
-from models.trainer import Trainer
+from models.training.trainer import Trainer
 
 FEATURES = random_features(WORDS, width=3, real=False)
 TEXT = random_sentences(count=60)

@@ -4,7 +4,7 @@ import sys
 import numpy as np
 import pytest
 
-from models.bench import (
+from models.bench.output import (
     LARGE,
     OUTPUTS,
     SMALL,
@@ -14,7 +14,7 @@ from models.bench import (
     measure,
     verdicts,
 )
-from models.synthetic import BUNDLES, FREQUENT, MORPHOLOGY, vocabulary
+from models.bench.synthetic import BUNDLES, FREQUENT, MORPHOLOGY, vocabulary
 
 
 @pytest.mark.parametrize("words", [5_000, 20_000])

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from models.arrays import load_array, load_arrays
-from models.features import Features
-from models.weights import load_weights, save_tensors
+from models.common.arrays import load_array, load_arrays
+from models.common.weights import load_weights, save_tensors
+from models.features.phi import Features
 
 
 def header(shape: tuple[int, ...], kind: str = "<i8") -> bytes:

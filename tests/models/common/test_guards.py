@@ -10,9 +10,9 @@ import pytest
 import torch
 from training_cases import RECIPE, model, sentences
 
-from models.batching import batches
-from models.step_log import STEPS
-from models.trainer import Trainer
+from models.common.batching import batches
+from models.training.step_log import STEPS
+from models.training.trainer import Trainer
 
 TEXT = sentences()
 SAVING = replace(RECIPE, checkpoint_steps=4)

@@ -1,8 +1,9 @@
 import pytest
 import torch
 
-from models.encoders import detached, encoder
-from models.recurrent_layer import RecurrentLayer, cpu_kernels
+from models.common.state import detached
+from models.encoders.choice import encoder
+from models.encoders.recurrent_layer import RecurrentLayer, cpu_kernels
 
 NAMES = ["elman", "gru", "lstm", "window", "transformer", "reservoir"]
 every_encoder = pytest.mark.parametrize("name", NAMES)

@@ -2,9 +2,9 @@ import pytest
 import torch
 from log_linear_cases import dense, random_features
 
-from models.background_unigram import Uniform
-from models.embedding import FeatureEmbedding
-from models.log_linear import LogLinear
+from models.background.unigram import Uniform
+from models.features.embedding import FeatureEmbedding
+from models.outputs.log_linear import LogLinear
 
 
 def test_a_word_is_the_sum_of_its_features():

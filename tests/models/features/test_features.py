@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from log_linear_cases import cases, dense, random_features, sparse
 
-from models.features import Features
+from models.features.phi import Features
 
 
 @given(cases())

@@ -6,10 +6,10 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from models.background_alone import BackgroundModel
-from models.background_ngram import NGramBackground
-from models.background_unigram import Unigram
-from models.ngram_smoothing import SMOOTHINGS
+from models.background.ngram import NGramBackground
+from models.background.unigram import Unigram
+from models.network.background_only import BackgroundModel
+from models.ngram.smoothing import SMOOTHINGS
 
 FEATURES = random_features(WORDS, width=3, real=False)
 MASS = np.arange(1.0, WORDS + 1)

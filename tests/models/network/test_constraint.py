@@ -14,11 +14,11 @@ from log_linear_cases import (
     sparse,
 )
 
-from models.background_ngram import NGramBackground
-from models.background_unigram import Uniform, Unigram
-from models.batching import Sentences
-from models.constraint import Automaton, Constrained
-from models.ngram_smoothing import kneser_ney
+from models.background.ngram import NGramBackground
+from models.background.unigram import Uniform, Unigram
+from models.common.batching import Sentences
+from models.network.constraint import Automaton, Constrained
+from models.ngram.smoothing import kneser_ney
 
 PLURAL, NOUN = 0, 1
 # Determiners les (plural), le; nouns chats, chiens (plural), chat; and a full stop.

@@ -8,14 +8,14 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from models.background_network import ModelBackground
-from models.background_ngram import NGramBackground
-from models.background_unigram import Uniform, Unigram
-from models.constraint import Automaton, constrained
-from models.language_model import LanguageModel
-from models.ngram_smoothing import kneser_ney
+from models.background.ngram import NGramBackground
+from models.background.unigram import Uniform, Unigram
+from models.network.constraint import Automaton, constrained
+from models.network.frozen_background import ModelBackground
+from models.network.language_model import LanguageModel
+from models.ngram.smoothing import kneser_ney
 from models.recipe import Recipe
-from models.trainer import Trainer
+from models.training.trainer import Trainer
 
 FEATURES = random_features(WORDS, width=3, real=False)
 TEXT, OTHER = random_sentences(count=60), random_sentences(seed=5, count=20, words=WORDS)

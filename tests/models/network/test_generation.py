@@ -8,14 +8,14 @@ import torch
 from log_linear_cases import random_features, random_mass
 from scipy.stats import chisquare
 
-from models.background_network import ModelBackground
-from models.background_ngram import NGramBackground
-from models.background_unigram import Unigram
-from models.batching import END, Sentences
-from models.constraint import Automaton, Constrained
-from models.generation import Sampling, beam, sample
-from models.language_model import LanguageModel
-from models.ngram_smoothing import kneser_ney
+from models.background.ngram import NGramBackground
+from models.background.unigram import Unigram
+from models.common.batching import END, Sentences
+from models.network.constraint import Automaton, Constrained
+from models.network.frozen_background import ModelBackground
+from models.network.generation import Sampling, beam, sample
+from models.network.language_model import LanguageModel
+from models.ngram.smoothing import kneser_ney
 from models.recipe import Recipe
 
 WORDS = 7

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from models.background_unigram import Uniform
-from models.features import Features
-from models.language_model import LanguageModel
+from models.background.unigram import Uniform
+from models.features.phi import Features
+from models.network.language_model import LanguageModel
 from models.recipe import Recipe
 
 # Words 0 and 1 have the same features, word 2 has others.

@@ -6,15 +6,15 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from models.background_alone import BackgroundModel
-from models.background_ngram import NGramBackground
-from models.background_unigram import Unigram
-from models.batching import END, Sentences
-from models.cache import Cache
-from models.language_model import LanguageModel
-from models.log_linear_mixture import LogLinearMixture, chunks, likeliest_exponents, score
-from models.mixture import Mixture, likeliest_weights, mixed, stacked_distributions
-from models.ngram_smoothing import kneser_ney
+from models.background.ngram import NGramBackground
+from models.background.unigram import Unigram
+from models.common.batching import END, Sentences
+from models.network.background_only import BackgroundModel
+from models.network.cache import Cache
+from models.network.language_model import LanguageModel
+from models.network.log_linear_mixture import LogLinearMixture, chunks, likeliest_exponents, score
+from models.network.mixture import Mixture, likeliest_weights, mixed, stacked_distributions
+from models.ngram.smoothing import kneser_ney
 from models.recipe import Recipe
 
 FEATURES = random_features(WORDS, width=3, real=False)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from training_cases import END, model, sentences
 
-from models import prefix_tree
-from models.batching import Sentences
+from models.common.batching import Sentences
+from models.network import prefix_tree
 
 
 def with_beginnings_in_common(text: Sentences, times: int = 5) -> Sentences:

@@ -5,10 +5,10 @@ import pytest
 import torch
 from ngram_cases import WORDS, KneserNey, as_lists, random_sentences
 
-from models.batching import Sentences
-from models.ngram import stacked
-from models.ngram_counts import END, count
-from models.ngram_smoothing import SMOOTHINGS, _likeliest, add_alpha, kneser_ney
+from models.common.batching import Sentences
+from models.ngram.counts import END, count
+from models.ngram.model import stacked
+from models.ngram.smoothing import SMOOTHINGS, _likeliest, add_alpha, kneser_ney
 
 UNIFORM = np.full(WORDS, 1 / WORDS)
 

@@ -7,10 +7,10 @@ import pytest
 import torch
 from ngram_cases import WORDS, random_sentences
 
-from models.batching import Sentences
-from models.ngram_arpa import read_arpa, write_arpa
-from models.ngram_counts import count
-from models.ngram_smoothing import SMOOTHINGS, kneser_ney
+from models.common.batching import Sentences
+from models.ngram.arpa import read_arpa, write_arpa
+from models.ngram.counts import count
+from models.ngram.smoothing import SMOOTHINGS, kneser_ney
 
 FORMS = ["</s>", "le", "la", "l’", "été", "à\u00a0côté", "|", "<unk>", "\\x"]
 UNIFORM = np.full(WORDS, 1 / WORDS)

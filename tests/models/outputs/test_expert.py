@@ -17,8 +17,8 @@ from log_linear_cases import (
 )
 from scipy.stats import chisquare
 
-from models.background_unigram import Uniform, Unigram
-from models.log_linear import LogLinear
+from models.background.unigram import Uniform, Unigram
+from models.outputs.log_linear import LogLinear
 
 
 def named_in(context):

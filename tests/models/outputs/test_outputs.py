@@ -5,15 +5,15 @@ import pytest
 import torch
 from log_linear_cases import random_states
 
-from models.adaptive import Adaptive
-from models.background_unigram import Uniform, Unigram
-from models.class_based import ClassBased
-from models.feature_product import FeatureProduct
-from models.features import Features
-from models.log_linear import LogLinear
-from models.sampled import NoiseContrastive, Sampled
-from models.signature_output import SignatureOutput
-from models.softmax import Softmax
+from models.background.unigram import Uniform, Unigram
+from models.features.phi import Features
+from models.features.product import FeatureProduct
+from models.outputs.adaptive import Adaptive
+from models.outputs.class_based import ClassBased
+from models.outputs.log_linear import LogLinear
+from models.outputs.sampled import NoiseContrastive, Sampled
+from models.outputs.signature_output import SignatureOutput
+from models.outputs.softmax import Softmax
 
 SIZE = 64
 MASS = np.random.default_rng(0).permutation(40) + 1.0

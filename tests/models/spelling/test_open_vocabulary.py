@@ -5,13 +5,13 @@ import pytest
 import torch
 from spelling_cases import COUNT, made, strings, tail
 
-from models import spelling
-from models.background_unigram import Unigram
-from models.batching import Sentences
-from models.features import Features
-from models.language_model import LanguageModel
-from models.open_vocabulary import Forms, open_score
+from models.background.unigram import Unigram
+from models.common.batching import Sentences
+from models.features.phi import Features
+from models.network.language_model import LanguageModel
 from models.recipe import Recipe
+from models.spelling import strings as spelling
+from models.spelling.open_vocabulary import Forms, open_score
 
 ALPHABET = "ab0123456789"
 UNKNOWN = 1

@@ -11,12 +11,12 @@ import torch
 from safetensors.torch import load_file
 from training_cases import RECIPE, sentences
 
-from models.batching import batches
-from models.processes import Share
-from models.trainer import WEIGHTS
+from models.common.batching import batches
+from models.common.weights import WEIGHTS
+from models.training.processes import Share
 
 STEPS = 50
-SHARED = Path(__file__).with_name("shared_training.py")
+SHARED = Path(__file__).parents[2] / "cases" / "shared_training.py"
 
 
 @pytest.fixture(scope="module")

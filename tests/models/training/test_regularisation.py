@@ -4,12 +4,12 @@ import pytest
 import torch
 from torch import nn
 
-from models.activation_penalty import activation_penalty
-from models.embedding import FeatureEmbedding
-from models.features import Features
+from models.encoders.activation_penalty import activation_penalty
+from models.encoders.variational_dropout import VariationalDropout
+from models.features.embedding import FeatureEmbedding
+from models.features.phi import Features
 from models.recipe import Recipe
-from models.variational_dropout import VariationalDropout
-from models.weight_averaging import WeightAverage
+from models.training.ema import WeightAverage
 
 
 @pytest.fixture(autouse=True)

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from training_cases import RECIPE, model, sentences
 
-from models.trainer import CURVE, Trainer
+from models.training.curve import CURVE
+from models.training.trainer import Trainer
 
 TEXT = sentences()
 SAVING = replace(RECIPE, checkpoint_steps=4, checkpoint_seconds=0.0)
-KILLED = Path(__file__).with_name("killed_training.py")
+KILLED = Path(__file__).parents[2] / "cases" / "killed_training.py"
 
 
 class Steps:

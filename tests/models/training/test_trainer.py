@@ -5,9 +5,10 @@ import pytest
 import torch
 from training_cases import END, RECIPE, WORDS, model, sentences
 
-from models.batching import Sentences, windows
+from models.common.batching import Sentences, windows
+from models.common.device import choose_device
 from models.recipe import Recipe
-from models.trainer import Trainer, choose_device
+from models.training.trainer import Trainer
 
 TEXT = sentences()
 

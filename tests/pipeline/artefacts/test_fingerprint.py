@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import fingerprint
+from pipeline.artefacts import fingerprint
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -20,11 +20,15 @@ def copy(tmp_path):
 
 
 def code_of(module: str, root: Path) -> str:
-    program = f"from pipeline import fingerprint; print(fingerprint.of_code({module!r}))"
+    program = f"from pipeline.artefacts import fingerprint; print(fingerprint.of_code({module!r}))"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True
     )
     return done.stdout
+
+
+def write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
 
 
 def append(path: Path, text: str) -> None:
@@ -32,33 +36,43 @@ def append(path: Path, text: str) -> None:
 
 
 def test_editing_an_imported_helper_counts_and_a_comment_or_a_stranger_does_not(copy):
-    before = code_of("pipeline.encode", copy)
-    append(copy / "pipeline" / "report.py", "\nOTHER = 1\n")
-    append(copy / "pipeline" / "arrow.py", "\n# a remark\n")
-    assert code_of("pipeline.encode", copy) == before
-    append(copy / "pipeline" / "arrow.py", "\nOTHER = 1\n")
-    assert code_of("pipeline.encode", copy) != before
+    before = code_of("pipeline.stages.encode", copy)
+    append(copy / "pipeline" / "stages" / "report.py", "\nOTHER = 1\n")
+    append(copy / "pipeline" / "artefacts" / "arrow.py", "\n# a remark\n")
+    assert code_of("pipeline.stages.encode", copy) == before
+    append(copy / "pipeline" / "artefacts" / "arrow.py", "\nOTHER = 1\n")
+    assert code_of("pipeline.stages.encode", copy) != before
 
 
 def test_a_package_loaded_by_name_counts_whole(copy):
-    before = code_of("pipeline.analyse", copy)
+    before = code_of("pipeline.stages.analyse", copy)
     append(copy / "lexicon" / "dela.py", "\nOTHER = 1\n")
-    assert code_of("pipeline.analyse", copy) != before
+    assert code_of("pipeline.stages.analyse", copy) != before
+
+
+def test_a_room_imported_from_outside_counts_whole(copy):
+    (copy / "models" / "deep").mkdir()
+    write(copy / "models" / "deep" / "__init__.py", "PARTS = {}\n")
+    write(copy / "models" / "deep" / "part.py", "from models.deep import PARTS\n")
+    append(copy / "pipeline" / "stages" / "train.py", "\nfrom models.deep import PARTS\n")
+    before = code_of("pipeline.stages.train", copy)
+    append(copy / "models" / "deep" / "part.py", "\nOTHER = 1\n")
+    assert code_of("pipeline.stages.train", copy) != before
 
 
 @pytest.mark.parametrize(
     ("stage", "stranger"),
     [
-        ("train", "models/spelling_ngram.py"),
+        ("train", "models/spelling/ngram.py"),
         ("evaluate", "lexicon/dela.py"),
-        ("report", "pipeline/console.py"),
+        ("report", "pipeline/cli/console.py"),
     ],
 )
 def test_a_stage_is_not_made_anew_for_what_it_does_not_compute_with(copy, stage, stranger):
-    before = code_of(f"pipeline.{stage}", copy)
+    before = code_of(f"pipeline.stages.{stage}", copy)
     append(copy / stranger, "\nOTHER = 1\n")
-    assert code_of(f"pipeline.{stage}", copy) == before
+    assert code_of(f"pipeline.stages.{stage}", copy) == before
 
 
 def test_the_code_is_the_same_wherever_the_packages_lie(copy):
-    assert code_of("pipeline.train", copy) == code_of("pipeline.train", ROOT)
+    assert code_of("pipeline.stages.train", copy) == code_of("pipeline.stages.train", ROOT)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import pipeline
-from pipeline.artefact import Damaged
-from pipeline.verify import faults
+from pipeline.artefacts.artefact import Damaged
+from pipeline.artefacts.verify import faults
 
-ACCORD = [sys.executable, "-m", "pipeline.cli"]
+ACCORD = [sys.executable, "-m", "pipeline.cli.main"]
 FLIPS, TRUNCATIONS = 200, 100
 
 

@@ -6,9 +6,10 @@ from collections import Counter
 import pandas as pd
 import pytest
 
-from pipeline import arrow, corpus, encode, tokenise
-from pipeline.bench_memory import Cost, compared, generate
-from pipeline.special_words import END, UNKNOWN
+from pipeline.artefacts import arrow
+from pipeline.cli.bench_memory import Cost, compared, generate
+from pipeline.prepared.special_words import END, UNKNOWN
+from pipeline.stages import corpus, encode, tokenise
 
 
 @pytest.fixture

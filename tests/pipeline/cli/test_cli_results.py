@@ -3,7 +3,7 @@
 import pytest
 from typer.testing import CliRunner
 
-from pipeline.cli import app
+from pipeline.cli.main import app
 
 SPLITS = "test", "valid"
 

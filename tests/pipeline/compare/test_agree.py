@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from pipeline.agree import Judged, groups, side_by_side
-from pipeline.agreement import wilson
-from pipeline.cli import app
-from pipeline.suite import Pair
-from pipeline.suite_encoding import encode_suite
-from pipeline.vocabulary import Vocabulary
+from pipeline.cli.main import app
+from pipeline.compare.agree import Judged, groups, side_by_side
+from pipeline.evaluation.agreement import wilson
+from pipeline.evaluation.suite import Pair
+from pipeline.evaluation.suite_encoding import encode_suite
+from pipeline.prepared.vocabulary import Vocabulary
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "data"
 
 
 def test_wilsons_interval_is_the_one_worked_out_by_hand():

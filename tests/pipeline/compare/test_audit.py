@@ -3,7 +3,7 @@
 import pytest
 
 import pipeline
-from pipeline.audit import audit, texts_in_lexicons, verdicts
+from pipeline.compare.audit import audit, texts_in_lexicons, verdicts
 
 # Which of vocabulary, φ and b know the splits that are not trained on.
 LEAKS = {

@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 import pipeline
-from pipeline import combine
-from pipeline.cli import app
-from pipeline.scored_models import find
+from pipeline.cli.main import app
+from pipeline.compare import combine
+from pipeline.compare.scored_models import find
 
 
 @pytest.fixture(scope="module")

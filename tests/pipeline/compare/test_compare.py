@@ -5,8 +5,8 @@ import pytest
 from typer.testing import CliRunner
 
 from pipeline import api
-from pipeline.cli import app
-from pipeline.compare import find_or_run, gather, table
+from pipeline.cli.main import app
+from pipeline.compare.table import find_or_run, gather, table
 
 
 @pytest.fixture(scope="module")

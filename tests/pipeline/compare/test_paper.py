@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 import pipeline
-from models.features import Features
-from pipeline import paper
-from pipeline.arrow import open_table, splits
-from pipeline.config import load_config
-from pipeline.finished import Finished
+from models.features.phi import Features
+from pipeline.artefacts.arrow import open_table, splits
+from pipeline.compare import paper
+from pipeline.config.configuration import load_config
+from pipeline.runner.finished import Finished
 
 SMALL = {
     "train.epochs": 1,

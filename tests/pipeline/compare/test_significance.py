@@ -5,7 +5,7 @@ import pytest
 
 import pipeline
 from pipeline import api
-from pipeline.significance import compare, paired_bootstrap
+from pipeline.compare.significance import compare, paired_bootstrap
 
 
 def drawn(generator: np.random.Generator, mean: float) -> tuple[np.ndarray, np.ndarray]:

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.config import load_config
-from pipeline.config_files import preset_names
-from pipeline.config_help import explain, explanations
-from pipeline.stages import STAGES
+from pipeline.config.configuration import load_config
+from pipeline.config.files import preset_names
+from pipeline.config.help import explain, explanations
+from pipeline.stages.order import STAGES
 
 
 def write(tmp_path, text: str) -> str:

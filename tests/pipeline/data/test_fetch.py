@@ -11,10 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from corpora.named import Repository
-from pipeline import catalogue, data
-from pipeline.cli import app
-from pipeline.fetch import FetchError, fetch, git_blob_id
-from pipeline.suite import read_suite
+from pipeline.cli.main import app
+from pipeline.data import catalogue
+from pipeline.data import folders as data
+from pipeline.data.fetch import FetchError, fetch, git_blob_id
+from pipeline.evaluation.suite import read_suite
 
 TEXT = "un mot\tune définition\n".encode()
 
@@ -175,7 +176,7 @@ def test_an_endless_download_is_stopped(home, tmp_path, monkeypatch):
     release = tmp_path / "repository" / "raw" / "r1"
     release.mkdir(parents=True)
     (release / "a.conllu").write_bytes(TEXT)
-    monkeypatch.setattr("pipeline.fetch.MOST_BYTES", len(TEXT) - 1)
+    monkeypatch.setattr("pipeline.data.fetch.MOST_BYTES", len(TEXT) - 1)
     bank = Repository((tmp_path / "repository").as_uri(), "r1", {"a.conllu": None})
     monkeypatch.setitem(catalogue.REPOSITORIES, "bank", bank)
     with pytest.raises(FetchError, match="expected at most"):

@@ -5,16 +5,17 @@ import pandas as pd
 import pytest
 
 import pipeline
-from models.arrays import load_array
-from pipeline import agree, api
-from pipeline.agreement import agreement, margins, measure_agreement
-from pipeline.encoded_forms import suites
-from pipeline.report_agreement import constructions
-from pipeline.scored_models import find
-from pipeline.suite import Pair, read_pairs, read_suite
-from pipeline.suite_encoding import encode_suite, is_made_of
-from pipeline.suite_ids import Suite
-from pipeline.vocabulary import Vocabulary
+from models.common.arrays import load_array
+from pipeline import api
+from pipeline.compare import agree
+from pipeline.compare.scored_models import find
+from pipeline.evaluation.agreement import agreement, margins, measure_agreement
+from pipeline.evaluation.report_agreement import constructions
+from pipeline.evaluation.suite import Pair, read_pairs, read_suite
+from pipeline.evaluation.suite_encoding import encode_suite, is_made_of
+from pipeline.prepared.encoded_forms import suites
+from pipeline.prepared.suite_ids import Suite
+from pipeline.prepared.vocabulary import Vocabulary
 
 PAIRS = [
     Pair("simple", "la fille mange une pomme .", "la fille mangent une pomme ."),

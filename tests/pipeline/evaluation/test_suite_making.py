@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 import lexicon
-from pipeline.suite import read_suite
-from pipeline.suite_making import make_suite
+from pipeline.evaluation.suite import read_suite
+from pipeline.evaluation.suite_making import make_suite
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "data"
 
 
 @pytest.fixture(scope="module")

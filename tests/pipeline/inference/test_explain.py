@@ -7,11 +7,11 @@ import pytest
 from typer.testing import CliRunner
 
 from pipeline import load, run
-from pipeline.cli import app
-from pipeline.explain import Explainer, split, telling_features
-from pipeline.explain_page import page
-from pipeline.figures import svg, weight_map
-from pipeline.special_words import END
+from pipeline.cli.main import app
+from pipeline.display.figures import svg, weight_map
+from pipeline.inference.explain import Explainer, split, telling_features
+from pipeline.inference.explain_page import page
+from pipeline.prepared.special_words import END
 
 BEGINNING = "La petite fille est très …"
 

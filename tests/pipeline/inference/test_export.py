@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 import pipeline
 from pipeline import api
-from pipeline.artefact import Damaged
-from pipeline.cli import app
-from pipeline.scorer import Scorer
+from pipeline.artefacts.artefact import Damaged
+from pipeline.cli.main import app
+from pipeline.inference.scorer import Scorer
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SENTENCES = ["La petite fille mange une pomme.", "Un zyglotron dort.", "Les chats noirs dorment."]
 PROGRAM = """
 import json, sys
@@ -26,7 +26,9 @@ scored = {load}(sys.argv[1]).score_all(json.loads(sys.argv[2]))
 print(json.dumps([[(w.form, w.log_p.hex(), w.spelled) for w in words] for words in scored]))
 """
 BY_LOAD = PROGRAM.format(module="pipeline", name="load", load="load")
-BY_HUB = PROGRAM.format(module="pipeline.scorer", name="Scorer", load="Scorer.from_pretrained")
+BY_HUB = PROGRAM.format(
+    module="pipeline.inference.scorer", name="Scorer", load="Scorer.from_pretrained"
+)
 
 
 @pytest.fixture(scope="module")

@@ -7,13 +7,13 @@ import torch
 from typer.testing import CliRunner
 
 from lexicon.analysis import UPOS
-from models.batching import Sentences
-from models.generation import Reading, Sampling
+from models.common.batching import Sentences
+from models.network.generation import Reading, Sampling
 from pipeline import load
-from pipeline.cli import app
-from pipeline.constraints import Constraint, parse
-from pipeline.generate import Generator
-from pipeline.special_words import END_ID, UNKNOWN_ID
+from pipeline.cli.main import app
+from pipeline.inference.constraints import Constraint, parse
+from pipeline.inference.generate import Generator
+from pipeline.prepared.special_words import END_ID, UNKNOWN_ID
 
 
 @pytest.fixture(scope="module")

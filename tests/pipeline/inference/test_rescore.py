@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import pipeline
-from pipeline.cli import app
-from pipeline.nbest import read_nbest
-from pipeline.rescore import Terms, Weights, distance, error_rate, tuned
+from pipeline.cli.main import app
+from pipeline.inference.nbest import read_nbest
+from pipeline.inference.rescore import Terms, Weights, distance, error_rate, tuned
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "data"
 WORDS = st.lists(st.sampled_from("abc"), max_size=6)
 
 

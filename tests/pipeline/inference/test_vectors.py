@@ -7,8 +7,8 @@ import torch
 from typer.testing import CliRunner
 
 from pipeline import load
-from pipeline.cli import app
-from pipeline.vectors import Vectors, inflection
+from pipeline.cli.main import app
+from pipeline.inference.vectors import Vectors, inflection
 
 
 @pytest.fixture(scope="module")

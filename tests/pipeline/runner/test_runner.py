@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 import pipeline
-from pipeline import store
-from pipeline.config import load_config
-from pipeline.runner import Run
-from pipeline.verify import faults
+from pipeline.artefacts import store
+from pipeline.artefacts.verify import faults
+from pipeline.config.configuration import load_config
+from pipeline.runner.run import Run
 
-ACCORD = [sys.executable, "-m", "pipeline.cli"]
+ACCORD = [sys.executable, "-m", "pipeline.cli.main"]
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 
 import pipeline
 from pipeline import api
-from pipeline.config import load_config
-from pipeline.families import families, mean_and_spread, with_seeds
+from pipeline.config.configuration import load_config
+from pipeline.display.seeds import families, mean_and_spread, with_seeds
 
 
 def test_each_trained_model_comes_with_every_seed_and_counted_ones_once(tmp_path):

@@ -11,12 +11,12 @@ import pytest
 
 import pipeline
 from pipeline import api
-from pipeline.agree import judged
-from pipeline.compare import gather
-from pipeline.scored_models import find
-from pipeline.significance import compare
+from pipeline.compare.agree import judged
+from pipeline.compare.scored_models import find
+from pipeline.compare.significance import compare
+from pipeline.compare.table import gather
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAPER_LIMIT = 40 * 2**20  # bytes that the nine models of the preset may take on the way
 
 
@@ -31,7 +31,7 @@ def runs(tmp_path_factory) -> Path:
 
 
 def swept(folder: Path, launcher: list[str] = ALONE) -> str:
-    command = [*launcher, "-m", "pipeline.sweep", str(folder), "--at-once", "1"]
+    command = [*launcher, "-m", "pipeline.runner.sweep", str(folder), "--at-once", "1"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -90,7 +90,7 @@ def test_what_was_damaged_on_the_way_is_not_trained_on_and_ends_no_other(tmp_pat
     path = next(damaged.glob("encode-*/train.ids.npy"))
     path.write_bytes(path.read_bytes()[:-4] + b"\1\0\0\0")
     done = subprocess.run(
-        [*ALONE, "-m", "pipeline.sweep", str(damaged), str(whole)],
+        [*ALONE, "-m", "pipeline.runner.sweep", str(damaged), str(whole)],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline import corpus
-from pipeline.arrow import rows, splits
+from pipeline.artefacts.arrow import rows, splits
+from pipeline.stages import corpus
 
 
 def made(out, **params) -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ import pytest
 
 import pipeline
 
-GOLDEN = Path(__file__).parents[1] / "data" / "golden-losses.csv"
+GOLDEN = Path(__file__).parents[2] / "data" / "golden-losses.csv"
 STEPS = 50
 
 

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import pipeline
-from models.ngram_arpa import read_arpa
+from models.ngram.arpa import read_arpa
 from pipeline.api import export, scores
-from pipeline.scored_models import find
-from pipeline.vocabulary import Vocabulary
+from pipeline.compare.scored_models import find
+from pipeline.prepared.vocabulary import Vocabulary
 
 
 def test_a_model_over_ngrams_trains_scores_and_is_loaded_again(tmp_path):

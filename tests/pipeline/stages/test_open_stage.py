@@ -11,13 +11,13 @@ from typer.testing import CliRunner
 
 import lexicon
 import pipeline
-from models.features import Features
-from models.open_vocabulary import load_spelling
-from pipeline.cli import app
-from pipeline.data import folder_of
-from pipeline.measure import measure
-from pipeline.special_words import END, UNKNOWN, UNKNOWN_ID, is_special
-from pipeline.unknown_words import Classes
+from models.features.phi import Features
+from models.spelling.open_vocabulary import load_spelling
+from pipeline.cli.main import app
+from pipeline.data.folders import folder_of
+from pipeline.evaluation.measure import measure
+from pipeline.prepared.special_words import END, UNKNOWN, UNKNOWN_ID, is_special
+from pipeline.prepared.unknown_words import Classes
 
 STRANGE = "La xylophoniste zorglube 1987 fois à Tchernihiv, dit Łukasz ☺."
 TEXT = ["La petite fille mange une pomme.", STRANGE]
@@ -93,7 +93,7 @@ def test_a_string_is_of_the_class_that_the_guesser_says_and_is_spelled_from_it(g
 
 
 def test_the_class_of_the_guess_is_likelier_than_others_to_spell_the_word(guesses):
-    from models.spelling_ngram import NGramSpelling
+    from models.spelling.ngram import NGramSpelling
 
     once, classes = guesses
     ids = classes.ids(once) - UNKNOWN_ID

@@ -5,14 +5,14 @@ import pytest
 
 import pipeline
 from pipeline import api
-from pipeline.encoded import read_sentences, read_text
-from pipeline.encoded_forms import read_forms
-from pipeline.explain import Explainer
-from pipeline.generate import Generator
-from pipeline.measure import score
-from pipeline.train import load_trained
-from pipeline.units import BOUNDARY, Speller
-from pipeline.vectors import Vectors
+from pipeline.evaluation.measure import score
+from pipeline.inference.explain import Explainer
+from pipeline.inference.generate import Generator
+from pipeline.inference.vectors import Vectors
+from pipeline.prepared.encoded import read_sentences, read_text
+from pipeline.prepared.encoded_forms import read_forms
+from pipeline.prepared.subwords import BOUNDARY, Speller
+from pipeline.prepared.trained import load_trained
 
 MODELS = """
 base: tiny

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from pipeline import load, run
-from pipeline.score_rows import read_scores
+from pipeline.evaluation.score_rows import read_scores
 
 SENTENCE = "Pomme une mange fille petite la."  # which nothing else would teach
 

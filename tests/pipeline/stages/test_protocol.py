@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.arrow import rows, write_rows
-from pipeline.config import load_config
-from pipeline.corpus import SCHEMA
-from pipeline.stages import STAGES
+from pipeline.artefacts.arrow import rows, write_rows
+from pipeline.config.configuration import load_config
+from pipeline.stages.corpus import SCHEMA
+from pipeline.stages.order import STAGES
 
 PREPARED = ("tokenise", "analyse", "featurise", "background")
 

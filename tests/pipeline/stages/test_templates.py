@@ -9,10 +9,10 @@ import pytest
 
 import corpora
 import lexicon
-from pipeline.data import folder_of
-from pipeline.featurise import Params
-from pipeline.special_words import END, UNKNOWN
-from pipeline.templates import FEATS, OF_FORM, fill
+from pipeline.data.folders import folder_of
+from pipeline.prepared.special_words import END, UNKNOWN
+from pipeline.stages.featurise import Params
+from pipeline.stages.templates import FEATS, OF_FORM, fill
 
 FORMS = [END, UNKNOWN, "le", "portes", "1999", "XIVe", "zorglubons"]
 COUNTS = [9, 1, 5, 2, 1, 0, 0]

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from pipeline import (
+from pipeline.display.nearest import nearest
+from pipeline.stages import (
     analyse,
     background,
     corpus,
@@ -13,7 +14,6 @@ from pipeline import (
     tokenise,
     train,
 )
-from pipeline.nearest import nearest
 
 STAGES = {
     stage.name: stage

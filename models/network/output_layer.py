@@ -3,17 +3,17 @@
 import numpy as np
 from torch import nn
 
-from models.adaptive import Adaptive
-from models.background import Background
-from models.background_unigram import Unigram
-from models.class_based import ClassBased
-from models.embedding import FeatureEmbedding
-from models.features import Features
-from models.log_linear import LogLinear
+from models.background.base import Background
+from models.background.unigram import Unigram
+from models.features.embedding import FeatureEmbedding
+from models.features.phi import Features
+from models.outputs.adaptive import Adaptive
+from models.outputs.class_based import ClassBased
+from models.outputs.log_linear import LogLinear
+from models.outputs.sampled import NoiseContrastive, Sampled
+from models.outputs.signature_output import SignatureOutput
+from models.outputs.softmax import Softmax
 from models.recipe import Recipe
-from models.sampled import NoiseContrastive, Sampled
-from models.signature_output import SignatureOutput
-from models.softmax import Softmax
 
 
 def output_layer(

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 from torch import Tensor
 
-from models.batching import Sentences
+from models.common.batching import Sentences
 
 
 class Model(Protocol):

@@ -1,0 +1,1 @@
+"""What is measured side by side; `python -m models.bench` needs torch and numpy only."""

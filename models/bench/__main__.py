@@ -1,0 +1,5 @@
+"""`python -m models.bench`."""
+
+from models.bench.output import main
+
+main()

@@ -1,0 +1,40 @@
+"""Recurrent encoders: Elman, GRU and LSTM layers on top of each other."""
+
+from itertools import pairwise
+
+from torch import Tensor, nn
+
+from models.common.state import State
+from models.encoders.recurrent_layer import RecurrentLayer
+from models.encoders.variational_dropout import VariationalDropout
+
+
+class Recurrent(nn.Module):
+    """Layers of one kind on top of each other, with variational dropout between them."""
+
+    def __init__(
+        self,
+        name: str,
+        inputs: int,
+        hidden: int,
+        outputs: int,
+        layers: int,
+        dropout: float = 0.0,
+        weight_dropout: float = 0.0,
+    ):
+        super().__init__()
+        widths = [inputs, *[hidden] * (layers - 1), outputs]
+        self.layers = nn.ModuleList(
+            RecurrentLayer(name, *pair, weight_dropout) for pair in pairwise(widths)
+        )
+        self.dropout = VariationalDropout(dropout)
+
+    def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
+        after = []
+        for number, (layer, before) in enumerate(zip(self.layers, state, strict=True)):
+            inputs, layer_state = layer(self.dropout(inputs) if number else inputs, before)
+            after.append(layer_state)
+        return inputs, tuple(after)
+
+    def initial_state(self, batch: int) -> State:
+        return tuple(layer.initial_state(batch) for layer in self.layers)

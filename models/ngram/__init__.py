@@ -1,0 +1,1 @@
+"""n-gram models: counts, smoothing, tables, ARPA files."""

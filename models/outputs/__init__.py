@@ -1,0 +1,1 @@
+"""p(x | K) from h_t: log-linear, softmax, adaptive, class-based, sampled."""

@@ -1,0 +1,1 @@
+"""The training loop, its state and checkpoints, averages of weights, several processes."""

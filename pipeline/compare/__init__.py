@@ -1,0 +1,1 @@
+"""Several models or lexicons side by side."""

@@ -1,0 +1,1 @@
+"""YAML files become frozen dataclasses; the presets are files to copy."""

@@ -1,0 +1,1 @@
+"""What the stages made, read back: ids, forms, vocabularies, suites, the trained model."""

@@ -1,0 +1,1 @@
+"""What must run, in what order, here or elsewhere."""
