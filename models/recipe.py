@@ -27,37 +27,37 @@ class Recipe:
     input: Literal["features", "words"] = "features"
     tied: bool = True  # one matrix serves to read words and to predict them; not for input: words
 
-    # A text beside the training text (corpus.beside) is not read; or is trained on first, so that
-    # its weights are the start; or trains a model that is the background of this one.
-    beside: Literal["unread", "start", "background"] = "unread"
-    beside_epochs: int = 4  # over that text, at most
-    trust: bool = False  # the network weighs what a background says of the context
+    # none: the text of corpus.pretraining is not read; initialise: it is trained on first, and its
+    # weights are the start; background: it trains a model that is the background of this one.
+    pretraining: Literal["none", "initialise", "background"] = "none"
+    pretraining_epochs: int = 4  # over that text, at most
+    background_gate: bool = False  # the network weighs what a background says of the context
 
     input_dropout: float = 0.3  # share of the embedding's units dropped
-    hidden_dropout: float = 0.3  # share of the units dropped between layers
+    hidden_dropout: float = 0.3  # share of the subwords dropped between layers
     output_dropout: float = 0.3  # share of the encoder's last units dropped
     feature_dropout: float = 0.0  # share of whole features dropped from the words read
     weight_dropout: float = 0.0  # share of the connections from state to state dropped
 
-    size_penalty: float = 0.0  # on the encoder's outputs: keeps them small
-    change_penalty: float = 0.0  # on their changes from word to word: keeps them slow
+    activation_penalty: float = 0.0  # on the encoder's outputs: keeps them small
+    temporal_penalty: float = 0.0  # on their changes from word to word: keeps them slow
 
     optimiser: Literal["adamw", "rmsprop", "sgd"] = "adamw"  # takes the steps
     learning_rate: float = 2e-3  # of the optimiser, at first
     weight_decay: float = 1e-6  # pulls the weights towards zero
-    decay: float = 3.0  # divides the learning rate after an epoch without gain in validation
-    clip: float = 1.0  # the norm that gradients are cut to
-    average: float = 0.0  # of the weights over steps: how much stays at each; 0 does not average
+    lr_decay: float = 3.0  # divides the learning rate after an epoch without gain in validation
+    max_grad_norm: float = 1.0  # the norm to which gradients are clipped
+    ema: float = 0.0  # decay of the moving average of the weights; 0 does not average
     batch: int = 32  # texts read side by side
     # stream: sentences follow each other and the state is carried on, window by window;
     # sentences: each is read by itself, as when it is scored, those of like length together.
     text: Literal["stream", "sentences"] = "stream"
-    window: int = 35  # words of the stream between two steps
-    vary_window: bool = True  # draws each window's length around `window`
+    bptt: int = 35  # words of the stream between two steps
+    vary_bptt: bool = True  # draws each window's length around `bptt`
     epochs: int = 40  # at most
     seconds: float | None = None  # at most, and what is left of the epoch they end in
     patience: int = 3  # epochs without gain in validation before the training stops
-    gain: float = 0.0  # nats per word that validation must fall by for an epoch to count as a gain
+    min_delta: float = 0.0  # nats per word by which validation must fall for an epoch to count
     precision: Literal["float32", "bfloat16"] = "float32"  # of the products while training
     seed: int = 1  # of the first weights, the order of sentences and the dropout
     device: str = field(default="auto", compare=False)  # cpu, cuda, or auto for the best there is
@@ -66,12 +66,13 @@ class Recipe:
     checkpoint_steps: int = field(default=0, compare=False)  # between two; 0: not by steps
 
     def __post_init__(self):
-        for name in ("layers", "embedding", "hidden", "beside_epochs", "batch", "window", "epochs"):
+        counts = ("layers", "embedding", "hidden", "pretraining_epochs", "batch", "bptt", "epochs")
+        for name in counts:
             _check(name, getattr(self, name) >= 1, "1 or more", getattr(self, name))
-        for name in ("patience", "learning_rate", "decay", "clip"):
+        for name in ("patience", "learning_rate", "lr_decay", "max_grad_norm"):
             _check(name, getattr(self, name) > 0, "more than 0", getattr(self, name))
         shares = [each.name for each in fields(self) if each.name.endswith("_dropout")]
-        for name in (*shares, "average"):
+        for name in (*shares, "ema"):
             _check(name, 0 <= getattr(self, name) < 1, "from 0 to under 1", getattr(self, name))
 
     def identity(self) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def pack(
 
 
 def unpack(folder: Path, *, runs: str | Path = RUNS) -> list[str]:
-    """Put the models trained in a packed folder where `run` finds them; their names come back."""
+    """Put the models trained in a packed folder where `run` finds them; returns their names."""
     store = Store(Path(runs) / ARTEFACTS)
     taken = []
     for model, job in read_jobs(folder).items():

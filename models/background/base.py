@@ -74,8 +74,9 @@ class Background(nn.Module):
 
     def check_made_for(self, features: Features) -> None:
         made_for = len(self.members), len(self.starts) - 1
-        if made_for != (features.words, features.signatures):
+        if made_for != (features.vocabulary_size, features.signature_count):
             raise ValueError(
-                f"background: expected one for {features.words} words in {features.signatures} "
-                f"signatures, got one for {made_for[0]} words in {made_for[1]}"
+                f"background: expected one for {features.vocabulary_size} words in "
+                f"{features.signature_count} signatures, "
+                f"got one for {made_for[0]} words in {made_for[1]}"
             )

@@ -37,17 +37,17 @@ class NGramBackground(Background):
 
     def __init__(self, features: Features, ngrams: NGrams):
         super().__init__(features)
-        if ngrams.words != features.words:
+        if ngrams.words != features.vocabulary_size:
             raise ValueError(
-                f"n-grams: expected {features.words} words, as Φ has; got {ngrams.words}"
+                f"n-grams: expected {features.vocabulary_size} words, as Φ has; got {ngrams.words}"
             )
         self.ngrams = ngrams
         self.folds = len(ngrams.contexts_0) - 1
         signature = torch.from_numpy(features.signature).to(ngrams.p_0.device)
-        unigram = ngrams.p_0.new_zeros(self.folds + 1, features.signatures)
+        unigram = ngrams.p_0.new_zeros(self.folds + 1, features.signature_count)
         unigram.index_add_(1, signature, ngrams.p_0.view(self.folds + 1, -1))
         self.register_buffer("log_unigram", unigram.log().float(), persistent=False)
-        for name, tensor in _seen(ngrams, signature, features.signatures)._asdict().items():
+        for name, tensor in _seen(ngrams, signature, features.signature_count)._asdict().items():
             self.register_buffer(f"seen_{name}", tensor, persistent=False)
 
     @classmethod
@@ -71,7 +71,8 @@ class NGramBackground(Background):
         lacking = (_chosen(whole, fold != part) for part in range(1, folds + 1))
         models = [
             smoothing(
-                count(text, order, features.words), _base(smoothing, prior, text, features.words)
+                count(text, order, features.vocabulary_size),
+                _base(smoothing, prior, text, features.vocabulary_size),
             )
             for text in (whole, *lacking)
         ]
@@ -99,11 +100,11 @@ class NGramBackground(Background):
         start = self.seen_starts[node]
         end = torch.where(longer >= 0, self.seen_starts[node + 1], start)
         row, entry = rows_of(start.flatten(), end.flatten())
-        places = row // longer.shape[1] * log_mass.shape[1] + self.seen_signatures[entry]
+        positions = row // longer.shape[1] * log_mass.shape[1] + self.seen_signatures[entry]
         added = self.seen_added[entry] * scales[:, 1:].flatten().float()[row]
-        sums = torch.zeros_like(log_mass).view(-1).index_add_(0, places, added)
+        sums = torch.zeros_like(log_mass).view(-1).index_add_(0, positions, added)
         flat = log_mass.view(-1)  # a place that comes twice is given the same both times
-        flat[places] = (flat[places].exp() + sums[places]).log()
+        flat[positions] = (flat[positions].exp() + sums[positions]).log()
         return log_mass
 
     def class_prior(self, context: Tensor | None = None) -> Tensor:

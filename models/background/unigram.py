@@ -17,8 +17,8 @@ class Unigram(Background):
 
     def __init__(self, features: Features, mass: np.ndarray):
         super().__init__(features)
-        mass = _checked(mass, features.words)
-        log_class_mass = _log_sums(mass, features.signature, features.signatures)
+        mass = _checked(mass, features.vocabulary_size)
+        log_class_mass = _log_sums(mass, features.signature, features.signature_count)
         log_total = np.logaddexp.reduce(log_class_mass)
         with np.errstate(divide="ignore"):  # the logarithm of no mass is −inf, as it should be
             log_mass = np.log(mass) - log_total
@@ -42,8 +42,8 @@ class Unigram(Background):
 
     def contenders(self, k: int) -> Tensor:
         """The k heaviest words of each signature: the others have k before them always."""
-        places = self.starts[:-1, None] + torch.arange(k, device=self.starts.device)
-        return self.members[places[places < self.starts[1:, None]]]
+        positions = self.starts[:-1, None] + torch.arange(k, device=self.starts.device)
+        return self.members[positions[positions < self.starts[1:, None]]]
 
     def draw(self, signatures: Tensor, context: Tensor | None, chance: Chance) -> Tensor:
         if self.cumulative is None:
@@ -70,7 +70,7 @@ class Uniform(Unigram):
     """b(x) = 1/V."""
 
     def __init__(self, features: Features):
-        super().__init__(features, np.ones(features.words))
+        super().__init__(features, np.ones(features.vocabulary_size))
 
 
 def _checked(mass, words: int) -> np.ndarray:

@@ -35,8 +35,8 @@ def speeds(sizes: Sequence[int], rounds: int = 5) -> dict[int, float]:
     ids[unknown] = UNKNOWN + generator.integers(CLASSES, size=unknown.sum())
     ids[LENGTH - 1 :: LENGTH] = END
     sentences = Sentences(ids, np.full(SENTENCES, LENGTH))
-    distinct, places = np.unique(ids, return_inverse=True)
-    text = Forms([made[i % len(made)] for i in distinct], np.where(ids == END, -1, places))
+    distinct, positions = np.unique(ids, return_inverse=True)
+    text = Forms([made[i % len(made)] for i in distinct], np.where(ids == END, -1, positions))
     models = {size: _model(size) for size in sizes}
     taken: dict[int, list[float]] = {size: [] for size in sizes}
     for _ in range(rounds + 1):

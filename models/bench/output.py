@@ -46,7 +46,7 @@ class SignatureSoftmax(Softmax):
     """The floor: a plain softmax over the signatures, with nothing sparse and no words."""
 
     def __init__(self, features: Features):
-        super().__init__(features.signatures, SIZE)
+        super().__init__(features.signature_count, SIZE)
         self.register_buffer("signature", torch.from_numpy(features.signature))
 
     def loss(self, h: Tensor, targets: Tensor) -> Tensor:
@@ -56,11 +56,11 @@ class SignatureSoftmax(Softmax):
 OUTPUTS: dict[str, Callable[[Features, np.ndarray], nn.Module]] = {
     "floor": lambda features, mass: SignatureSoftmax(features),
     "log-linear": lambda features, mass: LogLinear(features, Unigram(features, mass), SIZE),
-    "softmax": lambda features, mass: Softmax(features.words, SIZE),
-    "adaptive": lambda features, mass: Adaptive(features.words, SIZE, mass=mass),
+    "softmax": lambda features, mass: Softmax(features.vocabulary_size, SIZE),
+    "adaptive": lambda features, mass: Adaptive(features.vocabulary_size, SIZE, mass=mass),
     # Cut where PyTorch's manual cuts in its example, which is far from the best.
     DOCUMENTED: lambda features, mass: Adaptive(
-        features.words, SIZE, mass=mass, cutoffs=[10, 100, 1000]
+        features.vocabulary_size, SIZE, mass=mass, cutoffs=[10, 100, 1000]
     ),
 }
 

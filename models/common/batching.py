@@ -29,8 +29,10 @@ class Sentences(NamedTuple):
 def preceding(sentences: Sentences, reach: int, end: int) -> np.ndarray:
     """The words before each word (N × reach), the most recent last; END before a sentence."""
     back = np.arange(reach, 0, -1)
-    places = np.maximum(np.arange(len(sentences.ids))[:, None] - back, 0)
-    return np.where(sentences.offsets[:, None] >= back, sentences.ids[places], end).astype(np.int64)
+    positions = np.maximum(np.arange(len(sentences.ids))[:, None] - back, 0)
+    return np.where(sentences.offsets[:, None] >= back, sentences.ids[positions], end).astype(
+        np.int64
+    )
 
 
 END = 0  # closes every sentence and stands before its first word
@@ -42,7 +44,7 @@ class Batch(NamedTuple):
 
     words: Tensor  # (T × B)
     targets: Tensor  # (T × B), NO_WORD where there is none
-    places: np.ndarray  # (T × B), where the targets are in the text
+    positions: np.ndarray  # (T × B), where the targets are in the text
     goes_on: bool  # whether columns go on from the batch before
 
 
@@ -51,8 +53,8 @@ class Reading(Protocol):
 
     text: str
     batch: int
-    window: int
-    vary_window: bool
+    bptt: int
+    vary_bptt: bool
 
 
 def batches(
@@ -72,9 +74,9 @@ def by_length(sentences: Sentences, batch: int, generator: np.random.Generator) 
     groups = [order[start : start + batch] for start in range(0, len(order), batch)]
     for number in generator.permutation(len(groups)):
         chosen = groups[number]
-        places, is_word = ranges.in_columns(starts[chosen], sentences.lengths[chosen])
-        targets = np.where(is_word, sentences.ids[places], NO_WORD)
-        yield Batch(*_after(targets), places, False)
+        positions, is_word = ranges.in_columns(starts[chosen], sentences.lengths[chosen])
+        targets = np.where(is_word, sentences.ids[positions], NO_WORD)
+        yield Batch(*_after(targets), positions, False)
 
 
 def _after(targets: np.ndarray) -> tuple[Tensor, Tensor]:
@@ -92,20 +94,20 @@ def windows(
     stream = ranges.in_a_row(sentences.starts[order], sentences.lengths[order])
     columns = min(recipe.batch, len(stream))
     length = len(stream) // columns
-    places = stream[: length * columns].reshape(columns, length).T
-    words, targets = _after(sentences.ids[places])
+    positions = stream[: length * columns].reshape(columns, length).T
+    words, targets = _after(sentences.ids[positions])
     start = 0
     while start < length:
         stop = min(length, start + _window_length(recipe, generator))
-        yield Batch(words[start:stop], targets[start:stop], places[start:stop], start > 0)
+        yield Batch(words[start:stop], targets[start:stop], positions[start:stop], start > 0)
         start = stop
 
 
 def _window_length(recipe: Reading, generator: np.random.Generator) -> int:
     """Most windows near the full length, some near half, so that their borders move (AWD-LSTM)."""
-    if not recipe.vary_window:
-        return recipe.window
-    base = recipe.window if generator.random() < 0.95 else recipe.window / 2
+    if not recipe.vary_bptt:
+        return recipe.bptt
+    base = recipe.bptt if generator.random() < 0.95 else recipe.bptt / 2
     return max(5, round(generator.normal(base, 5)))
 
 

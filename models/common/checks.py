@@ -15,7 +15,7 @@ def check_range(
     """Refuse numbers of things, `kind`, of which there are none with that number."""
     wrong = (numbers < least) | (numbers >= limit)
     if wrong.any():
-        at = tuple(int(places[0]) for places in wrong.nonzero())
+        at = tuple(int(positions[0]) for positions in wrong.nonzero())
         raise error(
             f"{name}: expected {kind} from {least} to under {limit}; "
             f"got {numbers[at]} at index {at if len(at) > 1 else at[0]}"

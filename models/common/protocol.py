@@ -10,8 +10,8 @@ from models.common.batching import Sentences
 
 
 class Model(Protocol):
-    """Any language model; one that spells words in units answers only `score`, in its own way, and
-    what is made of several models has no `score_beside`.
+    """Any language model; one of subwords answers only `score`, in its own way, and what is made of
+    several models has no `score_beside`.
     """
 
     def score(self, sentences: Sentences) -> np.ndarray:

@@ -19,7 +19,7 @@ class FeatureEmbedding(nn.Module):
     def __init__(self, features: Features, size: int, dropout: float = 0.0):
         super().__init__()
         self.product = FeatureProduct(features)
-        self.weight = new_weight(features.width, size)
+        self.weight = new_weight(features.feature_count, size)
         self.dropout = dropout
         self.register_buffer("signature", torch.from_numpy(features.signature), persistent=False)
 

@@ -29,7 +29,7 @@ class Features:
     indices: np.ndarray
     values: np.ndarray
     signature: np.ndarray
-    width: int
+    feature_count: int
 
     def __post_init__(self):
         for name, kind in (
@@ -39,19 +39,19 @@ class Features:
             ("signature", np.int64),
         ):
             object.__setattr__(self, name, _vector(getattr(self, name), kind, name))
-        object.__setattr__(self, "width", int(self.width))
-        _check_rows(self.indptr, self.indices, self.values, self.width)
-        if not self.words:
+        object.__setattr__(self, "feature_count", int(self.feature_count))
+        _check_rows(self.indptr, self.indices, self.values, self.feature_count)
+        if not self.vocabulary_size:
             raise ValueError("signature: expected at least one word, got none")
-        check_range("signature", "signatures", self.signature, 0, self.signatures)
+        check_range("signature", "signatures", self.signature, 0, self.signature_count)
 
     @property
-    def words(self) -> int:
+    def vocabulary_size(self) -> int:
         """V, the number of words."""
         return len(self.signature)
 
     @property
-    def signatures(self) -> int:
+    def signature_count(self) -> int:
         """S, the number of distinct rows."""
         return len(self.indptr) - 1
 
@@ -59,25 +59,25 @@ class Features:
     def is_identity(self) -> bool:
         """Whether Φ·W is W itself: signature s has the one feature s, with value 1."""
         return (
-            self.signatures == self.width == len(self.indices)
-            and np.array_equal(self.indptr, np.arange(self.width + 1))
-            and np.array_equal(self.indices, np.arange(self.width))
+            self.signature_count == self.feature_count == len(self.indices)
+            and np.array_equal(self.indptr, np.arange(self.feature_count + 1))
+            and np.array_equal(self.indices, np.arange(self.feature_count))
             and bool((self.values == 1).all())
         )
 
     @cached_property
     def members(self) -> tuple[np.ndarray, np.ndarray]:
         """The words in the order of their signatures, and where each signature's begin (S + 1)."""
-        sizes = np.bincount(self.signature, minlength=self.signatures)
+        sizes = np.bincount(self.signature, minlength=self.signature_count)
         return np.argsort(self.signature, kind="stable"), _ends(sizes)
 
     @classmethod
-    def from_rows(cls, indptr, indices, values, width: int) -> "Features":
+    def from_rows(cls, indptr, indices, values, feature_count: int) -> "Features":
         """Group the rows of words, one each, into signatures, numbered by first occurrence."""
         indptr = _vector(indptr, np.int64, "indptr")
         indices = _vector(indices, np.int64, "indices")
         values = _vector(values, np.float64, "values")
-        _check_rows(indptr, indices, values, width)
+        _check_rows(indptr, indices, values, feature_count)
         indptr, indices, values = _canonical(indptr, indices, values)
 
         # A row's bytes are its key: a dictionary compares them in full, so no two rows collide.
@@ -92,7 +92,7 @@ class Features:
         )
         rows = np.frombuffer(b"".join(number), dtype=entries.dtype)
         lengths = np.fromiter(map(len, number), np.int64, len(number)) // entries.itemsize
-        return cls(_ends(lengths), rows["index"], rows["value"], signature, width)
+        return cls(_ends(lengths), rows["index"], rows["value"], signature, feature_count)
 
     @classmethod
     def one_hot(cls, words: int) -> "Features":
@@ -108,16 +108,20 @@ class Features:
         lengths = np.diff(self.indptr)[rows]
         entry = ranges.in_a_row(self.indptr[rows], lengths)
         return Features(
-            _ends(lengths), self.indices[entry], self.values[entry], number.ravel(), self.width
+            _ends(lengths),
+            self.indices[entry],
+            self.values[entry],
+            number.ravel(),
+            self.feature_count,
         )
 
     def group_of_signatures(self, name: str, group: np.ndarray) -> np.ndarray:
         """The group of each signature, from that of each word; words alike must be in one."""
-        if len(group) != self.words:
+        if len(group) != self.vocabulary_size:
             raise ValueError(
-                f"{name}: expected {self.words} numbers, one per word; got {len(group)}"
+                f"{name}: expected {self.vocabulary_size} numbers, one per word; got {len(group)}"
             )
-        of_signature = np.zeros(self.signatures, np.int64)
+        of_signature = np.zeros(self.signature_count, np.int64)
         of_signature[self.signature] = group
         differs = group != of_signature[self.signature]
         if differs.any():
@@ -170,7 +174,7 @@ def _vector(array, kind, name: str) -> np.ndarray:
     return np.ascontiguousarray(array, dtype=kind)
 
 
-def _check_rows(indptr, indices, values, width: int) -> None:
+def _check_rows(indptr, indices, values, feature_count: int) -> None:
     if not len(indptr) or indptr[0] != 0 or indptr[-1] != len(indices):
         ends = indptr[[0, -1]].tolist() if len(indptr) else "nothing"
         raise ValueError(f"indptr: expected to run from 0 to {len(indices)}, got {ends}")
@@ -181,7 +185,7 @@ def _check_rows(indptr, indices, values, width: int) -> None:
         raise ValueError(
             f"values: expected {len(indices)} numbers as in indices, got {len(values)}"
         )
-    check_range("indices", "features", indices, 0, width)
+    check_range("indices", "features", indices, 0, feature_count)
     if not np.isfinite(values).all():
         at = int(np.argmin(np.isfinite(values)))
         raise ValueError(f"values: expected finite numbers, got {values[at]} at index {at}")

@@ -21,10 +21,10 @@ class FeatureProduct(nn.Module):
 
     def __init__(self, features: Features):
         super().__init__()
-        self.is_identity, self.width = features.is_identity, features.width
-        row = np.repeat(np.arange(features.signatures), np.diff(features.indptr))
+        self.is_identity, self.width = features.is_identity, features.feature_count
+        row = np.repeat(np.arange(features.signature_count), np.diff(features.indptr))
         by_feature = np.argsort(features.indices, kind="stable")
-        starts = np.searchsorted(features.indices[by_feature], np.arange(features.width))
+        starts = np.searchsorted(features.indices[by_feature], np.arange(features.feature_count))
         for prefix, *bags in (
             ("", features.indices, features.indptr[:-1], features.values),
             ("transposed_", row[by_feature], starts, features.values[by_feature]),

@@ -13,7 +13,7 @@ from models.network.states import with_others
 WORDS_AT_ONCE = 1 << 20  # scored together
 
 
-class BackgroundModel(nn.Module):
+class BackgroundOnly(nn.Module):
     """p(x | K) = b(K, x), for a background that sums to one; nothing is trained."""
 
     def __init__(self, background: Background):
@@ -28,10 +28,10 @@ class BackgroundModel(nn.Module):
         """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
         contexts = self._contexts(sentences)
         words = torch.from_numpy(sentences.ids.astype(np.int64)).to(contexts.device)
-        places = max(1, WORDS_AT_ONCE // (1 + len(others)))
+        positions = max(1, WORDS_AT_ONCE // (1 + len(others)))
         log_p = [
             self.background.log_mass_of(with_others(word, others), context)
-            for word, context in zip(words.split(places), contexts.split(places), strict=True)
+            for word, context in zip(words.split(positions), contexts.split(positions), strict=True)
         ]
         return torch.cat(log_p).double().cpu().numpy()
 

@@ -37,9 +37,9 @@ class Automaton(nn.Module):
         starts, now = sentences.starts, np.zeros(len(sentences.lengths), np.int64)
         for step in range(sentences.lengths.max(initial=0)):
             longer = np.flatnonzero(sentences.lengths > step)
-            places = starts[longer] + step
-            before[places] = now[longer]
-            after = follow[now[longer], group[sentences.ids[places]]]
+            positions = starts[longer] + step
+            before[positions] = now[longer]
+            after = follow[now[longer], group[sentences.ids[positions]]]
             now[longer] = np.where(after >= 0, after, now[longer])
         return before
 

@@ -12,7 +12,7 @@ from models.network.states import states
 from models.outputs.log_linear import log_linear_of
 
 
-class ModelBackground(Background):
+class FrozenModelBackground(Background):
     """b(K, x) = p(x | K) of a model over the same words, which is not trained any more.
 
     This is the paper's case of adaptation: a model of much text lies below one of little. The
@@ -25,7 +25,7 @@ class ModelBackground(Background):
         signature = log_linear_of(model).signature.cpu().numpy()
         if not np.array_equal(signature, features.signature):
             raise ValueError(
-                f"background: expected a model over the same {features.words} words and "
+                f"background: expected a model over the same {features.vocabulary_size} words and "
                 f"signatures, got one over {len(signature)} words"
             )
         self.model = model.requires_grad_(False)
@@ -40,7 +40,7 @@ class ModelBackground(Background):
         width = self.model.output.weight.shape[1]
         contexts = np.zeros((len(sentences.ids), width), np.float32)
         for at in states(self.model, sentences):
-            contexts[at.places] = at.h.cpu()
+            contexts[at.positions] = at.h.cpu()
         inner = self.inner.contexts(sentences)
         # Side by side in double precision, which holds every whole number that they may have.
         return np.column_stack([contexts.astype(np.float64), inner]) if inner.size else contexts
@@ -67,8 +67,10 @@ class ModelBackground(Background):
     def draw(self, signatures: Tensor, context: Tensor | None, chance: Chance) -> Tensor:
         return self.inner.draw(signatures, self._apart(context)[1], chance)
 
-    def regrouped(self, features: Features) -> "ModelBackground":
-        return ModelBackground(features, self.model.over(features, self.inner.regrouped(features)))
+    def regrouped(self, features: Features) -> "FrozenModelBackground":
+        return FrozenModelBackground(
+            features, self.model.over(features, self.inner.regrouped(features))
+        )
 
     def _apart(self, context: Tensor) -> tuple[Tensor, Tensor]:
         """The model's states, and the contexts of its own background."""

@@ -117,19 +117,19 @@ def sample(
     """So many sentences with this start, of at most so many generated words."""
     output = log_linear_of(model)
     reading = Reading.of(model, start, count)
-    places = np.arange(count)  # of the beginnings among all sentences
+    positions = np.arange(count)  # of the beginnings among all sentences
     sentences: list[Generated | None] = [None] * count
     for _ in range(longest):
         context = reading.context
         words = sampling.draw(output, reading.h, context, generator)
         log_p = output.log_prob_of(reading.h, words, context)
         reading = reading.after(torch.arange(len(words), device=words.device), words, log_p)
-        for row, place in enumerate(places):
+        for row, place in enumerate(positions):
             sentences[place] = reading.generated(row)
         going_on = (words != END).nonzero().squeeze(1)
         if not len(going_on):
             break
-        places, reading = places[going_on.cpu().numpy()], _only(reading, going_on)
+        positions, reading = positions[going_on.cpu().numpy()], _only(reading, going_on)
     return sentences
 
 

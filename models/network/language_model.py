@@ -53,7 +53,7 @@ class LanguageModel(nn.Module):
             weight_dropout=recipe.weight_dropout,
         )
         self.output = output_layer(recipe, features, background, self.embedding, classes)
-        self.penalties = recipe.size_penalty, recipe.change_penalty
+        self.penalties = recipe.activation_penalty, recipe.temporal_penalty
         self.input_dropout = VariationalDropout(recipe.input_dropout)
         self.output_dropout = VariationalDropout(recipe.output_dropout)
 
@@ -72,7 +72,7 @@ class LanguageModel(nn.Module):
     ) -> tuple[Tensor, State]:
         """Nats per target word, in training with penalties, and the state after the last word.
 
-        `targets` (N) follow the words (T × B), or those alone whose places among the T·B are in
+        `targets` (N) follow the words (T × B), or those alone whose positions among the T·B are in
         `real`; `context` (N × n) is what `contexts` has for the targets.
         """
         h, state = self.encoder(self.input_dropout(self.embedding(words)), state)
@@ -96,16 +96,18 @@ class LanguageModel(nn.Module):
         if prefix_tree.begin_alike(sentences):
             return prefix_tree.score_beside(self, sentences, others)
         scores = np.zeros((len(sentences.ids), 1 + len(others)))
-        for places, words, h, context in states(self, sentences):
+        for positions, words, h, context in states(self, sentences):
             log_p = self.output.log_prob_of(h, with_others(words, others), context)
-            scores[places] = log_p.double().cpu()
+            scores[positions] = log_p.double().cpu()
         return scores
 
     @torch.inference_mode()
     def log_distributions(self, sentences: Sentences) -> Tensor:
         """log p of every word of the vocabulary in every place: (N × V)."""
-        parts = [(s.places, self.output.log_prob(s.h, s.context)) for s in states(self, sentences)]
-        order = np.argsort(np.concatenate([places for places, _ in parts]))
+        parts = [
+            (s.positions, self.output.log_prob(s.h, s.context)) for s in states(self, sentences)
+        ]
+        order = np.argsort(np.concatenate([positions for positions, _ in parts]))
         return torch.cat([log_p for _, log_p in parts])[torch.from_numpy(order)]
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
@@ -134,4 +136,4 @@ def _read(recipe: Recipe, features: Features) -> Features:
         raise ValueError(
             "input: words cannot be tied to an output over features; expected tied: false"
         )
-    return Features.one_hot(features.words)
+    return Features.one_hot(features.vocabulary_size)

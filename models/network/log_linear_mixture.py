@@ -10,7 +10,7 @@ from models.common.batching import Sentences
 from models.common.protocol import Model
 from models.network.mixture import stacked_distributions
 
-WORDS_AT_ONCE = 256  # places whose distributions are held together
+WORDS_AT_ONCE = 256  # positions whose distributions are held together
 ENOUGH = 1e-4  # weights are tuned until none moves by more
 ROUNDS = 20  # of Newton's method, at most
 

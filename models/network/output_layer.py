@@ -27,7 +27,9 @@ def output_layer(
     size = recipe.embedding if recipe.tied else recipe.hidden
     if recipe.output == "log-linear":
         weight = embedding.weight if recipe.tied else None
-        return LogLinear(features, background, size, weight=weight, trust=recipe.trust)
+        return LogLinear(
+            features, background, size, weight=weight, background_gate=recipe.background_gate
+        )
     if not isinstance(background, Unigram):
         raise ValueError(
             f"output: {recipe.output} cannot use a background that depends on the context; "
@@ -48,9 +50,9 @@ def _within(
 ) -> nn.Module:
     mass = background.class_mass().exp().numpy()
     if name == "softmax":
-        return Softmax(features.signatures, size, **tied)
+        return Softmax(features.signature_count, size, **tied)
     if name == "adaptive":
-        return Adaptive(features.signatures, size, mass=mass)
+        return Adaptive(features.signature_count, size, mass=mass)
     if name == "sampled":
         return Sampled(mass, size, **tied)
     if name == "noise-contrastive":

@@ -33,9 +33,9 @@ def score_beside(model: Reader, sentences: Sentences, others: Sequence[int]) -> 
     device = model.embedding.weight.device
     contexts = model.contexts(sentences)
     scores = np.zeros((len(sentences.ids), 1 + len(others)))
-    for places, ids in _trees(sentences):
+    for positions, ids in _trees(sentences):
         begins, branch = _branches(ids)
-        first = places.T[begins.T]
+        first = positions.T[begins.T]
         words = with_others(
             torch.from_numpy(sentences.ids[first].astype(np.int64)).to(device), others
         )
@@ -45,12 +45,12 @@ def score_beside(model: Reader, sentences: Sentences, others: Sequence[int]) -> 
             parts = zip(*(x.split(BRANCHES_AT_ONCE) for x in (h, words, context)), strict=True)
             log_p = torch.cat([model.output.log_prob_of(*part) for part in parts])
         is_word = ids != NO_WORD
-        scores[places[is_word]] = log_p.double().cpu().numpy()[branch[is_word]]
+        scores[positions[is_word]] = log_p.double().cpu().numpy()[branch[is_word]]
     return scores
 
 
 def _trees(sentences: Sentences) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Sentences that begin alike together, a row each: places in the text and ids (B × T)."""
+    """Sentences that begin alike together, a row each: positions in the text and ids (B × T)."""
     _, ids = _rows(sentences, np.arange(len(sentences.lengths)), SORTED_BY)
     order = np.lexsort(ids.T[::-1])
     size = max(1, WORDS_AT_ONCE // sentences.lengths.max())
@@ -62,8 +62,8 @@ def _trees(sentences: Sentences) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 def _rows(sentences: Sentences, chosen: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Places and ids of the first words of some sentences, NO_WORD behind an end (B × T)."""
     lengths = np.minimum(sentences.lengths[chosen], most)
-    places, is_word = (each.T for each in ranges.in_columns(sentences.starts[chosen], lengths))
-    return places, np.where(is_word, sentences.ids[places], NO_WORD).astype(np.int64)
+    positions, is_word = (each.T for each in ranges.in_columns(sentences.starts[chosen], lengths))
+    return positions, np.where(is_word, sentences.ids[positions], NO_WORD).astype(np.int64)
 
 
 def _branches(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

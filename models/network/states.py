@@ -33,7 +33,7 @@ class Reader(Protocol):
 class States(NamedTuple):
     """What is known before each of some words."""
 
-    places: np.ndarray  # of the words in the text
+    positions: np.ndarray  # of the words in the text
     words: Tensor  # (N)
     h: Tensor  # the encoder's outputs before them (N × H)
     context: Tensor  # what the output needs to know of the words before them (N × n)
@@ -55,13 +55,13 @@ def states(model: Reader, sentences: Sentences) -> Iterator[States]:
     device = model.embedding.weight.device
     contexts = model.contexts(sentences)
     with nothing_dropped(model):
-        for places, is_word in _batches(sentences):
-            targets = torch.from_numpy(sentences.ids[places].astype(np.int64)).to(device)
+        for positions, is_word in _batches(sentences):
+            targets = torch.from_numpy(sentences.ids[positions].astype(np.int64)).to(device)
             words = torch.cat([targets.new_full((1, targets.shape[1]), END), targets[:-1]])
             h, _ = model(words, model.encoder.initial_state(words.shape[1]))
             chosen = torch.from_numpy(is_word).to(device)
-            context = torch.from_numpy(contexts[places[is_word]]).to(device)
-            yield States(places[is_word], targets[chosen], h[chosen], context)
+            context = torch.from_numpy(contexts[positions[is_word]]).to(device)
+            yield States(positions[is_word], targets[chosen], h[chosen], context)
 
 
 def with_others(words: Tensor, others: Sequence[int]) -> Tensor:

@@ -148,7 +148,7 @@ def _sizes(lines: _Lines) -> list[int]:
 def _section(lines: _Lines, order: int, size: int, ids: dict[str, int]) -> Listed:
     if order > 1:
         lines.expect(f"\\{order}-grams:")
-    rows, p, backoff, places = [], [], [], []
+    rows, p, backoff, positions = [], [], [], []
     start_weight = 1.0
     expected = f"{size} {order}-grams as the head says"
     for _ in range(size):
@@ -167,8 +167,8 @@ def _section(lines: _Lines, order: int, size: int, ids: dict[str, int]) -> Liste
             raise lines.wrong("words of the vocabulary", str(unknown)) from None
         p.append(10**log_p)
         backoff.append(1.0 if words[-1] == STOP else weight)
-        places.append(lines.number)
-    found = Listed(np.array(rows).reshape(-1, order), *map(np.array, (p, backoff, places)))
+        positions.append(lines.number)
+    found = Listed(np.array(rows).reshape(-1, order), *map(np.array, (p, backoff, positions)))
     if order == 1:  # END's own weight is that of the sentence's start, which it stands for
         found.backoff[found.ids[:, 0] == END] = start_weight
     return found

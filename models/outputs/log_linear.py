@@ -27,8 +27,8 @@ class LogLinear(nn.Module):
     The last term has no parameters, hence no gradient: training costs what a softmax over the
     signatures costs. A word without mass has the log-probability −inf and the loss +inf.
 
-    With `trust`, the network also weighs what a background says of the context, by a further
-    feature log B_s(K)/B_s of every signature, B_s being its mass before the context speaks:
+    With `background_gate`, the network also weighs what a background says of the context, by a
+    further feature log B_s(K)/B_s of every signature, B_s being its mass before the context speaks:
 
         log p(s | K) = log B_s + λ_t·log B_s(K)/B_s + a_t·φ_s − log Z,    λ_t = w·h_t + λ
 
@@ -45,17 +45,17 @@ class LogLinear(nn.Module):
         *,
         weight: nn.Parameter | None = None,
         expert: Expert | None = None,
-        trust: bool = False,
+        background_gate: bool = False,
     ):
         super().__init__()
         background.check_made_for(features)
         self.background = background
         self.product = FeatureProduct(features)
-        self.weight = tied_weight(weight, features.width, size)
-        self.bias = nn.Parameter(torch.zeros(features.width))
+        self.weight = tied_weight(weight, features.feature_count, size)
+        self.bias = nn.Parameter(torch.zeros(features.feature_count))
         self.expert = expert
         self.expert_weight = nn.Parameter(torch.zeros(1, size)) if expert else None
-        self.trust = _half_trust(size) if trust else None
+        self.background_gate = _half_open(size) if background_gate else None
         self.register_buffer("signature", torch.from_numpy(features.signature), persistent=False)
 
     def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
@@ -153,11 +153,11 @@ class LogLinear(nn.Module):
     def _trusted(self, h: Tensor, log_mass: Tensor, context: Tensor | None) -> Tensor:
         """log B_s(K), or log B_s + λ_t·log B_s(K)/B_s: a score before the features speak."""
         log_mass = log_mass.to(self.bias.dtype)
-        if self.trust is None:
+        if self.background_gate is None:
             return log_mass
         prior = self.background.class_prior(context).to(self.bias.dtype)
         evidence = (log_mass - prior).nan_to_num(nan=0.0)  # none of what has no mass either way
-        return log_mass + (self.trust(h).to(self.bias.dtype) - 1) * evidence
+        return log_mass + (self.background_gate(h).to(self.bias.dtype) - 1) * evidence
 
     def _blocks(
         self, classes: Classes, words: Tensor, context: Tensor | None
@@ -168,12 +168,12 @@ class LogLinear(nn.Module):
             yield block, classes.log_prob(block, self.background.log_mass_of(block, context))
 
 
-def _half_trust(size: int) -> nn.Linear:
+def _half_open(size: int) -> nn.Linear:
     """λ_t, one half in every state before it is trained."""
-    trust = nn.Linear(size, 1)
-    nn.init.zeros_(trust.weight)
-    nn.init.constant_(trust.bias, 0.5)
-    return trust
+    background_gate = nn.Linear(size, 1)
+    nn.init.zeros_(background_gate.weight)
+    nn.init.constant_(background_gate.bias, 0.5)
+    return background_gate
 
 
 def log_linear_of(model: nn.Module) -> LogLinear:

@@ -63,7 +63,7 @@ class NeuralSpelling(Spelling):
             model.network.train()
             for _ in range(EPOCHS):
                 for batch in by_length(text, BATCH, generator):
-                    chosen = np.searchsorted(text.starts, batch.places[0])
+                    chosen = np.searchsorted(text.starts, batch.positions[0])
                     log_p, _ = model.network(batch.words, kinds[chosen])
                     optimiser.zero_grad()
                     _nats(log_p, batch.targets).mean().backward()
@@ -77,7 +77,7 @@ class NeuralSpelling(Spelling):
         text = in_a_row(sequences)
         result = np.empty((len(sequences), self.classes))
         for batch in by_length(text, WORDS_AT_ONCE, np.random.default_rng(1)):
-            rows = np.searchsorted(text.starts, batch.places[0])
+            rows = np.searchsorted(text.starts, batch.positions[0])
             for kind in range(self.classes):
                 log_p, _ = self.network(batch.words, torch.full((len(rows),), kind))
                 result[rows, kind] = -_nats(log_p, batch.targets).double().sum(dim=0)

@@ -12,7 +12,7 @@ from models.common.protocol import Model
 from models.spelling.neural import NeuralSpelling
 from models.spelling.ngram import NGramSpelling
 from models.spelling.strings import Spelling
-from models.spelling.subwords import Units
+from models.spelling.subwords import Subwords
 
 NGRAM, NEURAL = "spelling.json", "spelling.safetensors"
 
@@ -21,8 +21,8 @@ class Forms(NamedTuple):
     """How the words of a text are written: the forms, each once, and which of them each word is."""
 
     forms: Sequence[str]
-    places: np.ndarray  # of every word among the forms; −1 for the end of a sentence
-    units: Units | None = None  # that spell each form, for a model of units
+    positions: np.ndarray  # of every word among the forms; −1 for the end of a sentence
+    subwords: Subwords | None = None  # that spell each form, for a model of subwords
 
 
 def open_score(
@@ -42,7 +42,7 @@ def open_score(
         of_form[:-1] = spelling.log_prob(text.forms)
     is_unknown = np.isin(sentences.ids, classes)
     known = np.where(is_unknown, -np.inf, log_p[:, 0])
-    return np.logaddexp(known, np.logaddexp.reduce(log_p[:, 1:] + of_form[text.places], axis=1))
+    return np.logaddexp(known, np.logaddexp.reduce(log_p[:, 1:] + of_form[text.positions], axis=1))
 
 
 def save_spelling(spelling: Spelling, folder: Path) -> None:

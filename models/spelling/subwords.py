@@ -1,4 +1,4 @@
-"""Words spelled in units, pieces or letters, and a language model of units as one of words."""
+"""Words spelled in subwords, and a language model of subwords as one of words."""
 
 import json
 from dataclasses import dataclass
@@ -11,28 +11,28 @@ from models.common.arrays import load_arrays
 from models.common.batching import Sentences
 from models.common.protocol import Model
 
-SPELLER = "units.json"  # what spells any string, in the form of the `tokenizers` package
+SPELLER = "subwords.json"  # what spells any string, in the form of the `tokenizers` package
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
-    """The units of each of some forms, the last of which tells that the word is over.
+class Subwords:
+    """The subwords of each of some forms, the last of which tells that the word is over.
 
-    The form in place i is spelled `units[starts[i]:starts[i + 1]]`. Behind all of them stands END,
-    a unit of its own, with its id: it is in place −1, as in the places of a text.
+    The form at position i is spelled `subwords[starts[i]:starts[i + 1]]`. Behind all of them stands
+    END, a subword of its own, with its id: it is at position −1, as in a text.
     """
 
-    units: np.ndarray
+    subwords: np.ndarray
     starts: np.ndarray
 
     def spell(self, text: Sentences) -> Sentences:
-        """Sentences of units."""
+        """Sentences of subwords."""
         lengths = self._lengths(text)
-        places = ranges.in_a_row(self.starts[:-1][text.ids], lengths)
-        return Sentences(self.units[places], np.add.reduceat(lengths, text.starts))
+        positions = ranges.in_a_row(self.starts[:-1][text.ids], lengths)
+        return Sentences(self.subwords[positions], np.add.reduceat(lengths, text.starts))
 
     def sum_by_word(self, text: Sentences, values: np.ndarray) -> np.ndarray:
-        """For each word the sum of the values of its units."""
+        """For each word the sum of the values of its subwords."""
         lengths = self._lengths(text)
         return np.add.reduceat(values, np.cumsum(lengths) - lengths)
 
@@ -40,27 +40,27 @@ class Units:
         return np.diff(self.starts)[text.ids]
 
     def save(self, folder: Path, name: str) -> None:
-        np.savez_compressed(_path(folder, name), units=self.units, starts=self.starts)
+        np.savez_compressed(_path(folder, name), subwords=self.subwords, starts=self.starts)
 
 
-def load_units(folder: Path, name: str) -> Units | None:
-    """The units of the forms of a split or suite, where a model of units wants them."""
+def load_subwords(folder: Path, name: str) -> Subwords | None:
+    """The subwords of the forms of a split or suite, where a model of subwords wants them."""
     path = _path(folder, name)
-    return Units(**load_arrays(path, ("units", "starts"))) if path.exists() else None
+    return Subwords(**load_arrays(path, ("subwords", "starts"))) if path.exists() else None
 
 
 def _path(folder: Path, name: str) -> Path:
-    return folder / f"{name}.units.npz"
+    return folder / f"{name}.subwords.npz"
 
 
-def count_units(folder: Path) -> int | None:
-    """How many units there are, END included; None where words are not taken apart."""
+def count_subwords(folder: Path) -> int | None:
+    """How many subwords there are, END included; None where words are not taken apart."""
     path = folder / SPELLER
     return 1 + len(json.loads(path.read_text())["model"]["vocab"]) if path.exists() else None
 
 
-class UnitModel:
-    """p(x | K) = Π_i p(u_i | K, u_1 … u_{i−1}) over the units u_1 … u_n that spell the word x.
+class SubwordModel:
+    """p(x | K) = Π_i p(u_i | K, u_1 … u_{i−1}) over the subwords u_1 … u_n that spell the word x.
 
     Every string has a probability. They sum to at most one: other spellings of a word than ours
     get mass too.
@@ -69,9 +69,9 @@ class UnitModel:
     def __init__(self, model: Model):
         self.model = model
 
-    def score(self, text: Sentences, units: Units) -> np.ndarray:
+    def score(self, text: Sentences, subwords: Subwords) -> np.ndarray:
         """log p of every word of every sentence in order, END included, in nats."""
-        return units.sum_by_word(text, self.model.score(units.spell(text)))
+        return subwords.sum_by_word(text, self.model.score(subwords.spell(text)))
 
     def parameter_count(self) -> int:
         return self.model.parameter_count()

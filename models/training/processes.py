@@ -67,8 +67,8 @@ class Share:
         return slice(self.first, self.stop)
 
     def batch(self, whole: Batch) -> Batch:
-        words, targets, places = (each[:, self.columns] for each in whole[:3])
-        return Batch(words, targets, places, whole.goes_on)
+        words, targets, positions = (each[:, self.columns] for each in whole[:3])
+        return Batch(words, targets, positions, whole.goes_on)
 
     def sentences(self, whole: Sentences) -> Sentences:
         ends = whole.starts + whole.lengths

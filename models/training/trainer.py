@@ -63,7 +63,7 @@ class Trainer:
         optimiser = OPTIMISERS[recipe.optimiser](
             model.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay
         )
-        average = WeightAverage(model, recipe.average) if recipe.average else None
+        average = WeightAverage(model, recipe.ema) if recipe.ema else None
         self.now = TrainingState(
             model, optimiser, average, nats=torch.zeros((), device=self.device)
         )
@@ -136,7 +136,7 @@ class Trainer:
         if processes.count() > 1:
             learning = [each for each in self.model.parameters() if each.requires_grad]
             processes.add_up(learning, loss, weight)
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.clip)
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.max_grad_norm)
         now.optimiser.step()
         if now.average:
             now.average.update(self.model)
@@ -149,7 +149,7 @@ class Trainer:
         """The loss of a batch, and the encoder's state after it."""
         is_word = batch.targets != NO_WORD
         words, targets = self._sent(batch.words), self._sent(batch.targets[is_word])
-        context = self._sent(torch.from_numpy(contexts[batch.places[is_word.numpy()]]))
+        context = self._sent(torch.from_numpy(contexts[batch.positions[is_word.numpy()]]))
         real = None if is_word.all() else self._sent(is_word.flatten().nonzero().squeeze(1))
         encoder = self.model.encoder
         before = self.now.encoder if batch.goes_on else encoder.initial_state(words.shape[1])
@@ -184,12 +184,12 @@ class Trainer:
         now.close_epoch(
             Epoch(now.epoch, train_nats, valid_nats, now.learning_rate, round(seconds, 3), speed)
         )
-        if valid_nats < best - self.recipe.gain:
+        if valid_nats < best - self.recipe.min_delta:
             now.without_gain = 0
         else:
             now.without_gain += 1
             for group in now.optimiser.param_groups:
-                group["lr"] /= self.recipe.decay
+                group["lr"] /= self.recipe.lr_decay
 
     def _validate(self, valid: Sentences) -> float:
         """Nats per word, each process scoring its share of the sentences."""
@@ -252,7 +252,7 @@ class Trainer:
         if step is None:
             return
         batch = next(islice(self._batches(train), step - 1, None))
-        sentences = np.searchsorted(train.starts, batch.places[0], side="right")
+        sentences = np.searchsorted(train.starts, batch.positions[0], side="right")
         some = ", ".join(map(str, sentences[:5])) + (" …" if len(sentences) > 5 else "")
         raise self._failure(
             f"the loss or its gradient is not finite at epoch {now.epoch}, step {step}, whose "

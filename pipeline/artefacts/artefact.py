@@ -112,7 +112,7 @@ def read_json(path: Path) -> dict[str, Any]:
         )
     value.pop(SEAL, None)
     if content != _sealed(value):
-        raise Damaged(f"{path} is damaged: it does not have the hash it tells")
+        raise Damaged(f"{path} is damaged: it does not have the hash it states")
     return value
 
 

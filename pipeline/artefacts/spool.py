@@ -33,7 +33,7 @@ class Spool:
         self._path.unlink()
 
     def add(self, row: Any, key: str | None = None) -> int:
-        """Keep a row, unless one of its key is kept already; the last row's number comes back."""
+        """Keep a row, unless one of its key is kept already; returns the last row's number."""
         digest = None if key is None else hashlib.blake2b(key.encode(), digest_size=16).digest()
         added = self._ask(
             "INSERT OR IGNORE INTO row (key, json) VALUES (?, ?)", (digest, json.dumps(row))

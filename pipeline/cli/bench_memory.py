@@ -2,7 +2,7 @@
 
 Words are drawn by Zipf's law from all forms of a lexicon and, beyond them, from words made up of
 syllables: new ones keep coming as they do in a real text, a third of a percent of all. Each stage
-runs in a process of its own, whose peak the operating system tells.
+runs in a process of its own, whose peak the operating system reports.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What every command shares: errors told in a line or two, exit codes, tables."""
+"""What every command shares: errors reported in a line or two, exit codes, tables."""
 
 import os
 import sys

@@ -31,7 +31,7 @@ def audit(run: RunFolder) -> None:
 
 @command(app)
 def compare(
-    places: Annotated[
+    positions: Annotated[
         list[str], typer.Argument(metavar="RUN|CONFIG…", help="Folders of runs, or presets to run.")
     ],
     set: Set = None,
@@ -45,7 +45,7 @@ def compare(
     from pipeline.compare import table as comparing
     from pipeline.compare.scored_models import difference_in_text
 
-    found = comparing.find_or_run(places, set=set or (), seeds=seeds, runs=runs)
+    found = comparing.find_or_run(positions, set=set or (), seeds=seeds, runs=runs)
     scores = comparing.gather(found)
     shown = comparing.table(scores)
     folder = to or runs / "comparison"

@@ -134,7 +134,7 @@ def _with_distributions(model: Scored) -> Model:
     loaded = load_trained(model.inputs)
     if not hasattr(loaded, "log_distributions"):
         raise ValueError(
-            f"'{model.name}' spells words in units: expected distributions over all words for a "
+            f"'{model.name}' spells words in subwords: expected distributions over all words for a "
             f"log-linear combination"
         )
     return loaded

@@ -49,7 +49,7 @@ class Scored:
         if spelling is None:
             return sentences
         is_spelled = np.isin(sentences.ids, range(UNKNOWN_ID, UNKNOWN_ID + spelling.classes))
-        numbers = self.words + read_forms(self.inputs["encode"], split).places
+        numbers = self.words + read_forms(self.inputs["encode"], split).positions
         return Sentences(np.where(is_spelled, numbers, sentences.ids), sentences.lengths)
 
     @property
@@ -75,10 +75,10 @@ def find(place: str) -> list[Scored]:
     return [models[path.name]]
 
 
-def find_all(places: Iterable[str]) -> list[Scored]:
-    """The models of all places; what two runs share, having made it from the same, is one."""
+def find_all(positions: Iterable[str]) -> list[Scored]:
+    """The models of all positions; what two runs share, having made it from the same, is one."""
     found: dict[Path, Scored] = {}
-    for place in places:
+    for place in positions:
         for model in find(place):
             found.setdefault(model.folder, model)
     return list(found.values())

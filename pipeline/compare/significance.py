@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.compare.scored_models import Scored, check_same_text, find
-from pipeline.display.seeds import families
+from pipeline.display.seeds import by_seed
 
 RESAMPLES = 10_000
 AT_ONCE = 500  # resamples drawn together: a matrix of so many rows, a column for each sentence
@@ -58,7 +58,7 @@ def compare(run: Path, against: str | None = None) -> pd.DataFrame:
     """
     models = {model.name: model for model in find(str(run))}
     check_same_text([*models.values()])
-    seeds = {name: [models[each] for each in found] for name, found in families(models).items()}
+    seeds = {name: [models[each] for each in found] for name, found in by_seed(models).items()}
     first = against or next(iter(seeds))
     if first not in seeds:
         raise ValueError(f"{run}: expected one of the models {', '.join(seeds)}, got {first}")

@@ -8,7 +8,7 @@ import pandas as pd
 from pipeline import api
 from pipeline.compare.scored_models import Scored, find_all, is_scored, named
 from pipeline.display import figures
-from pipeline.display.seeds import families
+from pipeline.display.seeds import by_seed
 from pipeline.display.tables import markdown
 from pipeline.evaluation.score_rows import of_models
 from pipeline.stages.report import Column, comparison, test_splits
@@ -24,7 +24,7 @@ COLUMNS: list[Column] = [
 
 
 def find_or_run(
-    places: Sequence[str], *, set: Sequence[str] = (), seeds: int = 1, runs: Path
+    positions: Sequence[str], *, set: Sequence[str] = (), seeds: int = 1, runs: Path
 ) -> list[Scored]:
     """The models of these runs and sweeps; what is neither is a configuration to be run."""
 
@@ -34,7 +34,7 @@ def find_or_run(
             return place
         return str(api.run(place, set=set, seeds=seeds, runs=runs).folder)
 
-    return find_all(map(made, places))
+    return find_all(map(made, positions))
 
 
 def gather(models: Sequence[Scored]) -> pd.DataFrame:
@@ -46,10 +46,10 @@ def gather(models: Sequence[Scored]) -> pd.DataFrame:
 
 
 def table(scores: pd.DataFrame) -> pd.DataFrame:
-    """One row per family of models."""
+    """One row per model, its seeds together."""
     shown = comparison(scores, COLUMNS)
     protocol = scores.drop_duplicates("model").set_index("model")["protocol"]
-    members = families(scores["model"].unique()).values()
+    members = by_seed(scores["model"].unique()).values()
     shown.insert(1, "seeds", [len(models) for models in members])
     shown.insert(1, "protocol", [protocol[models[0]] for models in members])
     return shown

@@ -18,6 +18,20 @@ from pipeline.config.strict_yaml import parse
 from pipeline.display.nearest import nearest
 from pipeline.stages.order import STAGES
 
+RENAMED = {  # keys of earlier versions
+    "beside": "pretraining",
+    "beside_epochs": "pretraining_epochs",
+    "trust": "background_gate",
+    "average": "ema",
+    "gain": "min_delta",
+    "decay": "lr_decay",
+    "clip": "max_grad_norm",
+    "window": "bptt",
+    "vary_window": "vary_bptt",
+    "size_penalty": "activation_penalty",
+    "change_penalty": "temporal_penalty",
+}
+
 Sections = Mapping[str, Any]  # stage name -> its frozen dataclass
 
 
@@ -109,6 +123,8 @@ def _check_keys(found: Mapping, valid: Mapping, where: str, kind: str) -> None:
     for key in found:
         if key not in valid:
             said = short(str(key))
+            if RENAMED.get(str(key)) in valid:
+                raise ValueError(f"{where}: {kind} {said} is called {RENAMED[key]!r} now")
             raise ValueError(f"{where}: unknown {kind} {said}{nearest(str(key), valid)}")
 
 

@@ -28,7 +28,7 @@ class FetchError(OSError):
 
 
 def fetch(source: str) -> Path:
-    """Fetch a source by the name of its folder or of its corpus; where it lies comes back."""
+    """Fetch a source by the name of its folder or of its corpus; returns where it lies."""
     if source in CORPORA and CORPORA[source].folder:
         source = CORPORA[source].folder
     if source not in source_names():

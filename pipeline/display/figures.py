@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter, LogLocator
 
-from pipeline.display.seeds import families
+from pipeline.display.seeds import by_seed
 
 COLOURS = ["#8a8f98", "#2f6fde", "#d9822b", "#3a9d5d", "#b5488f", "#7a5cc7", "#c23b3b", "#2a9da8"]
 INK = "#6b7280"  # legible on white and on near-black
@@ -60,9 +60,9 @@ def loss_curves(curves: pd.DataFrame) -> Figure:
 
 @styled
 def perplexity_bars(scores: pd.DataFrame) -> Figure:
-    """Perplexity of every family of models, its mean, on every test split."""
+    """Perplexity of every model, the mean of its seeds, on every test split."""
     chosen = scores[(scores["metric"] == "perplexity") & ~scores["split"].isin(["train", "valid"])]
-    family = {model: name for name, models in families(scores["model"]).items() for model in models}
+    family = {model: name for name, models in by_seed(scores["model"]).items() for model in models}
     chosen = chosen.assign(family=chosen["model"].map(family))
     wide = chosen.pivot_table(index="family", columns="split", values="value", sort=False)
     figure = Figure(figsize=(7, 0.9 + 0.5 * wide.size))
@@ -85,7 +85,7 @@ def perplexity_against_time(scores: pd.DataFrame, split: str) -> Figure:
     """Perplexity on a split against the seconds to the best epoch; a cross is a seed."""
     values = scores.set_index(["model", "split", "metric"])["value"]
     scored = scores["model"][scores["split"] == split].unique()
-    drawn = families(scored)
+    drawn = by_seed(scored)
     figure = Figure(figsize=(7, max(4.5, 0.9 + 0.24 * len(drawn))))
     axes = figure.subplots()
     names = {}
@@ -193,7 +193,7 @@ def weight_map(weights: pd.DataFrame) -> Figure:
 
 @styled
 def save(figure: Figure, path: Path) -> str:
-    """As PNG on white and as SVG on nothing; the latter comes back, to be put into a page."""
+    """As PNG on white and as SVG on nothing; returns the latter, to be put into a page."""
     figure.savefig(path.with_suffix(".png"), dpi=150, metadata={"Software": None})
     drawn = svg(figure)
     path.with_suffix(".svg").write_text(drawn, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Models that differ in their seed alone are a family, shown as mean ± standard deviation."""
+"""Seeds of one model: trained alike but for the seed, and shown as mean ± standard deviation."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def with_seeds(models: Mapping[str, Mapping[str, Any]], seeds: int) -> dict[str, dict[str, Any]]:
-    """A family of so many for each model that is trained; what is only counted stays one."""
+    """So many seeds of each model that is trained; what is only counted stays one."""
     if seeds < 1:
         raise ValueError(f"seeds: expected 1 or more, got {seeds}")
     found = {}
@@ -17,17 +17,17 @@ def with_seeds(models: Mapping[str, Mapping[str, Any]], seeds: int) -> dict[str,
         train = sections["train"]
         for copy in range(1, seeds + 1 if train.output != "background" else 2):
             reseeded = replace(train, seed=train.seed + copy - 1)
-            found[member(model, copy)] = {**sections, "train": reseeded}
+            found[seeded_name(model, copy)] = {**sections, "train": reseeded}
     return found
 
 
-def member(family: str, copy: int) -> str:
-    """The name of a family's first, second… model."""
-    return family if copy == 1 else f"{family}-seed{copy}"
+def seeded_name(model: str, copy: int) -> str:
+    """The name of a model with its first, second… seed."""
+    return model if copy == 1 else f"{model}-seed{copy}"
 
 
-def families(models: Iterable[str]) -> dict[str, list[str]]:
-    """The models of each family, in order."""
+def by_seed(models: Iterable[str]) -> dict[str, list[str]]:
+    """The seeds of each model, in order."""
     found: dict[str, list[str]] = {}
     for model in models:
         found.setdefault(re.sub(r"-seed\d+$", "", model), []).append(model)

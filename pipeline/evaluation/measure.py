@@ -14,12 +14,12 @@ from models.common.protocol import Model
 from models.network.language_model import LanguageModel
 from models.spelling.open_vocabulary import Forms, open_score
 from models.spelling.strings import Spelling
-from models.spelling.subwords import UnitModel
+from models.spelling.subwords import SubwordModel
 from models.training.curve import CURVE, read_curve
 from pipeline.prepared.encoded import read_sentences, read_sizes
 from pipeline.prepared.encoded_forms import read_forms
 from pipeline.prepared.special_words import END_ID, UNKNOWN_ID
-from pipeline.prepared.trained import CURVE_BESIDE
+from pipeline.prepared.trained import CURVE_PRETRAINING
 
 FIGURES = "figures.json"
 
@@ -46,10 +46,10 @@ def score(
 ) -> tuple[np.ndarray, np.ndarray]:
     """log p of every word and end in nats, and which of them had to be spelled.
 
-    A model of units spells them all alike, and needs no other to spell what is not known.
+    A model of subwords spells them all alike, and needs no other to spell what is not known.
     """
-    if isinstance(model, UnitModel):
-        log_p = model.score(Sentences(text.places, sentences.lengths), text.units)
+    if isinstance(model, SubwordModel):
+        log_p = model.score(Sentences(text.positions, sentences.lengths), text.subwords)
         return log_p, np.zeros(len(log_p), bool)
     if spelling is None:
         return model.score(sentences), np.zeros(len(sentences.ids), bool)
@@ -76,10 +76,10 @@ def summary(log_p: np.ndarray, is_end: np.ndarray, unseen: np.ndarray, character
 
 def training_figures(model: LanguageModel, trained: Path) -> dict:
     """The size of a model, and how long and how fast it was trained."""
-    curve, beside = read_curve(trained / CURVE), trained / CURVE_BESIDE
+    curve, first = read_curve(trained / CURVE), trained / CURVE_PRETRAINING
     best = min(curve, key=lambda row: row.valid_nats).epoch
     seconds = [row.seconds for row in curve]
-    before = sum(row.seconds for row in read_curve(beside)) if beside.exists() else 0.0
+    before = sum(row.seconds for row in read_curve(first)) if first.exists() else 0.0
     return {
         "parameters": float(model.parameter_count()),
         "best epoch": float(best),

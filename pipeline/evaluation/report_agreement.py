@@ -1,9 +1,9 @@
-"""What the report says of agreement: how each family of models judges each construction."""
+"""What the report says of agreement: how each model judges each construction."""
 
 import numpy as np
 import pandas as pd
 
-from pipeline.display.seeds import families, mean_and_spread
+from pipeline.display.seeds import by_seed, mean_and_spread
 from pipeline.evaluation.agreement import wilson
 
 METRIC = "accuracy: "  # before the name of a construction
@@ -11,14 +11,14 @@ UNKNOWN = "pairs with unknown words: "
 
 
 def constructions(scores: pd.DataFrame) -> pd.DataFrame:
-    """The mean share that each family judges rightly, and the interval for so many pairs."""
+    """The mean share that each model judges rightly, and the interval for so many pairs."""
     values = scores.set_index(["model", "split", "metric"])["value"]
     judged = scores[scores["metric"].str.startswith(METRIC)]
     rows = []
     for (suite, metric), of_models in judged.groupby(["split", "metric"], sort=False):
         name = metric.removeprefix(METRIC)
         shown = name if judged["split"].nunique() == 1 else f"{suite}: {name}"
-        for family, models in families(of_models["model"]).items():
+        for family, models in by_seed(of_models["model"]).items():
             shares = [values[model, suite, metric] for model in models]
             pairs = int(values[models[0], suite, f"pairs: {name}"])
             pairs -= int(values[models[0], suite, UNKNOWN + name])
@@ -29,7 +29,7 @@ def constructions(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def table(found: pd.DataFrame) -> pd.DataFrame:
-    """A row for each construction, a column for each family: mean ± spread over its seeds."""
+    """A row for each construction, a column for each model: mean ± spread over its seeds."""
     rows = []
     for name, of_models in found.groupby("group", sort=False):
         row = {"construction": name.replace("_", " "), "pairs": f"{of_models['pairs'].max():,}"}

@@ -22,7 +22,7 @@ TABLE = "pairs.csv"
 
 
 def make_suite(source: str, lexicon: Lexicon, folder: Path) -> pd.DataFrame:
-    """Write the suite of a treebank or a text; the table of its pairs comes back."""
+    """Write the suite of a treebank or a text; returns the table of its pairs."""
     paradigms = Paradigms(lexicon)
     made = (broken(agreeing, paradigms) for agreeing in _agreeing_words(source, lexicon))
     found = list(dict.fromkeys(each for each in made if each))

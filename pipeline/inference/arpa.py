@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from models.background.ngram import NGramBackground
-from models.network.background_only import BackgroundModel
+from models.network.background_only import BackgroundOnly
 from models.ngram.arpa import write_arpa
 from pipeline.prepared.trained import load_trained
 from pipeline.prepared.vocabulary import Vocabulary
@@ -19,7 +19,7 @@ def export_arpa(artefacts: Inputs, path: Path) -> Path:
     if path.exists():
         raise FileExistsError(f"{path} is there already: choose another file or remove it")
     model = load_trained(artefacts)
-    if not (isinstance(model, BackgroundModel) and isinstance(model.background, NGramBackground)):
+    if not (isinstance(model, BackgroundOnly) and isinstance(model.background, NGramBackground)):
         raise ValueError(
             f"{path}: an ARPA file holds n-grams; expected a model that is made of them alone, "
             f"with train.output: background and background.kind: ngram, as the preset ngrams has"

@@ -53,7 +53,7 @@ class Constraint:
 
 
 def parse(constraints: Sequence[str]) -> list[Constraint]:
-    """Constraints as they are typed; those without a place take the places in turn."""
+    """Constraints as they are typed; those without a place take the positions in turn."""
     parsed: list[Constraint] = []
     turn = 0
     for text in constraints:
@@ -94,7 +94,7 @@ def automaton(
     analyses: pd.DataFrame,
     spelled: bool = False,
 ) -> Automaton:
-    """Counts places: `start` given words, which may be any, then those under constraint.
+    """Counts positions: `start` given words, which may be any, then those under constraint.
 
     No sentence is empty or ends before its last constrained place. Words that are not known may
     come only if they are `spelled`.
@@ -107,11 +107,11 @@ def automaton(
     code = sum(mask.astype(np.int64) << bit for bit, mask in enumerate([is_end, *masks]))
     codes, group = np.unique(code, return_inverse=True)
     ends, *obeys = [(codes >> bit & 1).astype(bool) for bit in range(len(masks) + 1)]
-    places = max((each.place for each in constraints), default=0)
-    follow = np.full((start + max(places, 1) + 1, len(codes)), FORBIDDEN)
+    positions = max((each.place for each in constraints), default=0)
+    follow = np.full((start + max(positions, 1) + 1, len(codes)), FORBIDDEN)
     for state in range(len(follow)):
         place = state - start + 1
-        allowed = obeys[0] & ~(ends & (place <= places or state == 0))
+        allowed = obeys[0] & ~(ends & (place <= positions or state == 0))
         for each, obeyed in zip(constraints, obeys[1:], strict=True):
             if each.place in (EVERY, place):
                 allowed &= obeyed

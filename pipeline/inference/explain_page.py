@@ -28,7 +28,7 @@ def page(sentences: Sequence[Sequence[Place]]) -> str:
 
 
 def section(sentences: Sequence[Sequence[Place]]) -> str:
-    """Sentences whose places each ask about the word that came, as part of a page."""
+    """Sentences whose positions each ask about the word that came, as part of a page."""
     style = (files("pipeline.inference") / "explain.css").read_text(encoding="utf-8")
     return f"<style>{style}</style>\n" + "\n".join(map(_sentence, sentences))
 
@@ -49,16 +49,16 @@ line under a word, the more it surprised the model.</p>
 {section(explained)}"""
 
 
-def _sentence(places: Sequence[Place]) -> str:
+def _sentence(positions: Sequence[Place]) -> str:
     """The words of a sentence; open at first is that to which features of many words gave most."""
-    group = f"sentence-{crc32(repr(places).encode()):x}"  # its own, and the same in every run
+    group = f"sentence-{crc32(repr(positions).encode()):x}"  # its own, and the same in every run
     given = [
         sum(term.nats for term in place.asked[0].terms if not term.feature.startswith(IDENTITY))
-        for place in places
+        for place in positions
     ]
     words = "".join(
         _word(f"{group}-{number}", group, place, number == given.index(max(given)))
-        for number, place in enumerate(places)
+        for number, place in enumerate(positions)
     )
     return f'<fieldset class="explained"><legend hidden>A sentence</legend>{words}</fieldset>'
 

@@ -18,7 +18,7 @@ from pipeline.artefacts.artefact import FORMAT, META, Artefact, Damaged, read_js
 from pipeline.evaluation.score_rows import read_scores
 from pipeline.inference.model_card import card, licences, plain_name
 from pipeline.prepared.saved_chain import CHAIN, load_chain, read_chain, save_chain
-from pipeline.prepared.special_words import BESIDE
+from pipeline.prepared.special_words import PRETRAINING
 from pipeline.prepared.vocabulary import Vocabulary
 from pipeline.stage import Inputs
 
@@ -72,7 +72,7 @@ def _files(artefacts: Inputs) -> list[Path]:
                 kept.append(path)
     background = _params(artefacts, "background")
     if background["kind"] == "ngram":  # which is counted anew wherever it is loaded
-        texts = ["train", BESIDE] if background["beside"] else ["train"]
+        texts = ["train", PRETRAINING] if background["pretraining"] else ["train"]
         parts = (f"{text}.{part}.npy" for text in texts for part in ("ids", "lengths"))
         kept += [artefacts["encode"] / part for part in parts]
     return kept
@@ -81,7 +81,7 @@ def _files(artefacts: Inputs) -> list[Path]:
 def describe(artefacts: Inputs, name: str) -> dict[str, Any]:
     """What the model is made of and how well it does, without a path of this machine."""
     params = {stage: _params(artefacts, stage) for stage in ("corpus", "tokenise", *LEFT_OUT)}
-    sources = [params["corpus"].pop("source"), params["corpus"].pop("beside")]
+    sources = [params["corpus"].pop("source"), params["corpus"].pop("pretraining")]
     lexicons = [*params["analyse"].pop("lexicon"), params["analyse"].pop("frequency")]
     params["analyse"].pop("suites")  # they judged it, and are no part of it
     found = licences(*([each for each in names if each] for names in (sources, lexicons)))

@@ -40,7 +40,7 @@ class Scorer:
         self.lowercase = read_chain(artefacts["analyse"])["lowercase"]
         self.model = load_trained(artefacts, weights)
         self.spelling = load_spelling(artefacts["background"])
-        self.speller = Speller.load(artefacts["encode"])  # of a model of units
+        self.speller = Speller.load(artefacts["encode"])  # of a model of subwords
 
     @classmethod
     def from_pretrained(cls, place: str | Path) -> "Scorer":
@@ -84,11 +84,11 @@ class Scorer:
         """Sentences that are words already, in the case that this model reads."""
         forms = list(dict.fromkeys(word for words in texts for word in words))
         place = {form: number for number, form in enumerate(forms)}
-        places = np.array([i for words in texts for i in (*(place[w] for w in words), -1)])
+        positions = np.array([i for words in texts for i in (*(place[w] for w in words), -1)])
         known = np.zeros(len(forms), int) if self.speller else self.vocabulary.ids(forms)
-        ids = np.array([*known, END_ID])[places]  # −1 is the last
+        ids = np.array([*known, END_ID])[positions]  # −1 is the last
         batch = Sentences(ids, np.array([len(words) + 1 for words in texts]))
-        text = self.written(forms, places)
+        text = self.written(forms, positions)
         scored = zip(*score(self.model, self.spelling, batch, text), strict=True)
         return [
             [
@@ -100,9 +100,9 @@ class Scorer:
             for words in texts
         ]
 
-    def written(self, forms: list[str], places: np.ndarray) -> Forms:
-        """How the words of a text are written, in units where the model is of units."""
-        return Forms(forms, places, self.speller.units(forms) if self.speller else None)
+    def written(self, forms: list[str], positions: np.ndarray) -> Forms:
+        """How the words of a text are written, in subwords where the model is of subwords."""
+        return Forms(forms, positions, self.speller.subwords(forms) if self.speller else None)
 
     def cased(self, words: Iterable[str]) -> list[str]:
         """Words in the case that this model reads."""

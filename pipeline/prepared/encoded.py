@@ -8,19 +8,19 @@ from pathlib import Path
 
 from models.common.arrays import load_array
 from models.common.batching import Sentences
-from models.spelling.subwords import load_units
-from pipeline.prepared.special_words import BESIDE
+from models.spelling.subwords import load_subwords
+from pipeline.prepared.special_words import PRETRAINING
 
 SIZES = "about.json"
 
 
 def read_text(folder: Path, split: str) -> Sentences:
-    """The sentences of a split in what a model predicts: words, or the units that spell them."""
+    """The sentences of a split in what a model predicts: words, or the subwords that spell them."""
     sentences = read_sentences(folder, split)
-    units = load_units(folder, split)
-    if units is None:
+    subwords = load_subwords(folder, split)
+    if subwords is None:
         return sentences
-    return units.spell(Sentences(load_array(folder / f"{split}.form.npy"), sentences.lengths))
+    return subwords.spell(Sentences(load_array(folder / f"{split}.form.npy"), sentences.lengths))
 
 
 def read_sentences(folder: Path, split: str) -> Sentences:
@@ -38,4 +38,4 @@ def read_sizes(folder: Path) -> dict[str, dict[str, int]]:
 
 def held_out(folder: Path) -> list[str]:
     """Every split that no model is trained on, validation included."""
-    return [split for split in read_sizes(folder) if split not in ("train", BESIDE)]
+    return [split for split in read_sizes(folder) if split not in ("train", PRETRAINING)]

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from models.common.arrays import load_array
 from models.spelling.open_vocabulary import Forms
-from models.spelling.subwords import load_units
+from models.spelling.subwords import load_subwords
 from pipeline.prepared.suite_ids import ENDING, Suite
 
 
 def read_forms(folder: Path, split: str) -> Forms:
     """How the words of a split are written."""
     forms = json.loads((folder / f"{split}.forms.json").read_text(encoding="utf-8"))
-    return Forms(forms, load_array(folder / f"{split}.form.npy"), load_units(folder, split))
+    return Forms(forms, load_array(folder / f"{split}.form.npy"), load_subwords(folder, split))
 
 
 def suites(folder: Path) -> list[str]:
@@ -28,4 +28,4 @@ def suites(folder: Path) -> list[str]:
 def read_suite(folder: Path, name: str) -> tuple[Suite, Forms]:
     """A suite, and how its words are written."""
     suite = Suite.load(folder / f"{name}{ENDING}")
-    return suite, Forms(suite.forms.tolist(), suite.form, load_units(folder, name))
+    return suite, Forms(suite.forms.tolist(), suite.form, load_subwords(folder, name))

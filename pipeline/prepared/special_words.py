@@ -11,7 +11,7 @@ END = "</s>"  # ends a sentence and, as the word before the first, begins one
 UNKNOWN = "<unk>"
 END_ID = 0
 UNKNOWN_ID = 1  # of the first unknown word
-BESIDE = "beside"  # the text of a second source, read before the training text
+PRETRAINING = "pretraining"  # the text of a second source, read before the training text
 
 
 def is_unknown(form: str) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer, models, trainers
 
-from models.spelling.subwords import SPELLER, Units
+from models.spelling.subwords import SPELLER, Subwords
 
 BOUNDARY = "\n"  # ends every word, and is in none
 # What stands for each byte of a letter that training lacks, so that every word can be spelled.
@@ -14,7 +14,7 @@ BYTES = [chr(0xF0000 + byte) for byte in range(256)]
 
 
 class Speller:
-    """Takes any string apart; units are numbered from 1, as 0 is the end of a sentence."""
+    """Takes any string apart; subwords are numbered from 1, as 0 is the end of a sentence."""
 
     def __init__(self, tokeniser: Tokenizer):
         self.tokeniser = tokeniser
@@ -35,12 +35,12 @@ class Speller:
         )
         return cls(tokeniser)
 
-    def units(self, forms: Sequence[str]) -> Units:
+    def subwords(self, forms: Sequence[str]) -> Subwords:
         encoded = self.tokeniser.encode_batch([self._written(form) for form in forms])
         spelled = [*([number + 1 for number in each.ids] for each in encoded), [0]]
-        return Units(
-            units=np.concatenate(spelled).astype(np.int32),
-            starts=np.concatenate(([0], np.cumsum([len(units) for units in spelled]))),
+        return Subwords(
+            subwords=np.concatenate(spelled).astype(np.int32),
+            starts=np.concatenate(([0], np.cumsum([len(subwords) for subwords in spelled]))),
         )
 
     def _written(self, form: str) -> str:

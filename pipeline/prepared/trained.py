@@ -11,34 +11,34 @@ from models.common.arrays import load_array
 from models.common.device import choose_device
 from models.common.weights import WEIGHTS, load_weights
 from models.features.phi import Features
-from models.network.background_only import BackgroundModel
-from models.network.frozen_background import ModelBackground
+from models.network.background_only import BackgroundOnly
+from models.network.frozen_background import FrozenModelBackground
 from models.network.language_model import LanguageModel
 from models.ngram.smoothing import SMOOTHINGS
 from models.recipe import Recipe
-from models.spelling.subwords import UnitModel, count_units
+from models.spelling.subwords import SubwordModel, count_subwords
 from pipeline.prepared.encoded import read_sentences
-from pipeline.prepared.special_words import BESIDE
+from pipeline.prepared.special_words import PRETRAINING
 from pipeline.stage import Inputs
 
-CURVE_BESIDE = f"{BESIDE}.csv"
+CURVE_PRETRAINING = f"{PRETRAINING}.csv"
 
 
-def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | BackgroundModel:
+def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | BackgroundOnly:
     """An untrained model over the features and the background that were prepared.
 
     To be trained it needs folds, if its background is to be counted on the text it is trained on.
-    Where words are spelled in units, the model is over these, and they have no features.
+    Where words are spelled in subwords, the model is over these, and they have no features.
     """
-    if units := count_units(inputs["encode"]):
-        features = Features.one_hot(units)
+    if subwords := count_subwords(inputs["encode"]):
+        features = Features.one_hot(subwords)
         return LanguageModel(recipe, features, Uniform(features))
     features = Features.load(inputs["featurise"] / "phi.npz")
     if recipe.output == "background":
-        return BackgroundModel(_background(features, inputs, folds=0))
-    if recipe.beside == "background":
+        return BackgroundOnly(_background(features, inputs, folds=0))
+    if recipe.pretraining == "background":
         below = LanguageModel(recipe, features, _unigram(features, inputs))
-        background = ModelBackground(features, below)
+        background = FrozenModelBackground(features, below)
     else:
         background = _background(features, inputs, folds)
     classes = inputs["encode"] / "classes.npy"
@@ -55,9 +55,9 @@ def _background(features: Features, inputs: Inputs, folds: int) -> Background:
     if about["kind"] != "ngram":
         return _unigram(features, inputs)
     texts, smoothing = [read_sentences(inputs["encode"], "train")], SMOOTHINGS[about["smoothing"]]
-    if about["beside"]:
-        expect_beside("background.beside", inputs)
-        texts.append(read_sentences(inputs["encode"], BESIDE))
+    if about["pretraining"]:
+        expect_pretraining("background.pretraining", inputs)
+        texts.append(read_sentences(inputs["encode"], PRETRAINING))
     group, share = (load_array(inputs["background"] / f"{name}.npy") for name in ("group", "share"))
     prior = partial(discounted, signature=group, share=share)
     return NGramBackground.learn(features, texts, about["order"], smoothing, prior, folds)
@@ -69,15 +69,15 @@ def _unigram(features: Features, inputs: Inputs) -> Unigram:
 
 def load_trained(
     inputs: Inputs, weights: str = WEIGHTS
-) -> LanguageModel | BackgroundModel | UnitModel:
+) -> LanguageModel | BackgroundOnly | SubwordModel:
     """The model with its best weights, ready to score."""
     recipe = Recipe(**json.loads((inputs["train"] / "recipe.json").read_text()))
     model = build(recipe, inputs)
     load_weights(model, inputs["train"] / weights)
     model = model.to(choose_device(recipe.device)).eval()
-    return UnitModel(model) if count_units(inputs["encode"]) else model
+    return SubwordModel(model) if count_subwords(inputs["encode"]) else model
 
 
-def expect_beside(key: str, inputs: Inputs) -> None:
-    if not (inputs["encode"] / f"{BESIDE}.ids.npy").exists():
-        raise ValueError(f"{key} expects a text; set corpus.beside")
+def expect_pretraining(key: str, inputs: Inputs) -> None:
+    if not (inputs["encode"] / f"{PRETRAINING}.ids.npy").exists():
+        raise ValueError(f"{key} expects a text; set corpus.pretraining")

@@ -21,13 +21,19 @@ from pipeline.data.folders import folder_of
 from pipeline.display.progress import say
 from pipeline.evaluation.suite import read_suite, suite_files, suite_name, suite_words
 from pipeline.prepared.saved_chain import save_chain
-from pipeline.prepared.special_words import BESIDE, END, UNKNOWN_ID, is_special, read_as_unknown
+from pipeline.prepared.special_words import (
+    END,
+    PRETRAINING,
+    UNKNOWN_ID,
+    is_special,
+    read_as_unknown,
+)
 from pipeline.prepared.unknown_words import Classes
 from pipeline.stage import Inputs, Stage
 
-# The share that a word which only the text beside holds has of what unseen words of its signature
-# get: it is known, but the corpus itself does not have it.
-BESIDE_ONLY = 0.01
+# The share that a word which only corpus.pretraining holds has of what unseen words of its
+# signature get: it is known, but the corpus itself does not have it.
+PRETRAINING_ONLY = 0.01
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,7 @@ def _check_names(splits: Iterable[str], suites: Iterable[str]) -> None:
 
 
 def _types(words: list[str], counts: Counter[str], sentences: int) -> pd.DataFrame:
-    """The sentence's end first, then by frequency, then by form: ids are places in this table."""
+    """The sentence's end first, then by frequency, then by form: ids are rows of this table."""
     table = pd.DataFrame({"form": words, "count": [counts[word] for word in words]})
     table = table.sort_values(["count", "form"], ascending=[False, True], kind="stable")
     special = pd.DataFrame({"form": [END], "count": [sentences]})
@@ -112,9 +118,9 @@ def _types(words: list[str], counts: Counter[str], sentences: int) -> pd.DataFra
 
 def _shares(forms: pd.Series, counts: dict[str, Counter[str]]) -> np.ndarray:
     """What each word has of its signature's mass for unseen words, relative to the others."""
-    own = set().union(*(counts[split] for split in counts if split != BESIDE))
-    beside = counts.get(BESIDE, Counter()).keys() - own
-    return np.where(forms.isin(beside), BESIDE_ONLY, 1.0)
+    own = set().union(*(counts[split] for split in counts if split != PRETRAINING))
+    read_first = counts.get(PRETRAINING, Counter()).keys() - own
+    return np.where(forms.isin(read_first), PRETRAINING_ONLY, 1.0)
 
 
 def _with_classes(
@@ -122,7 +128,7 @@ def _with_classes(
 ) -> tuple[pd.DataFrame, Classes, list[str]]:
     """The types with unknown words after the sentence's end, and which stands for each word.
 
-    In the column `unknown` is 0 for the words of the lexicon. The classes come back too, and the
+    In the column `unknown` is 0 for the words of the lexicon. Returns the classes too, and the
     words that they are learned from: those outside the lexicon that were seen once.
     """
     listed = {*chain, END}  # asked word by word, as `isin` takes seconds for so many
@@ -172,7 +178,7 @@ STAGE = Stage(
     help="looks every known word up in the lexicon",
     inputs={"tokenise": ()},
     outputs={
-        "types.parquet": "the known words and their counts; ids are places in it",
+        "types.parquet": "the known words and their counts; ids are positions in it",
         "analyses.parquet": "lemma, POS and features of each, and which lexicon said so",
         "coverage.csv": "types and counted tokens that each lexicon answered for",
         "lexicon.json": "how the lexicons were chained, for words that are met later",

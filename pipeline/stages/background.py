@@ -27,7 +27,7 @@ class Params:
     kind: Literal["unigram", "uniform", "ngram"] = "unigram"
     order: int = 5  # of the n-grams: so many words, the predicted one included
     smoothing: Literal["kneser-ney", "jelinek-mercer", "add-alpha"] = "kneser-ney"  # of the n-grams
-    beside: bool = False  # n-grams of the text of corpus.beside too
+    pretraining: bool = False  # n-grams of the text of corpus.pretraining too
     # Words of a signature that training lacks share its mass alike, or by what analyse.frequency
     # says of French as a whole.
     unseen: Literal["alike", "frequency"] = "alike"
@@ -52,7 +52,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     np.save(out / "b.npy", mass)
     np.save(out / "group.npy", group)
     np.save(out / "share.npy", share)
-    about = {name: getattr(params, name) for name in ("kind", "order", "smoothing", "beside")}
+    about = {name: getattr(params, name) for name in ("kind", "order", "smoothing", "pretraining")}
     (out / "about.json").write_text(json.dumps(about, indent=1))
     if "unknown" in types:
         _learn_spelling(params, types, out)

@@ -14,7 +14,7 @@ from pipeline.artefacts.arrow import write_rows
 from pipeline.artefacts.spool import Spool
 from pipeline.data.folders import folder_of
 from pipeline.display.progress import say, track
-from pipeline.prepared.special_words import BESIDE
+from pipeline.prepared.special_words import PRETRAINING
 from pipeline.stage import Inputs, Stage
 
 SCHEMA = pa.schema(
@@ -40,8 +40,8 @@ class Params:
     valid: float = 0.05
     test: float = 0.05  # held out for the test, where the source has no splits of its own
     seed: int = 1  # of the shuffle that draws the limit and the splits
-    # A second source, all of it a text beside the training text, to be read first: train.beside.
-    beside: str | None = None
+    # A second source, which a network may read before the training text: train.pretraining.
+    pretraining: str | None = None
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
@@ -62,14 +62,14 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
                     f"test {params.test}"
                 )
             write_rows(out / f"{split}.arrow", SCHEMA, spool.rows(numbers))
-    if params.beside:
-        beside = track(corpora.read(params.beside, folder=folder_of), "sentences read beside")
-        write_rows(out / f"{BESIDE}.arrow", SCHEMA, map(_row, beside))
+    if params.pretraining:
+        text = track(corpora.read(params.pretraining, folder=folder_of), "sentences to pretrain on")
+        write_rows(out / f"{PRETRAINING}.arrow", SCHEMA, map(_row, text))
     say("corpus: " + ", ".join(f"{len(part):,} {split}" for split, part in parts.items()))
 
 
 def _gather(sentences: Iterable[Sentence], spool: Spool) -> dict[str, array]:
-    """Keep the sentences; the numbers of each split that the source itself makes come back.
+    """Keep the sentences; returns the numbers of each split that the source itself makes.
 
     Where it makes none, sentences that differ in no more than case are kept once.
     """
@@ -127,7 +127,7 @@ def _amount(share_or_number: float, numbers: array) -> int:
 
 
 def _files(params: Params) -> list[Path]:
-    sources = [params.source, *([params.beside] if params.beside else [])]
+    sources = [params.source, *([params.pretraining] if params.pretraining else [])]
     return [path for source in sources for path in corpora.files(source, folder=folder_of)]
 
 

@@ -27,7 +27,7 @@ from pipeline.stages.word_classes import word_classes
 
 @dataclass(frozen=True)
 class Params:
-    # Models of units predict words by their spelling: in pieces that so many merges of byte-pair
+    # Models of subwords predict words by their spelling: in pieces that so many merges of byte-pair
     # encoding make of letters, 0: in letters; null: words are not taken apart.
     merges: int | None = None
     classes: int = 0  # of words, for `train.output: classes`; 0: none
@@ -49,7 +49,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     if speller:
         speller.save(out)
         for split in texts:
-            speller.units(read_forms(out, split).forms).save(out, split)
+            speller.subwords(read_forms(out, split).forms).save(out, split)
     if params.classes:
         text, counts = read_sentences(out, "train"), types["count"].to_numpy()
         np.save(out / "classes.npy", word_classes(text, counts, params.classes, params.classes_by))
@@ -58,7 +58,9 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
         suite = encode_suite(pairs, known)
         suite.save(out / path.with_suffix(".npz").name)
         if speller:
-            speller.units(suite.forms.tolist()).save(out, path.name.removesuffix(".suite.parquet"))
+            speller.subwords(suite.forms.tolist()).save(
+                out, path.name.removesuffix(".suite.parquet")
+            )
         say(
             f"encode: {path.stem} has {len(pairs):,} pairs, {(~suite.known).sum():,} of them with "
             f"words that are not known"
@@ -74,7 +76,7 @@ def _speller(types: pd.DataFrame, merges: int) -> Speller:
 def _encode(
     path: Path, known: Vocabulary, seen: Set[str], out: Path, read_as: np.ndarray | None
 ) -> dict[str, int]:
-    """Write the arrays of a split, a batch at a time; its sizes come back."""
+    """Write the arrays of a split, a batch at a time; returns its sizes."""
     about = Counter({"sentences": 0, "words": 0, "characters": 0})
     number: dict[str, int] = {}  # of each form, in the order in which they come
     with (
@@ -86,14 +88,14 @@ def _encode(
         for batch in batches(path):
             words, sizes = batch["words"].flatten(), batch["words"].value_lengths().to_numpy()
             types = words.dictionary_encode()
-            forms, places = types.dictionary.to_pylist(), types.indices.to_numpy()
+            forms, positions = types.dictionary.to_pylist(), types.indices.to_numpy()
             if END in forms:
                 raise ValueError(f"the text holds '{END}', which stands for a sentence's end")
-            new = np.array([form not in seen for form in forms], np.bool_)[places]
+            new = np.array([form not in seen for form in forms], np.bool_)[positions]
             of_batch = np.array([number.setdefault(form, len(number)) for form in forms])
             found = known.ids(forms) if read_as is None else read_as[known.ids(forms)]
-            ids.append(_with_ends(found[places], sizes, END_ID))
-            form.append(_with_ends(of_batch[places], sizes, -1))
+            ids.append(_with_ends(found[positions], sizes, END_ID))
+            form.append(_with_ends(of_batch[positions], sizes, -1))
             unseen.append(_with_ends(new, sizes, False))
             lengths.append(sizes + 1)
             about["sentences"] += len(sizes)
@@ -126,8 +128,8 @@ STAGE = Stage(
         "*.form.npy": "which of them each word is, −1 for ends",
         "*.unseen.npy": "whether each word is absent from the training text",
         SIZES: "sentences, words and characters of each split",
-        "units.json": "what spells any word in units, where a model is of units",
-        "*.units.npz": "the units of each word of each split or suite as it is written",
+        "subwords.json": "what spells any word in subwords, where a model is of subwords",
+        "*.subwords.npz": "the subwords of each word of each split or suite as it is written",
         "classes.npy": "the class of each word, where an output wants classes",
         "*.suite.npz": "the sentences of each agreement suite as ids, and how they pair",
     },

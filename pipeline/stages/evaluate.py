@@ -17,7 +17,7 @@ from pipeline.evaluation.agreement import measure_agreement
 from pipeline.evaluation.measure import FIGURES, measure, training_figures
 from pipeline.prepared.encoded import held_out
 from pipeline.prepared.encoded_forms import suites
-from pipeline.prepared.trained import CURVE_BESIDE, load_trained
+from pipeline.prepared.trained import CURVE_PRETRAINING, load_trained
 from pipeline.stage import Inputs, Stage
 
 
@@ -48,7 +48,7 @@ STAGE = Stage(
     name="evaluate",
     help="scores the validation and test sentences, and judges the agreement suites",
     inputs={
-        "train": ("weights.safetensors", "recipe.json", CURVE, CURVE_BESIDE),
+        "train": ("weights.safetensors", "recipe.json", CURVE, CURVE_PRETRAINING),
         "encode": (),
         "featurise": ("phi.npz",),
         "background": (),

@@ -40,8 +40,8 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     written = json.dumps(names, ensure_ascii=False, indent=0)
     (out / "names.json").write_text(written, encoding="utf-8")
     say(
-        f"featurise: {features.words:,} words, {features.width:,} features, "
-        f"{features.signatures:,} signatures"
+        f"featurise: {features.vocabulary_size:,} words, {features.feature_count:,} features, "
+        f"{features.signature_count:,} signatures"
     )
 
 

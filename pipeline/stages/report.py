@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from models.spelling.subwords import SPELLER, count_units
+from models.spelling.subwords import SPELLER, count_subwords
 from pipeline.display import figures, page
 from pipeline.display.progress import say
-from pipeline.display.seeds import families, mean_and_spread
+from pipeline.display.seeds import by_seed, mean_and_spread
 from pipeline.display.tables import markdown
 from pipeline.evaluation import report_agreement
 from pipeline.evaluation.measure import FIGURES
@@ -82,10 +82,10 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
 
 
 def _recipes(trained: Mapping[str, Path]) -> pd.DataFrame:
-    """A row for each key of the recipe, a column for each family of models."""
+    """A row for each key of the recipe, a column for each model, its seeds together."""
     read = {
         family: json.loads((trained[models[0]] / "recipe.json").read_text())
-        for family, models in families(trained).items()
+        for family, models in by_seed(trained).items()
     }
     return pd.DataFrame(read).rename_axis("key").reset_index()
 
@@ -94,7 +94,7 @@ def _explained(inputs: Inputs, models: list[str]) -> str:
     """Sentences explained by the last model whose output is a sum over features, if one is."""
     for model in reversed(models):
         recipe = json.loads((inputs[f"{model}/train"] / "recipe.json").read_text())
-        of_units = count_units(inputs[f"{model}/encode"])  # which have no features
+        of_units = count_subwords(inputs[f"{model}/encode"])  # which have no features
         if recipe["output"] == "log-linear" and not of_units:
             return explain_page.samples(model, {each: inputs[f"{model}/{each}"] for each in INPUTS})
     return ""
@@ -112,12 +112,12 @@ def suites(scores: pd.DataFrame) -> list[str]:
 
 
 def comparison(scores: pd.DataFrame, columns: Sequence[Column] = COLUMNS) -> pd.DataFrame:
-    """One row per family of models; a column per figure, one for each test split."""
+    """One row per model, its seeds together; a column per figure, one for each test split."""
     values = scores.set_index(["model", "split", "metric"])["value"]
     tests = test_splits(scores)
     splits = {"test": tests, "one test": tests[:1], "suite": suites(scores), "train": ["train"]}
     rows = []
-    for family, models in families(scores["model"].unique()).items():
+    for family, models in by_seed(scores["model"].unique()).items():
         row = {"model": family}
         for title, kind, metric, digits in columns:
             for split in splits[kind]:

@@ -14,7 +14,7 @@ import torch
 from models.background.ngram import FOLDS
 from models.common.batching import Sentences
 from models.common.weights import WEIGHTS, save_tensors
-from models.network.background_only import BackgroundModel
+from models.network.background_only import BackgroundOnly
 from models.network.language_model import LanguageModel
 from models.recipe import Recipe
 from models.training import processes
@@ -22,11 +22,11 @@ from models.training.curve import CURVE, Epoch, write_curve
 from models.training.trainer import Trainer
 from pipeline.display.progress import meter, say
 from pipeline.prepared.encoded import read_text
-from pipeline.prepared.special_words import BESIDE
-from pipeline.prepared.trained import CURVE_BESIDE, build, expect_beside
+from pipeline.prepared.special_words import PRETRAINING
+from pipeline.prepared.trained import CURVE_PRETRAINING, build, expect_pretraining
 from pipeline.stage import Inputs, Stage
 
-BESIDE_BATCH = 4  # times as many texts side by side, as there are more of them
+PRETRAINING_BATCH = 4  # times as many texts side by side, as there are more of them
 
 
 def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
@@ -36,34 +36,34 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
     torch.manual_seed(recipe.seed)
     start = time.monotonic()
     model = build(recipe, inputs, FOLDS)
-    if isinstance(model, BackgroundModel):
+    if isinstance(model, BackgroundOnly):
         if processes.is_first():
             _keep(model, train, valid, time.monotonic() - start, out)
         return
     say(f"train: {model.parameter_count():,} parameters, {len(train.ids):,} words an epoch")
     is_done = processes.total(processes.is_first() and (out / CURVE).exists())
-    if recipe.beside != "unread" and not is_done:
-        _read_beside(model, recipe, inputs, valid, out / BESIDE)
+    if recipe.pretraining != "none" and not is_done:
+        _pretrain(model, recipe, inputs, valid, out / PRETRAINING)
     _fit(model, recipe, train, valid, out)
     if processes.is_first():
-        if (out / BESIDE / CURVE).exists():
-            (out / BESIDE / CURVE).replace(out / CURVE_BESIDE)
-        shutil.rmtree(out / BESIDE, ignore_errors=True)
+        if (out / PRETRAINING / CURVE).exists():
+            (out / PRETRAINING / CURVE).replace(out / CURVE_PRETRAINING)
+        shutil.rmtree(out / PRETRAINING, ignore_errors=True)
 
 
-def _read_beside(
+def _pretrain(
     model: LanguageModel, recipe: Recipe, inputs: Inputs, valid: Sentences, out: Path
 ) -> None:
-    """Train on the text beside: the model itself, or the one that is its background."""
-    expect_beside(f"train.beside: {recipe.beside}", inputs)
-    text = read_text(inputs["encode"], BESIDE)
-    say(f"train: {len(text.ids):,} words beside")
+    """Train on the text of corpus.pretraining: the model, or the one that is its background."""
+    expect_pretraining(f"train.pretraining: {recipe.pretraining}", inputs)
+    text = read_text(inputs["encode"], PRETRAINING)
+    say(f"train: {len(text.ids):,} words to pretrain on")
     if processes.is_first():
         out.mkdir(exist_ok=True)
-    below = model if recipe.beside == "start" else model.output.background.model
+    below = model if recipe.pretraining == "initialise" else model.output.background.model
     below.requires_grad_(True)
-    batch = recipe.batch * BESIDE_BATCH
-    _fit(below, replace(recipe, epochs=recipe.beside_epochs, batch=batch), text, valid, out)
+    batch = recipe.batch * PRETRAINING_BATCH
+    _fit(below, replace(recipe, epochs=recipe.pretraining_epochs, batch=batch), text, valid, out)
     below.requires_grad_(below is model)
 
 
@@ -86,7 +86,7 @@ def _fit(
 
 
 def _keep(
-    model: BackgroundModel, train: Sentences, valid: Sentences, seconds: float, out: Path
+    model: BackgroundOnly, train: Sentences, valid: Sentences, seconds: float, out: Path
 ) -> None:
     """Write down a model that is finished when it is built, as if after one epoch."""
     train_nats, valid_nats = (-float(model.score(text).mean()) for text in (train, valid))
@@ -103,10 +103,10 @@ STAGE = Stage(
         "encode": (
             *(
                 f"{split}.{file}"
-                for split in ("train", "valid", BESIDE)
-                for file in ("ids.npy", "lengths.npy", "form.npy", "units.npz")
+                for split in ("train", "valid", PRETRAINING)
+                for file in ("ids.npy", "lengths.npy", "form.npy", "subwords.npz")
             ),
-            "units.json",
+            "subwords.json",
             "classes.npy",
         ),
         "featurise": ("phi.npz",),
@@ -116,7 +116,7 @@ STAGE = Stage(
         "weights.safetensors": "the best weights",
         "recipe.json": "how the network is built and was trained",
         CURVE: "losses and speed by epoch",
-        CURVE_BESIDE: "the same for a text beside, which is read first",
+        CURVE_PRETRAINING: "the same for the text of corpus.pretraining",
         "steps.csv": "loss, gradient norm and learning rate by step, where there are steps",
     },
     params=Recipe,

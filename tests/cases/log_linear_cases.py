@@ -15,7 +15,7 @@ DOUBLE = torch.float64
 
 def dense(features: Features) -> np.ndarray:
     """Φ with one row per word (V × F)."""
-    rows = np.zeros((features.signatures, features.width))
+    rows = np.zeros((features.signature_count, features.feature_count))
     for signature, (start, end) in enumerate(
         zip(features.indptr[:-1], features.indptr[1:], strict=True)
     ):
@@ -67,7 +67,7 @@ class Bigram(Background):
 
     def __init__(self, features: Features, mass: np.ndarray):
         super().__init__(features)
-        by_signature = np.zeros((len(mass), features.signatures))
+        by_signature = np.zeros((len(mass), features.signature_count))
         np.add.at(by_signature.T, features.signature, mass.T)
         with np.errstate(divide="ignore"):
             self.register_buffer("log_mass", torch.from_numpy(np.log(mass)))

@@ -1,4 +1,4 @@
-"""A text tagged in context: the same form has the analyses of its places."""
+"""A text tagged in context: the same form has the analyses of its positions."""
 
 import pytest
 

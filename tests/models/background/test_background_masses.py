@@ -11,7 +11,7 @@ from models.background.ngram import NGramBackground
 from models.background.unigram import Unigram
 from models.features.phi import Features
 from models.network.constraint import Automaton, Constrained
-from models.network.frozen_background import ModelBackground
+from models.network.frozen_background import FrozenModelBackground
 from models.network.language_model import LanguageModel
 from models.ngram.smoothing import kneser_ney
 from models.recipe import Recipe
@@ -32,7 +32,9 @@ def ngrams(features: Features) -> Background:
 def network(features: Features) -> Background:
     torch.manual_seed(3)
     recipe = Recipe(embedding=8, hidden=8, layers=1, device="cpu")
-    return ModelBackground(features, LanguageModel(recipe, features, unigram(features)).eval())
+    return FrozenModelBackground(
+        features, LanguageModel(recipe, features, unigram(features)).eval()
+    )
 
 
 def held(background: Background) -> Background:
@@ -74,7 +76,7 @@ def test_words_asked_together_have_the_masses_that_each_has_alone(background, co
 
 def test_the_mass_of_a_signature_is_the_sum_of_its_words(background, context):
     masses = background.log_mass_of(every_word(len(context)), context).exp().double()
-    sums = torch.zeros(len(context), FEATURES.signatures, dtype=torch.float64)
+    sums = torch.zeros(len(context), FEATURES.signature_count, dtype=torch.float64)
     sums.index_add_(1, torch.from_numpy(FEATURES.signature), masses)
     of_signatures = background.class_mass(context).expand(len(context), -1).exp()
     assert torch.allclose(of_signatures.double(), sums, rtol=1e-5, atol=1e-9)

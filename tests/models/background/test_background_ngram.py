@@ -17,7 +17,7 @@ from models.training.trainer import Trainer
 
 FEATURES = random_features(WORDS, width=3, real=False)
 TEXT = random_sentences(count=60)
-RECIPE = Recipe(embedding=8, hidden=8, layers=1, batch=4, window=7, epochs=2, device="cpu")
+RECIPE = Recipe(embedding=8, hidden=8, layers=1, batch=4, bptt=7, epochs=2, device="cpu")
 
 
 def learnt(order=3, smoothing=kneser_ney, folds=4) -> NGramBackground:
@@ -42,7 +42,7 @@ def test_class_mass_is_the_sum_over_the_words_of_a_signature(smoothing, order, t
     context = torch.cat(
         [torch.from_numpy(background.contexts(text, training)) for text in (TEXT, unseen)]
     )
-    sums = torch.zeros(len(context), FEATURES.signatures, dtype=torch.float64)
+    sums = torch.zeros(len(context), FEATURES.signature_count, dtype=torch.float64)
     sums.index_add_(
         1, torch.from_numpy(FEATURES.signature), of_all_words(background, context).exp()
     )
@@ -95,12 +95,12 @@ def test_every_target_is_trained_with_the_words_before_it_in_its_sentence(text):
     background = learnt(order=4)
     model = network(background)
     contexts = model.contexts(TEXT, training=True)
-    recipe = Recipe(batch=4, window=7, text=text)
+    recipe = Recipe(batch=4, bptt=7, text=text)
     for batch in batches(TEXT, recipe, np.random.default_rng(0)):
         real = (batch.targets != NO_WORD).numpy()
-        rows, targets = contexts[batch.places[real]], batch.targets.numpy()[real]
-        assert np.array_equal(TEXT.ids[batch.places[real]], targets)
-        for place, row in zip(batch.places[real], rows, strict=True):
+        rows, targets = contexts[batch.positions[real]], batch.targets.numpy()[real]
+        assert np.array_equal(TEXT.ids[batch.positions[real]], targets)
+        for place, row in zip(batch.positions[real], rows, strict=True):
             start = TEXT.starts[TEXT.starts <= place].max()
             padded = torch.tensor([[END] * 3 + TEXT.ids[start:place].tolist()])[:, -3:]
             nodes = background.ngrams.nodes(padded, torch.tensor([row[0]]))
@@ -138,10 +138,10 @@ def test_ngrams_over_other_words_are_refused():
 def test_trust_weighs_what_the_context_says_of_a_signature():
     """log p(s | K) = log B_s + λ_t·log B_s(K)/B_s + a_t·φ_s − log Z; shares within s stay."""
     background = learnt()
-    layer = random_layer(FEATURES, background, dtype=torch.float32, trust=True)
+    layer = random_layer(FEATURES, background, dtype=torch.float32, background_gate=True)
     h, context = random_states(40).float(), torch.from_numpy(background.contexts(TEXT)[:40])
     log_mass, prior = background.class_mass(context), background.class_prior(context)
-    evidence = layer.trust(h) * (log_mass - prior)
+    evidence = layer.background_gate(h) * (log_mass - prior)
     signature = torch.from_numpy(FEATURES.signature)
     share = of_all_words(background, context) - log_mass[:, signature]
     log_b = (prior + evidence)[:, signature] + share
@@ -153,5 +153,5 @@ def test_trust_weighs_what_the_context_says_of_a_signature():
 
 
 def test_half_of_a_background_is_believed_before_training():
-    layer = LogLinear(FEATURES, learnt(), 5, trust=True)
-    assert torch.equal(layer.trust(random_states(7).float()), torch.full((7, 1), 0.5))
+    layer = LogLinear(FEATURES, learnt(), 5, background_gate=True)
+    assert torch.equal(layer.background_gate(random_states(7).float()), torch.full((7, 1), 0.5))

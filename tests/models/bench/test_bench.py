@@ -20,9 +20,9 @@ from models.bench.synthetic import BUNDLES, FREQUENT, MORPHOLOGY, vocabulary
 @pytest.mark.parametrize("words", [5_000, 20_000])
 def test_the_vocabulary_grows_and_its_signatures_do_not(words):
     features, mass = vocabulary(words)
-    assert features.words == len(mass) == words
-    assert features.signatures == FREQUENT + BUNDLES
-    assert features.width == FREQUENT + MORPHOLOGY
+    assert features.vocabulary_size == len(mass) == words
+    assert features.signature_count == FREQUENT + BUNDLES
+    assert features.feature_count == FREQUENT + MORPHOLOGY
     assert len(np.unique(features.signature[:FREQUENT])) == FREQUENT
     assert (np.diff(mass) < 0).all()
 

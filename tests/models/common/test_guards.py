@@ -41,7 +41,7 @@ def test_the_step_its_batch_and_the_last_good_checkpoint_are_named(tmp_path, aft
     assert f"is not finite at epoch 1, step {after + 1}," in said
     generator = np.random.default_rng([RECIPE.seed, 1])
     batch = next(islice(batches(TEXT, recipe, generator), after, None))
-    firsts = [np.flatnonzero(TEXT.starts <= place)[-1] + 1 for place in batch.places[0]]
+    firsts = [np.flatnonzero(TEXT.starts <= place)[-1] + 1 for place in batch.positions[0]]
     assert f"sentences {', '.join(map(str, firsts))} of the training text" in said
     kept = sorted(tmp_path.glob("checkpoint-*"))
     if steps_between:
@@ -58,12 +58,12 @@ def test_weights_that_are_no_numbers_are_not_saved(tmp_path):
 
 def test_a_validation_that_is_no_number_stops(tmp_path):
     steps = sum(1 for _ in batches(TEXT, RECIPE, np.random.default_rng([RECIPE.seed, 1])))
-    said = train_and_poison(tmp_path, after=steps, recipe=replace(RECIPE, average=0.0))
+    said = train_and_poison(tmp_path, after=steps, recipe=replace(RECIPE, ema=0.0))
     assert said.startswith("the validation loss of epoch 1 is nan")
 
 
 def test_every_step_is_logged_with_its_gradient_and_learning_rate(tmp_path):
-    recipe = replace(RECIPE, clip=0.5, average=0.0)
+    recipe = replace(RECIPE, max_grad_norm=0.5, ema=0.0)
     trainer = Trainer(model(), recipe, tmp_path)
     trainer.fit(TEXT, TEXT)
     with (tmp_path / STEPS).open() as file:

@@ -17,7 +17,7 @@ def test_in_a_row_and_in_columns(starts, lengths):
         list(range(start, start + length)) for start, length in zip(starts, lengths, strict=True)
     ]
     assert ranges.in_a_row(starts, lengths).tolist() == [*chain(*expected)]
-    places, is_place = ranges.in_columns(starts, lengths)
-    assert places.shape == is_place.shape == (max(lengths, default=0), len(starts))
-    assert [places[:, c][is_place[:, c]].tolist() for c in range(len(starts))] == expected
-    assert not places[~is_place].any()
+    positions, is_place = ranges.in_columns(starts, lengths)
+    assert positions.shape == is_place.shape == (max(lengths, default=0), len(starts))
+    assert [positions[:, c][is_place[:, c]].tolist() for c in range(len(starts))] == expected
+    assert not positions[~is_place].any()

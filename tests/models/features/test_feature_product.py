@@ -13,7 +13,9 @@ def test_it_is_the_matrix_product(case):
     phi, _, seed = case
     features = sparse(phi)
     product = FeatureProduct(features)
-    weight = torch.randn(features.width, 3, generator=torch.Generator().manual_seed(seed)).double()
+    weight = torch.randn(
+        features.feature_count, 3, generator=torch.Generator().manual_seed(seed)
+    ).double()
     of_words = product(weight)[torch.from_numpy(features.signature)]
     assert torch.allclose(of_words, torch.from_numpy(phi) @ weight, atol=1e-12)
 
@@ -22,7 +24,7 @@ def test_it_is_the_matrix_product(case):
 def test_transposed_is_the_product_with_the_transpose(words):
     features = random_features(words=words, width=12)
     assert (np.bincount(features.indices).max() > PIECE) == (words > 40)
-    rows = torch.randn(features.signatures, 3, dtype=torch.float64)
+    rows = torch.randn(features.signature_count, 3, dtype=torch.float64)
     of_words = torch.from_numpy(dense(features))
     once_each = torch.from_numpy(features.members[0][features.members[1][:-1]])
     expected = of_words[once_each].T @ rows
@@ -32,7 +34,7 @@ def test_transposed_is_the_product_with_the_transpose(words):
 @pytest.mark.parametrize("method", ["forward", "transposed"])
 def test_its_gradient_is_right(method):
     features = random_features(words=12, width=4)
-    rows = features.width if method == "forward" else features.signatures
+    rows = features.feature_count if method == "forward" else features.signature_count
     inputs = torch.randn(rows, 2, dtype=torch.float64, requires_grad=True)
     product = getattr(FeatureProduct(features), method)
     assert torch.autograd.gradcheck(product, inputs)

@@ -19,7 +19,7 @@ def test_signatures_are_the_distinct_rows_numbered_by_first_occurrence(case):
     rows = [tuple(row + 0.0) for row in phi]  # + 0.0 makes −0 the 0 it equals
     numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
     assert features.signature.tolist() == [numbers[row] for row in rows]
-    assert features.signatures == len(numbers)
+    assert features.signature_count == len(numbers)
 
 
 def test_order_and_explicit_zeros_do_not_make_a_signature():
@@ -30,7 +30,7 @@ def test_order_and_explicit_zeros_do_not_make_a_signature():
 
 def test_close_is_not_equal():
     features = Features.from_rows([0, 1, 2], [0, 0], [1.0, np.nextafter(1.0, 2.0)], 1)
-    assert features.signatures == 2
+    assert features.signature_count == 2
 
 
 def test_one_hot_is_the_identity():
@@ -44,17 +44,17 @@ def test_one_hot_is_the_identity():
 def test_members_are_the_words_of_each_signature():
     features = random_features()
     members, starts = features.members
-    for signature in range(features.signatures):
+    for signature in range(features.signature_count):
         words = members[starts[signature] : starts[signature + 1]]
         assert words.tolist() == np.flatnonzero(features.signature == signature).tolist()
 
 
 def test_splitting_keeps_every_row_and_separates_groups():
     features = random_features()
-    group = np.arange(features.words) % 3
+    group = np.arange(features.vocabulary_size) % 3
     split = features.split_by(group)
     assert np.array_equal(dense(split), dense(features))
-    for signature in range(split.signatures):
+    for signature in range(split.signature_count):
         assert len(set(group[split.signature == signature])) == 1
 
 
@@ -62,7 +62,7 @@ def test_saving_and_loading_changes_nothing(tmp_path):
     features = random_features()
     features.save(tmp_path / "features.npz")
     loaded = Features.load(tmp_path / "features.npz")
-    assert loaded.width == features.width
+    assert loaded.feature_count == features.feature_count
     for name in ("indptr", "indices", "values", "signature"):
         assert np.array_equal(getattr(loaded, name), getattr(features, name))
 

@@ -8,7 +8,7 @@ from ngram_cases import WORDS, random_sentences, rising_prior
 
 from models.background.ngram import NGramBackground
 from models.background.unigram import Unigram
-from models.network.background_only import BackgroundModel
+from models.network.background_only import BackgroundOnly
 from models.ngram.smoothing import SMOOTHINGS
 
 FEATURES = random_features(WORDS, width=3, real=False)
@@ -16,10 +16,10 @@ MASS = np.arange(1.0, WORDS + 1)
 TEXT = random_sentences(seed=5, count=20, words=WORDS)
 
 
-def made(kind: str) -> BackgroundModel:
+def made(kind: str) -> BackgroundOnly:
     if kind == "unigram":
-        return BackgroundModel(Unigram(FEATURES, MASS))
-    return BackgroundModel(
+        return BackgroundOnly(Unigram(FEATURES, MASS))
+    return BackgroundOnly(
         NGramBackground.learn(
             FEATURES, [random_sentences()], 3, SMOOTHINGS[kind], rising_prior, folds=0
         )

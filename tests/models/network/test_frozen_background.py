@@ -11,7 +11,7 @@ from ngram_cases import WORDS, random_sentences, rising_prior
 from models.background.ngram import NGramBackground
 from models.background.unigram import Uniform, Unigram
 from models.network.constraint import Automaton, constrained
-from models.network.frozen_background import ModelBackground
+from models.network.frozen_background import FrozenModelBackground
 from models.network.language_model import LanguageModel
 from models.ngram.smoothing import kneser_ney
 from models.recipe import Recipe
@@ -19,7 +19,7 @@ from models.training.trainer import Trainer
 
 FEATURES = random_features(WORDS, width=3, real=False)
 TEXT, OTHER = random_sentences(count=60), random_sentences(seed=5, count=20, words=WORDS)
-RECIPE = Recipe(embedding=8, hidden=8, layers=1, batch=4, window=7, epochs=2, device="cpu")
+RECIPE = Recipe(embedding=8, hidden=8, layers=1, batch=4, bptt=7, epochs=2, device="cpu")
 INNER = {
     "unigram": lambda: Unigram(FEATURES, np.arange(1.0, WORDS + 1)),
     "n-grams": lambda: NGramBackground.learn(FEATURES, [TEXT], 3, kneser_ney, rising_prior, 2),
@@ -36,7 +36,7 @@ def below(inner: str) -> LanguageModel:
 
 @pytest.mark.parametrize("inner", INNER)
 def test_a_network_without_weights_scores_as_the_model_below(inner):
-    model = LanguageModel(RECIPE, FEATURES, ModelBackground(FEATURES, below(inner)))
+    model = LanguageModel(RECIPE, FEATURES, FrozenModelBackground(FEATURES, below(inner)))
     for name, parameter in model.named_parameters():
         if "background" not in name:
             parameter.data.zero_()
@@ -48,7 +48,7 @@ def test_a_network_without_weights_scores_as_the_model_below(inner):
 @pytest.mark.parametrize("inner", INNER)
 def test_an_automaton_that_allows_everything_changes_nothing(inner):
     torch.manual_seed(4)
-    model = LanguageModel(RECIPE, FEATURES, ModelBackground(FEATURES, below(inner))).eval()
+    model = LanguageModel(RECIPE, FEATURES, FrozenModelBackground(FEATURES, below(inner))).eval()
     group = np.arange(WORDS) % 3  # which cuts through signatures
     held = constrained(model, FEATURES, Automaton(group, np.zeros((1, 3), int)))
     assert held.score(OTHER) == pytest.approx(model.score(OTHER), abs=1e-5)
@@ -56,7 +56,7 @@ def test_an_automaton_that_allows_everything_changes_nothing(inner):
 
 def test_training_leaves_the_model_below_as_it_is(tmp_path):
     torch.manual_seed(1)
-    model = LanguageModel(RECIPE, FEATURES, ModelBackground(FEATURES, below("unigram")))
+    model = LanguageModel(RECIPE, FEATURES, FrozenModelBackground(FEATURES, below("unigram")))
     trainer = Trainer(model, RECIPE, tmp_path)
     trainer.fit(TEXT, OTHER)
     assert trainer.curve[-1].train_nats < trainer.curve[0].train_nats
@@ -69,11 +69,11 @@ def test_training_leaves_the_model_below_as_it_is(tmp_path):
 def test_a_model_over_other_words_is_refused():
     others = random_features(WORDS + 1, width=3, real=False)
     with pytest.raises(ValueError, match=f"same {WORDS + 1} words .* over {WORDS} words"):
-        ModelBackground(others, below("unigram"))
+        FrozenModelBackground(others, below("unigram"))
 
 
 def test_a_model_that_is_not_log_linear_is_refused():
     softmax = replace(RECIPE, output="softmax")
     model = LanguageModel(softmax, FEATURES, Uniform(FEATURES))
     with pytest.raises(ValueError, match=r"expected a model with a log-linear output.*got Sign"):
-        ModelBackground(FEATURES, model)
+        FrozenModelBackground(FEATURES, model)

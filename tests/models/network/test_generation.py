@@ -12,7 +12,7 @@ from models.background.ngram import NGramBackground
 from models.background.unigram import Unigram
 from models.common.batching import END, Sentences
 from models.network.constraint import Automaton, Constrained
-from models.network.frozen_background import ModelBackground
+from models.network.frozen_background import FrozenModelBackground
 from models.network.generation import Sampling, beam, sample
 from models.network.language_model import LanguageModel
 from models.ngram.smoothing import kneser_ney
@@ -48,7 +48,7 @@ def constrained(features):
 def network(features):
     torch.manual_seed(2)
     below = LanguageModel(recipe(), features, trigram(features)).eval()
-    return ModelBackground(features, below)
+    return FrozenModelBackground(features, below)
 
 
 @pytest.fixture(params=[unigram, trigram, network, constrained])

@@ -9,7 +9,7 @@ from ngram_cases import WORDS, random_sentences, rising_prior
 from models.background.ngram import NGramBackground
 from models.background.unigram import Unigram
 from models.common.batching import END, Sentences
-from models.network.background_only import BackgroundModel
+from models.network.background_only import BackgroundOnly
 from models.network.cache import Cache
 from models.network.language_model import LanguageModel
 from models.network.log_linear_mixture import LogLinearMixture, chunks, likeliest_exponents, score
@@ -28,9 +28,9 @@ def network(seed: int) -> LanguageModel:
     return LanguageModel(RECIPE, FEATURES, Unigram(FEATURES, MASS))
 
 
-def ngrams() -> BackgroundModel:
+def ngrams() -> BackgroundOnly:
     text = random_sentences(count=60)
-    return BackgroundModel(NGramBackground.learn(FEATURES, [text], 3, kneser_ney, rising_prior, 0))
+    return BackgroundOnly(NGramBackground.learn(FEATURES, [text], 3, kneser_ney, rising_prior, 0))
 
 
 PARTS = [network(1), network(2), ngrams()]

@@ -23,8 +23,8 @@ from models.outputs.log_linear import LogLinear
 
 def named_in(context):
     """Every word of the context, with a value that differs from place to place."""
-    places = torch.arange(1, context.shape[1] + 1, dtype=torch.float64)
-    return context, (places - 2.5).expand_as(context)
+    positions = torch.arange(1, context.shape[1] + 1, dtype=torch.float64)
+    return context, (positions - 2.5).expand_as(context)
 
 
 def feature_values(context, words):

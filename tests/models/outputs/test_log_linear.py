@@ -54,7 +54,7 @@ def test_by_signature_is_by_word(case):
     with np.errstate(divide="ignore"):
         expected = by_definition(phi, np.log(mass), layer.adaptor(h))
     assert torch.allclose(layer.log_prob(h), expected, atol=1e-10)
-    for word in range(features.words):
+    for word in range(features.vocabulary_size):
         of_word = layer.log_prob_of(h, torch.full((3,), word))
         assert torch.allclose(of_word, expected[:, word], atol=1e-10)
 
@@ -63,11 +63,16 @@ def test_by_signature_is_by_word(case):
 def test_a_background_that_depends_on_the_context(case):
     phi, mass, seed = case
     features = sparse(phi)
-    table = np.random.default_rng(seed).gamma(0.5, size=(features.words, features.words)) + 1e-6
+    table = (
+        np.random.default_rng(seed).gamma(
+            0.5, size=(features.vocabulary_size, features.vocabulary_size)
+        )
+        + 1e-6
+    )
     table[0] = mass
     layer = random_layer(features, Bigram(features, table), seed=seed)
-    context = torch.arange(features.words).unsqueeze(1)
-    h = random_states(features.words, seed=seed)
+    context = torch.arange(features.vocabulary_size).unsqueeze(1)
+    h = random_states(features.vocabulary_size, seed=seed)
     with np.errstate(divide="ignore"):
         expected = by_definition(phi, np.log(table), layer.adaptor(h))
     assert torch.allclose(layer.log_prob(h, context), expected, atol=1e-10)
@@ -105,10 +110,10 @@ def test_the_scale_of_the_background_changes_nothing(scale):
 def test_the_gradient_on_the_adaptor_is_expected_minus_observed():
     features = random_features()
     # With W the identity and no bias, h is the adaptor a_t itself.
-    layer = LogLinear(features, Unigram(features, random_mass(60)), features.width).double()
+    layer = LogLinear(features, Unigram(features, random_mass(60)), features.feature_count).double()
     with torch.no_grad():
-        layer.weight.copy_(torch.eye(features.width))
-    a = random_states(7, size=features.width).requires_grad_()
+        layer.weight.copy_(torch.eye(features.feature_count))
+    a = random_states(7, size=features.feature_count).requires_grad_()
     targets = torch.arange(7) * 8
     (gradient,) = torch.autograd.grad(layer.loss(a, targets), a)
     phi = torch.from_numpy(dense(features))
@@ -177,7 +182,7 @@ def test_top_has_the_largest_log_probabilities(case):
     log_prob = layer.log_prob(h)
     for k in (1, 3):
         best, words = layer.top(h, k)
-        assert torch.equal(best, log_prob.topk(min(k, features.words))[0])
+        assert torch.equal(best, log_prob.topk(min(k, features.vocabulary_size))[0])
         assert torch.equal(best, log_prob.gather(1, words))
         assert all(len(set(row)) == len(row) for row in words.tolist())
 
@@ -222,7 +227,7 @@ def test_training_never_forms_a_batch_by_vocabulary_matrix():
     h = random_states(32).requires_grad_()
     with torch.autograd.graph.saved_tensors_hooks(size, lambda tensor: tensor):
         layer.loss(h, torch.arange(32)).backward()
-    assert largest <= max(32 * features.signatures, features.words)
+    assert largest <= max(32 * features.signature_count, features.vocabulary_size)
 
 
 @pytest.mark.parametrize("word", [-1, 60])

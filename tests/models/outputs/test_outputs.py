@@ -45,8 +45,8 @@ def outputs():
 
 
 def _tied(features: Features) -> ClassBased:
-    weight = torch.nn.Parameter(torch.randn(features.width, SIZE))
-    classes = np.arange(features.signatures) % 4
+    weight = torch.nn.Parameter(torch.randn(features.feature_count, SIZE))
+    classes = np.arange(features.signature_count) % 4
     return ClassBased(classes, SIZE, weight=weight, product=FeatureProduct(features))
 
 

@@ -35,10 +35,10 @@ def log_p_after(before: list[int], model, speller, words: list[str], asked: list
     """log p of each asked word, and of the end, after the ids before."""
     ids = {word: number for number, word in enumerate(words) if number > COUNT}
     texts = [[*before, ids.get(word, UNKNOWN + len(word) % COUNT), 0] for word in asked]
-    places = [[*[-1] * len(before), place, -1] for place in range(len(asked))]
-    texts, places = [*texts, [*before, 0]], [*places, [-1] * len(before) + [-1]]
+    positions = [[*[-1] * len(before), place, -1] for place in range(len(asked))]
+    texts, positions = [*texts, [*before, 0]], [*positions, [-1] * len(before) + [-1]]
     sentences = Sentences(np.concatenate(texts), np.array(list(map(len, texts))))
-    log_p = open_score(model, sentences, Forms(asked, np.concatenate(places)), speller, UNKNOWN)
+    log_p = open_score(model, sentences, Forms(asked, np.concatenate(positions)), speller, UNKNOWN)
     return log_p[sentences.starts + len(before)]
 
 

@@ -143,5 +143,5 @@ def test_tied_weights_are_averaged_once():
 
 
 def test_a_decay_out_of_range_is_refused():
-    with pytest.raises(ValueError, match="average: expected from 0 to under 1, got 1"):
-        Recipe(average=1.0)
+    with pytest.raises(ValueError, match="ema: expected from 0 to under 1, got 1"):
+        Recipe(ema=1.0)

@@ -53,7 +53,7 @@ def outcome(folder: Path) -> dict[str, bytes]:
     [
         {},
         {"text": "sentences", "optimiser": "rmsprop", "encoder": "gru"},
-        {"optimiser": "sgd", "encoder": "window", "weight_dropout": 0.0, "average": 0.0},
+        {"optimiser": "sgd", "encoder": "window", "weight_dropout": 0.0, "ema": 0.0},
     ],
     ids=lambda changes: changes.get("optimiser", "adamw"),
 )
@@ -97,8 +97,10 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(tmp_path):
 def test_a_training_does_not_go_on_with_another_recipe_but_with_other_checkpoints(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         train(tmp_path, Steps(15, interrupt))
-    with pytest.raises(ValueError, match=r"has a training with clip 1\.0, which cannot go on"):
-        train(tmp_path, recipe=replace(SAVING, clip=2.0))
+    with pytest.raises(
+        ValueError, match=r"has a training with max_grad_norm 1\.0, which cannot go on"
+    ):
+        train(tmp_path, recipe=replace(SAVING, max_grad_norm=2.0))
     train(tmp_path, recipe=replace(SAVING, checkpoint_steps=0))
 
 

@@ -23,7 +23,7 @@ def test_validation_falls_and_the_best_epoch_is_kept(tmp_path):
 
 
 def test_an_epoch_reads_every_word_once_after_the_word_before_it():
-    recipe = Recipe(batch=4, window=7)
+    recipe = Recipe(batch=4, bptt=7)
     parts = list(windows(TEXT, recipe, np.random.default_rng(0)))
     words, targets = (torch.cat([part[side] for part in parts]) for side in (0, 1))
     assert torch.equal(words[1:], targets[:-1])

@@ -110,7 +110,7 @@ def test_a_model_of_units_is_interpolated_by_words_but_not_multiplied(closed_run
     shown = combine.linear(models).set_index("part")["perplexity (valid)"]
     valid = shown.str.replace(",", "").astype(float)
     assert valid["together"] <= valid.drop("together").min()
-    with pytest.raises(ValueError, match="'letters' spells words in units"):
+    with pytest.raises(ValueError, match="'letters' spells words in subwords"):
         combine.log_linear(models)
 
 

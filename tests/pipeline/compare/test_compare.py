@@ -55,11 +55,11 @@ def test_seeds_are_one_row_and_what_runs_share_is_taken_once(tmp_path):
 
 def test_runs_of_one_name_stay_apart(tmp_path):
     settings = {"set": ["train.epochs=1"], "seeds": 1}
-    places = [tmp_path / "old", tmp_path / "new"]
-    for number, place in enumerate(places):
+    positions = [tmp_path / "old", tmp_path / "new"]
+    for number, place in enumerate(positions):
         api.run("tiny", set=["train.epochs=1", f"train.seed={number}"], runs=place)
-    found = find_or_run([str(place / "tiny") for place in places], **settings, runs=tmp_path)
-    expected = [f"{place.name}/tiny/{name}" for place in places for name in ("rnn", "ll-rnn")]
+    found = find_or_run([str(place / "tiny") for place in positions], **settings, runs=tmp_path)
+    expected = [f"{place.name}/tiny/{name}" for place in positions for name in ("rnn", "ll-rnn")]
     assert list(gather(found)["model"].unique()) == expected
 
 

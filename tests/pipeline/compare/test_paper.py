@@ -84,7 +84,12 @@ def test_the_paper_counts_every_row_of_every_split(prepared):
     for model in prepared.config.models:
         mass = np.load(prepared.artefacts[model, "background"].folder / "b.npy")
         features = Features.load(prepared.artefacts[model, "featurise"].folder / "phi.npz")
-        one_hot = features.words == features.signatures == features.width == len(features.indices)
+        one_hot = (
+            features.vocabulary_size
+            == features.signature_count
+            == features.feature_count
+            == len(features.indices)
+        )
         assert one_hot == (model == "rnn")
         expected = np.full(len(forms), 1 / len(forms)) if model == "rnn" else share
         assert mass == pytest.approx(expected)

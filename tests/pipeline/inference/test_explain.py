@@ -36,14 +36,16 @@ def test_the_terms_sum_to_log_p(explainer, text):
 
 def test_log_p_is_what_the_scorer_says(explainer):
     text = "La petite xylophoniste mange une pomme."
-    places = explainer.sentence(explainer.scorer.words(text))
+    positions = explainer.sentence(explainer.scorer.words(text))
     scored = explainer.scorer.score(text)
-    assert [place.asked[0].word for place in places] == [word.form for word in scored]
-    assert [place.asked[0].log_p for place in places] == pytest.approx(
+    assert [place.asked[0].word for place in positions] == [word.form for word in scored]
+    assert [place.asked[0].log_p for place in positions] == pytest.approx(
         [word.log_p for word in scored],
         abs=1e-3,  # what a known word also has by being spelled is not explained
     )
-    assert [bool(place.asked[0].spelling) for place in places] == [word.spelled for word in scored]
+    assert [bool(place.asked[0].spelling) for place in positions] == [
+        word.spelled for word in scored
+    ]
 
 
 def test_all_words_together_have_probability_one_and_the_likeliest_come_first(explainer):

@@ -110,14 +110,14 @@ def test_the_folder_holds_what_the_hub_expects_and_none_of_the_texts(exported):
     assert str(ROOT) not in card.content
 
 
-@pytest.mark.parametrize("beside", [False, True])
-def test_a_model_with_n_grams_takes_their_counts_along(tmp_path, beside):
-    (tmp_path / "beside.txt").write_text("Le chat dort.\n" * 20, encoding="utf-8")
+@pytest.mark.parametrize("pretraining", [False, True])
+def test_a_model_with_n_grams_takes_their_counts_along(tmp_path, pretraining):
+    (tmp_path / "pretraining.txt").write_text("Le chat dort.\n" * 20, encoding="utf-8")
     settings = {
-        "corpus.beside": tmp_path / "beside.txt" if beside else None,
+        "corpus.pretraining": tmp_path / "pretraining.txt" if pretraining else None,
         "train.epochs": 1,
         "background.kind": "ngram",
-        "background.beside": beside,
+        "background.pretraining": pretraining,
     }
     run = pipeline.run("tiny", set=settings, runs=tmp_path / "runs")
     api.export(run.folder, "ll-rnn", tmp_path / "out")

@@ -1,4 +1,4 @@
-"""Words in units: every word can be spelled, its end shows, and only training is learned from."""
+"""Words in subwords: any word is spelled, its end shows, and only training is learned from."""
 
 import numpy as np
 import pytest
@@ -6,21 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.common.batching import Sentences
-from models.spelling.subwords import count_units
+from models.spelling.subwords import count_subwords
 from pipeline.prepared.subwords import BOUNDARY, BYTES, Speller
 
 COUNTS = {"la": 40, "petite": 30, "petites": 20, "pêche": 5, "10 000": 1}
 FORMS = [*COUNTS, "çà", "ß", "€ha"]
 
 
-def names(speller, units: np.ndarray) -> list[str]:
-    """What units stand for, nothing for the end of a sentence."""
-    return [speller.tokeniser.id_to_token(unit - 1) if unit else "" for unit in units.tolist()]
+def names(speller, subwords: np.ndarray) -> list[str]:
+    """What subwords stand for, nothing for the end of a sentence."""
+    return [speller.tokeniser.id_to_token(unit - 1) if unit else "" for unit in subwords.tolist()]
 
 
 def spelled(speller, form: str) -> list[str]:
-    units = speller.units([form])
-    return names(speller, units.units[: units.starts[1]])
+    subwords = speller.subwords([form])
+    return names(speller, subwords.subwords[: subwords.starts[1]])
 
 
 def in_bytes(letters: str) -> list[str]:
@@ -50,7 +50,7 @@ def test_there_are_as_many_units_as_letters_bytes_and_merges(merges, tmp_path):
     for form in COUNTS:
         assert "".join(spelled(speller, form)) == form + BOUNDARY
     speller.save(tmp_path)
-    assert count_units(tmp_path) == 1 + 1 + 256 + len({*"".join(COUNTS)}) + merges
+    assert count_subwords(tmp_path) == 1 + 1 + 256 + len({*"".join(COUNTS)}) + merges
     assert all(spelled(Speller.load(tmp_path), form) == spelled(speller, form) for form in FORMS)
 
 
@@ -60,14 +60,14 @@ def test_frequent_words_become_one_piece():
 
 def test_values_of_units_are_summed_by_word():
     speller = Speller.learn(COUNTS, merges=3)
-    units = speller.units(FORMS)
+    subwords = speller.subwords(FORMS)
     text = Sentences(np.array([0, 3, -1, 2, -1, 1, 7, -1]), np.array([3, 2, 3]))
-    in_units = units.spell(text)
+    in_units = subwords.spell(text)
     assert "".join(names(speller, in_units.ids)) == "".join(
         "".join(spelled(speller, FORMS[place])) for place in text.ids if place >= 0
     )
     ends = np.cumsum(in_units.lengths) - 1
     assert (in_units.ids[ends] == 0).all() and (in_units.ids == 0).sum() == 3
-    sizes = units.sum_by_word(text, np.ones(len(in_units.ids)))
+    sizes = subwords.sum_by_word(text, np.ones(len(in_units.ids)))
     expected = [len(spelled(speller, FORMS[at])) if at >= 0 else 1 for at in text.ids]
     assert sizes.tolist() == expected

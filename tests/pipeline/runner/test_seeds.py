@@ -8,7 +8,7 @@ import pytest
 import pipeline
 from pipeline import api
 from pipeline.config.configuration import load_config
-from pipeline.display.seeds import families, mean_and_spread, with_seeds
+from pipeline.display.seeds import by_seed, mean_and_spread, with_seeds
 
 
 def test_each_trained_model_comes_with_every_seed_and_counted_ones_once(tmp_path):
@@ -19,7 +19,7 @@ def test_each_trained_model_comes_with_every_seed_and_counted_ones_once(tmp_path
     models = with_seeds(load_config(str(config)).models, 3)
     seeds = {name: sections["train"].seed for name, sections in models.items()}
     assert seeds == {"net": 7, "net-seed2": 8, "net-seed3": 9, "counted": 1}
-    assert families(models) == {"net": ["net", "net-seed2", "net-seed3"], "counted": ["counted"]}
+    assert by_seed(models) == {"net": ["net", "net-seed2", "net-seed3"], "counted": ["counted"]}
     with pytest.raises(ValueError, match="seeds: expected 1 or more, got 0"):
         with_seeds(load_config("tiny").models, 0)
 

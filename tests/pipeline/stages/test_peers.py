@@ -73,16 +73,16 @@ def test_a_model_of_pieces_scores_what_a_person_types(finished):
     assert [word.form for word in words][:3] == ["la", "petite", "zouave"]
     assert all(np.isfinite(word.log_p) for word in words)
     other = scorer.score("la petite zouava mange 三.")
-    assert other[2].log_p != words[2].log_p, "units tell words apart that no lexicon knows"
+    assert other[2].log_p != words[2].log_p, "subwords tell words apart that no lexicon knows"
 
 
 def test_a_model_of_letters_reads_training_words_that_others_take_for_unknown(finished):
     encoded = finished.artefacts["letters", "encode"].folder
     speller = Speller.load(encoded)
     forms = read_forms(encoded, "train")
-    written = [forms.forms[place] if place >= 0 else "" for place in forms.places]
-    units = read_text(encoded, "train").ids.tolist()
-    letters = [speller.tokeniser.id_to_token(unit - 1) if unit else "" for unit in units]
+    written = [forms.forms[place] if place >= 0 else "" for place in forms.positions]
+    subwords = read_text(encoded, "train").ids.tolist()
+    letters = [speller.tokeniser.id_to_token(unit - 1) if unit else "" for unit in subwords]
     assert "".join(letters) == "".join(f"{word}{BOUNDARY}" if word else "" for word in written)
 
 

@@ -1,4 +1,4 @@
-"""A text beside the training text is read first, as start or as background, and is not judged."""
+"""A text for pretraining is read first, as start or as background, and is not judged."""
 
 import pandas as pd
 import pytest
@@ -11,37 +11,43 @@ SENTENCE = "Pomme une mange fille petite la."  # which nothing else would teach
 
 @pytest.fixture
 def settings(tmp_path) -> list[str]:
-    (tmp_path / "beside.txt").write_text(f"{SENTENCE}\n" * 2000, encoding="utf-8")
+    (tmp_path / "pretraining.txt").write_text(f"{SENTENCE}\n" * 2000, encoding="utf-8")
     return [
-        f"corpus.beside={tmp_path / 'beside.txt'}",
+        f"corpus.pretraining={tmp_path / 'pretraining.txt'}",
         "train.epochs=1",
-        "train.beside_epochs=1",
-        "train.trust=true",
+        "train.pretraining_epochs=1",
+        "train.background_gate=true",
     ]
 
 
-@pytest.mark.parametrize("use", ["start", "background"])
+@pytest.mark.parametrize("use", ["initialise", "background"])
 def test_what_the_text_beside_says_is_learned(tmp_path, settings, use):
     words = {}
-    for beside in ("unread", use):
-        this = run("tiny", set=[*settings, f"train.beside={beside}"], runs=tmp_path / "runs")
+    for pretraining in ("none", use):
+        this = run(
+            "tiny", set=[*settings, f"train.pretraining={pretraining}"], runs=tmp_path / "runs"
+        )
         scores = read_scores(this.artefacts["ll-rnn", "evaluate"].folder)
         assert set(scores["split"]) == {"train", "valid", "test"}
         trained = this.artefacts["ll-rnn", "train"].folder
-        assert not (trained / "beside").exists()
-        curves = [trained / "beside.csv", trained / "curve.csv"][beside == "unread" :]
+        assert not (trained / "pretraining").exists()
+        curves = [trained / "pretraining.csv", trained / "curve.csv"][pretraining == "none" :]
         seconds = sum(float(pd.read_csv(curve)["seconds"].sum()) for curve in curves)
         figures = scores.set_index(["split", "metric"])["value"]
         assert figures["train", "seconds"] == pytest.approx(seconds)
         scorer = load(this.folder, "ll-rnn")
-        words[beside] = sum(word.log_p for word in scorer.score(SENTENCE))
-    assert words[use] > words["unread"]
+        words[pretraining] = sum(word.log_p for word in scorer.score(SENTENCE))
+    assert words[use] > words["none"]
 
 
 def test_ngrams_may_be_counted_on_the_text_beside(tmp_path, settings):
     words = []
-    for beside in ("false", "true"):
-        ngrams = ["train.output=background", "background.kind=ngram", f"background.beside={beside}"]
+    for pretraining in ("false", "true"):
+        ngrams = [
+            "train.output=background",
+            "background.kind=ngram",
+            f"background.pretraining={pretraining}",
+        ]
         this = run("tiny", set=settings + ngrams, runs=tmp_path / "runs")
         words.append(sum(word.log_p for word in load(this.folder, "ll-rnn").score(SENTENCE)))
     assert words[1] > words[0]
@@ -49,8 +55,8 @@ def test_ngrams_may_be_counted_on_the_text_beside(tmp_path, settings):
 
 @pytest.mark.parametrize(
     "use",
-    [["train.beside=start"], ["background.kind=ngram", "background.beside=true"]],
+    [["train.pretraining=initialise"], ["background.kind=ngram", "background.pretraining=true"]],
 )
 def test_without_a_text_beside_there_is_nothing_to_read(tmp_path, use):
-    with pytest.raises(ValueError, match=r"beside.* expects a text; set corpus\.beside"):
+    with pytest.raises(ValueError, match=r"pretraining.* expects a text; set corpus\.pretraining"):
         run("tiny", set=use, runs=tmp_path)
