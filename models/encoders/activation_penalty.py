@@ -10,8 +10,8 @@ def activation_penalty(
     """α·mean(h'²) + β·mean((h_{t+1} − h_t)²) for outputs (T × B × H), α = `size`, β = `change`.
 
     As in AWD-LSTM, AR reads the outputs after dropout, TAR those before it. `real` has the
-    positions of words among the T·B, if not all are. Then each column has its own
-    means, and counts by its words: so a batch has the same penalty on however many processes its columns are read.
+    positions of words among the T·B, if not all are. Then each column has its own means, and counts
+    by its words: a batch has the same penalty on however many processes its columns are read.
     """
     if real is None:
         penalty = size * dropped.square().mean()

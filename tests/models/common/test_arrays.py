@@ -79,7 +79,7 @@ def test_every_cut_and_flip_of_an_archive_is_found_or_harmless(tmp_path):
         except ValueError as error:
             assert "bad.npz" in str(error)
         else:
-            assert found.is_identity and found.words == 6
+            assert found.is_identity and found.vocabulary_size == 6
 
 
 @pytest.mark.parametrize(

@@ -68,13 +68,13 @@ def test_saving_and_loading_changes_nothing(tmp_path):
 
 
 def test_a_file_without_an_array_is_refused_by_its_name(tmp_path):
-    np.savez(tmp_path / "features.npz", indptr=[0], indices=[], values=[], width=1)
+    np.savez(tmp_path / "features.npz", indptr=[0], indices=[], values=[], feature_count=1)
     with pytest.raises(ValueError, match=r"features\.npz.*signature"):
         Features.load(tmp_path / "features.npz")
 
 
 @pytest.mark.parametrize(
-    ("indptr", "indices", "values", "width", "message"),
+    ("indptr", "indices", "values", "feature_count", "message"),
     [
         ([0, 1], [3], [1.0], 3, "indices: expected features from 0 to under 3; got 3 at index 0"),
         ([0, 1, 2], [0, -1], [1.0, 1.0], 3, "indices: .*got -1 at index 1"),
@@ -87,9 +87,11 @@ def test_a_file_without_an_array_is_refused_by_its_name(tmp_path):
         ([0], [], [], 3, "signature: expected at least one word, got none"),
     ],
 )
-def test_a_bad_matrix_is_refused_by_tensor_and_index(indptr, indices, values, width, message):
+def test_a_bad_matrix_is_refused_by_tensor_and_index(
+    indptr, indices, values, feature_count, message
+):
     with pytest.raises(ValueError, match=message):
-        Features.from_rows(indptr, indices, values, width)
+        Features.from_rows(indptr, indices, values, feature_count)
 
 
 def test_a_bad_signature_is_refused():

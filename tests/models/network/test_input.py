@@ -10,7 +10,9 @@ from models.network.language_model import LanguageModel
 from models.recipe import Recipe
 
 # Words 0 and 1 have the same features, word 2 has others.
-FEATURES = Features(np.array([0, 1, 2]), np.array([0, 1]), np.ones(2), np.array([0, 0, 1]), width=2)
+FEATURES = Features(
+    np.array([0, 1, 2]), np.array([0, 1]), np.ones(2), np.array([0, 0, 1]), feature_count=2
+)
 
 
 @torch.no_grad()

@@ -24,7 +24,7 @@ SHARED = Features(
     np.array([*range(23), 23, 0, 23, 1]),
     np.ones(27),
     np.arange(40) % 25,
-    width=24,
+    feature_count=24,
 )
 
 

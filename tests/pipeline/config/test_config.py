@@ -28,6 +28,8 @@ def test_every_preset_is_valid(preset):
     ("text", "said"),
     [
         ("corpsu: {limit: 3}", "unknown section 'corpsu'; the nearest is 'corpus'"),
+        ("train: {window: 3}", "key 'window' is called 'bptt' now"),
+        ("corpus: {beside: a.txt}", "key 'beside' is called 'pretraining' now"),
         ("corpus: {limt: 3}", "unknown key 'limt'; the nearest is 'limit'"),
         ("corpus: {limit: many}", "corpus.limit: expected int, found 'many'"),
         ("tokenise: {lowercase: 1}", "tokenise.lowercase: expected bool, found 1"),
