@@ -37,6 +37,7 @@ class Recipe:
     hidden_dropout: float = 0.3  # share of the subwords dropped between layers
     output_dropout: float = 0.3  # share of the encoder's last units dropped
     feature_dropout: float = 0.0  # share of whole features dropped from the words read
+    vector_dropout: float = 0.0  # share of the words read whose vectors are dropped
     weight_dropout: float = 0.0  # share of the connections from state to state dropped
 
     activation_penalty: float = 0.0  # on the encoder's outputs: keeps them small

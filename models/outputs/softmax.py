@@ -23,7 +23,7 @@ class Softmax(nn.Module):
         product: FeatureProduct | None = None,
     ):
         super().__init__()
-        self.weight = tied_weight(weight, product.width if product else words, size)
+        self.weight = tied_weight(weight, product.feature_count if product else words, size)
         self.product = product
         self.bias = nn.Parameter(torch.zeros(words))
 

@@ -41,12 +41,13 @@ def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | Bac
         background = FrozenModelBackground(features, below)
     else:
         background = _background(features, inputs, folds)
-    classes = inputs["encode"] / "classes.npy"
+    classes, psi = inputs["encode"] / "classes.npy", inputs["featurise"] / "psi.npz"
     return LanguageModel(
         recipe,
         features,
         background,
         load_array(classes) if classes.exists() else None,
+        Features.load(psi) if psi.exists() else None,
     )
 
 

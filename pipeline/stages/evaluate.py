@@ -50,7 +50,7 @@ STAGE = Stage(
     inputs={
         "train": ("weights.safetensors", "recipe.json", CURVE, CURVE_PRETRAINING),
         "encode": (),
-        "featurise": ("phi.npz",),
+        "featurise": ("phi.npz", "psi.npz"),
         "background": (),
     },
     outputs={

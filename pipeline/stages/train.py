@@ -109,7 +109,7 @@ STAGE = Stage(
             "subwords.json",
             "classes.npy",
         ),
-        "featurise": ("phi.npz",),
+        "featurise": ("phi.npz", "psi.npz"),
         "background": ("b.npy", "group.npy", "share.npy", "about.json"),
     },
     outputs={
