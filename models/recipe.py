@@ -31,6 +31,7 @@ class Recipe:
     # weights are the start; background: it trains a model that is the background of this one.
     pretraining: Literal["none", "initialise", "background"] = "none"
     pretraining_epochs: int = 4  # over that text, at most
+    temperature: bool = False  # of p, fitted on validation after the training; log-linear only
     background_gate: bool = False  # the network weighs what a background says of the context
 
     input_dropout: float = 0.3  # share of the embedding's units dropped
@@ -75,6 +76,9 @@ class Recipe:
         shares = [each.name for each in fields(self) if each.name.endswith("_dropout")]
         for name in (*shares, "ema"):
             _check(name, 0 <= getattr(self, name) < 1, "from 0 to under 1", getattr(self, name))
+
+        if self.temperature and self.output != "log-linear":
+            _check("temperature", False, "a log-linear output", self.output)
 
     def identity(self) -> dict[str, Any]:
         """What makes it another model: all but how to compute it."""

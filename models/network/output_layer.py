@@ -28,7 +28,12 @@ def output_layer(
     if recipe.output == "log-linear":
         weight = embedding.weight if recipe.tied else None
         return LogLinear(
-            features, background, size, weight=weight, background_gate=recipe.background_gate
+            features,
+            background,
+            size,
+            weight=weight,
+            background_gate=recipe.background_gate,
+            temperature=recipe.temperature,
         )
     if not isinstance(background, Unigram):
         raise ValueError(

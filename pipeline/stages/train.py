@@ -62,8 +62,13 @@ def _pretrain(
         out.mkdir(exist_ok=True)
     below = model if recipe.pretraining == "initialise" else model.output.background.model
     below.requires_grad_(True)
-    batch = recipe.batch * PRETRAINING_BATCH
-    _fit(below, replace(recipe, epochs=recipe.pretraining_epochs, batch=batch), text, valid, out)
+    first = replace(
+        recipe,
+        epochs=recipe.pretraining_epochs,
+        batch=recipe.batch * PRETRAINING_BATCH,
+        temperature=False,  # of the finished model alone
+    )
+    _fit(below, first, text, valid, out)
     below.requires_grad_(below is model)
 
 
