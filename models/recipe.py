@@ -47,7 +47,10 @@ class Recipe:
     optimiser: Literal["adamw", "rmsprop", "sgd"] = "adamw"  # takes the steps
     learning_rate: float = 2e-3  # of the optimiser, at first
     weight_decay: float = 1e-6  # pulls the weights towards zero
-    lr_decay: float = 3.0  # divides the learning rate after an epoch without gain in validation
+    # plateau: the learning rate is divided by lr_decay after an epoch without gain in validation;
+    # linear: it falls from word to word, to nothing at the end of the last of `epochs`.
+    schedule: Literal["plateau", "linear"] = "plateau"
+    lr_decay: float = 3.0  # of the schedule plateau
     max_grad_norm: float = 1.0  # the norm to which gradients are clipped
     ema: float = 0.0  # decay of the moving average of the weights; 0 does not average
     batch: int = 32  # texts read side by side

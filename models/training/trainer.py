@@ -117,6 +117,8 @@ class Trainer:
         self.model.train()
         start = time.monotonic() - now.seconds
         for batch in islice(self._batches(train), now.step, None):
+            if self.recipe.schedule == "linear":
+                self._lower_learning_rate(len(train.ids))
             self._step(batch, contexts)
             now.seconds = time.monotonic() - start
             is_due = self._is_due()
@@ -126,6 +128,12 @@ class Trainer:
                 self._save()
         self._check(train)
         now.seconds = time.monotonic() - start
+
+    def _lower_learning_rate(self, words: int) -> None:
+        """As far down as the training is done, an epoch having so many words."""
+        done = (self.now.epoch - 1 + self.now.words / words) / self.recipe.epochs
+        for group in self.now.optimiser.param_groups:
+            group["lr"] = self.recipe.learning_rate * (1 - done)
 
     def _batches(self, train: Sentences) -> Iterator[Batch]:
         generator = np.random.default_rng([self.recipe.seed, self.now.epoch])
