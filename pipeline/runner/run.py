@@ -7,7 +7,7 @@ agree share artefacts, and a stage rerun with the same outcome reruns nothing be
 
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -25,6 +25,7 @@ from pipeline.artefacts.artefact import (
 from pipeline.artefacts.store import Store, copy_whole
 from pipeline.config.configuration import Config
 from pipeline.display.progress import say
+from pipeline.display.short_names import short_names
 from pipeline.stage import Stage
 from pipeline.stages.order import STAGES
 
@@ -118,10 +119,7 @@ class Run:
             "inputs": {
                 label: inputs[label].digests(read) for label, read in inputs_read(stage, inputs)
             },
-            "data": {
-                f"{path.parent.name}/{path.name}": fingerprint.of_file(path)
-                for path in stage.files(params)
-            },
+            "data": _content(stage.files(params)),
             "code": fingerprint.of_code(stage.compute.__module__),
         }
         return recipe, name_of(recipe)
@@ -195,6 +193,13 @@ class Run:
         self.folder.mkdir(parents=True, exist_ok=True)
         manifest = {"format": FORMAT, "config": self.config.as_dict(), "models": models}
         write_json(self.folder / MANIFEST, manifest)
+
+
+def _content(files: Iterable[Path]) -> dict[str, str]:
+    """The hash of each file, by a name that stays where the folder of all data is moved."""
+    paths = list(dict.fromkeys(path.absolute() for path in files))
+    names = short_names([path.parts for path in paths], least=2)
+    return {name: fingerprint.of_file(path) for name, path in zip(names, paths, strict=True)}
 
 
 def _plain(value: Any) -> Any:

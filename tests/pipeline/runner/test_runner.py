@@ -45,6 +45,23 @@ def test_a_changed_parameter_makes_its_stage_stale_and_says_why(runs):
     assert found["rnn", "train"][0] == "done", "the baseline has its own templates"
 
 
+def test_each_of_two_files_that_are_called_alike_is_read_anew_when_it_changes(tmp_path):
+    rows = ["form\tlemma\tupos\tfeats", "fille\tfille\tNOUN\tGender=Fem", ""]
+    paths = [tmp_path / one / "lex" / "words.tsv" for one in "ab"]
+    for path in paths:
+        path.parent.mkdir(parents=True)
+        path.write_text("\n".join(rows))
+    chain = {"analyse.lexicon": [str(path) for path in paths]}
+    pipeline.run("tiny", set=chain, until="analyse", runs=tmp_path / "runs")
+    config = load_config("tiny", [f"analyse.lexicon={chain['analyse.lexicon']}"])
+    for name, path in zip("ab", paths, strict=True):
+        content = path.read_text()
+        path.write_text(content.replace("Fem", "Masc"))
+        found = {s.stage.name: (s.state, s.why) for s in Run(config, tmp_path / "runs").status()}
+        assert found["analyse"] == ("stale", f"{name}/lex/words.tsv changed")
+        path.write_text(content)
+
+
 def test_what_comes_out_the_same_reruns_nothing_below_it(runs, capsys):
     pipeline.run("tiny", set={"train.epochs": 3}, force=["tokenise"], runs=runs)
     said = capsys.readouterr().err
