@@ -5,7 +5,6 @@ is the hash of its parameters, of the *content* of the files it reads and of its
 agree share artefacts, and a stage rerun with the same outcome reruns nothing below it.
 """
 
-import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -22,7 +21,7 @@ from pipeline.artefacts.artefact import (
     read_json,
     write_json,
 )
-from pipeline.artefacts.store import Store, copy_whole
+from pipeline.artefacts.store import Store, publish
 from pipeline.config.configuration import Config
 from pipeline.display.progress import say
 from pipeline.display.short_names import short_names
@@ -77,8 +76,7 @@ class Run:
         if (WHOLE_RUN, "report") in self.artefacts:
             report = self.artefacts[WHOLE_RUN, "report"]
             report.check()
-            target = self.folder / "report"
-            shutil.copytree(report.folder, target, copy_function=copy_whole, dirs_exist_ok=True)
+            publish(report, self.folder / "report")
 
     def status(self) -> Iterator[Status]:
         """Where every stage stands, without running any."""
