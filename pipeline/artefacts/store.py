@@ -96,7 +96,7 @@ def publish(artefact: Artefact, folder: Path) -> None:
     gone = former.keys() - artefact.meta["files"].keys()
     for path in folder.rglob("*"):
         if path.relative_to(folder).as_posix() in gone:
-            path.unlink()
+            path.unlink(missing_ok=True)  # another process may do the same
     shutil.copytree(artefact.folder, folder, copy_function=_copy_whole, dirs_exist_ok=True)
 
 

@@ -47,6 +47,8 @@ class Run:
     """One configuration in one folder of runs."""
 
     def __init__(self, config: Config, runs: Path):
+        if config.name == ARTEFACTS:
+            raise ValueError(f"a run cannot be called {ARTEFACTS}, as the folder of what runs make")
         self.config = config
         self.folder = runs / config.name
         self.store = Store(runs / ARTEFACTS)
