@@ -64,15 +64,16 @@ def load_config(
     changes = read_overrides(overrides, declared)
     for_all = as_layer(changes, None)
     sections = checked_sections([raw, for_all], where)
-    asked = {
-        model: checked_sections(
-            [raw, declared[model], for_all, as_layer(changes, model)], f"{where}, model '{model}'"
-        )
+    layers = {
+        model: [raw, declared[model], for_all, as_layer(changes, model)]
         for model in _chosen(models, declared, where)
+    }
+    asked = {
+        model: checked_sections(layers[model], f"{where}, model '{model}'") for model in layers
     }
     say_replaced(changes, {model: declared[model] for model in asked})
     name = re.sub(r"\.ya?ml$", "", Path(source).name) if name is None else _name(name, "--name")
-    return Config(name, sections, effective(asked, where))
+    return Config(name, sections, effective(asked, layers, where))
 
 
 def _declared(models: Any, where: str) -> dict[str, Mapping[str, Any]]:

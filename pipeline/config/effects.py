@@ -1,27 +1,28 @@
 """Keys that would be read and not heeded, because of others: refused, or said."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from models.recipe import Recipe
 from pipeline.display.progress import say
 
 Sections = Mapping[str, Any]  # stage name -> its frozen dataclass
-DEFAULT_WIDTH = Recipe().hidden
 
 # Encoders whose only layer, where it is tied, is as wide as the embedding, so that none is hidden.
 WITHOUT_HIDDEN = ("lstm", "gru", "elman", "window")
 
 
-def effective(models: Mapping[str, Sections], where: str) -> dict[str, Sections]:
-    """The models as they will be built, if every key of theirs that matters can be heeded."""
+def effective(
+    models: Mapping[str, Sections], layers: Mapping[str, Sequence[Mapping]], where: str
+) -> dict[str, Sections]:
+    """The models as they will be built, if all that the layers state of them can be heeded."""
     for name, sections in models.items():
         _check_background(sections, f"{where}, model '{name}'")
     built = {name: _with_width(sections) for name, sections in models.items()}
-    stated = {name: sections["train"].hidden for name, sections in models.items()}
     unused = [
-        name for name in models if stated[name] not in (DEFAULT_WIDTH, built[name]["train"].hidden)
+        name
+        for name in models
+        if built[name]["train"] != models[name]["train"] and _states_width(layers[name])
     ]
     if unused:
         say(
@@ -45,3 +46,7 @@ def _with_width(sections: Sections) -> Sections:
     if train.tied and train.layers == 1 and train.encoder in WITHOUT_HIDDEN:
         train = replace(train, hidden=train.embedding)
     return {**sections, "train": train}
+
+
+def _states_width(layers: Sequence[Mapping]) -> bool:
+    return any("hidden" in (layer.get("train") or {}) for layer in layers)
