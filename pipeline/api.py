@@ -35,6 +35,8 @@ def run(
     config: str = "default",
     *,
     set: Mapping[str, Any] | Sequence[str] = (),
+    models: Sequence[str] = (),
+    name: str | None = None,
     seeds: int = 1,
     until: str | None = None,
     force: Sequence[str] = (),
@@ -42,9 +44,12 @@ def run(
 ) -> Run:
     """Bring every stage of a preset or configuration file up to date.
 
-    `set` overrides single keys: `{"corpus.limit": 100}`; each model is trained with so many seeds.
+    `set` overrides single keys, `{"corpus.limit": 100}`, or one of one model,
+    `{"ll-rnn.train.hidden": 64}`. `models` names those that are run, if not all; `name` the folder
+    of the run, if it is not to be the configuration's. Each model is trained with so many seeds.
     """
-    loaded = load_config(config, _overrides(set) if isinstance(set, Mapping) else set)
+    overrides = _overrides(set) if isinstance(set, Mapping) else set
+    loaded = load_config(config, overrides, models, name)
     expanded = replace(loaded, models=with_seeds(loaded.models, seeds))
     return run_config(expanded, until=until, force=force, runs=runs)
 
@@ -82,19 +87,26 @@ def _fetch_missing(this: Run) -> None:
 
 
 def pack(
-    config: str, folder: Path, *, set: Sequence[str] = (), seeds: int = 1, runs: str | Path = RUNS
+    config: str,
+    folder: Path,
+    *,
+    set: Sequence[str] = (),
+    models: Sequence[str] = (),
+    name: str | None = None,
+    seeds: int = 1,
+    runs: str | Path = RUNS,
 ) -> dict[str, dict]:
-    """Prepare every model of a configuration and copy what its training reads into a folder."""
-    this = run(config, set=set, seeds=seeds, until="encode", runs=runs)
+    """Prepare the models of a configuration and copy what their training reads into a folder."""
+    this = run(config, set=set, models=models, name=name, seeds=seeds, until="encode", runs=runs)
     jobs = {}
     for model, sections in this.config.models.items():
-        recipe, name = this.recipe(model, STAGES["train"])
+        recipe, artefact = this.recipe(model, STAGES["train"])
         inputs = {above: this.artefacts[model, above].folder.name for above in PACKED}
         jobs[model] = {
             "protocol": sections["analyse"].protocol,
             "recipe": asdict(sections["train"]),
             "inputs": inputs,
-            "artefact": name,
+            "artefact": artefact,
             "made from": recipe,
         }
     folder.mkdir(parents=True, exist_ok=True)

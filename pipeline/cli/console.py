@@ -17,7 +17,35 @@ if TYPE_CHECKING:
 
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change one key; may be repeated."),
+    typer.Option(
+        "--set",
+        metavar="[MODEL.]SECTION.KEY=VALUE",
+        help="Change one key, of all models or of one; may be repeated.",
+    ),
+]
+
+
+def _separated(names: list[str] | None) -> list[str]:
+    """Names from options that may be repeated, each of which may hold several."""
+    return [name.strip() for each in names or () for name in each.split(",")]
+
+
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--models",
+        metavar="MODEL,…",
+        help="Only these models of the configuration; may be repeated.",
+        callback=_separated,
+    ),
+]
+Name = Annotated[
+    str | None,
+    typer.Option(
+        "--name",
+        help="The name of the run's folder, so that it stands beside others of its configuration; "
+        "default: the configuration's.",
+    ),
 ]
 Seeds = Annotated[int, typer.Option("--seeds", help="Train each model with so many seeds.")]
 Runs = Annotated[Path, typer.Option("--runs", help="The folder that holds all runs.")]

@@ -12,7 +12,7 @@ from pipeline.cli import lexicon as cli_lexicon
 from pipeline.cli import model as cli_model
 from pipeline.cli import results as cli_results
 from pipeline.cli import score as cli_score
-from pipeline.cli.console import Configuration, Runs, Seeds, Set, command, print_table
+from pipeline.cli.console import Configuration, Models, Name, Runs, Seeds, Set, command, print_table
 
 app = typer.Typer(
     help="Morphology-aware language models for French: run the stages, look at the results.",
@@ -47,6 +47,8 @@ def main(
 def run(
     config: Configuration = "default",
     set: Set = None,
+    models: Models = None,
+    name: Name = None,
     until: Annotated[str | None, typer.Option(metavar="STAGE", help="Stop after it.")] = None,
     force: Annotated[
         list[str] | None, typer.Option(metavar="STAGE", help="Run it even if it is done.")
@@ -58,7 +60,14 @@ def run(
     from pipeline import api
 
     finished = api.run(
-        config, set=set or (), seeds=seeds, until=until, force=force or (), runs=runs
+        config,
+        set=set or (),
+        models=models or (),
+        name=name,
+        seeds=seeds,
+        until=until,
+        force=force or (),
+        runs=runs,
     )
     report = finished.folder / "report"
     if until in {None, "report"}:
@@ -70,6 +79,8 @@ def run(
 def stages(
     config: Configuration = "default",
     set: Set = None,
+    models: Models = None,
+    name: Name = None,
     runs: Runs = Path("runs"),
     declared: Annotated[
         bool, typer.Option("--declared", help="What each stage does, reads and writes.")
@@ -85,7 +96,7 @@ def stages(
     if declared:
         print_table(pd.DataFrame(order.declared()))
         return
-    found = list(Run(load_config(config, set or ()), runs).status())
+    found = list(Run(load_config(config, set or (), models or (), name), runs).status())
     widest = max(len(status.model) for status in found)
     for status in found:
         print(f"{status.stage.name:11}{status.model:{widest}}  {status.state:9}{status.why}")
@@ -96,13 +107,17 @@ def pack(
     config: Configuration = "default",
     to: Annotated[Path, typer.Option(help="The folder to write.")] = Path("packed"),
     set: Set = None,
+    models: Models = None,
+    name: Name = None,
     seeds: Seeds = 1,
     runs: Runs = Path("runs"),
 ) -> None:
-    """Prepare all models of a run for training elsewhere, by `python -m pipeline.runner.sweep`."""
+    """Prepare the models of a run for training elsewhere, by `python -m pipeline.runner.sweep`."""
     from pipeline import api
 
-    jobs = api.pack(config, to, set=set or (), seeds=seeds, runs=runs)
+    jobs = api.pack(
+        config, to, set=set or (), models=models or (), name=name, seeds=seeds, runs=runs
+    )
     print(f"{len(jobs)} models packed into {to}")
 
 

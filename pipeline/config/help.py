@@ -24,7 +24,11 @@ def explain() -> str:
             entry = f"{key}: {_as_yaml(getattr(default, key))}"
             lines += _explained(entry, _with_choices(meaning, hints[key]))
     lines += ["", "# base: tiny  # a preset or file whose sections this one changes"]
-    lines += ["", "models:  # name -> what it changes in the sections above", "  model: {}"]
+    lines += [
+        "",
+        "models:  # name -> what it changes above; null removes one of the base's",
+        "  model: {}",
+    ]
     return "\n".join(lines) + "\n"
 
 
