@@ -112,6 +112,12 @@ def test_constraints_that_contradict_each_other_are_refused_with_the_place(score
         Generator(scorer, "", ["2: NOUN Gender=Fem", "*: words=le,chat"])
 
 
+def test_a_contradiction_is_found_among_any_number_of_constraints(scorer):
+    for others in (60, 61, 62, 63, 64, 130):
+        with pytest.raises(ValueError, match="expected words that all allow, word 1 has none"):
+            Generator(scorer, "", ["1: NOUN"] * others + ["1: DET", "1: words=."])
+
+
 def test_constraints_are_read_in_turn_or_by_place():
     assert parse(["DET", "4:NOUN Gender=Fem", "*: words=a,b", "Number=Plur"]) == [
         Constraint(1, "DET"),
