@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.console import command, print_table
+from pipeline.cli.console import command, listed, print_table
 
 app = typer.Typer()
 suite_app = typer.Typer(help="Make agreement suites from sentences of your own.")
@@ -48,7 +48,7 @@ def make(
     from pipeline.data.folders import folder_of
     from pipeline.evaluation.suite_making import make_suite
 
-    chain = lexicons.load(lexicon.split(","), folder=folder_of)
+    chain = lexicons.load(listed(lexicon), folder=folder_of)
     pairs = make_suite(corpus, chain, to).groupby("construction")
     table = pairs.agg(
         pairs=("distance", "size"),

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.console import command, print_table
+from pipeline.cli.console import command, listed, print_table
 
 app = typer.Typer(help="Measure speed and memory on this machine.", no_args_is_help=True)
 
@@ -74,7 +74,7 @@ def features(
     from pipeline.data.folders import folder_of
     from pipeline.stages import featurise
 
-    chain = lexicons.load(lexicon.split(","), folder=folder_of)
+    chain = lexicons.load(listed(lexicon), folder=folder_of)
     forms = sorted(chain)
     start = time.perf_counter()
     types = pd.DataFrame({"form": forms, "count": 0})

@@ -84,6 +84,11 @@ def _message(error: Exception) -> str:
     return str(error)
 
 
+def listed(text: str) -> list[str]:
+    """What a person separated by commas, with or without blanks."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
 def print_table(table: "pd.DataFrame") -> None:
     """A table in plain text that is Markdown too: first column left, the others right."""
     print(markdown(table))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.console import Configuration, Runs, Set, command, print_table
+from pipeline.cli.console import Configuration, Runs, Set, command, listed, print_table
 
 if TYPE_CHECKING:
     from lexicon import Lexicon
@@ -131,7 +131,7 @@ def _load(chain: str) -> "Lexicon":
     import lexicon
     from pipeline.data.folders import folder_of
 
-    return lexicon.load(chain.split(","), folder=folder_of)
+    return lexicon.load(listed(chain), folder=folder_of)
 
 
 def _load_if_present(chain: str) -> "Lexicon | None":

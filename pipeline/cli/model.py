@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.console import command, print_table
+from pipeline.cli.console import command, listed, print_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,9 +46,9 @@ def explain(
     from pipeline.inference.explain import Explainer, split, telling_features
 
     explainer = Explainer(load_model(run, model))
-    place = explainer.next_word(text, words.split(",") if words else (), top)
+    place = explainer.next_word(text, listed(words or ""), top)
     choices = place.asked or place.likeliest[:SPLIT]
-    followed = features.split(",") if features else telling_features(choices)
+    followed = listed(features or "") or telling_features(choices)
     weights = explainer.weights(text, followed)  # before anything is shown: a feature may be none
     likely = [
         (each.word, f"{each.probability:.2%}", f"{each.log_p:.2f}") for each in place.likeliest
@@ -56,6 +56,8 @@ def explain(
     print_table(pd.DataFrame(likely, columns=["next word", "p", "log p"]))
     print("\nlog p as a sum, in nats:\n")
     print_table(_signed(split(choices), "term"))
+    if spelled := [choice.word for choice in choices if choice.is_spelled]:
+        print(f"\nnot known to the model, and therefore spelled: {', '.join(spelled)}")
     print("\nthe weights of features after each word:\n")
     print_table(_signed(weights, "after"))
     if html:
@@ -150,6 +152,8 @@ def nearest(
 
     table = Vectors(load_model(run, model)).nearest(word, most)
     print_table(table.assign(cosine=table["cosine"].map("{:.3f}".format)))
+    if len(table) <= most:
+        print(f"the model tells no more than these {len(table) - 1} others apart")
 
 
 @command(app)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from json import loads
 
 import pytest
 from typer.testing import CliRunner
@@ -27,6 +28,24 @@ def test_lexicon_show_names_the_lexicon_of_a_chain_that_answers(accord):
     for word, answering in {"fille": "tiny", "1999": "closed", "blouguette": "guesser"}.items():
         shown = accord("lexicon", "show", word, "--lexicon", "closed,tiny,guesser")
         assert f"| closed,tiny,guesser: {answering} |" in shown.stdout
+
+
+def test_lexicons_are_separated_by_commas_with_or_without_blanks(accord):
+    chains = ("closed,tiny", " closed , tiny ")
+    shown = [accord("lexicon", "coverage", "tiny", "--lexicon", chain).stdout for chain in chains]
+    assert shown[0] == shown[1] != ""
+
+
+def test_a_text_whose_perplexity_no_float_holds_is_scored(tiny_run):
+    command = ["score", "-", "--run", str(tiny_run.folder)]
+    text, json = (
+        CliRunner().invoke(app, [*command, *options], input="漢" * 200)
+        for options in ([], ["--json"])
+    )
+    assert text.exit_code == json.exit_code == 0, text.output
+    assert "perplexity inf" in text.stdout
+    figures = loads(json.stdout.splitlines()[-1], parse_constant=pytest.fail)
+    assert figures["perplexity"] is None and figures["log_p"] < -1000
 
 
 def test_lexicon_show_shows_a_lexicon_once(accord):

@@ -50,6 +50,14 @@ def test_only_words_of_a_list(scorer):
     assert all(sentence.words for sentence in sentences)
 
 
+def test_a_list_of_words_is_read_as_the_model_reads_texts(scorer):
+    typed, read = (
+        Generator(scorer, "", [f"*: words={words}"]).sample(5)
+        for words in ("Le,CHAT,dort,.", "le,chat,dort,.")
+    )
+    assert typed == read
+
+
 @pytest.mark.parametrize("constraints", [[], ["NOUN", "2: VERB Number=Plur"], ["*: DET"]])
 @pytest.mark.parametrize("start", ["", "les petits", "un xylophoniste"])
 def test_probabilities_sum_to_one_and_unknown_words_have_none(scorer, start, constraints):
