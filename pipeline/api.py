@@ -19,6 +19,7 @@ from pipeline.display.seeds import with_seeds
 from pipeline.evaluation.measure import FIGURES
 from pipeline.evaluation.score_rows import of_models, read_epochs
 from pipeline.inference import export as exporting
+from pipeline.inference import hub
 from pipeline.inference.arpa import export_arpa, is_arpa
 from pipeline.inference.scorer import Scorer
 from pipeline.runner.finished import Finished
@@ -135,8 +136,13 @@ def _copy_outputs(trained: Path, out: Path) -> None:
 
 
 def load(run: str | Path, model: str | None = None) -> Scorer:
-    """A trained model of a run, its last where none is named; or an exported one."""
-    if exporting.is_exported(Path(run)):
+    """A trained model of a run, its last where none is named; or an exported one.
+
+    An exported one is named by its folder or by its id on the Hugging Face hub, `owner/name`;
+    `runs/name` is always a run.
+    """
+    of_hub = hub.is_id(str(run)) and Path(run).parts[0] != RUNS
+    if exporting.is_exported(Path(run)) or of_hub:
         return Scorer.from_pretrained(run)
     return Scorer(_trained(run, model))
 

@@ -2,6 +2,7 @@
 
 import json as jsons
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 AT_ONCE = 1000  # lines scored together
+LARGEST = math.log(sys.float_info.max)
 MARK = "*"  # of a word that had to be spelled
 
 
@@ -44,7 +46,9 @@ class Total:
     def figures(self) -> dict[str, float]:
         nats = -self.log_p / (self.words + self.sentences)
         bits = -self.log_p / math.log(2) / max(self.characters, 1)
-        return {**asdict(self), "perplexity": math.exp(nats), "bits_per_character": bits}
+        # No float holds the perplexity of, say, a long word in letters that training lacks.
+        perplexity = math.exp(nats) if nats < LARGEST else math.inf
+        return {**asdict(self), "perplexity": perplexity, "bits_per_character": bits}
 
     def __str__(self) -> str:
         return (
@@ -73,7 +77,12 @@ def score(
     for number, words in _scored(scorer, sentences):
         total.add(words)
         print(_as_json(number, words) if json else _as_text(words))
-    print(jsons.dumps(total.figures) if json else total)
+    print(jsons.dumps(_finite(total.figures)) if json else total)
+
+
+def _finite(figures: dict[str, float]) -> dict[str, float | None]:
+    """As JSON knows numbers: none is infinite."""
+    return {name: value if math.isfinite(value) else None for name, value in figures.items()}
 
 
 def _sentences(file: str) -> list[tuple[int, str]]:

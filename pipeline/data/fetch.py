@@ -7,8 +7,8 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from http.client import HTTPException
 from pathlib import Path
-from urllib.error import URLError
 from urllib.request import urlopen
 
 from filelock import FileLock
@@ -21,6 +21,7 @@ from pipeline.display.nearest import nearest
 from pipeline.display.progress import say
 
 MOST_BYTES = 1 << 28  # of one file that is downloaded
+SILENCE = 60  # seconds without a byte after which a download is given up
 
 
 class FetchError(OSError):
@@ -89,7 +90,13 @@ def _from_unimorph(folder: Path) -> None:
     program = "import unimorph; unimorph.download_unimorph('fra')"
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env=os.environ | {"UNIMORPH": str(folder), "GIT_TERMINAL_PROMPT": "0"},
+        env=os.environ
+        | {
+            "UNIMORPH": str(folder),
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_HTTP_LOW_SPEED_LIMIT": "1",
+            "GIT_HTTP_LOW_SPEED_TIME": str(SILENCE),
+        },
         capture_output=True,
         text=True,
     )
@@ -105,11 +112,12 @@ def _from_repository(source: str, repository: Repository, folder: Path) -> None:
     for path, blob in repository.blobs.items():
         url = f"{repository.url}/raw/{repository.tag}/{path}"
         try:
-            with urlopen(url) as answer:
+            with urlopen(url, timeout=SILENCE) as answer:
                 content = answer.read(MOST_BYTES + 1)
-        except URLError as error:
+        except (OSError, HTTPException) as error:
+            reason = getattr(error, "reason", error)
             raise FetchError(
-                f"could not download {url} ({error.reason}).\nWith a network, run `accord fetch "
+                f"could not download {url} ({reason}).\nWith a network, run `accord fetch "
                 f"{source}`; or copy the release's files into the folder {source}/ of your data "
                 f"folder."
             ) from None

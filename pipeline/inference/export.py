@@ -12,10 +12,12 @@ from typing import Any
 
 from lexicon.saved import save
 from models.common.weights import WEIGHTS
+from models.spelling.subwords import count_subwords
 from models.training.step_log import STEPS
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import FORMAT, META, Artefact, Damaged, read_json, write_json
 from pipeline.evaluation.score_rows import read_scores
+from pipeline.inference import hub
 from pipeline.inference.model_card import card, licences, plain_name
 from pipeline.prepared.saved_chain import CHAIN, load_chain, read_chain, save_chain
 from pipeline.prepared.special_words import PRETRAINING
@@ -73,8 +75,10 @@ def _files(artefacts: Inputs) -> list[Path]:
     background = _params(artefacts, "background")
     if background["kind"] == "ngram":  # which is counted anew wherever it is loaded
         texts = ["train", PRETRAINING] if background["pretraining"] else ["train"]
-        parts = (f"{text}.{part}.npy" for text in texts for part in ("ids", "lengths"))
-        kept += [artefacts["encode"] / part for part in parts]
+        parts = ["ids.npy", "lengths.npy"]
+        if count_subwords(artefacts["encode"]):
+            parts += ["form.npy", "subwords.npz"]
+        kept += [artefacts["encode"] / f"{text}.{part}" for text in texts for part in parts]
     return kept
 
 
@@ -109,9 +113,7 @@ def open_exported(place: str | Path) -> Path:
     if not is_exported(folder):
         if folder.exists():
             raise FileNotFoundError(f"{folder} is no exported model: expected {folder / CONFIG}")
-        from huggingface_hub import snapshot_download  # here, as most models are in a folder
-
-        folder = Path(snapshot_download(str(place)))
+        folder = hub.download(str(place))
     for fault in Artefact(folder, read_json(folder / CONFIG)).faults():
         raise Damaged(fault)
     return folder

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from corpora.normalise import normalise
 from corpora.tokenise import tokenised
 from models.common.batching import Sentences
 from models.common.weights import WEIGHTS
@@ -82,6 +83,8 @@ class Scorer:
 
     def score_words(self, texts: Sequence[Sequence[str]]) -> list[list[Word]]:
         """Sentences that are words already, in the case that this model reads."""
+        if not texts:
+            return []
         forms = list(dict.fromkeys(word for words in texts for word in words))
         place = {form: number for number, form in enumerate(forms)}
         positions = np.array([i for words in texts for i in (*(place[w] for w in words), -1)])
@@ -107,6 +110,10 @@ class Scorer:
     def cased(self, words: Iterable[str]) -> list[str]:
         """Words in the case that this model reads."""
         return [word.lower() for word in words] if self.lowercase else list(words)
+
+    def as_read(self, words: Iterable[str]) -> list[str]:
+        """Words that a person asks about one by one, written as this model reads its texts."""
+        return self.cased(map(normalise, words))
 
     def id_of(self, word: str) -> int:
         """The id of a word or of the end, that of an unknown word where it has to be spelled."""

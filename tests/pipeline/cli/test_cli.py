@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from json import loads
 
 import pytest
 from typer.testing import CliRunner
@@ -29,11 +30,35 @@ def test_lexicon_show_names_the_lexicon_of_a_chain_that_answers(accord):
         assert f"| closed,tiny,guesser: {answering} |" in shown.stdout
 
 
+def test_lexicons_are_separated_by_commas_with_or_without_blanks(accord):
+    chains = ("closed,tiny", " closed , tiny ")
+    shown = [accord("lexicon", "coverage", "tiny", "--lexicon", chain).stdout for chain in chains]
+    assert shown[0] == shown[1] != ""
+
+
+def test_a_text_whose_perplexity_no_float_holds_is_scored(tiny_run):
+    command = ["score", "-", "--run", str(tiny_run.folder)]
+    text, json = (
+        CliRunner().invoke(app, [*command, *options], input="漢" * 200)
+        for options in ([], ["--json"])
+    )
+    assert text.exit_code == json.exit_code == 0, text.output
+    assert "perplexity inf" in text.stdout
+    figures = loads(json.stdout.splitlines()[-1], parse_constant=pytest.fail)
+    assert figures["perplexity"] is None and figures["log_p"] < -1000
+
+
 def test_lexicon_show_shows_a_lexicon_once(accord):
     shown = accord("lexicon", "show", "fille", "--lexicon", "tiny").stdout.splitlines()
     rows = [line for line in shown if line.startswith("| tiny")]
     assert rows
     assert len(set(rows)) == len(rows)
+
+
+def test_the_bench_of_features_counts_forms_and_signatures(accord):
+    done = accord("bench", "features", "--lexicon", "tiny")
+    assert done.exit_code == 0, done.output
+    assert " forms, " in done.stdout and " signatures: " in done.stdout
 
 
 def test_lexicons_to_compare_may_be_paths(accord, tmp_path):

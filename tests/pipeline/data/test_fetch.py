@@ -2,6 +2,7 @@
 
 import hashlib
 import shutil
+import socket
 import subprocess
 import zipfile
 from dataclasses import replace
@@ -181,6 +182,16 @@ def test_an_endless_download_is_stopped(home, tmp_path, monkeypatch):
     monkeypatch.setitem(catalogue.REPOSITORIES, "bank", bank)
     with pytest.raises(FetchError, match="expected at most"):
         fetch("bank")
+    assert left(home) == []
+
+
+def test_a_server_that_says_nothing_is_given_up(home, monkeypatch):
+    monkeypatch.setattr("pipeline.data.fetch.SILENCE", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        bank = Repository(f"http://127.0.0.1:{silent.getsockname()[1]}", "r1", {"a.conllu": None})
+        monkeypatch.setitem(catalogue.REPOSITORIES, "bank", bank)
+        with pytest.raises(FetchError, match=r"could not download .*timed out"):
+            fetch("bank")
     assert left(home) == []
 
 

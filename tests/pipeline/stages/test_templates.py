@@ -86,6 +86,14 @@ def test_templates_of_the_letters(types, analyses):
     assert found["1999"] == year
 
 
+def test_numbers_of_every_script_are_numbers(analyses):
+    types = pd.DataFrame({"form": [END, "٣", "１２", "१९९९", "²", "a"], "count": 1})
+    filled = fill(replace(Params(), templates=("number-class",)), types, analyses[:0])
+    of_form = {word: set(rows["feature"]) for word, rows in filled.groupby("word")}
+    small, year = {"number=small", "number=log10"}, {"number=year", "number=log10"}
+    assert of_form == {0: {f"form={END}"}, 1: small, 2: small, 3: year}
+
+
 def test_frequency_without_a_lexicon_that_has_any_says_what_is_expected(types, analyses):
     with pytest.raises(ValueError, match=r"frequency needs .* such as analyse\.frequency"):
         phi(types.drop(columns="frequency"), analyses, "frequency")
