@@ -8,7 +8,7 @@ agree share artefacts, and a stage rerun with the same outcome reruns nothing be
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -199,6 +199,8 @@ class Run:
 
 def _plain(value: Any) -> Any:
     """The value as JSON gives it back."""
+    if is_dataclass(value):
+        return asdict(value)
     return list(value) if isinstance(value, tuple) else value
 
 

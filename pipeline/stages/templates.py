@@ -6,7 +6,8 @@ reads the word's letters. The value of a lexicon feature is the weight of the an
 it: at most 1 for their union, their share of all for the weighted kind.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -37,13 +38,23 @@ SHAPE = (
 )
 
 
-def fill(params, types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
-    """The rows of all templates, sorted by word and feature, one row each."""
+def fill(
+    params,
+    types: pd.DataFrame,
+    analyses: pd.DataFrame,
+    computed: Mapping[str, pd.DataFrame] = MappingProxyType({}),
+) -> pd.DataFrame:
+    """The rows of all templates, sorted by word and feature, one row each.
+
+    The rows of templates that need more than this, those of vectors and clusters, are handed in.
+    """
     end = types.index[types["form"] == END]
     unwritten = types.index[types["form"].map(is_unknown)]  # these have no letters yet
     parts = [_rows(end, "form=" + types["form"].loc[end])]
-    for template in chosen(params):
-        if template in OF_FORM:
+    for template in dict.fromkeys([*chosen(params), *computed]):
+        if template in computed:
+            filled = computed[template]
+        elif template in OF_FORM:
             filled = OF_FORM[template](params, types)
         else:
             filled = _of_analyses(template, params, types, analyses)
