@@ -53,6 +53,12 @@ class Run:
         self._before = self._manifest()
         self.artefacts: dict[tuple[str, str], Artefact] = {}  # by (model, stage)
 
+    def check(self) -> None:
+        """Refuse a configuration that some stage could not be run with."""
+        for sections in self.config.models.values():
+            for stage in STAGES.values():
+                stage.check(sections)
+
     def execute(self, until: str | None = None, force: frozenset[str] = frozenset()) -> None:
         """Bring every stage up to date, or every one up to and including `until`."""
         made: set[str] = set()

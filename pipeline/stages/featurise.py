@@ -4,19 +4,24 @@ Most features are sparse. Where there are word vectors, a few dense ones follow 
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from lexicon import table as lexicon_table
+from lexicon.analysis import FEATURES
+from lexicon.registry import BUILT_IN, TABLES
 from models.features.phi import Features
 from pipeline.display.progress import say
+from pipeline.prepared.special_words import END
 from pipeline.stage import Inputs, Stage
 from pipeline.stages import word_vectors
-from pipeline.stages.templates import chosen, fill
+from pipeline.stages.template_names import VECTORS, check, chosen, chosen_to_read
+from pipeline.stages.templates import feature_names, fill
 from pipeline.stages.word_classes import clusters_of
 from pipeline.stages.word_vectors import VectorParams, WordVectors
 
@@ -44,38 +49,64 @@ class Params:
     # many principal components are dense features; 0: the vectors only make classes. Unknown: an
     # unknown word has the mean of its class (mean) or no vector (none).
     vectors: VectorParams | None = None
+    # ψ: the templates that are read, `vectors` for the dense features; null: all of φ.
+    read: tuple[str, ...] | None = None
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
     analyses = pd.read_parquet(inputs["analyse"] / "analyses.parquet")
-    features, names = build(params, types, analyses, inputs["tokenise"] / "train.arrow")
-    features.save(out / "phi.npz")
-    written = json.dumps(names, ensure_ascii=False, indent=0)
+    built = build(params, types, analyses, inputs["tokenise"] / "train.arrow")
+    built.phi.save(out / "phi.npz")
+    if built.psi:
+        built.psi.save(out / "psi.npz")
+    written = json.dumps(built.names, ensure_ascii=False, indent=0)
     (out / "names.json").write_text(written, encoding="utf-8")
     say(
-        f"featurise: {features.vocabulary_size:,} words, {features.feature_count:,} features, "
-        f"{features.signature_count:,} signatures"
+        f"featurise: {built.phi.vocabulary_size:,} words, {len(built.names):,} features, "
+        f"{built.phi.signature_count:,} signatures"
     )
+
+
+class Built(NamedTuple):
+    """Φ, the Ψ of what is read where it is another, and the names of their features."""
+
+    phi: Features
+    psi: Features | None
+    names: list[str]
 
 
 def build(
     params: Params, types: pd.DataFrame, analyses: pd.DataFrame, training: Path | None = None
-) -> tuple[Features, list[str]]:
-    """Φ of the words of a table, and the names of its features; clusters are of the training."""
+) -> Built:
+    """Φ and Ψ of the words of a table; clusters are of the training text."""
+    names = feature_names(analyses)
+    check(params, names)
+    templates = chosen(params, names)
     computed, dense = {}, None
     if params.vectors:
-        computed, dense = word_vectors.rows(params, chosen(params), types, analyses)
-    for template in chosen(params):
-        if template.startswith("cluster-"):
-            number = clusters_of(types, training, int(template.removeprefix("cluster-")))
-            names = f"{template}=" + pd.Series(number.astype(str), index=types.index)
-            computed[template] = pd.DataFrame({"feature": names, "value": 1.0, "word": types.index})
+        computed, dense = word_vectors.rows(params, templates, types, analyses)
+    computed |= {
+        template: _cluster_rows(template, types, training)
+        for template in templates
+        if template.startswith("cluster-")
+    }
     table = fill(params, types, analyses, computed)
-    names = table["feature"].cat.categories.tolist()
-    if dense:
-        names += [f"vector[{number}]" for number in range(dense.vectors.shape[1])]
-    return _features(table, dense, len(types)), names
+    phi = _features(table, dense, len(types))
+    read = chosen_to_read(params, names)
+    psi = None
+    if read < {*templates, *computed}:
+        kept = table[table["template"].isin({END, *read})]
+        psi = _features(kept, dense if VECTORS in read else None, len(types))
+    dimensions = range(dense.vectors.shape[1] if dense else 0)
+    of_table = table["feature"].cat.categories.tolist()
+    return Built(phi, psi, [*of_table, *(f"vector[{number}]" for number in dimensions)])
+
+
+def _cluster_rows(template: str, types: pd.DataFrame, training: Path) -> pd.DataFrame:
+    number = clusters_of(types, training, int(template.removeprefix("cluster-")))
+    names = [f"{template}={each}" for each in number]
+    return pd.DataFrame({"word": types.index, "feature": names, "value": 1.0})
 
 
 def _features(table: pd.DataFrame, dense: WordVectors | None, words: int) -> Features:
@@ -88,6 +119,21 @@ def _features(table: pd.DataFrame, dense: WordVectors | None, words: int) -> Fea
     return Features.from_rows(indptr, codes, values, count, **block)
 
 
+def _check(sections: Mapping[str, Any]) -> None:
+    """Refuse templates that are none, as far as the names of the lexicon's features are known.
+
+    Accord's own lexicons have those of UD and tables can be asked; a treebank, or the lexicon of
+    another package, may have any, and its analyses will show.
+    """
+    names: set[str] | None = {*FEATURES}
+    for lexicon in sections["analyse"].lexicon:
+        if Path(lexicon).suffix in TABLES:
+            names = names and names | lexicon_table.feature_names(Path(lexicon))
+        elif lexicon not in BUILT_IN:
+            names = None
+    check(sections["featurise"], names and sorted(names))
+
+
 def _files(params: Params) -> Sequence[Path]:
     return word_vectors.files(params.vectors.source) if params.vectors else ()
 
@@ -98,9 +144,11 @@ STAGE = Stage(
     inputs={"analyse": ("types.parquet", "analyses.parquet"), "tokenise": ("train.arrow",)},
     outputs={
         "phi.npz": "Φ by signature in CSR, and the signature of each word",
+        "psi.npz": "the same of what is read, where that is not all of it",
         "names.json": "the name of each feature",
     },
     params=Params,
     compute=compute,
     files=_files,
+    check=_check,
 )

@@ -5,10 +5,9 @@
 u(x) is the vector of a published file, ū the mean over the words that have one, the rows of P their
 first principal components, and s makes the variance of all entries 1. A word is looked up as it is
 written in training most often, or else as the lexicon writes it, then lowercased, then with
-capitals. One that has no vector has zeros.
+one capital, then in capitals. One that has no vector has zeros.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +17,14 @@ import numpy as np
 import pandas as pd
 
 from lexicon import vectors
+from lexicon.vector_classes import kmeans
 from models.common.arrays import load_array, load_arrays
 from pipeline.data.folders import folder_of
+from pipeline.display.progress import say
 from pipeline.prepared.special_words import is_special, read_as_unknown
-from pipeline.stages.kmeans import kmeans
+from pipeline.stages.template_names import VECTORS
 
 SPACY = "spacy"
-VECTOR = "vector"  # the template of the dense features, and of the one that says there are none
 TEXTS = (".vec", ".vec.gz", ".vec.bz2", ".vec.xz")
 
 
@@ -90,7 +90,8 @@ def spellings(types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
         written = types["written"].fillna(capitals.where(_is_name(types, analyses), form))
     else:
         written = form
-    table = pd.DataFrame({"written": written, "lower": form.str.lower(), "capitals": capitals})
+    table = pd.DataFrame({"written": written, "lower": form.str.lower(), "name": capitals})
+    table["acronym"] = form.str.upper()
     return table.astype(object).where(form.notna(), None)
 
 
@@ -128,16 +129,27 @@ def rows(
 ) -> tuple[dict[str, pd.DataFrame], WordVectors | None]:
     """The sparse rows of each template that is made of vectors, and the dense features."""
     found = find(params.vectors.source, types, analyses)
+    words, tokens = _coverage(found, types)
+    say(f"featurise: {words:.1%} of the known words and {tokens:.1%} of their uses have a vector")
     mean = params.vectors.unknown == "mean" and "unknown" in types
     features, dense = {}, None
     for template in templates:
-        if match := re.fullmatch(r"class-(\d+)", template):
-            features[template] = f"{template}=" + _classes(found, int(match[1]))
+        kind, _, classes = template.partition("-")
+        if kind == "class":
+            features[template] = f"{template}=" + _classes(found, int(classes))
     if params.vectors.dimensions:
-        features[VECTOR] = pd.Series(f"{VECTOR}=none", index=types.index).mask(found.row > 0)
+        features[VECTORS] = pd.Series("vector=none", index=types.index).mask(found.row > 0)
         dense = WordVectors(reduced(found, params.vectors.dimensions), found.row)
         dense = _with_means(dense, types) if mean else dense
     return {name: _rows(each, types, mean, params.steps) for name, each in features.items()}, dense
+
+
+def _coverage(found: WordVectors, types: pd.DataFrame) -> tuple[float, float]:
+    """The shares of words, and of words as often as they were counted, that have a vector."""
+    real = ~types["form"].map(is_special).to_numpy()
+    counts = np.where(real, types["count"], 0)
+    has_one = found.row > 0
+    return has_one[real].mean(), counts[has_one].sum() / max(counts.sum(), 1)
 
 
 def _classes(found: WordVectors, classes: int) -> pd.Series:

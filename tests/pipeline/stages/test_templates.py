@@ -9,10 +9,11 @@ import pytest
 
 import corpora
 import lexicon
+from lexicon.analysis import FEATURES
 from pipeline.data.folders import folder_of
 from pipeline.prepared.special_words import END, UNKNOWN
 from pipeline.stages.featurise import Params
-from pipeline.stages.templates import FEATS, OF_FORM, fill
+from pipeline.stages.templates import OF_FORM, fill
 
 FORMS = [END, UNKNOWN, "le", "portes", "1999", "XIVe", "zorglubons"]
 COUNTS = [9, 1, 5, 2, 1, 0, 0]
@@ -101,7 +102,7 @@ def test_frequency_goes_by_half_powers_of_ten_and_source_names_the_lexicon(types
 def test_the_end_has_only_itself_and_an_unknown_word_no_letters(types, analyses):
     guess = analyses[analyses["word"] == 6].assign(word=1)
     uncounted = types.assign(count=types["count"].where(types["form"] != UNKNOWN, 0))
-    found = phi(uncounted, pd.concat([analyses, guess]), *OF_FORM, "pos", *FEATS)
+    found = phi(uncounted, pd.concat([analyses, guess]), *OF_FORM, "pos", *FEATURES)
     assert found[END] == {f"form={END}": 1}
     of_class = {"pos=VERB": 0.75, "pos=NOUN": 0.25, "Number=Plur": 1, "Person=1": 0.75}
     of_class |= {"VerbForm=Fin": 0.75, "Gender=Masc": 0.25}
@@ -123,7 +124,7 @@ def test_what_is_left_out_takes_the_crossed_templates_that_hold_it_along(types, 
 
 
 def test_an_unknown_template_is_named(types, analyses):
-    with pytest.raises(ValueError, match="unknown template 'gendre'; there are form"):
+    with pytest.raises(ValueError, match="unknown template 'gendre'; the nearest is 'gender'"):
         phi(types, analyses, "gendre")
 
 
