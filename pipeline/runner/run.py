@@ -55,9 +55,12 @@ class Run:
 
     def check(self) -> None:
         """Refuse a configuration that some stage could not be run with."""
-        for sections in self.config.models.values():
+        for model, sections in self.config.models.items():
             for stage in STAGES.values():
-                stage.check(sections)
+                try:
+                    stage.check(sections)
+                except ValueError as error:
+                    raise ValueError(f"model '{model}', {error}") from None
 
     def execute(self, until: str | None = None, force: frozenset[str] = frozenset()) -> None:
         """Bring every stage up to date, or every one up to and including `until`."""

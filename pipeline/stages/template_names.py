@@ -65,15 +65,17 @@ def _parsed(template: str, names: Sequence[str] | None, key: str) -> str:
         return template
     known = [*OF_ANALYSIS, *(name.lower() for name in (FEATURES if names is None else names))]
     fields: list[str] = []
-    for part in re.split("[×*]", template):
-        parts = _parted_by_x(part.strip(), {*known})
-        if parts is None and names is not None:
-            alone = [] if template != part else [*OF_FORM, "class-100", "cluster-100"]
+    for part in re.split(r"\s*[×*]\s*", template):
+        parts = _parted_by_x(part, {*known})
+        if parts is None and part != template and (part in OF_FORM or OF_MEANING.fullmatch(part)):
             raise ValueError(
-                f"featurise.{key}: unknown template '{part.strip()}'"
-                f"{nearest(part.strip(), [*alone, *known])}"
+                f"featurise.{key}: expected fields of the lexicon in '{template}', found '{part}', "
+                f"which stands alone"
             )
-        fields += parts or [part.strip()]
+        if parts is None and names is not None:
+            valid = [*OF_FORM, *known, "class-100", "cluster-100"]
+            raise ValueError(f"featurise.{key}: unknown template '{part}'{nearest(part, valid)}")
+        fields += parts or [part]
     return "×".join(fields)
 
 
