@@ -65,12 +65,6 @@ def well_formed(feats: str) -> bool:
     return feats in ("", "_") or all(FEATURE.fullmatch(pair) for pair in feats.split("|"))
 
 
-def feature_names(path: Path) -> set[str]:
-    """The names of all features that a table has."""
-    feats = {row.feats for row in read(path, Report(path))}
-    return {pair.partition("=")[0] for each in feats for pair in each.split("|") if pair}
-
-
 def table(path: Path) -> TextLexicon:
     return TextLexicon(path.stem, "the user's own", source=None, file=str(path), read=read)
 

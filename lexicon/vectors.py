@@ -36,15 +36,16 @@ def of_spacy(matrix: np.ndarray, keys: Path, wanted: Sequence[str]) -> Vectors:
         sound = all(type(key) is int and type(row) is int for key, row in row_of.items())
     except Exception as error:  # msgpack raises what it likes at a damaged file
         raise LexiconError(f"{keys} cannot be read: {error}") from None
-    if not sound or not all(0 <= row < len(matrix) for row in row_of.values()):
-        raise LexiconError(f"{keys}: expected hashes and their rows, below {len(matrix):,}")
+    rows = matrix.shape[0] if matrix.ndim else 0
+    if not sound or not all(0 <= row < rows for row in row_of.values()):
+        raise LexiconError(f"{keys}: expected hashes and their rows, of which there are {rows:,}")
     hashed = ((form, hash_string(form)) for form in wanted)
     return _checked(matrix, {form: row_of[key] for form, key in hashed if key in row_of}, keys)
 
 
 def of_arrays(forms: np.ndarray, matrix: np.ndarray, wanted: Sequence[str], path: Path) -> Vectors:
-    """Of two arrays, text and numbers, of one length; of equal forms the first is taken."""
-    if forms.ndim != 1 or forms.dtype.kind != "U" or matrix.ndim != 2 or len(forms) != len(matrix):
+    """Of two arrays, N texts and N × D numbers; of equal forms the first is taken."""
+    if forms.ndim != 1 or forms.dtype.kind != "U" or forms.shape != matrix.shape[:1]:
         raise LexiconError(
             f"{path}: expected an array of N texts `forms` and one of N × D numbers `vectors`, "
             f"found {_described(forms)} and {_described(matrix)}"
@@ -53,17 +54,18 @@ def of_arrays(forms: np.ndarray, matrix: np.ndarray, wanted: Sequence[str], path
     return _checked(matrix, {form: row_of[form] for form in wanted if form in row_of}, path)
 
 
-def _described(array: np.ndarray) -> str:
-    return f"{' × '.join(map(str, array.shape))} of {array.dtype}"
-
-
 def _checked(matrix: np.ndarray, row: dict[str, int], path: Path) -> Vectors:
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or not matrix.shape[1]:
         raise LexiconError(f"{path}: expected vectors, found {_described(matrix)}")
-    used = sorted({*row.values()})
-    if not np.isfinite(matrix[used]).all():
+    with np.errstate(over="ignore"):
+        matrix = matrix.astype(np.float32)
+    if not np.isfinite(matrix[sorted({*row.values()})]).all():
         raise LexiconError(f"{path}: expected finite numbers, found others")
     return Vectors(matrix, row)
+
+
+def _described(array: np.ndarray) -> str:
+    return f"an array {' × '.join(map(str, array.shape)) or 'of no dimension'} of {array.dtype}"
 
 
 def of_text(path: Path, wanted: Sequence[str]) -> Vectors:
@@ -102,7 +104,8 @@ def _header(path: Path, first: tuple[int, str]) -> tuple[int, int]:
 
 def _numbers(path: Path, number: int, numbers: Sequence[str]) -> np.ndarray:
     try:
-        return np.array(numbers, np.float32)
+        with np.errstate(over="ignore"):  # what is too large is found to be infinite
+            return np.array(numbers, np.float32)
     except ValueError as error:
         raise LexiconError(f"{path}:{number}: expected numbers: {error}") from None
 

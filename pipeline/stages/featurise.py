@@ -12,16 +12,17 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lexicon import table as lexicon_table
-from lexicon.analysis import FEATURES
+from lexicon.analysis import FEATURES, feature_names
+from lexicon.reading import Report
 from lexicon.registry import BUILT_IN, TABLES
+from lexicon.table import read as read_table
 from models.features.phi import Features
 from pipeline.display.progress import say
 from pipeline.prepared.special_words import END
 from pipeline.stage import Inputs, Stage
 from pipeline.stages import word_vectors
 from pipeline.stages.template_names import VECTORS, check, chosen, chosen_to_read
-from pipeline.stages.templates import feature_names, fill
+from pipeline.stages.templates import fill, known_names
 from pipeline.stages.word_classes import clusters_of
 from pipeline.stages.word_vectors import VectorParams, WordVectors
 
@@ -80,7 +81,7 @@ def build(
     params: Params, types: pd.DataFrame, analyses: pd.DataFrame, training: Path | None = None
 ) -> Built:
     """Φ and Ψ of the words of a table; clusters are of the training text."""
-    names = feature_names(analyses)
+    names = known_names(analyses)
     check(params, names)
     templates = chosen(params, names)
     computed, dense = {}, None
@@ -128,7 +129,8 @@ def _check(sections: Mapping[str, Any]) -> None:
     names: set[str] | None = {*FEATURES}
     for lexicon in sections["analyse"].lexicon:
         if Path(lexicon).suffix in TABLES:
-            names = names and names | lexicon_table.feature_names(Path(lexicon))
+            rows = read_table(Path(lexicon), Report(Path(lexicon)))
+            names = names and names | feature_names(row.feats for row in rows)
         elif lexicon not in BUILT_IN:
             names = None
     check(sections["featurise"], names and sorted(names))

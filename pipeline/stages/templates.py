@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
-from lexicon.analysis import FEATURES
+from lexicon.analysis import FEATURES, feature_names
 from pipeline.prepared.special_words import END, is_unknown, read_as_unknown
 from pipeline.stages.template_names import chosen
 
@@ -37,7 +37,7 @@ def fill(
     end = types.index[types["form"] == END]
     unwritten = types.index[types["form"].map(is_unknown)]  # these have no letters yet
     parts = [_rows(end, "form=" + types["form"].loc[end]).assign(template=END)]
-    names = feature_names(analyses)
+    names = known_names(analyses)
     for template in dict.fromkeys([*chosen(params, names), *computed]):
         if template in computed:
             filled = computed[template]
@@ -52,11 +52,9 @@ def fill(
     return table.sort_values(["word", "feature"], kind="stable", ignore_index=True)
 
 
-def feature_names(analyses: pd.DataFrame) -> tuple[str, ...]:
-    """The names of the features that analyses have, after those that others may have."""
-    feats = analyses["feats"].astype("category").cat.categories.to_series().astype(str)
-    found = feats.str.split("|").explode().str.partition("=")[0]
-    return tuple(dict.fromkeys([*FEATURES, *filter(None, found)]))
+def known_names(analyses: pd.DataFrame) -> list[str]:
+    """The names of the features that these analyses have, or others may have."""
+    return sorted({*FEATURES, *feature_names(analyses["feats"].astype("category").cat.categories)})
 
 
 def _rows(words, features, values=1.0) -> pd.DataFrame:

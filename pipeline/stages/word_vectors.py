@@ -67,7 +67,7 @@ def find(source: str, types: pd.DataFrame, analyses: pd.DataFrame) -> WordVector
     for column in spelled:  # the first spelling that has a vector is the word's
         row = row.where(row >= 0, spelled[column].map(found.row).fillna(-1).astype(int))
     used, number = np.unique(row, return_inverse=True)
-    rows = found.matrix[used[used >= 0]].astype(np.float32)
+    rows = found.matrix[used[used >= 0]]
     zero = np.zeros((1, rows.shape[1]), np.float32)
     return WordVectors(np.concatenate([zero, rows]), number + (used[0] >= 0))
 
