@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lexicon.murmur import string_hashes
 from lexicon.reading import LexiconError
 
 OPENERS = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
@@ -28,8 +29,7 @@ class Vectors(NamedTuple):
 
 def of_spacy(matrix: np.ndarray, keys: Path, wanted: Sequence[str]) -> Vectors:
     """Of the vocabulary of a spaCy model: its `vectors`, and its file `key2row`."""
-    from spacy.strings import hash_string
-    from srsly import msgpack_loads
+    from srsly import msgpack_loads  # which takes a while, and no other source needs it
 
     try:
         row_of = msgpack_loads(keys.read_bytes())
@@ -39,7 +39,7 @@ def of_spacy(matrix: np.ndarray, keys: Path, wanted: Sequence[str]) -> Vectors:
     rows = matrix.shape[0] if matrix.ndim else 0
     if not sound or not all(0 <= row < rows for row in row_of.values()):
         raise LexiconError(f"{keys}: expected hashes and their rows, of which there are {rows:,}")
-    hashed = ((form, hash_string(form)) for form in wanted)
+    hashed = zip(wanted, string_hashes(wanted).tolist(), strict=True)
     return _checked(matrix, {form: row_of[key] for form, key in hashed if key in row_of}, keys)
 
 
