@@ -93,14 +93,16 @@ def build(
         if template.startswith("cluster-")
     }
     table = fill(params, types, analyses, computed)
-    phi = _features(table, dense, len(types))
-    read = chosen_to_read(params, names)
-    psi = None
-    if read < {*templates, *computed}:
-        kept = table[table["template"].isin({END, *read})]
-        psi = _features(kept, dense if VECTORS in read else None, len(types))
-    dimensions = range(dense.vectors.shape[1] if dense else 0)
     of_table = table["feature"].cat.categories.tolist()
+    dimensions = range(dense.vectors.shape[1] if dense else 0)
+    phi = _features(table, len(of_table), len(types), dense)
+    read, psi = chosen_to_read(params, names), None
+    if read < {*templates, *computed}:
+        table = table[table["template"].isin({END, *read})]
+        if VECTORS in read:
+            psi = _features(table, len(of_table), len(types), dense)
+        else:  # the dense features keep their numbers, though no word has them
+            psi = _features(table, phi.feature_count, len(types))
     return Built(phi, psi, [*of_table, *(f"vector[{number}]" for number in dimensions)])
 
 
@@ -110,14 +112,16 @@ def _cluster_rows(template: str, types: pd.DataFrame, training: Path) -> pd.Data
     return pd.DataFrame({"word": types.index, "feature": names, "value": 1.0})
 
 
-def _features(table: pd.DataFrame, dense: WordVectors | None, words: int) -> Features:
+def _features(
+    table: pd.DataFrame, sparse: int, words: int, dense: WordVectors | None = None
+) -> Features:
+    """Φ of the rows of a table, which is sorted by word, in so many sparse features."""
     codes = table["feature"].cat.codes.to_numpy()
     indptr = np.zeros(words + 1, dtype=np.int64)
     np.cumsum(np.bincount(table["word"], minlength=words), out=indptr[1:])
     values = table["value"].to_numpy(np.float32)
     block = {"vectors": dense.vectors, "vector": dense.row} if dense else {}
-    count = len(table["feature"].cat.categories)
-    return Features.from_rows(indptr, codes, values, count, **block)
+    return Features.from_rows(indptr, codes, values, sparse, **block)
 
 
 def _check(sections: Mapping[str, Any]) -> None:
