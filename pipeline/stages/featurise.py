@@ -32,10 +32,10 @@ MORPHOLOGY = ("form", "pos", "gender", "number", "tense", "mood", "person", "ver
 @dataclass(frozen=True)
 class Params:
     # form, suffix, shape, number-class; frequency (see analyse.frequency); source (which lexicon
-    # answered), lemma, pos, or a feature of the lexicon: gender, number, tense, mood, person,
-    # verbform, prontype and so on. a×b crosses two or more of what the lexicon says. class-500:
-    # one of 500 classes of words with similar vectors; cluster-500: of words that have similar
-    # neighbours in the training text.
+    # answered), lemma, pos, or any feature of the lexicon: gender, number, tense, mood, person,
+    # verbform, prontype, sem, or one of your own table. a×b, a*b or axb crosses two or more of what
+    # the lexicon says. class-500: one of 500 classes of words that have similar vectors;
+    # cluster-500: of words that have similar neighbours in the training text.
     templates: tuple[str, ...] = MORPHOLOGY
     without: tuple[str, ...] = ()  # templates left out, and crossed ones that hold them
     # M: so many most frequent words have a feature of their own; null: all seen more than once.
@@ -93,6 +93,8 @@ def build(
         if template.startswith("cluster-")
     }
     table = fill(params, types, analyses, computed)
+    for template in sorted({*templates} - {*table["template"]}):
+        say(f"featurise: no word has a feature of the template '{template}'")
     of_table = table["feature"].cat.categories.tolist()
     dimensions = range(dense.vectors.shape[1] if dense else 0)
     phi = _features(table, len(of_table), len(types), dense)

@@ -34,6 +34,10 @@ class VectorParams:
     dimensions: int = 64  # 0: classes only
     unknown: Literal["mean", "none"] = "mean"  # what unknown words have
 
+    def __post_init__(self):
+        if self.dimensions < 0:
+            raise ValueError(f"dimensions: expected 0 or more, found {self.dimensions}")
+
 
 @dataclass(frozen=True)
 class WordVectors:
@@ -154,7 +158,7 @@ def _coverage(found: WordVectors, types: pd.DataFrame) -> tuple[float, float]:
 
 def _classes(found: WordVectors, classes: int) -> pd.Series:
     """The class of each word's vector by k-means, or none."""
-    number = kmeans(found.vectors[1:] - found.vectors[1:].mean(axis=0), classes)
+    number = kmeans(found.vectors[1:], classes)
     return pd.Series(np.array(["none", *number.astype(str)], dtype=object)[found.row])
 
 

@@ -37,6 +37,9 @@ def test_every_preset_is_valid(preset):
         ("models: {a: {trian: {}}}", "model 'a': unknown section 'trian'"),
         ("models: []", "expected 'models' to map names to changes"),
         ("corpus: [1, 2]", "expected keys and values, found [1, 2]"),
+        ("featurise: {vectors: spacy}", "featurise.vectors: expected keys and values"),
+        ("featurise: {vectors: {dimension: 3}}", "the nearest is 'dimensions'"),
+        ("featurise: {vectors: {dimensions: x}}", "featurise.vectors.dimensions: expected int"),
         ("- corpus", "expected sections such as 'corpus:'"),
         ("corpus: {limit: 3", "is not valid YAML"),
     ],
@@ -130,6 +133,7 @@ def test_each_ablation_leaves_out_one_thing_of_the_strong_preset():
         ("train.batch=0", "train.batch: expected 1 or more, got 0"),
         ("train.epochs=-1", "train.epochs: expected 1 or more, got -1"),
         ("train.input_dropout=2", "train.input_dropout: expected from 0 to under 1, got 2.0"),
+        ("featurise.vectors={dimensions: -1}", "featurise.vectors.dimensions: expected 0 or more"),
         ("train.learning_rate=0", "train.learning_rate: expected more than 0, got 0.0"),
     ],
 )

@@ -27,7 +27,7 @@ def types(*forms: str, written: list[str | None] | None = None, **columns) -> pd
 
 def analyses(*rows: tuple[int, str, float]) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=["word", "upos", "weight"])
-    return table.assign(lemma="", feats="", source="lefff")
+    return table.astype({"word": int, "weight": float}).assign(lemma="", feats="", source="lefff")
 
 
 def vectors_of(source: str, words: pd.DataFrame, said: pd.DataFrame) -> list[list[float]]:
@@ -95,10 +95,11 @@ def test_reduced_vectors_are_the_same_each_time(many):
     assert np.allclose(reduced(turned, 5), -reduced(many, 5), atol=1e-5), "axes keep their sense"
 
 
-@pytest.mark.parametrize("dimensions", [13, -1])
-def test_dimensions_that_the_vectors_do_not_have_are_refused(many, dimensions):
-    with pytest.raises(ValueError, match=rf"dimensions from 0 to 12, .* found {dimensions}"):
-        reduced(many, dimensions)
+def test_dimensions_that_the_vectors_do_not_have_are_refused(many):
+    with pytest.raises(ValueError, match=r"dimensions from 0 to 12, .* found 13"):
+        reduced(many, 13)
+    with pytest.raises(ValueError, match="dimensions: expected 0 or more, found -1"):
+        VectorParams(dimensions=-1)
 
 
 @pytest.fixture
@@ -140,6 +141,13 @@ def test_classes_alone_need_no_dense_features(source, with_unknown):
     assert {name for name in names if name.startswith("class-3=")} >= {"class-3=none"}
     assert not any(name.startswith("vector") for name in names)
     assert phi.feature_count == len(names)
+
+
+def test_a_template_that_no_word_has_is_said(source, with_unknown, capsys):
+    featurise.build(Params(templates=("form", "sem", "pos×Case")), *with_unknown)
+    said = capsys.readouterr().err
+    assert "no word has a feature of the template 'sem'" in said
+    assert "no word has a feature of the template 'pos×case'" in said
 
 
 def test_what_is_read_has_the_numbers_of_what_is_predicted(source, with_unknown):
