@@ -70,6 +70,7 @@ def run_config(
     """Bring every stage of a configuration up to date, fetching the data it names."""
     check_names([*force, *([until] if until else [])])
     this = Run(config, Path(runs))
+    this.check()
     _fetch_missing(this)
     this.execute(until, frozenset(force))
     return this

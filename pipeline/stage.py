@@ -13,6 +13,10 @@ def reads_no_files(params: Any) -> Sequence[Path]:
     return ()
 
 
+def checks_nothing(sections: Mapping[str, Any]) -> None:
+    """Most parameters are checked one by one."""
+
+
 @dataclass(frozen=True)
 class Stage:
     """The declaration from which the runner, the command line and the README's table are made."""
@@ -24,5 +28,7 @@ class Stage:
     params: type  # a frozen dataclass: this stage's section of the configuration
     compute: Callable[[Any, Inputs, Path], None]
     files: Callable[[Any], Sequence[Path]] = reads_no_files  # data outside the run that is read
+    # Refuses, before the first stage runs, what the sections together cannot mean.
+    check: Callable[[Mapping[str, Any]], None] = checks_nothing
     resumes: bool = False  # goes on from what an interrupted run left in its folder
     over_models: bool = False  # reads its inputs from every model of the run, not from one

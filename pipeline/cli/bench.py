@@ -89,11 +89,11 @@ def features(
     forms = sorted(chain)
     start = time.perf_counter()
     types = pd.DataFrame({"form": forms, "count": 0})
-    built, _ = featurise.build(featurise.Params(), types, chain.lookup(forms))
+    phi = featurise.build(featurise.Params(), types, chain.lookup(forms)).phi
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{len(forms):,} forms, {built.signature_count:,} signatures: {seconds:.1f} s, "
+        f"{len(forms):,} forms, {phi.signature_count:,} signatures: {seconds:.1f} s, "
         f"{peak:,.0f} MiB at most"
     )
 

@@ -6,6 +6,7 @@ vocabulary, so that words taken from the test do not make everything else look t
 beside it the spelling of unknown words.
 """
 
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import redirect_stderr
 from functools import cache
@@ -23,6 +24,7 @@ from pipeline.artefacts.artefact import META
 from pipeline.config.configuration import Sections
 from pipeline.display.progress import track
 from pipeline.prepared.special_words import is_special
+from pipeline.prepared.written_forms import WRITTEN
 from pipeline.runner.finished import Finished
 from pipeline.stages.order import STAGES
 from pipeline.stages.tokenise import SCHEMA
@@ -118,6 +120,8 @@ def _again(
 
 def _leave_out(missing: str, texts: Path, out: Path) -> None:
     """The same texts without one split; a sentence of training stays, for there to be counts."""
+    if missing != "train" and (texts / WRITTEN).exists():
+        shutil.copy(texts / WRITTEN, out)
     for split, path in splits(texts).items():
         kept = None if split != missing else 1 if split == "train" else 0
         write_rows(out / path.name, SCHEMA, islice(rows(path), kept))

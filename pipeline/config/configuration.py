@@ -9,7 +9,7 @@ import re
 import types
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -164,6 +164,8 @@ def _typed(value: Any, hint: Any, where: str) -> Any:
     if origin is tuple:
         items = value if isinstance(value, list | tuple) else [value]
         return tuple(_typed(item, args[0], where) for item in items)
+    if is_dataclass(hint):
+        return _section(hint, [value], where)
     if hint is float and type(value) is int and abs(value) < 1e300:
         value = float(value)
     if hint is float and isinstance(value, str):  # YAML reads 1e-3 as text

