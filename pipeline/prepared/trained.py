@@ -54,7 +54,8 @@ def _background(features: Features, inputs: Inputs, folds: int) -> Background:
     about = json.loads((inputs["background"] / "about.json").read_text())
     if about["kind"] != "ngram":
         return _unigram(features, inputs)
-    texts, smoothing = [read_sentences(inputs["encode"], "train")], SMOOTHINGS[about["smoothing"]]
+    texts = [read_sentences(inputs["encode"], "train")]
+    smoothing = partial(SMOOTHINGS.make, about["smoothing"])
     if about["pretraining"]:
         expect_pretraining("background.pretraining", inputs)
         texts.append(read_sentences(inputs["encode"], PRETRAINING))

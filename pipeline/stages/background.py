@@ -3,13 +3,15 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
 
 from models.background.prior import discounted
+from models.common.registry import Choice, check_parts
 from models.features.phi import Features
+from models.ngram.smoothing import SMOOTHINGS
 from models.spelling.neural import NeuralSpelling
 from models.spelling.ngram import NGramSpelling
 from models.spelling.open_vocabulary import save_spelling
@@ -26,7 +28,7 @@ class Params:
     # ngram: n-grams of the training ids, words that they lack sharing as in unigram.
     kind: Literal["unigram", "uniform", "ngram"] = "unigram"
     order: int = 5  # of the n-grams: so many words, the predicted one included
-    smoothing: Literal["kneser-ney", "jelinek-mercer", "add-alpha"] = "kneser-ney"  # of the n-grams
+    smoothing: Annotated[Choice, SMOOTHINGS] = "kneser-ney"  # Of the n-grams
     pretraining: bool = False  # n-grams of the text of corpus.pretraining too
     # Words of a signature that training lacks share its mass alike, or by what analyse.frequency
     # says of French as a whole.
@@ -34,6 +36,9 @@ class Params:
     # Unknown words are spelled by n-grams of letters, or by a small recurrent network.
     spelling: Literal["ngram", "neural"] = "ngram"
     spelling_order: int = 6  # letters of the spelling model's n-grams
+
+    def __post_init__(self):
+        check_parts(self)
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:

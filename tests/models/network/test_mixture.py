@@ -14,7 +14,7 @@ from models.network.cache import Cache
 from models.network.language_model import LanguageModel
 from models.network.log_linear_mixture import LogLinearMixture, chunks, likeliest_exponents, score
 from models.network.mixture import Mixture, likeliest_weights, mixed, stacked_distributions
-from models.ngram.smoothing import kneser_ney
+from models.ngram.smoothing.kneser_ney import kneser_ney
 from models.recipe import Recipe
 
 FEATURES = random_features(WORDS, width=3, real=False)
