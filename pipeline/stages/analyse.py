@@ -187,4 +187,5 @@ STAGE = Stage(
     params=Params,
     compute=compute,
     files=_files,
+    exported=("types.parquet", "analyses.parquet"),
 )

@@ -105,4 +105,6 @@ STAGE = Stage(
     },
     params=Params,
     compute=compute,
+    exported=("*",),
+    audited={"b": ("b.npy", "share.npy", "about.json", "spelling.*")},  # the groups are φ's own
 )

@@ -67,4 +67,6 @@ STAGE = Stage(
     },
     params=Params,
     compute=compute,
+    exported=("*",),
+    audited={"φ": ("*",)},
 )

@@ -122,4 +122,5 @@ STAGE = Stage(
     params=Recipe,
     compute=compute,
     resumes=True,
+    exported=("weights.safetensors", "recipe.json", CURVE, CURVE_PRETRAINING),
 )
