@@ -50,17 +50,19 @@ class Part:
     attribute: str
     meaning: str
     settings: Mapping[str, Setting]
+    about: Mapping[str, Any]  # what else its decorator says of it
 
 
 def registered_in(file: Path) -> dict[str, Part]:
     """The parts that a file registers, by name, in its order."""
     text = file.read_text(encoding="utf-8")
-    return {
-        name: _described(node, file, text)
-        for node in ast.parse(text).body
-        for decorator in getattr(node, "decorator_list", ())
-        if (name := _registered_name(decorator))
-    }
+    found = {}
+    for node in ast.parse(text).body:
+        for decorator in getattr(node, "decorator_list", ()):
+            match decorator:
+                case ast.Call(ast.Attribute(attr="register"), [ast.Constant(str(name))]):
+                    found[name] = _described(node, file, text)
+    return found
 
 
 def defined_in(file: Path, attribute: str) -> Part:
@@ -72,12 +74,6 @@ def defined_in(file: Path, attribute: str) -> Part:
     raise ValueError(f"{file}: expected a class or function '{attribute}'")
 
 
-def _registered_name(decorator: ast.expr) -> str | None:
-    match decorator:
-        case ast.Call(ast.Attribute(attr="register"), [ast.Constant(str(name)), *_]):
-            return name
-
-
 def _described(node: ast.ClassDef | ast.FunctionDef, file: Path, text: str) -> Part:
     meaning = (ast.get_docstring(node) or "").partition("\n\n")[0].replace("\n", " ")
     function = node
@@ -85,7 +81,9 @@ def _described(node: ast.ClassDef | ast.FunctionDef, file: Path, text: str) -> P
         inside = {each.name: each for each in node.body if isinstance(each, ast.FunctionDef)}
         function = inside.get("__init__")
     settings = _settings(function.args, file, text.splitlines()) if function else {}
-    return Part(file, node.name, meaning, settings)
+    said = [each for call in node.decorator_list for each in getattr(call, "keywords", ())]
+    about = {each.arg: ast.literal_eval(each.value) for each in said}
+    return Part(file, node.name, meaning, settings, about)
 
 
 def _settings(arguments: ast.arguments, file: Path, lines: list[str]) -> dict[str, Setting]:

@@ -6,11 +6,11 @@ entry point, whose name is the part's, and what is registered by hand before it 
 """
 
 import inspect
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache, cached_property
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from reprlib import repr as short
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
@@ -31,11 +31,16 @@ class Registry(Mapping[str, Any]):
         self.kind, self.room, self.group = kind, room, group
         self._by_hand: dict[str, Any] = {}
 
-    def register(self, name: str) -> Callable[[Any], Any]:
-        """Names the class or function below it; one of the room is found by its file already."""
+    def register(self, name: str, **about: Any) -> Callable[[Any], Any]:
+        """Name the class or function below, and say what else those who ask for it must know.
+
+        One of the room is found by its file already; others are taken in here.
+        """
 
         def named(part: Any) -> Any:
             if not f"{part.__module__}.".startswith(f"{self.room}."):
+                if name in self._own:
+                    raise ValueError(f"{self.kind} '{name}' is Accord's own: choose another name")
                 self._by_hand[name] = part
             return part
 
@@ -74,6 +79,16 @@ class Registry(Mapping[str, Any]):
                 f"{short(part)} ({error})"
             ) from None
 
+    def parts(self, on_fault: Callable[[ValueError], None] = lambda fault: None) -> dict[str, Part]:
+        """All parts by name, but for those that other packages bring and that cannot be had."""
+        found = {}
+        for name in self:
+            try:
+                found[name] = self.part(name)
+            except ValueError as fault:
+                on_fault(fault)
+        return found
+
     def checked(self, choice: Choice) -> Choice:
         """The choice with every setting that its part has; what cannot be meant is refused."""
         given = dict(choice) if isinstance(choice, dict) else {"kind": choice}
@@ -100,15 +115,14 @@ class Registry(Mapping[str, Any]):
         kind, settings = parted(self.checked(choice))
         return self[kind](*shared, **named, **settings)
 
-    def outside_file(self, choice: Choice) -> Path | None:
-        """The file of a part that is not of this room: no hash of Accord's own code holds it."""
-        kind, _ = parted(choice)
-        return None if kind in self._own else self.part(kind).file
+    def is_own(self, choice: Choice) -> bool:
+        """Whether a part is of the room, so that the hash of Accord's code holds it."""
+        return parted(choice)[0] in self._own
 
     @cached_property
     def _own(self) -> dict[str, tuple[str, Part]]:
         """Each part of the room with the module that it is in."""
-        file = Path(sys.modules[self.room].__file__)
+        file = Path(find_spec(self.room).origin)
         if file.stem != "__init__":
             modules = {self.room: file}
         else:
@@ -161,9 +175,8 @@ def check_parts(params: Any) -> None:
 
 def outside_files(params: Any) -> list[Path]:
     """The files of all parts chosen that other packages bring."""
-    chosen = parts_chosen(type(params)).items()
-    files = [registry.outside_file(getattr(params, name)) for name, registry in chosen]
-    return [file for file in files if file]
+    chosen = [(at, getattr(params, name)) for name, at in parts_chosen(type(params)).items()]
+    return [at.part(parted(choice)[0]).file for at, choice in chosen if not at.is_own(choice)]
 
 
 def _found(name: Any, known: Mapping) -> str:

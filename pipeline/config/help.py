@@ -42,13 +42,8 @@ def _with_choices(meaning: str, hint: Any) -> str:
 
 def _parts(meaning: str, registry: Registry) -> Iterator[str]:
     """Each part that a key may name, and its settings."""
-    described, example = [], ""
-    for name in registry:
-        try:
-            part = registry.part(name)
-        except ValueError as error:  # of what another package brings
-            described += _comment(f"{name}: left out: {error}", 2)
-            continue
+    described, faults, example = [], [], ""
+    for name, part in registry.parts(faults.append).items():
         described += _comment(f"{name}: {part.meaning}", 2)
         for setting, about in part.settings.items():
             entry = f"{setting}: {_as_yaml(about.default)}"
@@ -56,6 +51,8 @@ def _parts(meaning: str, registry: Registry) -> Iterator[str]:
             described += _comment(f"{entry} – {about.meaning}", 4)
     yield from _comment(f"{meaning}, by name{example}:")
     yield from described
+    for fault in faults:
+        yield from _comment(f"left out: {fault}", 2)
 
 
 def _comment(text: str, depth: int = 0) -> list[str]:

@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 
 from models.background.prior import discounted
-from models.common.registry import Choice, check_parts
+from models.common.registry import Choice, check_parts, outside_files
 from models.features.phi import Features
 from models.ngram.smoothing import SMOOTHINGS
 from models.spelling.neural import NeuralSpelling
 from models.spelling.ngram import NGramSpelling
 from models.spelling.open_vocabulary import save_spelling
+from pipeline.artefacts import fingerprint
 from pipeline.prepared.special_words import UNKNOWN_ID, is_special, read_as_unknown
 from pipeline.stage import Inputs, Stage
 
@@ -58,6 +59,8 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     np.save(out / "group.npy", group)
     np.save(out / "share.npy", share)
     about = {name: getattr(params, name) for name in ("kind", "order", "smoothing", "pretraining")}
+    if others := outside_files(params):  # training counts the n-grams, and must know of changes
+        about["code"] = [fingerprint.of_file(file) for file in others]
     (out / "about.json").write_text(json.dumps(about, indent=1))
     if "unknown" in types:
         _learn_spelling(params, types, out)
@@ -105,6 +108,7 @@ STAGE = Stage(
     },
     params=Params,
     compute=compute,
+    files=outside_files,
     exported=("*",),
     audited={"b": ("b.npy", "share.npy", "about.json", "spelling.*")},  # the groups are φ's own
 )
