@@ -1,25 +1,17 @@
 """How a network is built and trained: every choice, with its default and meaning."""
 
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from models.common.registry import Choice, check_parts
+from models.encoders import ENCODERS
+from models.outputs import OUTPUTS
 
 
 @dataclass(frozen=True)
 class Recipe:
-    # What reads the words so far; reservoir: a recurrent net that is not trained.
-    encoder: Literal["lstm", "gru", "elman", "window", "transformer", "reservoir"] = "lstm"
-    # What predicts the next one; classes: first the class of a word (encode.classes), then the
-    # word; sampled and noise-contrastive: a softmax that sees a sample of words in training;
-    # background: b by itself, so that nothing is trained.
-    output: Literal[
-        "log-linear",
-        "softmax",
-        "adaptive",
-        "classes",
-        "sampled",
-        "noise-contrastive",
-        "background",
-    ] = "log-linear"
+    encoder: Annotated[Choice, ENCODERS] = "lstm"  # What reads the words so far
+    output: Annotated[Choice, OUTPUTS] = "log-linear"  # What predicts the next one
     layers: int = 2  # of the encoder
     embedding: int = 128  # width of ψ, the words as the encoder reads them
     hidden: int = 256  # width of the encoder's layers; a tied encoder's last has the embedding's
@@ -71,6 +63,7 @@ class Recipe:
     checkpoint_steps: int = field(default=0, compare=False)  # between two; 0: not by steps
 
     def __post_init__(self):
+        check_parts(self)
         counts = ("layers", "embedding", "hidden", "pretraining_epochs", "batch", "bptt", "epochs")
         for name in counts:
             _check(name, getattr(self, name) >= 1, "1 or more", getattr(self, name))

@@ -26,10 +26,9 @@ from pipeline.runner.finished import Finished
 from pipeline.runner.run import Run
 from pipeline.runner.sweep import JOBS, read_jobs
 from pipeline.stage import Inputs
-from pipeline.stages.order import STAGES, check_names
+from pipeline.stages.order import EXPORTED, STAGES, above, check_names
 
 RUNS = "runs"
-PACKED = ("featurise", "background", "encode")  # what training and measuring read
 
 
 def run(
@@ -99,11 +98,15 @@ def pack(
     runs: str | Path = RUNS,
 ) -> dict[str, dict]:
     """Prepare the models of a configuration and copy what their training reads into a folder."""
-    this = run(config, set=set, models=models, name=name, seeds=seeds, until="encode", runs=runs)
+    prepared, read = above("train"), {*STAGES["train"].inputs, *STAGES["evaluate"].inputs}
+    this = run(
+        config, set=set, models=models, name=name, seeds=seeds, until=prepared[-1], runs=runs
+    )
     jobs = {}
     for model, sections in this.config.models.items():
         recipe, artefact = this.recipe(model, STAGES["train"])
-        inputs = {above: this.artefacts[model, above].folder.name for above in PACKED}
+        made = {stage: this.artefacts[model, stage] for stage in prepared if stage in read}
+        inputs = {stage: each.folder.name for stage, each in made.items()}
         jobs[model] = {
             "protocol": sections["analyse"].protocol,
             "recipe": asdict(sections["train"]),
@@ -145,7 +148,14 @@ def load(run: str | Path, model: str | None = None) -> Scorer:
     of_hub = hub.is_id(str(run)) and Path(run).parts[0] != RUNS
     if exporting.is_exported(Path(run)) or of_hub:
         return Scorer.from_pretrained(run)
-    return Scorer(_trained(run, model))
+    return Trained(_trained(run, model))
+
+
+class Trained(Scorer):
+    """A model of a run."""
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        exporting.export(self.artefacts, Path(folder), EXPORTED)
 
 
 def export(run: str | Path, model: str, to: str | Path) -> Path:
@@ -153,8 +163,8 @@ def export(run: str | Path, model: str, to: str | Path) -> Path:
 
     To a file that ends in `.arpa` or `.arpa.gz` the n-grams of a model are written.
     """
-    artefacts = _trained(run, model, "corpus", "tokenise", "evaluate")
-    return (export_arpa if is_arpa(Path(to)) else exporting.export)(artefacts, Path(to))
+    artefacts, to = _trained(run, model, *above("evaluate"), "evaluate"), Path(to)
+    return export_arpa(artefacts, to) if is_arpa(to) else exporting.export(artefacts, to, EXPORTED)
 
 
 def _trained(run: str | Path, model: str | None, *others: str) -> Inputs:
@@ -169,7 +179,7 @@ def _trained(run: str | Path, model: str | None, *others: str) -> Inputs:
     model = model or trained[-1]
     if model not in trained:
         raise ValueError(f"{run}: expected one of the models {', '.join(trained)}, got {model}")
-    finished.check(model, "analyse", *PACKED, "train", *others)
+    finished.check(model, *EXPORTED, *others)
     return finished.artefacts[model]
 
 

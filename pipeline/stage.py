@@ -1,7 +1,7 @@
 """What a stage is: a named function from parameters and artefacts to one folder of files."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,3 +32,7 @@ class Stage:
     check: Callable[[Mapping[str, Any]], None] = checks_nothing
     resumes: bool = False  # goes on from what an interrupted run left in its folder
     over_models: bool = False  # reads its inputs from every model of the run, not from one
+    exported: tuple[str, ...] = ()  # names or patterns of outputs that an exported model needs
+    # What is fixed before the test is scored -> names or patterns of the outputs that hold it: an
+    # audit asks from which splits they were made.
+    audited: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -9,6 +9,8 @@ from models.background.base import Background
 from models.common.checks import check_words
 from models.features.phi import Features
 from models.features.product import FeatureProduct, tied_weight
+from models.outputs import OUTPUTS
+from models.outputs.given import Given
 from models.outputs.scored_classes import Classes
 
 BLOCK = 1 << 14  # words scored at a time where all are asked for
@@ -197,3 +199,16 @@ def log_linear_of(model: nn.Module) -> LogLinear:
             f"got {type(output).__name__}"
         )
     return output
+
+
+@OUTPUTS.register("log-linear")
+def log_linear(given: Given) -> LogLinear:
+    """A sum over the features of a word, with weights that the network chooses at every step."""
+    return LogLinear(
+        given.features,
+        given.background,
+        given.size,
+        weight=given.embedding.weight if given.embedding else None,
+        background_gate=given.background_gate,
+        temperature=given.temperature,
+    )

@@ -1,5 +1,6 @@
 """`accord lexicon`: which lexicons there are, what they say of a word, how much they cover."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,6 +9,8 @@ import typer
 from pipeline.cli.console import Configuration, Group, Runs, Set, command, listed, print_table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lexicon import Lexicon
 
 app = typer.Typer(
@@ -27,10 +30,10 @@ def list_lexicons() -> None:
     import pandas as pd
 
     from lexicon.coverage import features
-    from lexicon.registry import find, names
+    from lexicon.registry import find
 
     rows = []
-    for name in names():
+    for name in _usable():
         maker = find(name)
         found = None if name == "guesser" else _load_if_present(name)
         rows.append(
@@ -53,11 +56,10 @@ def show(
     """Show what every lexicon that is here says of a word, and the φ that --lexicon gives it."""
     import pandas as pd
 
-    from lexicon.registry import names
     from pipeline.compare.lexicon_views import features_of
 
     rows = []
-    for name in dict.fromkeys([*(name for name in names() if name != "guesser"), lexicon]):
+    for name in dict.fromkeys([*(name for name in _usable() if name != "guesser"), lexicon]):
         found = _load_if_present(name)
         for row in found.lookup([word]).itertuples() if found is not None else ():
             rows.append(
@@ -139,6 +141,20 @@ def compare(
     table, folder = compare_lexicons(config, lexicons.split(), set or (), runs)
     print_table(table)
     print(f"figure: {folder / 'report' / 'perplexity.png'}")
+
+
+def _usable() -> "Iterator[str]":
+    """Every lexicon by name; one of another package that fails is named and left out."""
+    from lexicon.reading import LexiconError
+    from lexicon.registry import BUILT_IN, names
+
+    for name in names():
+        try:
+            if name not in BUILT_IN:
+                _load_if_present(name)
+            yield name
+        except LexiconError as error:
+            print(f"left out: {error}", file=sys.stderr)
 
 
 def _load(chain: str) -> "Lexicon":

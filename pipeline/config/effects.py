@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from models.common.registry import parted
 from pipeline.display.progress import say
 
 Sections = Mapping[str, Any]  # stage name -> its frozen dataclass
@@ -43,7 +44,7 @@ def _check_background(sections: Sections, where: str) -> None:
 def _with_width(sections: Sections) -> Sections:
     """With the width that the encoder has, so that it is not trained anew for stating another."""
     train = sections["train"]
-    if train.tied and train.layers == 1 and train.encoder in WITHOUT_HIDDEN:
+    if train.tied and train.layers == 1 and parted(train.encoder)[0] in WITHOUT_HIDDEN:
         train = replace(train, hidden=train.embedding)
     return {**sections, "train": train}
 

@@ -1,6 +1,7 @@
 """A trained model for sentences as a person types them."""
 
 import shutil
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -14,7 +15,7 @@ from models.common.batching import Sentences
 from models.common.weights import WEIGHTS
 from models.spelling.open_vocabulary import Forms, load_spelling
 from pipeline.evaluation.measure import score
-from pipeline.inference.export import LEFT_OUT, MODEL, export, is_exported, open_exported
+from pipeline.inference.export import MODEL, is_exported, open_exported
 from pipeline.prepared.saved_chain import read_chain
 from pipeline.prepared.special_words import END, END_ID
 from pipeline.prepared.subwords import Speller
@@ -47,14 +48,13 @@ class Scorer:
     def from_pretrained(cls, place: str | Path) -> "Scorer":
         """A model that was exported: a folder, or the id of one on the Hugging Face hub."""
         folder = open_exported(place)
-        return cls(dict.fromkeys((*LEFT_OUT, "evaluate"), folder), MODEL)
+        return cls(defaultdict(lambda: folder), MODEL)  # it stands for the artefacts of all stages
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Export the model, or copy the folder that it was exported to."""
-        if is_exported(self.artefacts["train"]):
-            shutil.copytree(self.artefacts["train"], folder)
-        else:
-            export(self.artefacts, Path(folder))
+        """Copy the folder that the model was exported to."""
+        if not is_exported(self.artefacts["train"]):
+            raise ValueError("expected an exported model, or one that pipeline.load gives")
+        shutil.copytree(self.artefacts["train"], folder)
 
     @property
     def is_open(self) -> bool:

@@ -64,7 +64,8 @@ def _background(features: Features, inputs: Inputs, folds: int) -> Background:
     about = _about_background(inputs)
     if about["kind"] != "ngram":
         return _unigram(features, inputs)
-    texts, smoothing = [read_text(inputs["encode"], "train")], SMOOTHINGS[about["smoothing"]]
+    texts = [read_text(inputs["encode"], "train")]
+    smoothing = partial(SMOOTHINGS.make, about["smoothing"])
     if about["pretraining"]:
         expect_pretraining("background.pretraining", inputs)
         texts.append(read_text(inputs["encode"], PRETRAINING))

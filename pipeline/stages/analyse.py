@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 import lexicon
-from lexicon.registry import find
+from lexicon.registry import find, plug_in_file
 from pipeline.artefacts.arrow import open_table, splits, word_counts
 from pipeline.data.folders import folder_of
 from pipeline.display.progress import say
@@ -173,6 +173,7 @@ def _files(params: Params) -> list[Path]:
     names = [*params.lexicon, *([params.frequency] if params.frequency else [])]
     makers = [find(name) for name in names]
     lexicons = [maker.path(folder_of) for maker in makers if hasattr(maker, "path")]
+    lexicons += filter(None, map(plug_in_file, names))
     return [*lexicons, *(path for suite in params.suites for path in suite_files(suite))]
 
 
@@ -190,4 +191,5 @@ STAGE = Stage(
     params=Params,
     compute=compute,
     files=_files,
+    exported=("types.parquet", "analyses.parquet"),
 )

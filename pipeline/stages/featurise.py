@@ -159,4 +159,6 @@ STAGE = Stage(
     compute=compute,
     files=_files,
     check=_check,
+    exported=("*",),
+    audited={"φ": ("*",)},
 )

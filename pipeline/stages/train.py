@@ -13,6 +13,7 @@ import torch
 
 from models.background.ngram import FOLDS
 from models.common.batching import Sentences
+from models.common.registry import outside_files
 from models.common.weights import WEIGHTS, save_tensors
 from models.network.background_only import BackgroundOnly
 from models.network.language_model import LanguageModel
@@ -126,5 +127,7 @@ STAGE = Stage(
     },
     params=Recipe,
     compute=compute,
+    files=outside_files,
     resumes=True,
+    exported=("weights.safetensors", "recipe.json", CURVE, CURVE_PRETRAINING),
 )

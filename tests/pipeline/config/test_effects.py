@@ -5,11 +5,10 @@ from dataclasses import replace
 import pytest
 
 from models.background.unigram import Uniform
+from models.encoders import ENCODERS
 from models.features.phi import Features
 from models.network.language_model import LanguageModel
 from pipeline.config.configuration import load_config
-
-ENCODERS = ("lstm", "gru", "elman", "window", "transformer", "reservoir")
 
 
 def test_ngrams_and_a_pretrained_model_are_not_both_the_background():
