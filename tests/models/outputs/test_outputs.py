@@ -53,7 +53,7 @@ def outputs():
 def _given(name: str, tied: bool) -> Given:
     embedding = FeatureEmbedding(SHARED, SIZE) if tied else None
     classes = np.arange(40) % 25 % 4
-    return Given(name, SHARED, Unigram(SHARED, MASS), SIZE, embedding, classes, False)
+    return Given(name, SHARED, Unigram(SHARED, MASS), SIZE, embedding, classes, False, False)
 
 
 def _tied(features: Features) -> ClassBased:
