@@ -21,8 +21,6 @@ from pipeline.prepared.encoded import read_sentences
 from pipeline.prepared.special_words import PRETRAINING
 from pipeline.stage import Inputs
 
-CURVE_PRETRAINING = f"{PRETRAINING}.csv"
-
 
 def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | BackgroundOnly:
     """An untrained model over the features and the background that were prepared.
