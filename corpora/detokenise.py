@@ -7,7 +7,7 @@ there is none.
 import re
 from collections.abc import Iterable
 
-from corpora.tokenise import ENCLITICS
+from corpora.affixes import ENCLITICS
 
 # No space after brackets and elided words (l'arbre, qu'il), none around a slash and a dash.
 OPENING = re.compile(r"[(\[{/]|--|.*\w'")

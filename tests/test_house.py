@@ -174,7 +174,7 @@ def test_models_and_training_import_with_torch_numpy_and_safetensors_alone():
     declared = re.findall(r"^([\w-]+)>=", setup["options"]["install_requires"], re.MULTILINE)
     modules = {"pyyaml": "yaml"}
     refused = {modules.get(name, name) for name in declared} - ONLY_TRAINING
-    assert {"pandas", "spacy", "datasets", "pyarrow", "typer", "yaml"} <= refused
+    assert {"pandas", "datasets", "pyarrow", "typer", "yaml"} <= refused
     program = f"""
 import sys
 for name in {sorted(refused)!r}:

@@ -1,13 +1,14 @@
 """Sentences in batches: as one stream cut into windows of time, or each by itself."""
 
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from models.common import ranges
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Sentences(NamedTuple):
@@ -42,8 +43,8 @@ NO_WORD = -1  # the target behind a sentence that is shorter than others of its 
 class Batch(NamedTuple):
     """Words and what follows each, in columns."""
 
-    words: Tensor  # (T × B)
-    targets: Tensor  # (T × B), NO_WORD where there is none
+    words: "Tensor"  # (T × B)
+    targets: "Tensor"  # (T × B), NO_WORD where there is none
     positions: np.ndarray  # (T × B), where the targets are in the text
     goes_on: bool  # whether columns go on from the batch before
 
@@ -79,7 +80,7 @@ def by_length(sentences: Sentences, batch: int, generator: np.random.Generator) 
         yield Batch(*_after(targets), positions, False)
 
 
-def _after(targets: np.ndarray) -> tuple[Tensor, Tensor]:
+def _after(targets: np.ndarray) -> "tuple[Tensor, Tensor]":
     """Each target's preceding word, END before the first, and the targets."""
     first = np.full((1, targets.shape[1]), END, targets.dtype)
     words = np.concatenate([first, targets[:-1]])
@@ -111,5 +112,7 @@ def _window_length(recipe: Reading, generator: np.random.Generator) -> int:
     return max(5, round(generator.normal(base, 5)))
 
 
-def _tensor(array: np.ndarray) -> Tensor:
+def _tensor(array: np.ndarray) -> "Tensor":
+    import torch  # here, as who only counts or keeps sentences need not load it
+
     return torch.from_numpy(np.ascontiguousarray(array, dtype=np.int64))

@@ -1,7 +1,11 @@
 """Refusals that say which numbers are wrong, where, and what was expected."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from torch import Tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def check_range(
@@ -22,7 +26,7 @@ def check_range(
         )
 
 
-def check_words(name: str, words: Tensor, limit: int, least: int = 0) -> None:
+def check_words(name: str, words: "Tensor", limit: int, least: int = 0) -> None:
     """Refuse ids that are no word's. On a GPU this would wait for it at each step: only on CPU."""
     if words.device.type == "cpu":
         check_range(name, "word ids", words.numpy(), least, limit, IndexError)

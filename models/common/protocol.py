@@ -1,12 +1,14 @@
 """What a language model answers, whatever its kind."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from torch import Tensor
 
 from models.common.batching import Sentences
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Model(Protocol):
@@ -18,5 +20,5 @@ class Model(Protocol):
     def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
         """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
 
-    def log_distributions(self, sentences: Sentences) -> Tensor:
+    def log_distributions(self, sentences: Sentences) -> "Tensor":
         """log p of every word of the vocabulary in every place: (N × V)."""

@@ -9,8 +9,6 @@ import numpy as np
 
 from models.common.batching import Sentences
 from models.common.protocol import Model
-from models.spelling.neural import NeuralSpelling
-from models.spelling.ngram import NGramSpelling
 from models.spelling.strings import Spelling
 from models.spelling.subwords import Subwords
 
@@ -46,11 +44,16 @@ def open_score(
 
 
 def save_spelling(spelling: Spelling, folder: Path) -> None:
+    from models.spelling.neural import NeuralSpelling
+
     spelling.save(folder / (NEURAL if isinstance(spelling, NeuralSpelling) else NGRAM))
 
 
 def load_spelling(folder: Path) -> Spelling | None:
     """The spelling model that a folder holds; none for a closed vocabulary."""
+    from models.spelling.neural import NeuralSpelling
+    from models.spelling.ngram import NGramSpelling
+
     if (folder / NEURAL).exists():
         return NeuralSpelling.load(folder / NEURAL)
     if (folder / NGRAM).exists():

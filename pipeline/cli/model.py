@@ -1,5 +1,6 @@
 """What a trained model can be asked: `accord explain`, `generate`, `rescore`; and its vectors."""
 
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -240,7 +241,15 @@ def _signed(table: "pd.DataFrame", title: str) -> "pd.DataFrame":
 
 
 def load_model(run: Path, model: str | None) -> "Scorer":
-    """`api.load`, imported when a command needs it."""
-    from pipeline import api
+    """`api.load`, imported when a command needs it.
 
-    return api.load(run, model)
+    Garbage is not looked for meanwhile, nor in what was loaded: all of it stays.
+    """
+    gc.disable()
+    try:
+        from pipeline import api
+
+        return api.load(run, model)
+    finally:
+        gc.freeze()
+        gc.enable()

@@ -9,6 +9,7 @@ Level = Literal["quiet", "normal", "verbose"]
 Item = TypeVar("Item")
 _level: Level = "normal"
 LINE_EVERY = 10.0  # seconds between plain lines where there is no terminal
+SETTLED = 1.0  # seconds of work by which the rest can be judged
 
 
 def set_level(level: Level) -> None:
@@ -35,32 +36,56 @@ def track(items: Iterable[Item], what: str, total: int | None = None) -> Iterato
 def meter(what: str, total: int | None) -> Callable[[int], None]:
     """A function to call with each amount of work done; called with 0, it closes the display."""
     terminal = sys.stderr.isatty()
-    start = last = time.monotonic()
-    done = shown = 0
+    pace = Pace(time.monotonic())
+    last, shown = pace.start, 0
 
     def advance(amount: int) -> None:
-        nonlocal done, shown, last
-        done += amount
+        nonlocal shown, last
         now = time.monotonic()
+        pace.advance(amount, now)
         pause = 0.1 if terminal else LINE_EVERY
         if _level == "quiet" or (amount and now - last < pause):
             return
-        if not (amount or terminal) and (last == start or shown == done):
+        if not (amount or terminal) and (last == pace.start or shown == pace.done):
             return  # finished before the first line was due, or with the last
-        last, shown = now, done
-        line = _line(what, done, total, now - start, terminal)
+        last, shown = now, pace.done
+        rate = pace.rate(now) if amount else pace.done / max(now - pace.start, 1e-9)
+        line = _line(what, pace.done, total, rate, terminal)
         end = "\n" if not (terminal and amount) else ""
         print(f"\r\x1b[K{line}" if terminal else line, end=end, file=sys.stderr, flush=True)
 
     return advance
 
 
-def _line(what: str, done: int, total: int | None, seconds: float, bar: bool) -> str:
-    rate = done / seconds if seconds else 0.0
-    speed = f"{rate:,.0f}/s" if rate >= 1 or not done else f"{seconds / done:,.0f} s each"
+class Pace:
+    """How fast work goes on once it has begun: what leads to the first piece comes only once."""
+
+    def __init__(self, start: float):
+        self.start = start
+        self.done = 0
+        self.first: tuple[int, float] | None = None  # what was done first, and when
+
+    def advance(self, amount: int, now: float) -> None:
+        self.done += amount
+        self.first = self.first or (self.done, now)
+
+    def rate(self, now: float) -> float | None:
+        """Work done in a second; None while too little was seen to tell."""
+        done, since = self.first or (0, self.start)
+        seen = now - since
+        return (self.done - done) / seen if seen >= SETTLED and self.done > done else None
+
+
+def _line(what: str, done: int, total: int | None, rate: float | None, bar: bool) -> str:
+    """What is done, how fast, and how long it will take still, as far as that is known."""
+    known = []
+    if rate:
+        known.append(f"{rate:,.0f}/s" if rate >= 1 else f"{1 / rate:,.0f} s each")
+    if rate and total and done < total:
+        known.append(f"{(total - done) / rate:,.0f} s left")
+    told = f" ({', '.join(known)})" if known else ""
     if not total:
-        return f"  {what}: {done:,} ({speed})"
-    left = (total - done) / rate if rate else 0.0
+        return f"  {what}: {done:,}{told}"
     filled = min(24, 24 * done // total)
     drawn = f" {'█' * filled}{'░' * (24 - filled)}" if bar else ":"
-    return f"  {what}{drawn} {done:,} of {total:,} ({speed}, {left:,.0f} s left)"
+    return f"  {what}{drawn} {done:,} of {total:,}{told}"

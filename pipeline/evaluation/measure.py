@@ -5,13 +5,13 @@ Needs torch, numpy and safetensors only, as it also runs where a model was train
 
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from models.common.arrays import load_array
 from models.common.batching import Sentences
 from models.common.protocol import Model
-from models.network.language_model import LanguageModel
 from models.spelling.open_vocabulary import Forms, open_score
 from models.spelling.strings import Spelling
 from models.spelling.subwords import SubwordModel
@@ -21,8 +21,10 @@ from pipeline.evaluation.metrics import METRICS
 from pipeline.evaluation.metrics.scored_text import ScoredText
 from pipeline.prepared.encoded import read_sentences, read_sizes
 from pipeline.prepared.encoded_forms import read_forms
-from pipeline.prepared.special_words import END_ID, UNKNOWN_ID
-from pipeline.prepared.trained import CURVE_PRETRAINING
+from pipeline.prepared.special_words import CURVE_PRETRAINING, END_ID, UNKNOWN_ID
+
+if TYPE_CHECKING:
+    from models.network.language_model import LanguageModel
 
 FIGURES = "figures.json"
 
@@ -73,7 +75,7 @@ def summary(text: ScoredText) -> dict[str, float]:
     return figures
 
 
-def training_figures(model: LanguageModel, trained: Path) -> dict:
+def training_figures(model: "LanguageModel", trained: Path) -> dict:
     """The size of a model, and how long and how fast it was trained."""
     curve, first = read_curve(trained / CURVE), trained / CURVE_PRETRAINING
     best = min(curve, key=lambda row: row.valid_nats).epoch

@@ -1,6 +1,7 @@
 """A model over what the stages prepared: untrained, and with its trained weights."""
 
 import json
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -25,8 +26,6 @@ from pipeline.prepared.encoded import read_text
 from pipeline.prepared.special_words import PRETRAINING
 from pipeline.stage import Inputs
 
-CURVE_PRETRAINING = f"{PRETRAINING}.csv"
-
 
 def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | BackgroundOnly:
     """An untrained model over the features and the background that were prepared.
@@ -46,7 +45,8 @@ def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | Bac
             )
         return BackgroundOnly(_background(features, inputs, folds=0))
     if recipe.pretraining == "background":
-        below = LanguageModel(recipe, features, _unigram(features, inputs))
+        uncooled = replace(recipe, temperature=False)  # that of the whole is enough
+        below = LanguageModel(uncooled, features, _unigram(features, inputs))
         background = FrozenModelBackground(features, below)
     else:
         background = _background(features, inputs, folds)

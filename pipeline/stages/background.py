@@ -12,8 +12,6 @@ from models.background.prior import discounted
 from models.common.registry import Choice, check_parts, outside_files
 from models.features.phi import Features
 from models.ngram.smoothing import SMOOTHINGS
-from models.spelling.neural import NeuralSpelling
-from models.spelling.ngram import NGramSpelling
 from models.spelling.open_vocabulary import save_spelling
 from pipeline.artefacts import fingerprint
 from pipeline.prepared.special_words import UNKNOWN_ID, is_special, read_as_unknown
@@ -80,6 +78,9 @@ def _frequency(params: Params, types: pd.DataFrame) -> np.ndarray | float:
 
 def _learn_spelling(params: Params, types: pd.DataFrame, out: Path) -> None:
     """From the words outside the lexicon that were seen once; from any where there are none."""
+    from models.spelling.neural import NeuralSpelling
+    from models.spelling.ngram import NGramSpelling
+
     written = types[~types["form"].map(is_special)]
     outside = written[read_as_unknown(written)]
     chosen = (outside if len(outside) else written).sort_values("form")

@@ -18,7 +18,7 @@ from pipeline.evaluation.measure import FIGURES, measure, training_figures
 from pipeline.evaluation.metrics import METRICS
 from pipeline.prepared.encoded import held_out
 from pipeline.prepared.encoded_forms import suites
-from pipeline.prepared.trained import CURVE_PRETRAINING, load_trained
+from pipeline.prepared.special_words import CURVE_PRETRAINING
 from pipeline.stage import Inputs, Stage
 
 
@@ -28,6 +28,8 @@ class Params:
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
+    from pipeline.prepared.trained import load_trained
+
     model = load_trained(inputs)
     figures = {"train": training_figures(model, inputs["train"])}
     encoded, spelling = inputs["encode"], load_spelling(inputs["background"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from models.spelling.subwords import SPELLER, count_subwords
-from pipeline.display import figures, page
+from pipeline.display import page
 from pipeline.display.progress import say
 from pipeline.display.seeds import by_seed, mean_and_spread
 from pipeline.display.tables import markdown
@@ -16,7 +16,6 @@ from pipeline.evaluation import report_agreement
 from pipeline.evaluation.measure import FIGURES
 from pipeline.evaluation.metrics import METRICS
 from pipeline.evaluation.score_rows import of_models, read_epochs
-from pipeline.inference import explain_page
 from pipeline.stage import Inputs, Stage
 
 # A column of the comparison table: title, split (each test split, each suite), metric, digits.
@@ -47,6 +46,8 @@ class Params:
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
+    from pipeline.display import figures
+
     models = list(dict.fromkeys(label.rpartition("/")[0] for label in inputs))
 
     def of_stage(stage: str) -> dict[str, Path]:
@@ -90,6 +91,8 @@ def _recipes(trained: Mapping[str, Path]) -> pd.DataFrame:
 
 def _explained(inputs: Inputs, models: list[str]) -> str:
     """Sentences explained by the last model whose output is a sum over features, if one is."""
+    from pipeline.inference import explain_page
+
     for model in reversed(models):
         recipe = json.loads((inputs[f"{model}/train"] / "recipe.json").read_text())
         of_units = count_subwords(inputs[f"{model}/encode"])  # which have no features

@@ -8,29 +8,32 @@ import shutil
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
-
-from models.background.ngram import FOLDS
 from models.common.batching import Sentences
 from models.common.registry import outside_files
-from models.common.weights import WEIGHTS, save_tensors
-from models.network.background_only import BackgroundOnly
-from models.network.language_model import LanguageModel
 from models.recipe import Recipe
-from models.training import processes
 from models.training.curve import CURVE, Epoch, write_curve
-from models.training.trainer import Trainer
 from pipeline.display.progress import meter, say
 from pipeline.prepared.encoded import read_text
-from pipeline.prepared.special_words import PRETRAINING
-from pipeline.prepared.trained import CURVE_PRETRAINING, build, expect_pretraining
+from pipeline.prepared.special_words import CURVE_PRETRAINING, PRETRAINING
 from pipeline.stage import Inputs, Stage
+
+if TYPE_CHECKING:
+    from models.network.background_only import BackgroundOnly
+    from models.network.language_model import LanguageModel
 
 PRETRAINING_BATCH = 4  # times as many texts side by side, as there are more of them
 
 
 def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
+    import torch  # in functions, here and below, as the stage is also declared where none trains
+
+    from models.background.ngram import FOLDS
+    from models.network.background_only import BackgroundOnly
+    from models.training import processes
+    from pipeline.prepared.trained import build
+
     if processes.is_first():
         (out / "recipe.json").write_text(json.dumps(asdict(recipe), indent=1))
     train, valid = (read_text(inputs["encode"], split) for split in ("train", "valid"))
@@ -53,16 +56,20 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
 
 
 def _pretrain(
-    model: LanguageModel, recipe: Recipe, inputs: Inputs, valid: Sentences, out: Path
+    model: "LanguageModel", recipe: Recipe, inputs: Inputs, valid: Sentences, out: Path
 ) -> None:
     """Train on the text of corpus.pretraining: the model, or the one that is its background."""
+    from models.training import processes
+    from pipeline.prepared.trained import expect_pretraining
+
     expect_pretraining(f"train.pretraining: {recipe.pretraining}", inputs)
     text = read_text(inputs["encode"], PRETRAINING)
     say(f"train: {len(text.ids):,} words to pretrain on")
     if processes.is_first():
         out.mkdir(exist_ok=True)
     below = model if recipe.pretraining == "initialise" else model.output.background.model
-    below.requires_grad_(True)
+    if below is not model:
+        below.requires_grad_(True)
     first = replace(
         recipe,
         epochs=recipe.pretraining_epochs,
@@ -70,12 +77,15 @@ def _pretrain(
         temperature=False,  # of the finished model alone
     )
     _fit(below, first, text, valid, out)
-    below.requires_grad_(below is model)
+    if below is not model:
+        below.requires_grad_(False)
 
 
 def _fit(
-    model: LanguageModel, recipe: Recipe, train: Sentences, valid: Sentences, out: Path
+    model: "LanguageModel", recipe: Recipe, train: Sentences, valid: Sentences, out: Path
 ) -> None:
+    from models.training.trainer import Trainer
+
     advance = meter("words", len(train.ids))
 
     def on_epoch(row: Epoch) -> None:
@@ -92,9 +102,11 @@ def _fit(
 
 
 def _keep(
-    model: BackgroundOnly, train: Sentences, valid: Sentences, seconds: float, out: Path
+    model: "BackgroundOnly", train: Sentences, valid: Sentences, seconds: float, out: Path
 ) -> None:
     """Write down a model that is finished when it is built, as if after one epoch."""
+    from models.common.weights import WEIGHTS, save_tensors
+
     train_nats, valid_nats = (-float(model.score(text).mean()) for text in (train, valid))
     say(f"train: {model.parameter_count():,} probabilities counted, valid {valid_nats:.3f} nats")
     epoch = Epoch(1, train_nats, valid_nats, 0.0, round(seconds, 3), len(train.ids) / seconds)

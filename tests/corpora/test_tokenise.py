@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import corpora
 from corpora.normalise import normalise
-from corpora.tokenise import french_tokenizer, tokenised
+from corpora.tokenise import LONGEST, _remembered, tokenised
 
 # The words of each text, between bars.
 HARD_CASES = """
@@ -111,9 +111,15 @@ def test_words_are_those_of_a_gold_treebank(fetched):
     assert right / made > 0.99
 
 
-def test_what_spacy_remembers_is_bounded(monkeypatch):
-    texts = [f"mot{number}" for number in range(20)]
-    expected = list(tokenised(texts))
-    monkeypatch.setattr("corpora.tokenise.MOST_WORDS", 5)
-    assert list(tokenised(texts)) == expected
-    assert french_tokenizer.cache_info().currsize == 0
+@pytest.mark.parametrize("piece", ["a", "(", ".", "l'", "⺀", "-la", "a.", ":", "a@a.", "a(e)s)"])
+def test_a_text_without_a_space_is_no_work_for_minutes(piece):
+    """Its length is such that who asked all of it about every affix would not come to an end."""
+    text = piece * (50_000 // len(piece))
+    (words,) = tokenised([f"({text}x.{text}"])
+    assert "".join(words) == f"({text}x.{text}"
+
+
+def test_long_chunks_are_not_remembered():
+    before = _remembered.cache_info()
+    list(tokenised(["a" * (LONGEST + 1)]))
+    assert _remembered.cache_info() == before

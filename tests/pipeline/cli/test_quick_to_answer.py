@@ -1,0 +1,59 @@
+"""A command loads what it answers with: no heavy library comes in by the way."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+TABLES = {"pandas", "pyarrow"}
+ALWAYS = {"spacy", "datasets", "matplotlib", "transformers", "unimorph"}
+
+# Runs a command and prints the modules that it left behind.
+PROGRAM = """
+import contextlib, io, json, sys
+from pipeline.cli.main import app
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    app(sys.argv[1:])
+print(json.dumps(sorted(name for name in sys.modules if "." not in name)))
+"""
+
+
+def loaded_by(*command: str, **environment: str) -> set[str]:
+    """The libraries that a fresh interpreter has loaded after a command."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *command],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "error" not in done.stderr, done.stderr
+    return set(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize(
+    ("command", "kept_out"),
+    [
+        (["--help"], TABLES | {"torch", "numpy"}),
+        (["config", "tiny"], TABLES | {"torch", "numpy"}),
+        (["fetch"], TABLES | {"torch", "numpy"}),
+        (["config"], {"torch"}),
+        (["stages", "tiny"], {"torch"}),
+        (["lexicon", "show", "fille", "--lexicon", "closed,tiny,guesser"], {"torch"}),
+    ],
+    ids=" ".join,
+)
+def test_looking_loads_no_network(tmp_path, command, kept_out):
+    found = loaded_by(*command, ACCORD_DATA=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
+    assert not found & (kept_out | ALWAYS)
+    assert "pipeline" in found
+
+
+def test_scoring_loads_the_network_and_no_french_of_others(tiny_run, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("Le chat dort.\n", encoding="utf-8")
+    found = loaded_by("score", str(text), "--run", str(tiny_run.folder))
+    assert "torch" in found
+    assert not found & ALWAYS
