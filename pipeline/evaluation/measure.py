@@ -17,7 +17,7 @@ from models.spelling.strings import Spelling
 from models.spelling.subwords import SubwordModel
 from models.training.curve import CURVE, read_curve
 from pipeline.prepared.encoded import read_sentences, read_sizes
-from pipeline.prepared.encoded_forms import read_forms
+from pipeline.prepared.encoded_forms import read_forms, read_parts
 from pipeline.prepared.special_words import END_ID, UNKNOWN_ID
 from pipeline.prepared.trained import CURVE_PRETRAINING
 
@@ -39,6 +39,20 @@ def measure(
     figures["share of words spelled"] = is_spelled.sum() / figures["words"]
     figures["words scored per second"] = rate
     return figures, log_p
+
+
+def measure_parts(encoded: Path, split: str, log_p: np.ndarray) -> dict[str, dict]:
+    """The figures of each source's sentences in a split, where there are several sources."""
+    sentences, text = read_sentences(encoded, split), read_forms(encoded, split)
+    is_end, unseen = sentences.ids == END_ID, load_array(encoded / f"{split}.unseen.npy")
+    # A word's letters and the space or line end after it; position −1, an end, has none.
+    characters = np.array([*(len(form) + 1 for form in text.forms), 0])[text.positions]
+    figures = {}
+    for part, of_part in read_parts(encoded, split).items():
+        chosen = np.repeat(of_part, sentences.lengths)
+        total = int(characters[chosen].sum())
+        figures[f"{split}/{part}"] = summary(log_p[chosen], is_end[chosen], unseen[chosen], total)
+    return figures
 
 
 def score(

@@ -14,7 +14,7 @@ from models.spelling.open_vocabulary import load_spelling
 from models.training.curve import CURVE
 from pipeline.display.progress import say
 from pipeline.evaluation.agreement import measure_agreement
-from pipeline.evaluation.measure import FIGURES, measure, training_figures
+from pipeline.evaluation.measure import FIGURES, measure, measure_parts, training_figures
 from pipeline.prepared.encoded import held_out
 from pipeline.prepared.encoded_forms import suites
 from pipeline.prepared.trained import CURVE_PRETRAINING, load_trained
@@ -33,6 +33,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     for split in held_out(encoded):
         figures[split], log_p = measure(model, spelling, encoded, split)
         np.save(out / f"{split}.log_p.npy", log_p.astype(np.float32))
+        figures |= measure_parts(encoded, split, log_p)
         say(f"evaluate: perplexity {figures[split]['perplexity']:.1f} on {split}")
     for suite in suites(encoded):
         figures[suite], margins = measure_agreement(model, spelling, encoded, suite)
@@ -54,7 +55,7 @@ STAGE = Stage(
         "background": (),
     },
     outputs={
-        FIGURES: "every metric of every split and suite",
+        FIGURES: "every metric of every split, every source in it, and every suite",
         "*.log_p.npy": "the log-probability of each word of each split, in nats",
         "*.margins.npy": "by how many nats the right sentence of each pair of a suite, and its "
         "critical word, is likelier",

@@ -18,10 +18,12 @@ from pipeline.evaluation.score_rows import of_models, read_epochs
 from pipeline.inference import explain_page
 from pipeline.stage import Inputs, Stage
 
-# Columns of the comparison table: title, split (each test split, each suite), metric, digits.
+# Columns of the comparison table: title, split (each test split, each source's part of one where
+# there are several, each suite), metric, digits.
 Column = tuple[str, str, str, int]
 COLUMNS: list[Column] = [
     ("perplexity", "test", "perplexity", 1),
+    ("perplexity", "part", "perplexity", 1),
     ("nats/word", "test", "nats per word", 3),
     ("bits/char", "test", "bits per character", 3),
     ("unseen words' ppl", "test", "perplexity of unseen words", 0),
@@ -102,8 +104,14 @@ def _explained(inputs: Inputs, models: list[str]) -> str:
 
 def test_splits(scores: pd.DataFrame) -> list[str]:
     """Every split that is neither trained on nor used for early stopping, `test` first."""
+    splits = [split for split in _judged(scores) if "/" not in split]
+    return sorted(splits, key=lambda name: name != "test")
+
+
+def _judged(scores: pd.DataFrame) -> list[str]:
+    """Every test split, and every source's part of one: `test/orangesum`."""
     splits = scores["split"][scores["metric"] == "perplexity"].unique()
-    return sorted((split for split in splits if split != "valid"), key=lambda name: name != "test")
+    return [split for split in splits if split.partition("/")[0] != "valid"]
 
 
 def suites(scores: pd.DataFrame) -> list[str]:
@@ -115,13 +123,21 @@ def comparison(scores: pd.DataFrame, columns: Sequence[Column] = COLUMNS) -> pd.
     """One row per model, its seeds together; a column per figure, one for each test split."""
     values = scores.set_index(["model", "split", "metric"])["value"]
     tests = test_splits(scores)
-    splits = {"test": tests, "one test": tests[:1], "suite": suites(scores), "train": ["train"]}
+    parts = [split for split in _judged(scores) if split not in tests]
+    splits = {
+        "test": tests,
+        "one test": tests[:1],
+        "part": parts,
+        "suite": suites(scores),
+        "train": ["train"],
+    }
     rows = []
     for family, models in by_seed(scores["model"].unique()).items():
         row = {"model": family}
         for title, kind, metric, digits in columns:
             for split in splits[kind]:
-                name = f"{title} ({split})" if len(splits[kind]) > 1 else title
+                alone = len(splits[kind]) == 1 and kind != "part"
+                name = title if alone else f"{title} ({split})"
                 found = [values.get((model, split, metric)) for model in models]
                 row[name] = mean_and_spread([each for each in found if each is not None], digits)
         rows.append(row)

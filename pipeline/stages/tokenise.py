@@ -1,8 +1,11 @@
 """Stage `tokenise`: sentences become words, by the tokeniser or by the treebank's rows."""
 
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import Pool
 from pathlib import Path
 from typing import Literal
 
@@ -11,11 +14,12 @@ import pyarrow as pa
 from corpora.normalise import normalise
 from corpora.sentence import words as words_of
 from corpora.tokenise import tokenised
-from pipeline.artefacts.arrow import batches, open_table, rows, splits, write_rows
-from pipeline.display.progress import say, track
+from pipeline.artefacts.arrow import batches, count_batches, open_table, splits, write_batches
+from pipeline.display.progress import meter, say
 from pipeline.stage import Inputs, Stage
 
 SCHEMA = pa.schema({"words": pa.list_(pa.string())})
+PART = pa.field("part", pa.string())  # of which source, where the corpus has several
 
 
 @dataclass(frozen=True)
@@ -23,28 +27,55 @@ class Params:
     # Of a treebank's contractions: surface (du), syntactic (de le), or rows (all three).
     view: Literal["surface", "syntactic", "rows"] = "surface"
     lowercase: bool = True  # words are compared without regard to capitals
-    processes: int = field(default=1, compare=False)  # that tokenise side by side
+    # That tokenise side by side; null: one for each core, where the text is long.
+    processes: int | None = field(default=None, compare=False)
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
     start, counted = time.monotonic(), 0
     for split, path in splits(inputs["corpus"]).items():
-        sentences = _words(path, params)
-        total = open_table(path).num_rows
-        write_rows(out / path.name, SCHEMA, track(sentences, f"tokenising {split}", total))
+        table = open_table(path)
+        schema = SCHEMA.append(PART) if PART.name in table.column_names else SCHEMA
+        advance = meter(f"tokenising {split}", table.num_rows)
+        write_batches(out / path.name, schema, _shown(_tokenised(path, params), advance))
         counted += sum(len(batch["words"].flatten()) for batch in batches(out / path.name))
     rate = counted / (time.monotonic() - start)
     say(f"tokenise: {counted:,} words, {rate:,.0f} a second")
 
 
-def _words(path: Path, params: Params) -> Iterator[dict]:
-    first = next(rows(path))
-    if first["forms"] is None:
-        sentences = tokenised((row["text"] for row in rows(path)), params.processes)
-    else:
-        sentences = (_chosen(row, params.view) for row in rows(path))
-    for words in sentences:
-        yield {"words": [word.lower() for word in words] if params.lowercase else list(words)}
+def _shown(
+    made: Iterable[pa.RecordBatch], advance: Callable[[int], None]
+) -> Iterator[pa.RecordBatch]:
+    for batch in made:
+        yield batch
+        advance(len(batch))
+    advance(0)
+
+
+def _tokenised(path: Path, params: Params) -> Iterator[pa.RecordBatch]:
+    """The words of each batch of sentences, in order; batches are tokenised side by side."""
+    total = count_batches(path)
+    processes = min(params.processes or len(os.sched_getaffinity(0)), total)
+    tokenise = partial(_tokenise, path, params)
+    if processes <= 1:
+        yield from map(tokenise, range(total))
+        return
+    with Pool(processes) as pool:
+        yield from pool.imap(tokenise, range(total))
+
+
+def _tokenise(path: Path, params: Params, number: int) -> pa.RecordBatch:
+    """The words of one batch of sentences."""
+    batch = next(batches(path, [number]))
+    rows = batch.to_pylist()
+    texts = tokenised(row["text"] for row in rows if row["forms"] is None)
+    words = (next(texts) if row["forms"] is None else _chosen(row, params.view) for row in rows)
+    if params.lowercase:
+        words = ([word.lower() for word in sentence] for sentence in words)
+    columns = {"words": pa.array(words, SCHEMA.field("words").type)}
+    if PART.name in batch.schema.names:
+        columns[PART.name] = batch[PART.name]
+    return pa.RecordBatch.from_pydict(columns)
 
 
 def _chosen(row: dict, view: str) -> list[str]:
@@ -56,7 +87,7 @@ STAGE = Stage(
     name="tokenise",
     help="turns sentences into words",
     inputs={"corpus": ()},
-    outputs={"*.arrow": "the words of each sentence of each split"},
+    outputs={"*.arrow": "the words of each sentence of each split, and its source"},
     params=Params,
     compute=compute,
 )
