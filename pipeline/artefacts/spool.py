@@ -23,6 +23,7 @@ class Spool:
         self._table = sqlite3.connect(path, isolation_level=None)
         for setting in (f"cache_size = {PAGES}", "journal_mode = OFF", "synchronous = OFF"):
             self._ask(f"PRAGMA {setting}")
+        self._ask("BEGIN")  # one transaction, or every row would be written on its own
         self._ask("CREATE TABLE row (number INTEGER PRIMARY KEY, key BLOB UNIQUE, json)")
 
     def __enter__(self) -> "Spool":
