@@ -6,11 +6,12 @@ trained.
 """
 
 import json
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 
-from models.common.arrays import load_array
+from models.common.arrays import load_array, load_arrays
 from models.spelling.open_vocabulary import Forms
 from models.spelling.subwords import load_subwords
 from pipeline.prepared.suite_ids import ENDING, Suite
@@ -29,9 +30,9 @@ def read_parts(folder: Path, split: str) -> dict[str, np.ndarray]:
     path = folder / f"{split}{PARTS}"
     if not path.exists():
         return {}
-    with np.load(path) as saved:
-        names, part = saved["names"], saved["part"]
-    return {str(names[number]): part == number for number in np.argsort(names)}
+    saved = load_arrays(path, ["names", "part"])
+    numbered = enumerate(saved["names"].tolist())
+    return {name: saved["part"] == number for number, name in sorted(numbered, key=itemgetter(1))}
 
 
 def suites(folder: Path) -> list[str]:
