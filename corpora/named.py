@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpora import conllu, text, wiktionnaire
+from corpora import conllu, orangesum, text, wiktionnaire
 from corpora.sentence import Sentence
 
 
@@ -41,6 +41,7 @@ CORPORA = {
     "wiktionnaire": Corpus(
         "wiktionnaire", {"glosses.txt.gz": None}, wiktionnaire.read, "CC BY-SA 4.0"
     ),
+    "orangesum": Corpus("orangesum", {"articles.jsonl.xz": None}, orangesum.read, "CC BY-SA 4.0"),
     "tiny": Corpus(None, {"tiny.txt": None}, text.read, "MIT"),
     "ud-french-1.3": treebank(
         "ud-french-1.3",

@@ -4,12 +4,9 @@ The words are those of spaCy's tokeniser with the rules of `affixes` and `chunk`
 compare; loading spaCy's French would take longer than what most commands do.
 """
 
-import multiprocessing
 import re
-from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import islice
 
 from corpora.chunk import words_of_chunk
 from corpora.normalise import normalise
@@ -18,36 +15,13 @@ from corpora.normalise import normalise
 JOINER = "\u2060"
 GROUPED_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?!\d)")
 
-BATCH = 1000  # texts: enough to hide what passing them to another process costs
 REMEMBERED = 100_000  # chunks, none of them longer than LONGEST
 LONGEST = 50
 
 
-def tokenised(texts: Iterable[str], processes: int = 1) -> Iterator[tuple[str, ...]]:
-    """The words of each French text, normalised first, in order; by one process or several."""
-    batches = batched(texts)
-    if processes == 1:
-        for batch in batches:
-            yield from words_of(batch)
-        return
-    with multiprocessing.Pool(processes) as pool:
-        waiting = deque()  # few: a pool's own imap runs as far ahead as there are texts
-        for batch in batches:
-            waiting.append(pool.apply_async(words_of, [batch]))
-            if len(waiting) > 2 * processes:
-                yield from waiting.popleft().get()
-        for result in waiting:
-            yield from result.get()
-
-
-def batched(texts: Iterable[str]) -> Iterator[list[str]]:
-    texts = iter(texts)
-    while batch := list(islice(texts, BATCH)):
-        yield batch
-
-
-def words_of(texts: list[str]) -> list[tuple[str, ...]]:
-    return [tuple(_words(normalise(text))) for text in texts]
+def tokenised(texts: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """The words of each French text, normalised first, in order."""
+    return (tuple(_words(normalise(text))) for text in texts)
 
 
 def _words(text: str) -> Iterator[str]:

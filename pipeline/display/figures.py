@@ -61,7 +61,8 @@ def loss_curves(curves: pd.DataFrame) -> Figure:
 @styled
 def perplexity_bars(scores: pd.DataFrame) -> Figure:
     """Perplexity of every model, the mean of its seeds, on every test split."""
-    chosen = scores[(scores["metric"] == "perplexity") & ~scores["split"].isin(["train", "valid"])]
+    judged = ~scores["split"].str.match("(?:train|valid)(?:/|$)")
+    chosen = scores[(scores["metric"] == "perplexity") & judged]
     family = {model: name for name, models in by_seed(scores["model"]).items() for model in models}
     chosen = chosen.assign(family=chosen["model"].map(family))
     wide = chosen.pivot_table(index="family", columns="split", values="value", sort=False)

@@ -20,7 +20,7 @@ from pipeline.display.progress import say
 from pipeline.evaluation.metrics import METRICS
 from pipeline.evaluation.metrics.scored_text import ScoredText
 from pipeline.prepared.encoded import read_sentences, read_sizes
-from pipeline.prepared.encoded_forms import read_forms
+from pipeline.prepared.encoded_forms import read_forms, read_parts
 from pipeline.prepared.special_words import CURVE_PRETRAINING, END_ID, UNKNOWN_ID
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ FIGURES = "figures.json"
 
 def measure(
     model: Model, spelling: Spelling | None, encoded: Path, split: str
-) -> tuple[dict, np.ndarray]:
-    """The figures of a split, and log p of each of its words and ends in nats."""
+) -> tuple[dict, ScoredText]:
+    """The figures of a split, and what they are computed from."""
     sentences = read_sentences(encoded, split)
     start = time.monotonic()
     text = read_forms(encoded, split)
@@ -41,7 +41,19 @@ def measure(
     unseen = load_array(encoded / f"{split}.unseen.npy")
     characters = read_sizes(encoded)[split]["characters"]
     scored = ScoredText(log_p, sentences.ids == END_ID, is_spelled, unseen, characters)
-    return summary(scored) | {"words scored per second": rate}, log_p
+    return summary(scored) | {"words scored per second": rate}, scored
+
+
+def measure_parts(encoded: Path, split: str, scored: ScoredText) -> dict[str, dict]:
+    """The figures of each source's sentences in a split, where there are several sources."""
+    sentences, text = read_sentences(encoded, split), read_forms(encoded, split)
+    # A word's letters and the space or line end after it; position −1, an end, has none.
+    characters = np.array([*(len(form) + 1 for form in text.forms), 0])[text.positions]
+    figures = {}
+    for part, of_part in read_parts(encoded, split).items():
+        chosen = np.repeat(of_part, sentences.lengths)
+        figures[f"{split}/{part}"] = summary(scored.of(chosen, int(characters[chosen].sum())))
+    return figures
 
 
 def score(

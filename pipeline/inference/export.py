@@ -78,7 +78,7 @@ def _files(artefacts: Inputs, exported: Mapping[str, Sequence[str]]) -> list[Pat
 def describe(artefacts: Inputs, name: str) -> dict[str, Any]:
     """What the model is made of and how well it does, without a path of this machine."""
     params = {stage: _params(artefacts, stage) for stage in artefacts}
-    sources = [params["corpus"].pop("source"), params["corpus"].pop("pretraining")]
+    sources = [*params["corpus"].pop("source"), *(params["corpus"].pop("pretraining") or ())]
     lexicons = [*params["analyse"].pop("lexicon"), params["analyse"].pop("frequency")]
     params["analyse"].pop("suites")  # they judged it, and are no part of it
     found = licences(*([each for each in names if each] for names in (sources, lexicons)))

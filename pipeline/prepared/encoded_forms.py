@@ -6,18 +6,33 @@ trained.
 """
 
 import json
+from operator import itemgetter
 from pathlib import Path
 
-from models.common.arrays import load_array
+import numpy as np
+
+from models.common.arrays import load_array, load_arrays
 from models.spelling.open_vocabulary import Forms
 from models.spelling.subwords import load_subwords
 from pipeline.prepared.suite_ids import ENDING, Suite
+
+PARTS = ".parts.npz"
 
 
 def read_forms(folder: Path, split: str) -> Forms:
     """How the words of a split are written."""
     forms = json.loads((folder / f"{split}.forms.json").read_text(encoding="utf-8"))
     return Forms(forms, load_array(folder / f"{split}.form.npy"), load_subwords(folder, split))
+
+
+def read_parts(folder: Path, split: str) -> dict[str, np.ndarray]:
+    """Which sentences of a split are of each source; empty where there is but one source."""
+    path = folder / f"{split}{PARTS}"
+    if not path.exists():
+        return {}
+    saved = load_arrays(path, ["names", "part"])
+    numbered = enumerate(saved["names"].tolist())
+    return {name: saved["part"] == number for number, name in sorted(numbered, key=itemgetter(1))}
 
 
 def suites(folder: Path) -> list[str]:

@@ -1,14 +1,19 @@
-"""Stage `corpus`: a source of French sentences becomes sentences with splits."""
+"""Stage `corpus`: sources of French sentences become sentences with splits.
+
+Of several sources each is a part, by whose name results are given too; a sentence that stands in
+two of them is kept once.
+"""
 
 import random
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
 import corpora
+from corpora.parts import read_parts
 from corpora.sentence import Sentence
 from pipeline.artefacts.arrow import write_rows
 from pipeline.artefacts.spool import Spool
@@ -25,13 +30,15 @@ SCHEMA = pa.schema(
         "kinds": pa.list_(pa.string()),
     }
 )
+PART = pa.field("part", pa.string())  # the name of its source, where there are several
 OWN_VALIDATION = "dev"  # what the source holds out itself; `valid` is what is drawn here
 
 
 @dataclass(frozen=True)
 class Params:
-    # A corpus name, a path (.txt with one sentence a line, .conllu), or hub:ID[:CONFIG][#COLUMN].
-    source: str = "wiktionnaire"
+    # A corpus name, a path (.txt with one sentence a line, .conllu), or hub:ID[:CONFIG][#COLUMN];
+    # or several. Where some have splits of their own, the sentences of the others are for training.
+    source: tuple[str, ...] = ("wiktionnaire",)
     # At most so many sentences, drawn at random; of a hub data set the first ones, as the rest is
     # not downloaded; null takes all.
     limit: int | None = None
@@ -40,56 +47,91 @@ class Params:
     valid: float = 0.05
     test: float = 0.05  # held out for the test, where the source has no splits of its own
     seed: int = 1  # of the shuffle that draws the limit and the splits
-    # A second source, which a network may read before the training text: train.pretraining.
-    pretraining: str | None = None
+    # A second text, of one source or several, which a network may read before the training text:
+    # train.pretraining.
+    pretraining: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.source:
+            raise ValueError("source: expected a source, or several, found none")
+        for key in ("source", "pretraining"):
+            sources = getattr(self, key) or ()
+            if len({*sources}) < len(sources):
+                raise ValueError(f"{key}: expected sources that differ, found {', '.join(sources)}")
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
-    read = corpora.read(params.source, folder=folder_of, limit=params.limit)
+    read = read_parts(params.source, folder=folder_of, limit=params.limit)
+    schema = _schema(params.source)
     with Spool(out / "spool") as spool:
         given = _gather(track(read, "sentences read"), spool)
-        if spool.repeated:
-            say(f"corpus: {spool.repeated:,} sentences left out, as they stand there before")
+        _say_repeated(spool)
+        others = array("I", range(sum(map(len, given.values())), len(spool)))
         if given:
+            given.setdefault("train", array("I")).extend(others)
             parts = _split_as_given(given, params)
         else:
-            parts = _split_at_random(array("I", range(len(spool))), params)
+            parts = _split_at_random(others, params)
         for split, numbers in parts.items():
             if not numbers:
                 raise ValueError(
-                    f"corpus '{params.source}' leaves no sentence for the split '{split}': "
-                    f"it has {len(spool)} in all, limit {params.limit}, valid {params.valid}, "
-                    f"test {params.test}"
+                    f"corpus '{', '.join(params.source)}' leaves no sentence for the split "
+                    f"'{split}': it has {len(spool)} in all, limit {params.limit}, "
+                    f"valid {params.valid}, test {params.test}"
                 )
-            write_rows(out / f"{split}.arrow", SCHEMA, spool.rows(numbers))
+            write_rows(out / f"{split}.arrow", schema, spool.rows(numbers))
     if params.pretraining:
-        text = track(corpora.read(params.pretraining, folder=folder_of), "sentences to pretrain on")
-        write_rows(out / f"{PRETRAINING}.arrow", SCHEMA, map(_row, text))
+        _write_pretraining(params.pretraining, out)
     say("corpus: " + ", ".join(f"{len(part):,} {split}" for split, part in parts.items()))
 
 
-def _gather(sentences: Iterable[Sentence], spool: Spool) -> dict[str, array]:
-    """Keep the sentences; returns the numbers of each split that the source itself makes.
+def _write_pretraining(sources: Sequence[str], out: Path) -> None:
+    """One source as it is, of several each sentence once."""
+    read = track(read_parts(sources, folder=folder_of), "sentences to pretrain on")
+    schema = _schema(sources)
+    if len(sources) == 1:
+        write_rows(out / f"{PRETRAINING}.arrow", schema, (_row(*each) for each in read))
+        return
+    with Spool(out / "spool") as spool:
+        for part, sentence in read:
+            spool.add(_row(part, sentence), key=sentence.text.casefold())
+        _say_repeated(spool)
+        write_rows(out / f"{PRETRAINING}.arrow", schema, spool.rows(range(len(spool))))
 
-    Where it makes none, sentences that differ in no more than case are kept once.
+
+def _schema(sources: Sequence[str]) -> pa.Schema:
+    return SCHEMA.append(PART) if len(sources) > 1 else SCHEMA
+
+
+def _say_repeated(spool: Spool) -> None:
+    if spool.repeated:
+        say(f"corpus: {spool.repeated:,} sentences left out, as they stand there before")
+
+
+def _gather(read: Iterable[tuple[str, Sentence]], spool: Spool) -> dict[str, array]:
+    """Keep the sentences; returns the numbers of each split that a source itself makes.
+
+    Where it makes none, sentences that differ in no more than case are kept once, and not at all
+    where they stand in the splits of another source: one of those may be a test.
     """
     given: dict[str, array] = {}
-    for sentence in sentences:
-        if sentence.split is None:
-            spool.add(_row(sentence), key=sentence.text.casefold())
-        else:
+    for part, sentence in read:
+        own = sentence.split is not None
+        number = spool.add(_row(part, sentence), key=sentence.text.casefold(), repeat=own)
+        if own:
             split = OWN_VALIDATION if sentence.split == "valid" else sentence.split
-            given.setdefault(split, array("I")).append(spool.add(_row(sentence)))
+            given.setdefault(split, array("I")).append(number)
     return given
 
 
-def _row(sentence: Sentence) -> dict:
+def _row(part: str, sentence: Sentence) -> dict:
     rows = sentence.rows
     return {
         "id": sentence.id,
         "text": sentence.text,
         "forms": None if rows is None else [row.form for row in rows],
         "kinds": None if rows is None else [row.kind for row in rows],
+        "part": part,
     }
 
 
@@ -113,7 +155,9 @@ def _split_as_given(given: dict[str, array], params: Params) -> dict[str, array]
         random.Random(params.seed).shuffle(train)
     if params.valid == 0:
         if OWN_VALIDATION not in parts:
-            raise ValueError(f"valid is 0, but '{params.source}' has no split called dev or valid")
+            raise ValueError(
+                f"valid is 0, but '{', '.join(params.source)}' has no split called dev or valid"
+            )
         valid = parts.pop(OWN_VALIDATION)
     else:
         amount = _amount(params.valid, train)
@@ -128,7 +172,7 @@ def _amount(share_or_number: float, numbers: array) -> int:
 
 
 def _files(params: Params) -> list[Path]:
-    sources = [params.source, *([params.pretraining] if params.pretraining else [])]
+    sources = [*params.source, *(params.pretraining or ())]
     return [path for source in sources for path in corpora.files(source, folder=folder_of)]
 
 
@@ -136,7 +180,7 @@ STAGE = Stage(
     name="corpus",
     help="reads a source of French sentences and splits it",
     inputs={},
-    outputs={"*.arrow": "the sentences of each split: id, text, a treebank's rows"},
+    outputs={"*.arrow": "the sentences of each split: id, text, a treebank's rows, its source"},
     params=Params,
     compute=compute,
     files=_files,

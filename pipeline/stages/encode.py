@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.artefacts.array_file import ArrayFile
@@ -17,7 +18,7 @@ from pipeline.display.progress import say
 from pipeline.evaluation.suite import Pair
 from pipeline.evaluation.suite_encoding import encode_suite
 from pipeline.prepared.encoded import SIZES, read_sentences
-from pipeline.prepared.encoded_forms import read_forms
+from pipeline.prepared.encoded_forms import PARTS, read_forms
 from pipeline.prepared.special_words import END, END_ID, is_special, read_as_unknown
 from pipeline.prepared.subwords import Speller
 from pipeline.prepared.vocabulary import Vocabulary
@@ -79,6 +80,7 @@ def _encode(
     """Write the arrays of a split, a batch at a time; returns its sizes."""
     about = Counter({"sentences": 0, "words": 0, "characters": 0})
     number: dict[str, int] = {}  # of each form, in the order in which they come
+    parts = []
     with (
         ArrayFile(out / f"{path.stem}.ids.npy", np.int32) as ids,
         ArrayFile(out / f"{path.stem}.unseen.npy", np.bool_) as unseen,
@@ -98,13 +100,23 @@ def _encode(
             form.append(_with_ends(of_batch[positions], sizes, -1))
             unseen.append(_with_ends(new, sizes, False))
             lengths.append(sizes + 1)
+            if "part" in batch.schema.names:
+                parts.append(batch["part"])
             about["sentences"] += len(sizes)
             about["words"] += len(words)
             # A word's letters and the space or line end after it.
             about["characters"] += pc.sum(pc.utf8_length(words)).as_py() + len(words)
     forms = json.dumps([*number], ensure_ascii=False)
     (out / f"{path.stem}.forms.json").write_text(forms, encoding="utf-8")
+    if parts:
+        _save_parts(pa.chunked_array(parts), out / f"{path.stem}{PARTS}")
     return dict(about)
+
+
+def _save_parts(parts: pa.ChunkedArray, path: Path) -> None:
+    encoded = parts.combine_chunks().dictionary_encode()
+    names = encoded.dictionary.to_pylist()
+    np.savez(path, names=np.array(names), part=encoded.indices.to_numpy().astype(np.int16))
 
 
 def _as_trained(types: pd.DataFrame) -> np.ndarray:
@@ -127,6 +139,7 @@ STAGE = Stage(
         "*.forms.json": "the words of each split as they are written, each once",
         "*.form.npy": "which of them each word is, −1 for ends",
         "*.unseen.npy": "whether each word is absent from the training text",
+        f"*{PARTS}": "which source each sentence is from, where there are several",
         SIZES: "sentences, words and characters of each split",
         "subwords.json": "what spells any word in subwords, where a model is of subwords",
         "*.subwords.npz": "the subwords of each word of each split or suite as it is written",

@@ -14,7 +14,7 @@ from models.spelling.open_vocabulary import load_spelling
 from models.training.curve import CURVE
 from pipeline.display.progress import say
 from pipeline.evaluation.agreement import measure_agreement
-from pipeline.evaluation.measure import FIGURES, measure, training_figures
+from pipeline.evaluation.measure import FIGURES, measure, measure_parts, training_figures
 from pipeline.evaluation.metrics import METRICS
 from pipeline.prepared.encoded import held_out
 from pipeline.prepared.encoded_forms import suites
@@ -34,8 +34,9 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     figures = {"train": training_figures(model, inputs["train"])}
     encoded, spelling = inputs["encode"], load_spelling(inputs["background"])
     for split in held_out(encoded):
-        figures[split], log_p = measure(model, spelling, encoded, split)
-        np.save(out / f"{split}.log_p.npy", log_p.astype(np.float32))
+        figures[split], scored = measure(model, spelling, encoded, split)
+        np.save(out / f"{split}.log_p.npy", scored.log_p.astype(np.float32))
+        figures |= measure_parts(encoded, split, scored)
         say(f"evaluate: perplexity {figures[split]['perplexity']:.1f} on {split}")
     for suite in suites(encoded):
         figures[suite], margins = measure_agreement(model, spelling, encoded, suite)
@@ -62,7 +63,7 @@ STAGE = Stage(
         "background": (),
     },
     outputs={
-        FIGURES: "every metric of every split and suite",
+        FIGURES: "every metric of every split, every source in it, and every suite",
         "*.log_p.npy": "the log-probability of each word of each split, in nats",
         "*.margins.npy": "by how many nats the right sentence of each pair of a suite, and its "
         "critical word, is likelier",

@@ -18,10 +18,12 @@ from pipeline.evaluation.metrics import METRICS
 from pipeline.evaluation.score_rows import of_models, read_epochs
 from pipeline.stage import Inputs, Stage
 
-# A column of the comparison table: title, split (each test split, each suite), metric, digits.
+# A column of the comparison table: title, split (each test split, each source's part of one where
+# there are several, each suite), metric, digits.
 Column = tuple[str, str, str, int]
 # Those beside the metrics that have a column.
 OTHERS: list[Column] = [
+    ("perplexity", "part", "perplexity", 1),
     ("agreement", "suite", "accuracy", 3),
     ("parameters", "train", "parameters", 0),
     ("words/s", "train", "words trained per second", 0),
@@ -103,8 +105,14 @@ def _explained(inputs: Inputs, models: list[str]) -> str:
 
 def test_splits(scores: pd.DataFrame) -> list[str]:
     """Every split that is neither trained on nor used for early stopping, `test` first."""
+    splits = [split for split in _judged(scores) if "/" not in split]
+    return sorted(splits, key=lambda name: name != "test")
+
+
+def _judged(scores: pd.DataFrame) -> list[str]:
+    """Every test split, and every source's part of one: `test/orangesum`."""
     splits = scores["split"][scores["metric"] == "perplexity"].unique()
-    return sorted((split for split in splits if split != "valid"), key=lambda name: name != "test")
+    return [split for split in splits if split.partition("/")[0] != "valid"]
 
 
 def suites(scores: pd.DataFrame) -> list[str]:
@@ -123,13 +131,21 @@ def comparison(scores: pd.DataFrame, chosen: Sequence[Column] | None = None) -> 
     """One row per model, its seeds together; a column per figure, one for each test split."""
     values = scores.set_index(["model", "split", "metric"])["value"]
     tests = test_splits(scores)
-    splits = {"test": tests, "one test": tests[:1], "suite": suites(scores), "train": ["train"]}
+    parts = [split for split in _judged(scores) if split not in tests]
+    splits = {
+        "test": tests,
+        "one test": tests[:1],
+        "part": parts,
+        "suite": suites(scores),
+        "train": ["train"],
+    }
     rows = []
     for family, models in by_seed(scores["model"].unique()).items():
         row = {"model": family}
         for title, kind, metric, digits in chosen or columns():
             for split in splits[kind]:
-                name = f"{title} ({split})" if len(splits[kind]) > 1 else title
+                alone = len(splits[kind]) == 1 and kind != "part"
+                name = title if alone else f"{title} ({split})"
                 found = [values.get((model, split, metric)) for model in models]
                 row[name] = mean_and_spread([each for each in found if each is not None], digits)
         rows.append(row)

@@ -1,9 +1,14 @@
 """Stage `tokenise`: sentences become words, by the tokeniser or by the treebank's rows."""
 
+import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from multiprocessing import Pool
 from pathlib import Path
 from typing import Literal
 
@@ -12,12 +17,13 @@ import pyarrow as pa
 from corpora.normalise import normalise
 from corpora.sentence import words as words_of
 from corpora.tokenise import tokenised
-from pipeline.artefacts.arrow import batches, open_table, rows, splits, write_rows
-from pipeline.display.progress import say, track
+from pipeline.artefacts.arrow import batches, count_batches, open_table, splits, write_batches
+from pipeline.display.progress import meter, say
 from pipeline.prepared.written_forms import WRITTEN, save_written
 from pipeline.stage import Inputs, Stage
 
 SCHEMA = pa.schema({"words": pa.list_(pa.string())})
+PART = pa.field("part", pa.string())  # of which source, where the corpus has several
 
 
 @dataclass(frozen=True)
@@ -25,18 +31,19 @@ class Params:
     # Of a treebank's contractions: surface (du), syntactic (de le), or rows (all three).
     view: Literal["surface", "syntactic", "rows"] = "surface"
     lowercase: bool = True  # words are compared without regard to capitals
-    processes: int = field(default=1, compare=False)  # that tokenise side by side
+    # That tokenise side by side; null: one for each core, where the text is long.
+    processes: int | None = field(default=None, compare=False)
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
     start, counted = time.monotonic(), 0
     written: Counter[str] = Counter()  # in the training text alone: the others are not known yet
     for split, path in splits(inputs["corpus"]).items():
-        sentences = _words(path, params)
-        if params.lowercase:
-            sentences = _lowercased(sentences, written if split == "train" else Counter())
-        total = open_table(path).num_rows
-        write_rows(out / path.name, SCHEMA, track(sentences, f"tokenising {split}", total))
+        table = open_table(path)
+        schema = SCHEMA.append(PART) if PART.name in table.column_names else SCHEMA
+        advance = meter(f"tokenising {split}", table.num_rows)
+        made = _tokenised(path, params, written if split == "train" else Counter())
+        write_batches(out / path.name, schema, _shown(made, advance))
         counted += sum(len(batch["words"].flatten()) for batch in batches(out / path.name))
     if params.lowercase:
         save_written(out, written)
@@ -44,20 +51,42 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     say(f"tokenise: {counted:,} words, {rate:,.0f} a second")
 
 
-def _words(path: Path, params: Params) -> Iterator[dict]:
-    first = next(rows(path))
-    if first["forms"] is None:
-        sentences = tokenised((row["text"] for row in rows(path)), params.processes)
-    else:
-        sentences = (_chosen(row, params.view) for row in rows(path))
-    yield from ({"words": list(words)} for words in sentences)
+def _shown(
+    made: Iterable[pa.RecordBatch], advance: Callable[[int], None]
+) -> Iterator[pa.RecordBatch]:
+    for batch in made:
+        yield batch
+        advance(len(batch))
+    advance(0)
 
 
-def _lowercased(sentences: Iterable[dict], written: Counter[str]) -> Iterator[dict]:
-    """The sentences in lower case; how their words were written is counted."""
-    for sentence in sentences:
-        written.update(sentence["words"])
-        yield {"words": [word.lower() for word in sentence["words"]]}
+def _tokenised(path: Path, params: Params, written: Counter[str]) -> Iterator[pa.RecordBatch]:
+    """The words of each batch of sentences, in order; batches are tokenised side by side.
+
+    How words were written, where they are lowercased, is counted.
+    """
+    total = count_batches(path)
+    processes = min(params.processes or len(os.sched_getaffinity(0)), total)
+    tokenise = partial(_tokenise, path, params)
+    with Pool(processes) if processes > 1 else nullcontext() as pool:
+        for batch, counts in (pool.imap if pool else map)(tokenise, range(total)):
+            written.update(counts)
+            yield batch
+
+
+def _tokenise(path: Path, params: Params, number: int) -> tuple[pa.RecordBatch, Counter[str]]:
+    """The words of one batch of sentences, and how often each was written so."""
+    batch = next(batches(path, [number]))
+    rows = batch.to_pylist()
+    texts = tokenised(row["text"] for row in rows if row["forms"] is None)
+    words = [next(texts) if row["forms"] is None else _chosen(row, params.view) for row in rows]
+    written = Counter(chain.from_iterable(words)) if params.lowercase else Counter()
+    if params.lowercase:
+        words = [[word.lower() for word in sentence] for sentence in words]
+    columns = {"words": pa.array(words, SCHEMA.field("words").type)}
+    if PART.name in batch.schema.names:
+        columns[PART.name] = batch[PART.name]
+    return pa.RecordBatch.from_pydict(columns), written
 
 
 def _chosen(row: dict, view: str) -> list[str]:
@@ -70,7 +99,7 @@ STAGE = Stage(
     help="turns sentences into words",
     inputs={"corpus": ()},
     outputs={
-        "*.arrow": "the words of each sentence of each split",
+        "*.arrow": "the words of each sentence of each split, and its source",
         WRITTEN: "how training writes each word most often, where words are lowercased",
     },
     params=Params,

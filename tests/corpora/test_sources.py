@@ -69,7 +69,7 @@ def test_named_treebanks_are_read_from_the_folder_given(tmp_path):
 def test_the_table_of_named_corpora_is_whole():
     for corpus in CORPORA.values():
         assert corpus.licence
-        assert {kind(Path(name)) for name in corpus.files} <= {".txt", ".conllu"}
+        assert {kind(Path(name)) for name in corpus.files} <= {".txt", ".conllu", ".jsonl"}
         if corpus.repository:
             assert set(corpus.repository.blobs) == set(corpus.files)
 

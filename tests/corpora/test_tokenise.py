@@ -86,11 +86,6 @@ def test_no_character_is_lost(text):
     assert all(word.strip() == word != "" for word in words)
 
 
-def test_processes_share_the_work_and_keep_the_order():
-    texts = [f"Voilà l'arbre n° {number}." for number in range(2500)]
-    assert list(tokenised(texts, processes=2)) == list(tokenised(texts))
-
-
 def pieces(words: tuple[str, ...]) -> set[tuple[int, str]]:
     """Each word with the place of its first character, spaces apart."""
     found, place = set(), 0

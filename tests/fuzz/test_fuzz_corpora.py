@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import json
 import lzma
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 from fuzz_cases import CASES, damaged, excerpt, fuzz, outcome
 from hypothesis import strategies as st
 
-from corpora import conllu, text, wiktionnaire
+from corpora import conllu, orangesum, text, wiktionnaire
+from corpora.segment import segment
 from corpora.tree import Token, Tree
 
 TREES = b"""\
@@ -124,3 +126,37 @@ def test_damaged_definitions(cases, tmp_path):
 
     real = gzip.decompress(excerpt("wiktionnaire", "glosses.txt.gz", 10**9) or gzip.compress(b""))
     fuzz(cases, damaged([GLOSSES, b"".join(real.splitlines(keepends=True)[:30])]), check)
+
+
+ARTICLES = """\
+{"id": 7, "heading": "Un chef a parl\\u00e9. Il part.", "article": "En 2019.Alors qu'\\"on\\" va."}
+{"id": 8, "title": "Rien", "heading": "", "article": "M. Le Pen ? « Oui ! » Fin", "date": "2019"}
+""".encode()
+
+
+@CASES
+def test_damaged_articles(cases, tmp_path):
+    def check(data: bytes) -> None:
+        found = outcome(lambda path: list(orangesum.read(path)), tmp_path / "some.jsonl", data)
+        if found is not None:
+            articles = [json.loads(line) for line in data.decode("utf-8").split("\n") if line]
+            written = [article["heading"] + article["article"] for article in articles]
+            assert all(any(sentence.text in text for text in written) for sentence in found)
+
+    fuzz(cases, damaged([ARTICLES]), check)
+
+
+FRENCH = st.text(st.sampled_from("abÉL Mé.!?…\"«»“”()'’-1 \n\u200b#@/"), max_size=60)
+
+
+@CASES
+def test_of_any_text_sentences_hold_all_but_spaces(cases):
+    def check(written: str) -> None:
+        def printed(text: str) -> str:
+            return "".join(text.replace("\u200b", "").split())
+
+        sentences = segment(written)
+        assert all(sentences)
+        assert printed("".join(sentences)) == printed(written)
+
+    fuzz(cases, FRENCH, check)

@@ -15,6 +15,11 @@ class ScoredText:
     is_unseen: np.ndarray  # words that training lacks
     characters: int  # of the text as it is written
 
+    def of(self, chosen: np.ndarray, characters: int) -> "ScoredText":
+        """Some of its words and ends, which have so many characters."""
+        arrays = (self.log_p, self.is_end, self.is_spelled, self.is_unseen)
+        return ScoredText(*(array[chosen] for array in arrays), characters)
+
     @property
     def words(self) -> int:
         """Without the ends."""

@@ -38,7 +38,7 @@ def test_the_corpus_stage_holds_a_batch_at_a_time_and_a_number_of_every_sentence
     def split(sentences: int) -> int:
         text = tmp_path / f"{sentences}.txt"
         text.write_text("".join(f"Phrase {number} d'un texte.\n" for number in range(sentences)))
-        params = corpus.Params(source=str(text))
+        params = corpus.Params(source=(str(text),))
         return peak(corpus.compute, params, {}, folder(tmp_path / f"split {sentences}"))
 
     split(100)  # what is imported and cached on the way

@@ -1,6 +1,8 @@
 """Fetching: by pip from a local folder of wheels, from a local repository, and its refusals."""
 
 import hashlib
+import json
+import lzma
 import shutil
 import socket
 import subprocess
@@ -11,11 +13,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from corpora import orangesum
 from corpora.named import Repository
 from pipeline.cli.main import app
 from pipeline.data import catalogue
 from pipeline.data import folders as data
 from pipeline.data.fetch import FetchError, fetch, git_blob_id
+from pipeline.data.git_folder import check_out
 from pipeline.evaluation.suite import read_suite
 
 TEXT = "un mot\tune définition\n".encode()
@@ -149,6 +153,77 @@ def test_unimorph_is_cloned_by_its_package(home, tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.{tmp_path.as_uri()}/nowhere/.insteadOf")
     with pytest.raises(FetchError, match="With a network, run `accord fetch unimorph`"):
         fetch("unimorph")
+
+
+@pytest.fixture
+def articles(tmp_path, monkeypatch):
+    """A repository of this machine with two commits, of which the first has the articles."""
+    repository = tmp_path / "news"
+    (repository / "docs" / "parsed").mkdir(parents=True)
+    for number in (10, 9):
+        article = {"title": "Été", "heading": "H.", "article": f"Article {number}.", "date": ""}
+        text = json.dumps(article, indent=4, ensure_ascii=False)
+        (repository / "docs" / "parsed" / f"{number}.json").write_text(text, encoding="utf-8")
+    (repository / "docs" / "large.bin").write_bytes(b"x" * 100_000)
+    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
+
+    def asked(*command: str) -> str:
+        done = subprocess.run([*git, *command], cwd=repository, check=True, capture_output=True)
+        return done.stdout.decode().strip()
+
+    asked("init", "-q")
+    asked("config", "uploadpack.allowFilter", "true")
+    asked("config", "uploadpack.allowAnySHA1InWant", "true")
+    asked("add", ".")
+    asked("commit", "-qm", "articles")
+    commit, tree = asked("rev-parse", "HEAD"), asked("rev-parse", "HEAD:docs/parsed")
+    asked("rm", "-q", "docs/parsed/9.json")
+    asked("commit", "-qm", "one less")
+    entry = catalogue.Articles(
+        repository.as_uri(), commit, "docs/parsed", tree, "articles.jsonl.xz", "MIT"
+    )
+    monkeypatch.setitem(catalogue.ARTICLES, "news", entry)
+    return entry
+
+
+def test_articles_are_fetched_by_git_into_one_file_by_their_numbers(home, articles):
+    path = fetch("news") / "articles.jsonl.xz"
+    found = [json.loads(line) for line in lzma.decompress(path.read_bytes()).splitlines()]
+    assert [(article["id"], article["article"]) for article in found] == [
+        (9, "Article 9."),
+        (10, "Article 10."),
+    ]
+    assert [sentence.text for sentence in orangesum.read(path)] == [
+        "H.",
+        "Article 9.",
+        "H.",
+        "Article 10.",
+    ]
+    assert left(home) == ["news"]
+
+
+def test_only_the_folder_comes(tmp_path, articles):
+    checkout = check_out(articles.url, articles.commit, articles.path, tmp_path / "out")
+    assert {path.name for path in checkout.iterdir()} == {"9.json", "10.json"}
+    packs = (tmp_path / "out" / ".git").rglob("*.pack")
+    assert sum(pack.stat().st_size for pack in packs) < 5_000
+    assert not (tmp_path / "out" / "docs" / "large.bin").exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"tree": "0" * 40}, "is not what the catalogue says: expected the hash 0000"),
+        ({"commit": "0" * 40}, r"(?s)git could not fetch .* run `accord fetch news`"),
+        ({"url": "file:///nowhere"}, r"(?s)git could not fetch .* run `accord fetch news`"),
+        ({"path": "docs/lost"}, r"(?s)git could not fetch docs/lost"),
+    ],
+)
+def test_articles_that_are_not_the_catalogues_are_refused(home, articles, monkeypatch, wrong, told):
+    monkeypatch.setitem(catalogue.ARTICLES, "news", replace(articles, **wrong))
+    with pytest.raises(FetchError, match=told):
+        fetch("news")
+    assert left(home) == []
 
 
 def test_the_blob_id_is_gits_own(tmp_path):

@@ -6,10 +6,10 @@ from pipeline.artefacts.arrow import rows, splits
 from pipeline.stages import corpus
 
 
-def made(out, **params) -> dict[str, list[str]]:
+def made(out, *sources: str, **params) -> dict[str, list[str]]:
     """The texts of each split."""
     out.mkdir()
-    corpus.compute(corpus.Params(**params), {}, out)
+    corpus.compute(corpus.Params(sources, **params), {}, out)
     assert {path.suffix for path in out.iterdir()} == {".arrow"}
     return {split: [row["text"] for row in rows(path)] for split, path in splits(out).items()}
 
@@ -28,7 +28,7 @@ def phrases(name: str, count: int) -> list[str]:
 def test_a_text_is_shuffled_without_what_differs_in_case_alone(tmp_path):
     lines = phrases("texte", 100)
     source = write(tmp_path / "texts", one=[*lines, *map(str.upper, lines)])
-    parts = made(tmp_path / "out", source=source, valid=0.1, test=5)
+    parts = made(tmp_path / "out", source, valid=0.1, test=5)
     assert {split: len(part) for split, part in parts.items()} == {
         "train": 85,
         "valid": 10,
@@ -41,7 +41,7 @@ def test_a_text_is_shuffled_without_what_differs_in_case_alone(tmp_path):
 
 def test_given_splits_are_kept_also_where_several_files_make_one(tmp_path):
     texts = {name: phrases(name, 10) for name in ("a_train", "a_test", "b_train", "b_test")}
-    parts = made(tmp_path / "out", source=write(tmp_path / "texts", **texts), valid=0.2)
+    parts = made(tmp_path / "out", write(tmp_path / "texts", **texts), valid=0.2)
     assert parts["test"] == texts["a_test"] + texts["b_test"]
     assert len(parts["valid"]) == 4
     train = texts["a_train"] + texts["b_train"]
@@ -52,9 +52,9 @@ def test_given_splits_are_kept_also_where_several_files_make_one(tmp_path):
 def test_the_sources_own_validation_is_taken_or_stays_beside_what_is_drawn(tmp_path, name):
     texts = {split: phrases(split, 10) for split in ("train", name, "test")}
     source = write(tmp_path / "texts", **texts)
-    own = made(tmp_path / "own", source=source, valid=0)
+    own = made(tmp_path / "own", source, valid=0)
     assert own == {"train": texts["train"], "valid": texts[name], "test": texts["test"]}
-    drawn = made(tmp_path / "drawn", source=source, valid=3)
+    drawn = made(tmp_path / "drawn", source, valid=3)
     assert drawn["dev"] == texts[name]
     assert sorted(drawn["train"] + drawn["valid"]) == sorted(texts["train"])
 
@@ -74,4 +74,67 @@ def test_a_limit_is_drawn_at_random_also_beside_the_sources_own_validation(tmp_p
 def test_too_few_sentences_are_said(tmp_path):
     source = write(tmp_path / "texts", one=["Une seule."])
     with pytest.raises(ValueError, match="no sentence for the split 'valid': it has 1 in all"):
-        made(tmp_path / "out", source=source)
+        made(tmp_path / "out", source)
+
+
+def sources(folder, **texts: list[str]) -> list[str]:
+    write(folder, **texts)
+    return [str(folder / f"{name}.txt") for name in texts]
+
+
+def test_of_several_sources_each_sentence_is_kept_once_and_knows_its_part(tmp_path, capsys):
+    own = {name: phrases(name, 50) for name in ("a", "b")}
+    both = sources(tmp_path / "texts", a=own["a"], b=[*own["b"], *map(str.upper, own["a"])])
+    parts = made(tmp_path / "out", *both, valid=20, test=30)
+    assert sorted(parts["train"] + parts["valid"] + parts["test"]) == sorted(own["a"] + own["b"])
+    assert {split: len(part) for split, part in parts.items()} == {
+        "train": 50,
+        "valid": 20,
+        "test": 30,
+    }
+    for path in splits(tmp_path / "out").values():
+        assert all(row["text"] in own[row["part"].removesuffix(".txt")] for row in rows(path))
+    assert "50 sentences left out" in capsys.readouterr().err
+
+
+def test_a_limit_is_drawn_over_all_sources(tmp_path):
+    both = sources(tmp_path / "texts", a=phrases("a", 300), b=phrases("b", 100))
+    made(tmp_path / "out", *both, limit=100, valid=10, test=10)
+    drawn = [row["part"] for path in splits(tmp_path / "out").values() for row in rows(path)]
+    assert len(drawn) == 100
+    assert 60 < drawn.count("a.txt") < 90
+
+
+def test_beside_a_source_with_splits_another_is_for_training_but_for_what_stands_in_them(tmp_path):
+    bank = {split: phrases(split, 10) for split in ("train", "dev", "test")}
+    bank["train"] += bank["train"][:1]  # what a treebank repeats stays
+    (other,) = sources(tmp_path / "texts", a=[*phrases("a", 20), *bank["test"], *bank["train"]])
+    parts = made(tmp_path / "out", other, write(tmp_path / "bank", **bank), valid=0)
+    assert parts["test"] == bank["test"]
+    assert parts["valid"] == bank["dev"]
+    assert sorted(parts["train"]) == sorted(bank["train"] + phrases("a", 20))
+
+
+def test_a_text_of_several_sources_to_pretrain_on_has_each_sentence_once(tmp_path):
+    texts = sources(
+        tmp_path / "texts", main=phrases("main", 50), a=phrases("a", 9) * 2, b=phrases("a", 12)
+    )
+    main, *pretraining = texts
+    one = made(tmp_path / "one", main, pretraining=pretraining[:1])
+    assert one["pretraining"] == phrases("a", 9) * 2
+    both = made(tmp_path / "both", main, pretraining=pretraining)
+    assert both["pretraining"] == phrases("a", 12)
+    assert both["train"] == one["train"]
+
+
+@pytest.mark.parametrize(
+    ("params", "fault"),
+    [
+        ({"source": ()}, "source: expected a source"),
+        ({"source": ("tiny", "tiny")}, "source: expected sources that differ, found tiny, tiny"),
+        ({"pretraining": ("tiny", "tiny")}, "pretraining: expected sources that differ"),
+    ],
+)
+def test_no_source_and_one_twice_are_refused(params, fault):
+    with pytest.raises(ValueError, match=fault):
+        corpus.Params(**params)

@@ -50,7 +50,8 @@ def test_the_names_of_special_words_are_spelled_when_they_are_typed(scorer):
 def test_the_stage_and_the_scorer_agree(tiny_run, scorer):
     """What `evaluate` says of the test's sentences is what they score when they are typed."""
     words = pd.read_feather(scorer.artefacts["tokenise"] / "test.arrow")["words"].head(5)
-    _, log_p = measure(scorer.model, scorer.spelling, scorer.artefacts["encode"], "test")
+    _, scored = measure(scorer.model, scorer.spelling, scorer.artefacts["encode"], "test")
+    log_p = scored.log_p
     typed = [word.log_p for text in words for word in scorer.score(" ".join(text))]
     assert typed == pytest.approx(log_p[: len(typed)], abs=1e-4)
 
@@ -182,7 +183,8 @@ def test_where_there_are_classes_the_stage_and_the_scorer_agree_too(half_known):
     scorer = pipeline.load(half_known.folder, "ll-rnn")
     assert scorer.spelling.classes > 2
     words = pd.read_feather(scorer.artefacts["tokenise"] / "test.arrow")["words"].head(5)
-    _, log_p = measure(scorer.model, scorer.spelling, scorer.artefacts["encode"], "test")
+    _, scored = measure(scorer.model, scorer.spelling, scorer.artefacts["encode"], "test")
+    log_p = scored.log_p
     typed = [word for text in words for word in scorer.score(" ".join(text))]
     assert any(word.spelled for word in typed)
     assert [word.log_p for word in typed] == pytest.approx(log_p[: len(typed)], abs=1e-4)

@@ -1,0 +1,135 @@
+"""Sentences of French text, also of text whose paragraphs were glued: `…en 2019.Alors que…`.
+
+A sentence ends after a stop (. ! ? …) and the quotes and brackets that close after it, where a
+capital or a number follows. A colon, a semicolon and a stop before a small letter end nothing.
+Where a heading without a stop is glued to the text after it (`coude-à-coudeL'ex-chef`), it ends
+too. What the rules have to know of French stands in the tables below.
+"""
+
+import re
+from itertools import pairwise
+
+# A full stop after a title ends no sentence; after an abbreviation it ends one where a word follows
+# that opens sentences. Of a lone capital (George W. Bush) see `is_initial`.
+TITLES = "Cdt Ch Dr Drs Gal Gén Lt MM Me Mgr Mlle Mlles Mme Mmes Mr Mrs Ms Ph Pr Prof Sgt St Ste Th"
+ABBREVIATIONS = """
+    Bros Co Corp Inc Jr Ltd No Nos Sr apr art av avr bd boul cf chap coll dir déc env ex
+    fig févr hab ibid id ill janv juil juill nov oct op p pp réf sept tél trad vol vs éd
+"""
+
+# Words that begin a sentence and are no names: what tells `plan B. Le maire` from `J. K. Rowling`,
+# and `ParisLe maire` from `YouTube`.
+OPENINGS = """
+    A À Actuellement Ainsi Alors Après Au Aucun Aucune Aujourd'hui Auparavant Aussi Autre Aux Avant
+    Avec Beaucoup Bien C' Ça Car Ce Ceci Cela Celle Celles Celui Cependant Certaines Certains Ces
+    Cet Cette Ceux Chacun Chaque Chez Cinq Comme Comment Concernant Contacté Contactée Contre Côté
+    D' Dans De Début Déjà Depuis Derrière Des Dès Désormais Deux Devant Dix Donc Du Durant Elle
+    Elles En Encore Enfin Ensuite Entre Environ Est Et Eux Face Fin Finalement Grâce Huit Ici Il Ils
+    Interrogé Interrogée Invité Invitée J' Jamais Je Jeudi Jusqu' L' La Là Le Les Leur Leurs Lors
+    Lorsqu' Lorsque Lui Lundi Ma Mais Malgré Mardi Même Mercredi Mes Moins Mon N' Ne Néanmoins Neuf
+    Ni Non Nos Notre Nous Objectif On Or Ou Où Outre Par Parce Parfois Parmi Pas Pendant Personne
+    Peu Plus Plusieurs Pour Pourquoi Pourtant Près Puis Qu' Quand Quant Quatre Que Quel Quelle
+    Quelles Quelque Quelques Quels Qui Reste Résultat Rien S' Sa Samedi Sans Sauf Se Selon Sept Ses
+    Seul Seule Seules Seulement Seuls Si Sinon Six Son Sont Sous Sur Surtout Toujours Tous Tout
+    Toute Toutefois Toutes Très Trois Trop Tu Un Une Vendredi Vers Voici Voilà Vous
+"""
+
+TITLE_WORDS, ABBREVIATED_WORDS = frozenset(TITLES.split()), frozenset(ABBREVIATIONS.split())
+
+SMALL, CAPITAL = "a-zß-öø-ÿœ", "A-ZÀ-ÖØ-ÞŒ"
+INVISIBLE = "\u200b\ufeff"  # they stand where a line ended
+WHITE = f" \t\r\n\xa0{INVISIBLE}"
+SPACE = rf"[\s{INVISIBLE}]"
+STOP = re.compile(
+    rf"(?P<stop>[.!?…]+)(?:{SPACE}?[»”)\]])*(?P<gap>{SPACE}*)"
+    rf"(?=(?:[«“(\[•►♦*–—#'+-]{SPACE}?)*(?P<first>[{CAPITAL}\d]))"
+)
+# A capital or a quote right after what ends a word; each begins by the rare character, for speed.
+GLUE = re.compile(
+    rf"[{CAPITAL}](?<=[\w%€)\]”»].)(?![{CAPITAL}\d])"
+    rf"|[“«](?:(?<=[\w%€)].)|(?<=[”»]\s.)){SPACE}?[{CAPITAL}]"  # also after a heading in quotes
+)
+# A heading between dashes, after a stop: `. - Silence des autorités -La branche locale…`
+DASHED = re.compile(
+    rf"-(?:(?<=[.!?…”»)]-)|(?<=[.!?…”»)]\s-))\s[^.…]{{2,100}}?\s-(?=\s?[“«]?\s?[{CAPITAL}])"
+)
+
+OPENING = re.compile(
+    rf"(?:{'|'.join(sorted(OPENINGS.split(), key=len, reverse=True))})(?:(?<=')|(?![\w'.-]))"
+)
+LAST_WORD = re.compile(rf"(?:[{CAPITAL}]+|[{CAPITAL}]?[{SMALL}]+|)\Z")
+NAME = re.compile(rf"[{CAPITAL}][\w'’-]+(?=\s\Z)")
+GLUED_TO = re.compile(r"[^\s(\[«“”»]*\Z")
+SMALL_WORD = re.compile(rf"(?:\A|\W)[{SMALL}]{{3,}}\Z")
+LIST_NUMBER = re.compile(rf"(?:\A|[.!?…]{SPACE}*)\d{{1,2}}\Z")
+ADDRESS = re.compile(r"[#@_]|\.\w+/|://|www\.")  # of the net, or a name on it
+
+
+def segment(text: str) -> list[str]:
+    """The sentences of a text in order; together they hold all of it but spaces."""
+    turned = with_turned_quotes(text)
+    ends = {found.end() for found in STOP.finditer(turned) if ends_sentence(turned, found)}
+    ends |= {found.start() for found in GLUE.finditer(turned) if is_glued(turned, found.start())}
+    for heading in DASHED.finditer(turned):
+        ends.difference_update(range(heading.start() + 1, heading.end()))
+        ends.add(heading.end())
+    cuts = [0, *sorted(ends), len(text)]
+    sentences = (text[begin:end].strip(WHITE) for begin, end in pairwise(cuts))
+    return [sentence for sentence in sentences if sentence]
+
+
+def with_turned_quotes(text: str) -> str:
+    """Straight quotes as “ and ” by what stands beside them, else in turns."""
+    first, *others = text.split('"')
+    pieces, before, is_open = [first], first, False
+    for after in others:
+        opens = not before[-1:].strip() or before[-1] in "([«'’-/:"
+        closes = not after[:1].strip() or after[0] in ",;:.!?)]»…"
+        is_open = opens if opens != closes else not is_open
+        pieces += ["“" if is_open else "”", after]
+        before = after
+    return "".join(pieces)
+
+
+def ends_sentence(text: str, found: re.Match) -> bool:
+    """Whether the stop that was found ends a sentence."""
+    place, first = found.start(), found.start("first")
+    if text[place - 1 : place] in ("(", "["):  # (…)
+        return bool(OPENING.match(text, first))
+    if found["stop"] != ".":
+        return True
+    word = LAST_WORD.search(text, max(0, place - 20), place).group()
+    if place + 1 == first and text[first].isdigit():  # 1.500, art.5; but confrères.275.000 élèves
+        return len(word) > 2 and word.islower() and word not in ABBREVIATED_WORDS
+    if word in TITLE_WORDS or LIST_NUMBER.search(text, max(0, place - 6), place):
+        return False
+    if len(word) == 1 and word.isupper():
+        return not is_initial(text, place - 1, first)
+    return word not in ABBREVIATED_WORDS or bool(OPENING.match(text, first))
+
+
+def is_initial(text: str, place: int, first: int) -> bool:
+    """Whether the lone capital there stands for a name: that of M. or J. K., not of plan B."""
+    if not OPENING.match(text, first):
+        return True
+    if text[place] != "M":
+        return False
+    # M. Le Maire, unless a name stands before it: Hichem M. Il est…
+    name = NAME.search(text, max(0, place - 40), place)
+    return name is None or bool(OPENING.match(name.group()))
+
+
+def is_glued(text: str, place: int) -> bool:
+    """Whether a sentence begins here although no stop or space stands before it.
+
+    After a word in small letters or a closing mark any capital is one; after a name (YouTube) or a
+    number only a word that opens sentences.
+    """
+    before = GLUED_TO.search(text, max(0, place - 40), place).group()
+    if ADDRESS.search(before):
+        return False
+    if text[place] in "“«" or text[place - 1] in ")]”»" or SMALL_WORD.search(before):
+        return True
+    opening = OPENING.match(text, place)
+    # PMA, USA: that A begins nothing.
+    return bool(opening) and (opening.group() != "A" or before[-1:].islower())

@@ -1,0 +1,50 @@
+"""Words of sentences: by one process as by several, of texts and treebanks mixed."""
+
+import pytest
+
+from pipeline.artefacts import arrow
+from pipeline.stages import corpus, tokenise
+
+
+@pytest.fixture
+def text(tmp_path):
+    """A corpus in several batches, of a text and of a treebank's rows."""
+
+    def row(number: int) -> dict:
+        raw = {"id": str(number), "text": f"L'arbre n° {number} du Parc.", "part": "texte"}
+        rows = {"forms": ["Du", "de", "le"], "kinds": ["contracted", "part", "part"]}
+        return raw if number % 3 else raw | rows | {"part": "arbres"}
+
+    (tmp_path / "corpus").mkdir()
+    schema = corpus.SCHEMA.append(corpus.PART)
+    arrow.write_rows(tmp_path / "corpus" / "train.arrow", schema, map(row, range(50)))
+    return tmp_path / "corpus"
+
+
+def made(out, text, **params) -> list[dict]:
+    out.mkdir()
+    tokenise.compute(tokenise.Params(**params), {"corpus": text}, out)
+    return list(arrow.rows(out / "train.arrow"))
+
+
+def test_several_processes_make_the_same_file(tmp_path, monkeypatch, text):
+    monkeypatch.setattr(arrow, "BATCH", 7)
+    (tmp_path / "small").mkdir()
+    small = tmp_path / "small" / "train.arrow"
+    schema = corpus.SCHEMA.append(corpus.PART)
+    arrow.write_rows(small, schema, arrow.rows(text / "train.arrow"))
+    assert arrow.count_batches(small) == 8
+    one = made(tmp_path / "one", small.parent, processes=1)
+    several = made(tmp_path / "several", small.parent, processes=2)
+    assert one == several
+    files = [tmp_path / name / "train.arrow" for name in ("one", "several")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_texts_and_treebanks_stand_side_by_side_and_keep_their_parts(tmp_path, text):
+    found = made(tmp_path / "out", text)
+    assert found[0] == {"words": ["du"], "part": "arbres"}
+    assert found[1] == {"words": ["l'", "arbre", "n°", "1", "du", "parc", "."], "part": "texte"}
+    syntactic = made(tmp_path / "syntactic", text, view="syntactic", lowercase=False)
+    assert syntactic[3]["words"] == ["de", "le"]
+    assert syntactic[4]["words"][-2] == "Parc"
