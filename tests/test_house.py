@@ -50,8 +50,7 @@ ROOMS = {
     "pipeline.stages": "display artefacts data stage prepared evaluation inference",
     "pipeline.config": "display stages",
     "pipeline.runner": "display artefacts stage stages config evaluation",
-    "pipeline.api": "display artefacts data stage evaluation inference reading stages config "
-    "runner",
+    "pipeline.api": "display artefacts data stage evaluation inference stages config runner",
     "pipeline.compare": "display artefacts data stage prepared evaluation stages config runner api",
     "pipeline.cli": "display artefacts data evaluation inference reading stages config runner "
     "compare api",
