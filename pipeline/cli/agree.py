@@ -17,20 +17,43 @@ def agree(
         list[Path], typer.Argument(metavar="RUN…", help="Folders of runs, such as runs/closed.")
     ],
     suite: Annotated[
-        str, typer.Option(metavar="NAME|PATH", help="A suite in the form of CLAMS.")
+        str,
+        typer.Option(
+            metavar="NAME|PATH",
+            help="A suite: a folder of texts in the form of CLAMS, of tables with the columns good "
+            "and bad or of JSON lines with sentence_good and sentence_bad; or one such file.",
+        ),
     ] = "clams-fr",
     by: Annotated[
-        str, typer.Option(help="Rows: construction; and distance or attractors where known.")
+        str,
+        typer.Option(
+            help="Rows: construction; or what else the suite says of its pairs, such as distance."
+        ),
     ] = "construction",
+    items: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="Write the margins of every pair.")
+    ] = None,
 ) -> None:
     """Show how often models find the right sentence of a minimal pair likelier, side by side."""
-    from pipeline.compare.agree import SCORINGS, groups, judged, side_by_side
+    from pipeline.compare import agreement_items
+    from pipeline.compare.agree import groups, judged, side_by_side
+    from pipeline.display.progress import say
 
-    rows = groups(suite, by)
+    rows = [groups(suite, by)]
+    if by != "construction":
+        rows.append(groups(suite, by, pooled=True))
     asked = judged(runs, suite)
-    for scoring in range(len(SCORINGS)):
-        print_table(side_by_side(asked, rows, scoring))
-        print()
+    for scoring in agreement_items.telling(asked):
+        for of_pairs in rows:
+            print_table(side_by_side(asked, of_pairs, scoring))
+            print()
+    print_table(agreement_items.summary(asked, rows[0]))
+    if items:
+        agreement_items.items(asked, suite).to_csv(items, index=False)
+        say(f"margins: {items}")
+    if count := agreement_items.of_different_lengths(asked):
+        say(f"pairs with sentences of different lengths: {count:,}; a whole favours the shorter")
+    say("intervals take pairs for independent; those made from a few templates are not")
 
 
 @command(suite_app)
