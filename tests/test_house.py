@@ -51,6 +51,7 @@ ROOMS = {
     "pipeline.config": "display stages",
     "pipeline.runner": "display artefacts stage stages config evaluation",
     "pipeline.api": "display artefacts data stage evaluation inference stages config runner",
+    "pipeline.integrations": "prepared inference reading api",
     "pipeline.compare": "display artefacts data stage prepared evaluation stages config runner api",
     "pipeline.cli": "display artefacts data evaluation inference reading stages config runner "
     "compare api",

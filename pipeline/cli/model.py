@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.cli.console import command, print_table
+from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +20,6 @@ TrainedRun = Annotated[
     Path, typer.Option("--run", help="The folder of a run, or of an exported model.")
 ]
 Model = Annotated[str | None, typer.Option(help="A model of the run; default: its last.")]
-DEFAULT_RUN = Path("runs/default")
 SPLIT = 3  # so many of the likeliest words are split into terms where none are named
 
 

@@ -13,7 +13,8 @@ import typer
 
 from corpora.text import lines
 from pipeline.cli.console import command
-from pipeline.cli.model import DEFAULT_RUN, Model, TrainedRun, load_model
+from pipeline.cli.model import Model, TrainedRun, load_model
+from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
     from pipeline.inference.scorer import Word
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 AT_ONCE = 1000  # lines scored together
+LARGEST = math.log(sys.float_info.max)
 TABLES = (".csv", ".tsv", ".parquet")
 MARK = "*"  # of a word that had to be spelled
 
@@ -57,10 +59,12 @@ class Total:
     def figures(self) -> dict[str, float | str]:
         counts = asdict(self)
         nats = counts.pop("nats")
+        per_word = nats / (self.words + self.sentences)
         return {
             **counts,
             "log_p": -nats * self.unit.in_a_nat,
-            "perplexity": math.exp(nats / (self.words + self.sentences)),
+            # No float holds the perplexity of, say, a long word in letters that training lacks.
+            "perplexity": math.exp(per_word) if per_word < LARGEST else math.inf,
             "bits_per_character": nats / math.log(2) / max(self.characters, 1),
         }
 
@@ -100,9 +104,14 @@ def score(
         total.add(words)
         print(_as_json(number, words, unit) if json else _as_text(words, unit))
     if json:
-        print(jsons.dumps(total.figures), file=sys.stderr)
+        print(jsons.dumps(_finite(total.figures)), file=sys.stderr)
     else:
         print(total)
+
+
+def _finite(figures: dict[str, float | str]) -> dict[str, float | str | None]:
+    """As JSON knows numbers: none is infinite."""
+    return {name: None if value == math.inf else value for name, value in figures.items()}
 
 
 def _sentences(text: str) -> list[tuple[int, str]]:

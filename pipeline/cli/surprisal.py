@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.cli.console import command, print_table
-from pipeline.cli.model import DEFAULT_RUN, Model, TrainedRun, load_model
+from pipeline.cli.model import Model, TrainedRun, load_model
+from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
     import pandas as pd
