@@ -25,6 +25,7 @@ from models.outputs.log_linear import LogLinear
 from models.outputs.signature_output import SignatureOutput
 
 TIE = 1e-6  # nats: words that differ by less are equally likely
+IMPOSSIBLE = -1e4  # of what is below, p is 0 in every precision
 AT_ONCE = 1 << 23  # probabilities held at a time
 
 
@@ -65,6 +66,8 @@ class NextWord:
             shares = each, torch.zeros(len(each), device=device)
         self.shares = _Shares(*shares)
         self.means = self.shares.means(values)
+        if self.means.numel() <= AT_ONCE:  # else a table of all words would be large
+            self.means = self.means.to_dense()
 
     @torch.inference_mode()
     def ask(self, sentences: Sentences, log_p: np.ndarray) -> Expected:
@@ -83,9 +86,10 @@ class NextWord:
             no_words = self.shares.log_prob_of(of_signature, self.unknown.expand(len(words), -1))
             likelier = self.shares.likelier(of_signature, bound)
             likelier -= (no_words > bound.unsqueeze(1)).sum(dim=1)
-            entropy = torch.special.entr(p).sum(dim=1) + p @ self.shares.entropy
+            of_signatures = -(p * of_signature.clamp(min=IMPOSSIBLE)).sum(dim=1)
+            entropy = of_signatures + p @ self.shares.entropy
             found.entropy[at], found.rank[at] = entropy.cpu(), 1 + likelier.cpu()
-            found.means[at] = torch.sparse.mm(self.means, p.T).T.cpu()
+            found.means[at] = (self.means @ p.T).T.cpu()
         return found
 
     def _distributions(self, sentences: Sentences) -> Iterator[tuple[np.ndarray, Tensor]]:
@@ -144,7 +148,7 @@ class _Shares:
 
     def likelier(self, of_signature: Tensor, bound: Tensor) -> Tensor:
         """How many words have a log p above a bound, in each context: (N)."""
-        alone = (of_signature[:, self.single] > bound.unsqueeze(1)).sum(dim=1)
+        alone = (of_signature > bound.unsqueeze(1))[:, self.single].sum(dim=1)
         if not len(self.several):
             return alone
         least = bound.unsqueeze(1) - of_signature[:, self.several]
