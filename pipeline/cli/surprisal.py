@@ -19,7 +19,10 @@ app = typer.Typer()
 
 Models = Annotated[
     str | None,
-    typer.Option(help="Several models of the run, or RUN/MODEL, separated by commas."),
+    typer.Option(
+        help="Several models beside each other, separated by commas: names of models of the run, "
+        "RUN/MODEL, or folders of exported models."
+    ),
 ]
 To = Annotated[Path | None, typer.Option(help="Write the table: .csv, .tsv or .parquet.")]
 Plot = Annotated[Path | None, typer.Option(help="Draw a figure: .png or .svg.")]
@@ -141,8 +144,17 @@ def _chosen(run: Path, model: str | None, models: str | None) -> "Scorer | dict[
         return load_model(run, model)
     if model:
         raise ValueError(f"expected --model or --models, got both: {model} and {models}")
-    places = {name: Path(name) if "/" in name else run / name for name in _listed(models)}
-    return {name: load_model(place.parent, place.name) for name, place in places.items()}
+    return {name: _named(run, name) for name in _listed(models)}
+
+
+def _named(run: Path, name: str) -> "Scorer":
+    """A model of the run, one of another by RUN/MODEL, or an exported one by its folder."""
+    from pipeline.inference.export import is_exported
+
+    if is_exported(Path(name)):
+        return load_model(Path(name), None)
+    place = Path(name) if "/" in name else run / name
+    return load_model(place.parent, place.name)
 
 
 def _listed(names: str | None) -> list[str]:

@@ -21,8 +21,8 @@ SEPARATORS = "\t;,"
 def read_table(path: Path, column: str) -> pd.DataFrame:
     """The table of a file, its columns as they are written; a text is a table of its lines."""
     if kind(path) not in TABLES:
-        texts = [line.removeprefix("\ufeff").strip() for line in lines(path)]
-        return pd.DataFrame({column: [text for text in texts if text]}, dtype=object)
+        found = enumerate((line.removeprefix("\ufeff").strip() for line in lines(path)), start=1)
+        return pd.DataFrame([each for each in found if each[1]], columns=["line", column])
     if kind(path) == ".parquet":
         return pd.read_parquet(path)
     header = next(lines(path), "").removeprefix("\ufeff")

@@ -155,7 +155,7 @@ def test_tables_of_all_kinds_are_read(tmp_path, ending):
         rows.to_parquet(path)
     else:
         path.write_text("Oui, le chat.\n\nNA\n", encoding="utf-8")
-        rows = rows.drop(columns="item")
+        rows = pd.DataFrame({"line": [1, 3], "sentence": rows["sentence"]})
     assert read_table(path, "sentence").values.tolist() == rows.values.tolist()
 
 
@@ -176,7 +176,9 @@ def test_a_text_is_printed_as_csv(tiny_run, tmp_path):
     (tmp_path / "a.txt").write_text("Le chat dort.\nLa fille mange.\n", encoding="utf-8")
     done = accord("surprisal", tmp_path / "a.txt", "--run", tiny_run.folder)
     assert done.exit_code == 0, done.output
-    assert done.stdout.splitlines()[0].startswith("row,sentence,position,word,start,end,surprisal")
+    assert done.stdout.splitlines()[0].startswith(
+        "row,line,sentence,position,word,start,end,surprisal"
+    )
     assert len(done.stdout.splitlines()) == 9
 
 
@@ -205,3 +207,15 @@ def test_expectations_are_shown_and_drawn_along_a_sentence(tiny_run, tmp_path):
     drawn = (tmp_path / "e.svg").read_text(encoding="utf-8")
     assert all(text in drawn for text in ("chiens", "P(Number=Plur)", "NOUN, ll-rnn"))
     assert len(pd.read_parquet(tmp_path / "e.parquet")) == 10
+
+
+def test_models_of_other_runs_and_exported_ones_stand_beside_each_other(tiny_run, tmp_path):
+    api.export(tiny_run.folder, "ll-rnn", tmp_path / "shared")
+    models = ["rnn", f"{tiny_run.folder}/ll-rnn", str(tmp_path / "shared")]
+    done = accord(
+        *("expect", "les chiens …", "--features", "Number=Plur", "--run", tiny_run.folder),
+        *("--models", ",".join(models), "--to", tmp_path / "e.csv"),
+    )
+    assert done.exit_code == 0, done.output
+    table = pd.read_csv(tmp_path / "e.csv").set_index("model")["Number=Plur"]
+    assert table[models[1]].tolist() == table[models[2]].tolist() != table["rnn"].tolist()
