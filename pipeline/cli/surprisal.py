@@ -61,9 +61,7 @@ def surprisal(
 ) -> None:
     """Make a table of the words of a table's sentences, with the surprisal of each in bits.
 
-    All columns are kept. Each word has its place in the sentence as written, surprisal, rank, the
-    entropy of the next word before it and its reduction, log frequency, whether it was spelled,
-    and the surprisal of the word before. Without --to it is printed as CSV.
+    The columns of the table are kept. Without --to the words are printed as CSV.
     """
     from pipeline.reading.stimuli import read_table
     from pipeline.reading.table import surprisal as measure
@@ -112,8 +110,7 @@ def expect(
 ) -> None:
     """Show what a model expects before each word: exact probabilities of the grammar of the next.
 
-    They sum to one over the values of a feature, 'none' among them. A word that can be several
-    things counts for each by the weights of its analyses.
+    Over the values of a feature, 'none' among them, they sum to one.
     """
     from pipeline.reading.expect import expect as measure
 
