@@ -7,7 +7,7 @@ from typing import Literal
 from lexicon.analysis import Analysis, Lexicon, Request
 from lexicon.chain import Chain
 from lexicon.reading import LexiconError
-from lexicon.registry import find
+from lexicon.registry import make
 
 __all__ = ["Analysis", "Lexicon", "LexiconError", "load"]
 
@@ -36,7 +36,7 @@ def load(
         raise LexiconError("the guesser answers everything, so it must come last in the chain")
     for name in names:
         request = Request(folder, lowercase, strict, tuple(lexicons))
-        lexicons.append(find(name)(request))
+        lexicons.append(make(name, request))
     if names[-1] != "guesser":
         return Chain(lexicons, join) if len(lexicons) > 1 else lexicons[0]
     *known, guesser = lexicons

@@ -1,7 +1,7 @@
 """What every lexicon answers: a form has analyses, each in Universal Dependencies' own terms."""
 
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -30,9 +30,22 @@ UPOS = ("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM")
 UPOS += ("PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X")
 
 
+# The features of Universal Dependencies that a word of French may have, and Sem: what it means.
+# A table of one's own may have others.
+FEATURES = ("Gender", "Number", "Tense", "Mood", "Person", "VerbForm", "Voice", "PronType", "Poss")
+FEATURES += ("Reflex", "NumType", "NumForm", "Polarity", "Degree", "Definite", "Case", "Aspect")
+FEATURES += ("Animacy", "Deixis", "Polite", "Abbr", "Foreign", "Typo", "ExtPos", "Number[psor]")
+FEATURES += ("Person[psor]", "Gender[psor]", "Sem")
+
+
 def join_feats(*feats: str) -> str:
     """The canonical string of several: `Number=Sing`, `Gender=Fem` → `Gender=Fem|Number=Sing`."""
     return "|".join(sorted({pair for part in feats for pair in part.split("|") if pair}))
+
+
+def feature_names(feats: Iterable[str]) -> set[str]:
+    """The names in strings of features: `Gender` and `Number` in `Gender=Fem|Number=Sing`."""
+    return {pair.partition("=")[0] for each in {*feats} for pair in each.split("|") if pair}
 
 
 class Lexicon:

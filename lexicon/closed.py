@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from lexicon.analysis import Analysis, Lexicon, Request
 from lexicon.closed_words import WORDS
-from lexicon.shape import sure
+from lexicon.shape import SIGNS, signs, sure
 
 # A tokeniser leaves the hyphen, and the t that only sound asks for, on the pronoun: `-t-il`.
 AFTER_T = ("il", "elle", "on", "ils", "elles", "y", "en")
@@ -39,7 +39,8 @@ class Closed(Lexicon):
     def __init__(self, lowercase: bool = False):
         self.lowercase = lowercase
         self._words: dict[str, tuple[Analysis, ...]] = {}
-        for form, analyses in (WORDS | clitics()).items():
+        listed = WORDS | clitics() | {sign: signs(sign) for sign in SIGNS.split()}
+        for form, analyses in listed.items():
             key = form.lower() if lowercase else form
             self._words[key] = tuple(dict.fromkeys(self._words.get(key, ()) + analyses))
 

@@ -36,12 +36,26 @@ CLASS = {
     "GN": [("NOUN", "")],  # l'eau
     "PCDN3": [("NOUN", "")],  # faute (de)
 }
-# Traits that change the class; all others (style, semantic class, inner structure) do not.
+# Traits that change the class; those of style and of inner structure are not kept.
 TRAIT = {
     ("N", "NPropre"): ("PROPN", ""),
     ("N", "Loc"): ("PROPN", ""),
     ("DET", "Dnum"): ("NUM", "NumType=Card"),
     ("PRON", "Dém"): ("PRON", "PronType=Dem"),
+}
+# Traits that say what a noun or pronoun means. Few words of one word have one: hyphenated nouns,
+# professions and names; the others of its nouns have none.
+SEM = {
+    "Hum": "Hum",
+    "HumColl": "HumColl",
+    "Profession": "Hum",
+    "Anl": "Anl",
+    "AnlColl": "AnlColl",
+    "Conc": "Conc",
+    "ConcColl": "ConcColl",
+    "Boisson": "Conc",
+    "Tabac": "Conc",
+    "Abst": "Abst",
 }
 
 GUARDED = r"([^{stop}\\]*(?:\\.[^{stop}\\]*)*)"
@@ -60,6 +74,8 @@ def readings(tags: str, codes: str) -> tuple[tuple[str, str], ...]:
     for trait in traits:
         if (name, trait) in TRAIT:
             classes = [TRAIT[name, trait]]
+    means = ",".join(sorted({SEM[trait] for trait in traits if trait in SEM}))
+    meaning = f"Sem={means}" if means else ""
     found = []
     for code in codes.split(":")[1:] or [""]:
         inflected = inflections(code)
@@ -68,7 +84,9 @@ def readings(tags: str, codes: str) -> tuple[tuple[str, str], ...]:
         for upos, feats in classes:
             # In a contraction gender and number are those of the second part.
             bare = upos == "ADP"
-            found += [(upos, "" if bare else join_feats(feats, each)) for each in inflected]
+            found += [
+                (upos, "" if bare else join_feats(feats, each, meaning)) for each in inflected
+            ]
     return tuple(dict.fromkeys(found))
 
 

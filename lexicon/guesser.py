@@ -95,6 +95,9 @@ def merged(rows: pd.DataFrame) -> pd.DataFrame:
 def learn(rows: pd.DataFrame) -> pd.DataFrame:
     """The shares of the analyses of every suffix; `rows` has form, lemma, upos and feats."""
     rows = rows[rows["upos"].isin(OPEN)]
+    # An ending tells how a word is inflected, not what it means.
+    inflection = rows["feats"].str.replace(r"(^|\|)Sem=[^|]*", "", regex=True).str.strip("|")
+    rows = rows.assign(feats=inflection)
     if rows.empty:
         raise LexiconError("the guesser has nothing to learn from: name a lexicon before it")
     look = looks(rows["form"].to_numpy(dtype=object))

@@ -1,6 +1,8 @@
 """Every lexicon by name: those that come with Accord, and those that other packages bring."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -45,12 +47,40 @@ def find(name: str) -> Callable[[Request], Lexicon]:
     if Path(name).suffix in TABLES:
         return imported(TABLE)(Path(name))
     for point in entry_points(group=GROUP, name=name):
-        return point.load()
+        with _named(name, f"of {point.dist.name if point.dist else point.value} cannot be loaded"):
+            return point.load()
     near = get_close_matches(name, names(), n=1, cutoff=0.0)
     raise LexiconError(
         f"unknown lexicon {name!r}; did you mean {near[0]!r}? Known: {', '.join(names())}, "
         f"the path of a .tsv or .csv table, {', '.join(f'{kind}:PATH' for kind in FROM_PATH)}"
     )
+
+
+def make(name: str, request: Request) -> Lexicon:
+    """The lexicon of that name, as a chain asks for it."""
+    maker = find(name)
+    with nullcontext() if name in BUILT_IN else _named(name, "cannot be made"):
+        return maker(request)
+
+
+def plug_in_file(name: str) -> Path | None:
+    """The file by which another package brings a lexicon; None for one that none brings."""
+    for point in () if name in BUILT_IN else entry_points(group=GROUP, name=name):
+        find(name)
+        return Path(sys.modules[point.module].__file__)
+    return None
+
+
+@contextmanager
+def _named(name: str, fault: str) -> Iterator[None]:
+    """Whatever a stranger's code may fail by, in a line; data that is missing can be fetched."""
+    try:
+        yield
+    except (LexiconError, OSError):
+        raise
+    except Exception as error:
+        said = f"lexicon {name!r} {fault}: {type(error).__name__}: {error}"
+        raise LexiconError(said) from error
 
 
 def imported(place: str):

@@ -63,6 +63,13 @@ LIKELY = {
     "small": Look(r"", {}, 1.0),  # the lexicon alone knows
 }
 
+# The signs of French typography and of keyboards, in the spelling of a text that is normalised.
+# They are listed as words are, so that a text knows them which has none; any other sign is only
+# told by the class of its characters.
+SIGNS = """
+    . , ; : ? ! ... ( ) [ ] { } « » “ ” " ' - – — / · •
+    € $ £ ° § + = × ÷ ± < > * # @ _ ~ ^ | \\ † © ® ™ ‰ →
+"""
 SYMBOLS = set("%‰&@#*§°©®™†‡_\\~^|<>=+×÷±")
 
 

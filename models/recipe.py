@@ -1,25 +1,17 @@
 """How a network is built and trained: every choice, with its default and meaning."""
 
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from models.common.registry import Choice, check_parts
+from models.encoders import ENCODERS
+from models.outputs import OUTPUTS
 
 
 @dataclass(frozen=True)
 class Recipe:
-    # What reads the words so far; reservoir: a recurrent net that is not trained.
-    encoder: Literal["lstm", "gru", "elman", "window", "transformer", "reservoir"] = "lstm"
-    # What predicts the next one; classes: first the class of a word (encode.classes), then the
-    # word; sampled and noise-contrastive: a softmax that sees a sample of words in training;
-    # background: b by itself, so that nothing is trained.
-    output: Literal[
-        "log-linear",
-        "softmax",
-        "adaptive",
-        "classes",
-        "sampled",
-        "noise-contrastive",
-        "background",
-    ] = "log-linear"
+    encoder: Annotated[Choice, ENCODERS] = "lstm"  # What reads the words so far
+    output: Annotated[Choice, OUTPUTS] = "log-linear"  # What predicts the next one
     layers: int = 2  # of the encoder
     embedding: int = 128  # width of ψ, the words as the encoder reads them
     hidden: int = 256  # width of the encoder's layers; a tied encoder's last has the embedding's
@@ -31,12 +23,14 @@ class Recipe:
     # weights are the start; background: it trains a model that is the background of this one.
     pretraining: Literal["none", "initialise", "background"] = "none"
     pretraining_epochs: int = 4  # over that text, at most
+    temperature: bool = False  # of p, fitted on validation after the training; log-linear only
     background_gate: bool = False  # the network weighs what a background says of the context
 
     input_dropout: float = 0.3  # share of the embedding's units dropped
     hidden_dropout: float = 0.3  # share of the subwords dropped between layers
     output_dropout: float = 0.3  # share of the encoder's last units dropped
     feature_dropout: float = 0.0  # share of whole features dropped from the words read
+    vector_dropout: float = 0.0  # share of the words read whose vectors are dropped
     weight_dropout: float = 0.0  # share of the connections from state to state dropped
 
     activation_penalty: float = 0.0  # on the encoder's outputs: keeps them small
@@ -45,7 +39,10 @@ class Recipe:
     optimiser: Literal["adamw", "rmsprop", "sgd"] = "adamw"  # takes the steps
     learning_rate: float = 2e-3  # of the optimiser, at first
     weight_decay: float = 1e-6  # pulls the weights towards zero
-    lr_decay: float = 3.0  # divides the learning rate after an epoch without gain in validation
+    # plateau: the learning rate is divided by lr_decay after an epoch without gain in validation;
+    # linear: it falls from word to word, to nothing at the end of the last of `epochs`.
+    schedule: Literal["plateau", "linear"] = "plateau"
+    lr_decay: float = 3.0  # of the schedule plateau
     max_grad_norm: float = 1.0  # the norm to which gradients are clipped
     ema: float = 0.0  # decay of the moving average of the weights; 0 does not average
     batch: int = 32  # texts read side by side
@@ -66,6 +63,7 @@ class Recipe:
     checkpoint_steps: int = field(default=0, compare=False)  # between two; 0: not by steps
 
     def __post_init__(self):
+        check_parts(self)
         counts = ("layers", "embedding", "hidden", "pretraining_epochs", "batch", "bptt", "epochs")
         for name in counts:
             _check(name, getattr(self, name) >= 1, "1 or more", getattr(self, name))
@@ -74,6 +72,9 @@ class Recipe:
         shares = [each.name for each in fields(self) if each.name.endswith("_dropout")]
         for name in (*shares, "ema"):
             _check(name, 0 <= getattr(self, name) < 1, "from 0 to under 1", getattr(self, name))
+
+        if self.temperature and self.output != "log-linear":
+            _check("temperature", False, "a log-linear output", self.output)
 
     def identity(self) -> dict[str, Any]:
         """What makes it another model: all but how to compute it."""

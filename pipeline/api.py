@@ -19,22 +19,24 @@ from pipeline.display.seeds import with_seeds
 from pipeline.evaluation.measure import FIGURES
 from pipeline.evaluation.score_rows import of_models, read_epochs
 from pipeline.inference import export as exporting
+from pipeline.inference import hub
 from pipeline.inference.arpa import export_arpa, is_arpa
 from pipeline.inference.scorer import Scorer
 from pipeline.runner.finished import Finished
 from pipeline.runner.run import Run
 from pipeline.runner.sweep import JOBS, read_jobs
 from pipeline.stage import Inputs
-from pipeline.stages.order import STAGES, check_names
+from pipeline.stages.order import EXPORTED, STAGES, above, check_names
 
 RUNS = "runs"
-PACKED = ("featurise", "background", "encode")  # what training and measuring read
 
 
 def run(
     config: str = "default",
     *,
     set: Mapping[str, Any] | Sequence[str] = (),
+    models: Sequence[str] = (),
+    name: str | None = None,
     seeds: int = 1,
     until: str | None = None,
     force: Sequence[str] = (),
@@ -42,9 +44,12 @@ def run(
 ) -> Run:
     """Bring every stage of a preset or configuration file up to date.
 
-    `set` overrides single keys: `{"corpus.limit": 100}`; each model is trained with so many seeds.
+    `set` overrides single keys, `{"corpus.limit": 100}`, or one of one model,
+    `{"ll-rnn.train.hidden": 64}`. `models` names those that are run, if not all; `name` the folder
+    of the run, if it is not to be the configuration's. Each model is trained with so many seeds.
     """
-    loaded = load_config(config, _overrides(set) if isinstance(set, Mapping) else set)
+    overrides = _overrides(set) if isinstance(set, Mapping) else set
+    loaded = load_config(config, overrides, models, name)
     expanded = replace(loaded, models=with_seeds(loaded.models, seeds))
     return run_config(expanded, until=until, force=force, runs=runs)
 
@@ -64,6 +69,7 @@ def run_config(
     """Bring every stage of a configuration up to date, fetching the data it names."""
     check_names([*force, *([until] if until else [])])
     this = Run(config, Path(runs))
+    this.check()
     _fetch_missing(this)
     this.execute(until, frozenset(force))
     return this
@@ -82,19 +88,30 @@ def _fetch_missing(this: Run) -> None:
 
 
 def pack(
-    config: str, folder: Path, *, set: Sequence[str] = (), seeds: int = 1, runs: str | Path = RUNS
+    config: str,
+    folder: Path,
+    *,
+    set: Sequence[str] = (),
+    models: Sequence[str] = (),
+    name: str | None = None,
+    seeds: int = 1,
+    runs: str | Path = RUNS,
 ) -> dict[str, dict]:
-    """Prepare every model of a configuration and copy what its training reads into a folder."""
-    this = run(config, set=set, seeds=seeds, until="encode", runs=runs)
+    """Prepare the models of a configuration and copy what their training reads into a folder."""
+    prepared, read = above("train"), {*STAGES["train"].inputs, *STAGES["evaluate"].inputs}
+    this = run(
+        config, set=set, models=models, name=name, seeds=seeds, until=prepared[-1], runs=runs
+    )
     jobs = {}
     for model, sections in this.config.models.items():
-        recipe, name = this.recipe(model, STAGES["train"])
-        inputs = {above: this.artefacts[model, above].folder.name for above in PACKED}
+        recipe, artefact = this.recipe(model, STAGES["train"])
+        made = {stage: this.artefacts[model, stage] for stage in prepared if stage in read}
+        inputs = {stage: each.folder.name for stage, each in made.items()}
         jobs[model] = {
             "protocol": sections["analyse"].protocol,
             "recipe": asdict(sections["train"]),
             "inputs": inputs,
-            "artefact": name,
+            "artefact": artefact,
             "made from": recipe,
         }
     folder.mkdir(parents=True, exist_ok=True)
@@ -123,10 +140,22 @@ def _copy_outputs(trained: Path, out: Path) -> None:
 
 
 def load(run: str | Path, model: str | None = None) -> Scorer:
-    """A trained model of a run, its last where none is named; or an exported one."""
-    if exporting.is_exported(Path(run)):
+    """A trained model of a run, its last where none is named; or an exported one.
+
+    An exported one is named by its folder or by its id on the Hugging Face hub, `owner/name`;
+    `runs/name` is always a run.
+    """
+    of_hub = hub.is_id(str(run)) and Path(run).parts[0] != RUNS
+    if exporting.is_exported(Path(run)) or of_hub:
         return Scorer.from_pretrained(run)
-    return Scorer(_trained(run, model))
+    return Trained(_trained(run, model))
+
+
+class Trained(Scorer):
+    """A model of a run."""
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        exporting.export(self.artefacts, Path(folder), EXPORTED)
 
 
 def export(run: str | Path, model: str, to: str | Path) -> Path:
@@ -134,8 +163,8 @@ def export(run: str | Path, model: str, to: str | Path) -> Path:
 
     To a file that ends in `.arpa` or `.arpa.gz` the n-grams of a model are written.
     """
-    artefacts = _trained(run, model, "corpus", "tokenise", "evaluate")
-    return (export_arpa if is_arpa(Path(to)) else exporting.export)(artefacts, Path(to))
+    artefacts, to = _trained(run, model, *above("evaluate"), "evaluate"), Path(to)
+    return export_arpa(artefacts, to) if is_arpa(to) else exporting.export(artefacts, to, EXPORTED)
 
 
 def _trained(run: str | Path, model: str | None, *others: str) -> Inputs:
@@ -150,7 +179,7 @@ def _trained(run: str | Path, model: str | None, *others: str) -> Inputs:
     model = model or trained[-1]
     if model not in trained:
         raise ValueError(f"{run}: expected one of the models {', '.join(trained)}, got {model}")
-    finished.check(model, "analyse", *PACKED, "train", *others)
+    finished.check(model, *EXPORTED, *others)
     return finished.artefacts[model]
 
 

@@ -1,7 +1,7 @@
 """What a stage is: a named function from parameters and artefacts to one folder of files."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,10 @@ Inputs = Mapping[str, Path]  # the folder of each artefact a stage reads, by the
 def reads_no_files(params: Any) -> Sequence[Path]:
     """Most stages read only what the stages above them made."""
     return ()
+
+
+def checks_nothing(sections: Mapping[str, Any]) -> None:
+    """Most parameters are checked one by one."""
 
 
 @dataclass(frozen=True)
@@ -24,5 +28,11 @@ class Stage:
     params: type  # a frozen dataclass: this stage's section of the configuration
     compute: Callable[[Any, Inputs, Path], None]
     files: Callable[[Any], Sequence[Path]] = reads_no_files  # data outside the run that is read
+    # Refuses, before the first stage runs, what the sections together cannot mean.
+    check: Callable[[Mapping[str, Any]], None] = checks_nothing
     resumes: bool = False  # goes on from what an interrupted run left in its folder
     over_models: bool = False  # reads its inputs from every model of the run, not from one
+    exported: tuple[str, ...] = ()  # names or patterns of outputs that an exported model needs
+    # What is fixed before the test is scored -> names or patterns of the outputs that hold it: an
+    # audit asks from which splits they were made.
+    audited: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -34,7 +34,7 @@ ROOMS = {
     "models.ngram": "common",
     "models.background": "common features ngram",
     "models.outputs": "common features background",
-    "models.recipe": "encoders outputs",
+    "models.recipe": "common encoders outputs",
     "models.spelling": "common ngram",
     "models.network": "common features encoders background outputs recipe",
     "models.training": "common encoders network recipe",

@@ -12,7 +12,7 @@ from models.common.batching import Sentences, preceding
 from models.features.phi import Features
 from models.ngram.counts import END, count
 from models.ngram.model import NGrams, rows_of, stacked
-from models.ngram.smoothing import Smoothing, add_alpha
+from models.ngram.smoothing.interpolated import Smoothing
 
 Prior = Callable[[np.ndarray], np.ndarray]  # from the counts of words to their masses
 FOLDS = 10  # parts of the training text, each read with the n-grams of all others
@@ -72,7 +72,7 @@ class NGramBackground(Background):
         models = [
             smoothing(
                 count(text, order, features.vocabulary_size),
-                _base(smoothing, prior, text, features.vocabulary_size),
+                _base(prior, text, features.vocabulary_size),
             )
             for text in (whole, *lacking)
         ]
@@ -174,13 +174,8 @@ def _chosen(sentences: Sentences, chosen: np.ndarray) -> Sentences:
     return Sentences(sentences.ids[np.repeat(chosen, sentences.lengths)], sentences.lengths[chosen])
 
 
-def _base(smoothing: Smoothing, prior: Prior, text: Sentences, words: int) -> np.ndarray:
-    """The prior mass divided among the words that do not occur; among all where each does.
-
-    Add-α has no shorter contexts in which words that occur have their share: all are alike to it.
-    """
-    if smoothing is add_alpha:
-        return np.full(words, 1 / words)
+def _base(prior: Prior, text: Sentences, words: int) -> np.ndarray:
+    """The prior mass divided among the words that do not occur; among all where each does."""
     counts = np.bincount(text.ids, minlength=words)
     mass = prior(counts)
     unseen = np.where(counts == 0, mass, 0)

@@ -10,9 +10,7 @@ from models.common.batching import Sentences
 
 
 class Model(Protocol):
-    """Any language model; one of subwords answers only `score`, in its own way, and what is made of
-    several models has no `score_beside`.
-    """
+    """Any language model; one of subwords answers only `score`, in its own way."""
 
     def score(self, sentences: Sentences) -> np.ndarray:
         """log p of every word of every sentence in order, END included, in nats."""

@@ -1,29 +1,20 @@
-"""The encoder that a recipe names.
+"""The encoder that a recipe names."""
 
-All map inputs (T × B × E) and a state to outputs (T × B × H) and the state after them, so that a
-text may be read in pieces.
-"""
+import inspect
 
 from torch import nn
 
-from models.encoders.recurrent import Recurrent
-from models.encoders.recurrent_layer import RecurrentLayer
-from models.encoders.reservoir import Reservoir
-from models.encoders.transformer import Transformer
-from models.encoders.window import Window
-
-OTHERS = {"window": Window, "transformer": Transformer, "reservoir": Reservoir}
+from models.common.registry import Choice, parted
+from models.encoders import ENCODERS
 
 
-def encoder(name: str, *, weight_dropout: float = 0.0, **settings) -> nn.Module:
-    """The encoder of that name: a kind of recurrent layer, or one of the others."""
-    if name in RecurrentLayer.kernels:
-        return Recurrent(name, weight_dropout=weight_dropout, **settings)
-    if name not in OTHERS:
-        known = ", ".join([*RecurrentLayer.kernels, *OTHERS])
-        raise ValueError(f"encoder: expected one of {known}; got {name!r}")
+def encoder(choice: Choice, *, weight_dropout: float = 0.0, **shape) -> nn.Module:
+    """The encoder chosen; the dropout of recurrent weights is for those that have some."""
     if weight_dropout:
-        raise ValueError(
-            f"weight_dropout: a {name} trains no recurrent weights to drop; expected 0"
-        )
-    return OTHERS[name](**settings)
+        kind, _ = parted(choice)
+        if "weight_dropout" not in inspect.signature(ENCODERS[kind]).parameters:
+            raise ValueError(
+                f"weight_dropout: a {kind} trains no recurrent weights to drop; expected 0"
+            )
+        shape["weight_dropout"] = weight_dropout
+    return ENCODERS.make(choice, **shape)

@@ -5,6 +5,7 @@ from itertools import pairwise
 from torch import Tensor, nn
 
 from models.common.state import State
+from models.encoders import ENCODERS
 from models.encoders.recurrent_layer import RecurrentLayer
 from models.encoders.variational_dropout import VariationalDropout
 
@@ -12,9 +13,10 @@ from models.encoders.variational_dropout import VariationalDropout
 class Recurrent(nn.Module):
     """Layers of one kind on top of each other, with variational dropout between them."""
 
+    cell: str
+
     def __init__(
         self,
-        name: str,
         inputs: int,
         hidden: int,
         outputs: int,
@@ -25,7 +27,7 @@ class Recurrent(nn.Module):
         super().__init__()
         widths = [inputs, *[hidden] * (layers - 1), outputs]
         self.layers = nn.ModuleList(
-            RecurrentLayer(name, *pair, weight_dropout) for pair in pairwise(widths)
+            RecurrentLayer(self.cell, *pair, weight_dropout) for pair in pairwise(widths)
         )
         self.dropout = VariationalDropout(dropout)
 
@@ -38,3 +40,24 @@ class Recurrent(nn.Module):
 
     def initial_state(self, batch: int) -> State:
         return tuple(layer.initial_state(batch) for layer in self.layers)
+
+
+@ENCODERS.register("elman")
+class Elman(Recurrent):
+    """The simple recurrent network (Elman 1990): h_t = tanh(W·ψ_t + U·h_{t−1} + c)."""
+
+    cell = "elman"
+
+
+@ENCODERS.register("gru")
+class GRU(Recurrent):
+    """Gated recurrent units (Cho et al. 2014)."""
+
+    cell = "gru"
+
+
+@ENCODERS.register("lstm")
+class LSTM(Recurrent):
+    """Long short-term memory (Hochreiter & Schmidhuber 1997)."""
+
+    cell = "lstm"

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from models.encoders import ENCODERS
 from models.encoders.recurrent_layer import RecurrentLayer
 from models.encoders.variational_dropout import VariationalDropout
 
@@ -11,8 +12,11 @@ RADIUS = 0.95  # of the spectrum: below 1 the state forgets how it began
 CONNECTIONS = 10  # that a unit has from others
 
 
+@ENCODERS.register("reservoir")
 class Reservoir(nn.Module):
-    """x_t = tanh(W_in·ψ_t + W·x_{t−1}), W sparse and of spectral radius below 1; h_t = R·x_t.
+    """A recurrent net that is drawn and not trained, but for the readout from its states.
+
+        x_t = tanh(W_in·ψ_t + W·x_{t−1}),    h_t = R·x_t,    W sparse, of spectral radius below 1
 
     W_in and W are drawn and never trained, and no gradient reaches ψ through them: only the
     readout R and what comes after it learn. ψ is brought to one scale. Of several reservoirs

@@ -4,13 +4,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from models.encoders import ENCODERS
 from models.encoders.variational_dropout import VariationalDropout
 
 HEAD = 64  # width of an attention head, where the layer is wide enough
 
 
+@ENCODERS.register("transformer")
 class Transformer(nn.Module):
-    """Layers of attention to the last `reach` positions and feed-forward nets, norms before each.
+    """Layers of attention to the last positions and feed-forward nets, norms before each.
 
     The state of a layer is what it had read: its last reach − 1 inputs, normed. Positions enter
     by rotation (Su et al. 2021) and only as distances, so the pieces of a text are read as the
@@ -24,11 +26,19 @@ class Transformer(nn.Module):
         outputs: int,
         layers: int,
         dropout: float = 0.0,
-        reach: int = 512,
+        *,
+        heads: int | None = None,  # of attention in a layer; null: one for each 64 units
+        reach: int = 512,  # positions that are attended to, the last one included
     ):
         super().__init__()
+        heads = max(1, hidden // HEAD) if heads is None else heads
+        for name, number in (("heads", heads), ("reach", reach)):
+            if number < 1:
+                raise ValueError(f"encoder: transformer.{name}: expected 1 or more, got {number}")
+        if hidden % (2 * heads):
+            raise ValueError(f"hidden: expected a multiple of {2 * heads}, got {hidden}")
         self.into, self.out = nn.Linear(inputs, hidden), nn.Linear(hidden, outputs)
-        self.layers = nn.ModuleList(_Layer(hidden, dropout, reach) for _ in range(layers))
+        self.layers = nn.ModuleList(_Layer(hidden, dropout, heads, reach) for _ in range(layers))
         self.norm = nn.LayerNorm(hidden)
 
     def forward(self, inputs: Tensor, state) -> tuple[Tensor, tuple]:
@@ -47,12 +57,9 @@ class Transformer(nn.Module):
 class _Layer(nn.Module):
     """x + attention(norm(x)), then x + feed-forward(norm(x))."""
 
-    def __init__(self, hidden: int, dropout: float, reach: int):
+    def __init__(self, hidden: int, dropout: float, heads: int, reach: int):
         super().__init__()
-        self.hidden, self.reach = hidden, reach
-        self.heads = max(1, hidden // HEAD)
-        if hidden % (2 * self.heads):
-            raise ValueError(f"hidden: expected a multiple of {2 * self.heads}, got {hidden}")
+        self.hidden, self.heads, self.reach = hidden, heads, reach
         self.norm = nn.LayerNorm(hidden)
         self.query, self.key_value = nn.Linear(hidden, hidden), nn.Linear(hidden, 2 * hidden)
         self.together = nn.Linear(hidden, hidden)

@@ -6,11 +6,13 @@ import torch
 from torch import Tensor, nn
 
 from models.common.state import State
+from models.encoders import ENCODERS
 from models.encoders.variational_dropout import VariationalDropout
 
 
+@ENCODERS.register("window")
 class Window(nn.Module):
-    """The feed-forward model of Bengio et al. (2003): h_t sees the last `order` inputs only."""
+    """The feed-forward model of Bengio et al. (2003): h_t sees the last inputs only."""
 
     def __init__(
         self,
@@ -19,9 +21,12 @@ class Window(nn.Module):
         outputs: int,
         layers: int,
         dropout: float = 0.0,
-        order: int = 4,
+        *,
+        order: int = 4,  # words that are read, the last one included
     ):
         super().__init__()
+        if order < 1:
+            raise ValueError(f"encoder: window.order: expected 1 or more, got {order}")
         self.inputs, self.order = inputs, order
         widths = [order * inputs, *[hidden] * (layers - 1), outputs]
         self.layers = nn.ModuleList(nn.Linear(*pair) for pair in pairwise(widths))

@@ -3,9 +3,13 @@
 Words with the same row of Φ have the same a·φ(x). Each distinct row is a *signature*; a word is
 then no more than the number of its signature, and every computation of the log-linear model costs
 the number of signatures, not of words.
+
+A row may have two blocks: sparse features, as a lexicon gives them, and a short dense vector, as a
+space of meanings gives it: a·φ(x) = a_sparse·φ_sparse(x) + a_dense·v(x). A signature is then a
+distinct pair of the two.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -22,25 +26,39 @@ class Features:
     """Φ by signature: a sparse (S × F) matrix by rows, and the signature of each of the V words.
 
     Row s holds the values `values[indptr[s]:indptr[s+1]]` of the features
-    `indices[indptr[s]:indptr[s+1]]`.
+    `indices[indptr[s]:indptr[s+1]]`. Its dense features, the last of the F, are the row
+    `vector[s]` of `vectors`; without a dense block these have no columns.
     """
 
     indptr: np.ndarray
     indices: np.ndarray
     values: np.ndarray
     signature: np.ndarray
-    feature_count: int
+    feature_count: int  # F, sparse and dense
+    vectors: np.ndarray | None = None  # (R × D), each once
+    vector: np.ndarray | None = None  # (S), which of them a signature has
 
     def __post_init__(self):
+        if self.vectors is None:
+            object.__setattr__(self, "vectors", np.zeros((1, 0), np.float32))
+            object.__setattr__(self, "vector", np.zeros(len(self.indptr) - 1, np.int64))
         for name, kind in (
             ("indptr", np.int64),
             ("indices", np.int64),
             ("values", np.float64),
             ("signature", np.int64),
+            ("vector", np.int64),
         ):
             object.__setattr__(self, name, _vector(getattr(self, name), kind, name))
         object.__setattr__(self, "feature_count", int(self.feature_count))
-        _check_rows(self.indptr, self.indices, self.values, self.feature_count)
+        object.__setattr__(self, "vectors", _matrix(self.vectors, "vectors"))
+        _check_rows(self.indptr, self.indices, self.values, self.sparse_count)
+        if len(self.vector) != self.signature_count:
+            raise ValueError(
+                f"vector: expected {self.signature_count} rows, one per signature; "
+                f"got {len(self.vector)}"
+            )
+        check_range("vector", "rows of vectors", self.vector, 0, len(self.vectors))
         if not self.vocabulary_size:
             raise ValueError("signature: expected at least one word, got none")
         check_range("signature", "signatures", self.signature, 0, self.signature_count)
@@ -55,11 +73,22 @@ class Features:
         """S, the number of distinct rows."""
         return len(self.indptr) - 1
 
+    @property
+    def dimensions(self) -> int:
+        """D, the number of dense features."""
+        return self.vectors.shape[1]
+
+    @property
+    def sparse_count(self) -> int:
+        """F − D, the number of sparse features."""
+        return self.feature_count - self.dimensions
+
     @cached_property
     def is_identity(self) -> bool:
         """Whether Φ·W is W itself: signature s has the one feature s, with value 1."""
         return (
-            self.signature_count == self.feature_count == len(self.indices)
+            not self.dimensions
+            and self.signature_count == self.feature_count == len(self.indices)
             and np.array_equal(self.indptr, np.arange(self.feature_count + 1))
             and np.array_equal(self.indices, np.arange(self.feature_count))
             and bool((self.values == 1).all())
@@ -72,8 +101,14 @@ class Features:
         return np.argsort(self.signature, kind="stable"), _ends(sizes)
 
     @classmethod
-    def from_rows(cls, indptr, indices, values, feature_count: int) -> "Features":
-        """Group the rows of words, one each, into signatures, numbered by first occurrence."""
+    def from_rows(
+        cls, indptr, indices, values, feature_count: int, vectors=None, vector=None
+    ) -> "Features":
+        """Group the rows of words, one each, into signatures, numbered by first occurrence.
+
+        `feature_count` is that of the sparse features. `vectors` (R × D), where given, are dense
+        ones, and `vector` says which of them each word has; signatures are then split by it.
+        """
         indptr = _vector(indptr, np.int64, "indptr")
         indices = _vector(indices, np.int64, "indices")
         values = _vector(values, np.float64, "values")
@@ -92,13 +127,24 @@ class Features:
         )
         rows = np.frombuffer(b"".join(number), dtype=entries.dtype)
         lengths = np.fromiter(map(len, number), np.int64, len(number)) // entries.itemsize
-        return cls(_ends(lengths), rows["index"], rows["value"], signature, feature_count)
+        sparse = cls(_ends(lengths), rows["index"], rows["value"], signature, feature_count)
+        return sparse if vectors is None else sparse.with_vectors(vectors, vector)
 
     @classmethod
     def one_hot(cls, words: int) -> "Features":
         """Every word its own feature: with a uniform background, the ordinary softmax."""
         identity = np.arange(words)
         return cls(np.arange(words + 1), identity, np.ones(words), identity, words)
+
+    def with_vectors(self, vectors: np.ndarray, vector: np.ndarray) -> "Features":
+        """The same with a dense block: `vectors` (R × D), and which of them each word has (V)."""
+        split = self.split_by(_vector(vector, np.int64, "vector"))
+        return replace(
+            split,
+            feature_count=self.feature_count + np.shape(vectors)[1],
+            vectors=vectors,
+            vector=split.group_of_signatures("vector", vector),
+        )
 
     def split_by(self, group: np.ndarray) -> "Features":
         """The same Φ with signatures split where their words are of different groups."""
@@ -113,6 +159,8 @@ class Features:
             self.values[entry],
             number.ravel(),
             self.feature_count,
+            self.vectors,
+            self.vector[rows],
         )
 
     def group_of_signatures(self, name: str, group: np.ndarray) -> np.ndarray:
@@ -172,6 +220,18 @@ def _vector(array, kind, name: str) -> np.ndarray:
     if kind is np.int64 and array.size and not np.issubdtype(array.dtype, np.integer):
         raise ValueError(f"{name}: expected whole numbers, got {array.dtype}")
     return np.ascontiguousarray(array, dtype=kind)
+
+
+def _matrix(array, name: str) -> np.ndarray:
+    array = np.asarray(array)
+    if array.ndim != 2 or not np.issubdtype(array.dtype, np.floating):
+        raise ValueError(
+            f"{name}: expected a matrix of numbers, got {array.dtype} of the shape {array.shape}"
+        )
+    if not np.isfinite(array).all():
+        at = tuple(int(each[0]) for each in np.nonzero(~np.isfinite(array)))
+        raise ValueError(f"{name}: expected finite numbers, got {array[at]} at index {at}")
+    return np.ascontiguousarray(array, dtype=np.float32)
 
 
 def _check_rows(indptr, indices, values, feature_count: int) -> None:

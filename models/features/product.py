@@ -1,4 +1,4 @@
-"""The sparse product Φ·W, the only place where features meet weights."""
+"""The product Φ·W, the only place where features meet weights."""
 
 from typing import NamedTuple
 
@@ -14,30 +14,49 @@ PIECE = 64  # rows summed by one thread: else all would wait for the one feature
 
 
 class FeatureProduct(nn.Module):
-    """W_s = Φ_s·W: each signature's row is the sum of its features' rows of W (F × D → S × D).
+    """W_s = Φ_s·W: each signature's row is the sum of its features' rows of W (F × E → S × E).
 
-    The rows of words are never formed: a word is looked up by its signature.
+    Sparse features are summed row by row; dense ones, where there are any, are one product of
+    matrices, Φ_s·W = Φ_sparse·W_sparse + V_s·W_dense. The rows of words are never formed: a word
+    is looked up by its signature.
     """
 
     def __init__(self, features: Features):
         super().__init__()
-        self.is_identity, self.width = features.is_identity, features.feature_count
+        self.is_identity, self.feature_count = features.is_identity, features.feature_count
+        self.sparse_count = features.sparse_count
         row = np.repeat(np.arange(features.signature_count), np.diff(features.indptr))
         by_feature = np.argsort(features.indices, kind="stable")
-        starts = np.searchsorted(features.indices[by_feature], np.arange(features.feature_count))
+        starts = np.searchsorted(features.indices[by_feature], np.arange(features.sparse_count))
         for prefix, *bags in (
             ("", features.indices, features.indptr[:-1], features.values),
             ("transposed_", row[by_feature], starts, features.values[by_feature]),
         ):
             for name, array in _in_pieces(*bags)._asdict().items():
                 self.register_buffer(prefix + name, torch.tensor(array), persistent=False)
+        dense = features.vectors[features.vector] if features.dimensions else None
+        dense = dense if dense is None else torch.from_numpy(dense)
+        self.register_buffer("dense", dense, persistent=False)  # V_s (S × D)
 
-    def forward(self, weight: Tensor) -> Tensor:
-        return weight if self.is_identity else _BagSum.apply(weight, self._bags, self._transposed)
+    def forward(self, weight: Tensor, is_dense: Tensor | None = None) -> Tensor:
+        """Φ_s·W; `is_dense` (S × 1), where given, scales the dense block of each signature."""
+        if self.is_identity:
+            return weight
+        rows = _BagSum.apply(weight[: self.sparse_count], self._bags, self._transposed)
+        if self.dense is None:
+            return rows
+        dense = self.dense if is_dense is None else self.dense * is_dense
+        with torch.autocast(weight.device.type, enabled=False):  # in the precision of the weights
+            return rows + dense.to(weight.dtype) @ weight[self.sparse_count :]
 
     def transposed(self, rows: Tensor) -> Tensor:
-        """Φ_sᵀ·R: from one row per signature to one per feature (S × D → F × D)."""
-        return rows if self.is_identity else _BagSum.apply(rows, self._transposed, self._bags)
+        """Φ_sᵀ·R: from one row per signature to one per feature (S × E → F × E)."""
+        if self.is_identity:
+            return rows
+        sums = _BagSum.apply(rows, self._transposed, self._bags)
+        if self.dense is None:
+            return sums
+        return torch.cat([sums, self.dense.to(rows.dtype).T @ rows])
 
     @property
     def _bags(self) -> "_Bags":

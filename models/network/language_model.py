@@ -26,9 +26,9 @@ BACKGROUND = "output.background."
 class LanguageModel(nn.Module):
     """h_t = f(ψ(x_t), h_{t−1}), then p(x_{t+1} | K) from h_t by the output layer.
 
-    ψ is φ unless the recipe says that words are read one-hot.
-    The baseline RNN is this model with one-hot features and a uniform background. `classes` of
-    words are for the output that predicts these first.
+    ψ is φ unless `psi` has other features of the same words, or the recipe says that words are
+    read one-hot. The baseline RNN is this model with one-hot features and a uniform background.
+    `classes` of words are for the output that predicts these first.
     """
 
     def __init__(
@@ -37,11 +37,15 @@ class LanguageModel(nn.Module):
         features: Features,
         background: Background,
         classes: np.ndarray | None = None,
+        psi: Features | None = None,
     ):
         super().__init__()
-        self.recipe = recipe
+        self.recipe, self.psi = recipe, psi
         self.embedding = FeatureEmbedding(
-            _read(recipe, features), recipe.embedding, dropout=recipe.feature_dropout
+            _read(recipe, features, psi),
+            recipe.embedding,
+            dropout=recipe.feature_dropout,
+            vector_dropout=recipe.vector_dropout,
         )
         self.encoder = encoder(
             recipe.encoder,
@@ -118,7 +122,7 @@ class LanguageModel(nn.Module):
 
     def over(self, features: Features, background: Background) -> "LanguageModel":
         """The same weights over words that are in other signatures, ready to score."""
-        model = LanguageModel(self.recipe, features, background)
+        model = LanguageModel(self.recipe, features, background, psi=self.psi)
         weights = self.state_dict()
         own = {name: weights[name] for name in weights if not name.startswith(BACKGROUND)}
         model.load_state_dict(own, strict=False)  # a background brings its weights with it
@@ -128,10 +132,14 @@ class LanguageModel(nn.Module):
         return sum(parameter.numel() for parameter in self.parameters())
 
 
-def _read(recipe: Recipe, features: Features) -> Features:
+def _read(recipe: Recipe, features: Features, psi: Features | None) -> Features:
     """Ψ, what is read of every word."""
     if recipe.input == "features":
-        return features
+        if psi is not None and psi.vocabulary_size != features.vocabulary_size:
+            raise ValueError(
+                f"psi: expected {features.vocabulary_size} words as in Φ, got {psi.vocabulary_size}"
+            )
+        return features if psi is None else psi
     if recipe.tied:
         raise ValueError(
             "input: words cannot be tied to an output over features; expected tied: false"

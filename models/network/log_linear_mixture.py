@@ -1,4 +1,7 @@
-"""Log-linear combination of language models over one vocabulary: again a language model."""
+"""Log-linear combination of language models over one vocabulary, again a proper distribution:
+
+p(x | K) = Π_i p_i(x | K)^{w_i} / Z(K), normalised over all words; any weights will do
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -13,19 +16,6 @@ from models.network.mixture import stacked_distributions
 WORDS_AT_ONCE = 256  # positions whose distributions are held together
 ENOUGH = 1e-4  # weights are tuned until none moves by more
 ROUNDS = 20  # of Newton's method, at most
-
-
-class LogLinearMixture:
-    """p(x | K) = Π_i p_i(x | K)^{w_i} / Z(K), normalised over all words; any weights will do."""
-
-    def __init__(self, parts: Sequence[Model], weights: np.ndarray):
-        self.parts, self.weights = parts, weights
-
-    def score(self, sentences: Sentences) -> np.ndarray:
-        return score(self.parts, [self.weights], chunks(sentences))[0]
-
-    def log_distributions(self, sentences: Sentences) -> Tensor:
-        return _combined(stacked_distributions(self.parts, sentences), self.weights)
 
 
 def score(

@@ -1,4 +1,7 @@
-"""Linear interpolation of language models: again a language model."""
+"""Linear interpolation of language models, again a proper distribution:
+
+p(x | K) = Σ_i w_i·p_i(x | K), the weights being positive and of sum one
+"""
 
 from collections.abc import Sequence
 
@@ -11,21 +14,6 @@ from models.common.protocol import Model
 
 ENOUGH = 1e-8  # nats per word: weights are tuned until a round gains less
 ROUNDS = 10_000  # of expectation and maximisation, at most
-
-
-class Mixture:
-    """p(x | K) = Σ_i w_i·p_i(x | K), the weights being positive and of sum one."""
-
-    def __init__(self, parts: Sequence[Model], weights: np.ndarray):
-        self.parts, self.weights = parts, weights
-
-    def score(self, sentences: Sentences) -> np.ndarray:
-        return mixed(np.stack([part.score(sentences) for part in self.parts]), self.weights)
-
-    def log_distributions(self, sentences: Sentences) -> Tensor:
-        log_p = stacked_distributions(self.parts, sentences)
-        weights = torch.from_numpy(self.weights).to(log_p.dtype)
-        return (log_p + weights.log().view(-1, 1, 1)).logsumexp(dim=0)
 
 
 def stacked_distributions(parts: Sequence[Model], sentences: Sentences) -> Tensor:

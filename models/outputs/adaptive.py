@@ -5,6 +5,8 @@ import torch
 from torch import Tensor, nn
 
 from models.common.checks import check_words
+from models.outputs import OUTPUTS
+from models.outputs.given import Given
 
 
 class Adaptive(nn.Module):
@@ -51,3 +53,10 @@ def default_cutoffs(words: int) -> list[int]:
     if words > 200_000:
         return [4_000, 40_000, 200_000]
     return [cutoff for cutoff in (2_000, 10_000) if cutoff < words / 2] or [max(1, words // 2)]
+
+
+@OUTPUTS.register("adaptive")
+def adaptive(given: Given) -> nn.Module:
+    """PyTorch's adaptive softmax: the rare words in clusters of smaller vectors."""
+    signatures = given.features.signature_count
+    return given.over_signatures(Adaptive(signatures, given.size, mass=given.mass))

@@ -6,6 +6,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from models.common.checks import check_words
+from models.outputs import OUTPUTS
+from models.outputs.given import Given
 from models.outputs.softmax import Softmax
 
 
@@ -82,3 +84,12 @@ class ClassBased(Softmax):
             self._vectors()[self.order].split(self.sizes),
             self.bias[self.order].split(self.sizes),
         )
+
+
+@OUTPUTS.register("classes")
+def classes(given: Given) -> nn.Module:
+    """First the class of a word (see encode.classes), then the word among those of its class."""
+    if given.classes is None:
+        raise ValueError("output: classes has no classes of words; expected encode.classes")
+    of_signature = given.features.group_of_signatures("classes", given.classes)
+    return given.over_signatures(ClassBased(of_signature, given.size, **given.tied))

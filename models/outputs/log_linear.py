@@ -9,6 +9,8 @@ from models.background.base import Background
 from models.common.checks import check_words
 from models.features.phi import Features
 from models.features.product import FeatureProduct, tied_weight
+from models.outputs import OUTPUTS
+from models.outputs.given import Given
 from models.outputs.scored_classes import Classes
 
 BLOCK = 1 << 14  # words scored at a time where all are asked for
@@ -32,6 +34,10 @@ class LogLinear(nn.Module):
 
         log p(s | K) = log B_s + λ_t·log B_s(K)/B_s + a_t·φ_s − log Z,    λ_t = w·h_t + λ
 
+    With `temperature`, all scores of signatures are multiplied by 1/T, which is 1 while the network
+    learns and is then fitted on validation text (models.training.temperature): the power of p that
+    is neither too sure nor too unsure.
+
     `weight`, where given, is W shared with the input embedding. `expert` maps contexts to words
     (N × P; −1 where there are fewer) and the values (N × P) that one more feature has for them;
     for all other words it is 0.
@@ -46,6 +52,7 @@ class LogLinear(nn.Module):
         weight: nn.Parameter | None = None,
         expert: Expert | None = None,
         background_gate: bool = False,
+        temperature: bool = False,
     ):
         super().__init__()
         background.check_made_for(features)
@@ -56,6 +63,9 @@ class LogLinear(nn.Module):
         self.expert = expert
         self.expert_weight = nn.Parameter(torch.zeros(1, size)) if expert else None
         self.background_gate = _half_open(size) if background_gate else None
+        # 1/T is no weight that is learned, but is kept with these.
+        sharpness = nn.Parameter(torch.ones(()), requires_grad=False)
+        self.inverse_temperature = sharpness if temperature else None
         self.register_buffer("signature", torch.from_numpy(features.signature), persistent=False)
 
     def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
@@ -88,13 +98,13 @@ class LogLinear(nn.Module):
         """log b(K, x), as far as the background is trusted, of words as in `log_prob_of`."""
         asked = words.view(len(words), -1)
         log_mass = self.background.class_mass(context)
-        believed = self._trusted(h, log_mass, context) - log_mass
+        believed = self._scaled(self._trusted(h, log_mass, context)) - log_mass
         believed = believed.expand(len(h), -1).gather(1, self.signature[asked])
         return (self.background.log_mass_of(asked, context) + believed).view_as(words)
 
     def adaptor(self, h: Tensor) -> Tensor:
         """a_t = W·h_t + c, one weight per feature, the expert's last: (N × F)."""
-        weights = nn.functional.linear(h, self.weight, self.bias)
+        weights = self._scaled(nn.functional.linear(h, self.weight, self.bias))
         return torch.cat([weights, h @ self.expert_weight.T], dim=1) if self.expert else weights
 
     def expected_features(self, h: Tensor, context: Tensor | None = None) -> Tensor:
@@ -140,7 +150,7 @@ class LogLinear(nn.Module):
         offset = self.product(self.bias.unsqueeze(1)).squeeze(1) + self._trusted(
             h, log_mass, context
         )
-        logits = h @ self.product(self.weight).T + offset
+        logits = self._scaled(h @ self.product(self.weight).T + offset)
         classes = Classes(log_mass, logits, self.signature, self.signature.new_empty(len(h), 0))
         if not self.expert:
             return classes
@@ -149,6 +159,10 @@ class LogLinear(nn.Module):
         evidence = h @ self.expert_weight.T * values
         log_mass = self.background.log_mass_of(words.clamp(min=0), context)
         return classes.naming(words, log_mass, evidence)
+
+    def _scaled(self, scores: Tensor) -> Tensor:
+        """Scores over the temperature."""
+        return scores if self.inverse_temperature is None else scores * self.inverse_temperature
 
     def _trusted(self, h: Tensor, log_mass: Tensor, context: Tensor | None) -> Tensor:
         """log B_s(K), or log B_s + λ_t·log B_s(K)/B_s: a score before the features speak."""
@@ -185,3 +199,16 @@ def log_linear_of(model: nn.Module) -> LogLinear:
             f"got {type(output).__name__}"
         )
     return output
+
+
+@OUTPUTS.register("log-linear")
+def log_linear(given: Given) -> LogLinear:
+    """A sum over the features of a word, with weights that the network chooses at every step."""
+    return LogLinear(
+        given.features,
+        given.background,
+        given.size,
+        weight=given.embedding.weight if given.embedding else None,
+        background_gate=given.background_gate,
+        temperature=given.temperature,
+    )

@@ -2,13 +2,13 @@
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from models.common.checks import check_words
+from models.outputs import OUTPUTS
+from models.outputs.given import Given
 from models.outputs.softmax import Softmax
-
-SAMPLES = 1024  # k, drawn at each step for all of its words together
 
 
 class Sampled(Softmax):
@@ -20,7 +20,7 @@ class Sampled(Softmax):
     enough text this comes to the softmax's own scores, whatever k.
     """
 
-    def __init__(self, mass: np.ndarray, size: int, *, samples: int = SAMPLES, **tied):
+    def __init__(self, mass: np.ndarray, size: int, *, samples: int = 1024, **tied):
         super().__init__(len(mass), size, **tied)
         noise = torch.from_numpy(np.asarray(mass / mass.sum(), np.float32))
         self.register_buffer("noise", noise, persistent=False)
@@ -60,3 +60,29 @@ class NoiseContrastive(Sampled):
 
     def _contrast(self, of_target: Tensor, of_drawn: Tensor) -> Tensor:
         return functional.softplus(-of_target) + functional.softplus(of_drawn).sum(dim=1)
+
+
+@OUTPUTS.register("sampled")
+def sampled(
+    given: Given,
+    *,
+    samples: int = 1024,  # words drawn at each step, for all of its words together
+) -> nn.Module:
+    """A softmax that compares the next word with a sample of words in training."""
+    return _over(Sampled, given, samples)
+
+
+@OUTPUTS.register("noise-contrastive")
+def noise_contrastive(
+    given: Given,
+    *,
+    samples: int = 1024,  # words drawn at each step, for all of its words together
+) -> nn.Module:
+    """A softmax that learns in training to tell the next word from a sample of words."""
+    return _over(NoiseContrastive, given, samples)
+
+
+def _over(kind: type[Sampled], given: Given, samples: int) -> nn.Module:
+    if samples < 1:
+        raise ValueError(f"output: {given.output}.samples: expected 1 or more, got {samples}")
+    return given.over_signatures(kind(given.mass, given.size, samples=samples, **given.tied))

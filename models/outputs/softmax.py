@@ -6,6 +6,8 @@ from torch.nn import functional
 
 from models.common.checks import check_words
 from models.features.product import FeatureProduct, tied_weight
+from models.outputs import OUTPUTS
+from models.outputs.given import Given
 
 
 class Softmax(nn.Module):
@@ -23,7 +25,7 @@ class Softmax(nn.Module):
         product: FeatureProduct | None = None,
     ):
         super().__init__()
-        self.weight = tied_weight(weight, product.width if product else words, size)
+        self.weight = tied_weight(weight, product.feature_count if product else words, size)
         self.product = product
         self.bias = nn.Parameter(torch.zeros(words))
 
@@ -44,3 +46,9 @@ class Softmax(nn.Module):
 
     def _vectors(self) -> Tensor:
         return self.product(self.weight) if self.product else self.weight
+
+
+@OUTPUTS.register("softmax")
+def softmax(given: Given) -> nn.Module:
+    """One vector for each signature, and all of them compared at each step."""
+    return given.over_signatures(Softmax(given.features.signature_count, given.size, **given.tied))

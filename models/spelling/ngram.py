@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from models.ngram.counts import count
-from models.ngram.smoothing import kneser_ney
+from models.ngram.smoothing.kneser_ney import kneser_ney
 from models.spelling.strings import STOP, Alphabet, Spelling, in_a_row, numbers
 
 

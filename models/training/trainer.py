@@ -27,6 +27,7 @@ from models.training.checkpoint import Checkpoints, parse
 from models.training.curve import CURVE, Epoch, write_curve
 from models.training.ema import WeightAverage
 from models.training.step_log import STEPS, StepLog
+from models.training.temperature import fit_temperature
 from models.training.training_state import TrainingState
 
 OPTIMISERS = {
@@ -89,12 +90,19 @@ class Trainer:
                 self._save()
                 self.on_epoch(self.curve[-1])
             if processes.is_first():
-                save_tensors(self.now.best, self.folder / WEIGHTS)
+                self._save_best(valid)
                 write_curve(self.curve, self.folder / CURVE)
         weights = (self.folder / WEIGHTS).read_bytes() if processes.is_first() else None
         load_weights(self.model, load(processes.from_first(weights)))
         if processes.is_first():
             self.checkpoints.clear()
+
+    def _save_best(self, valid: Sentences) -> None:
+        """Write the best weights, with the temperature that suits them."""
+        load_weights(self.model, self.now.best)
+        if self.recipe.temperature:
+            fit_temperature(self.model, valid)
+        save_tensors(parameters_of(self.model), self.folder / WEIGHTS)
 
     def _is_done(self) -> bool:
         spent = sum(row.seconds for row in self.curve)
@@ -109,6 +117,8 @@ class Trainer:
         self.model.train()
         start = time.monotonic() - now.seconds
         for batch in islice(self._batches(train), now.step, None):
+            if self.recipe.schedule == "linear":
+                self._lower_learning_rate(len(train.ids))
             self._step(batch, contexts)
             now.seconds = time.monotonic() - start
             is_due = self._is_due()
@@ -118,6 +128,12 @@ class Trainer:
                 self._save()
         self._check(train)
         now.seconds = time.monotonic() - start
+
+    def _lower_learning_rate(self, words: int) -> None:
+        """As far down as the training is done, an epoch having so many words."""
+        done = (self.now.epoch - 1 + self.now.words / words) / self.recipe.epochs
+        for group in self.now.optimiser.param_groups:
+            group["lr"] = self.recipe.learning_rate * (1 - done)
 
     def _batches(self, train: Sentences) -> Iterator[Batch]:
         generator = np.random.default_rng([self.recipe.seed, self.now.epoch])

@@ -84,6 +84,22 @@ def _hashes(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): fingerprint.of_file(path) for path in files}
 
 
-def copy_whole(source: str, target: str) -> None:
-    """Copy a file so that a reader finds the old one or the new one; for `shutil.copytree`."""
+def publish(artefact: Artefact, folder: Path) -> None:
+    """Copy an artefact into a folder in which people look, in place of what was copied there.
+
+    What else lies in the folder is not Accord's, and stays.
+    """
+    try:
+        former = Artefact.read(folder).meta["files"]
+    except (OSError, ValueError):  # none yet, or one that cannot be read
+        former = {}
+    gone = former.keys() - artefact.meta["files"].keys()
+    for path in folder.rglob("*"):
+        if path.relative_to(folder).as_posix() in gone:
+            path.unlink(missing_ok=True)  # another process may do the same
+    shutil.copytree(artefact.folder, folder, copy_function=_copy_whole, dirs_exist_ok=True)
+
+
+def _copy_whole(source: str, target: str) -> None:
+    """Copy a file so that a reader finds the old one or the new one."""
     write_whole(Path(target), Path(source).read_bytes())

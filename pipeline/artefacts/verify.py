@@ -26,12 +26,16 @@ def faults(run: Path) -> Iterator[str]:
             except UNREADABLE as error:
                 yield str(error)
     for artefact in {artefact.folder: artefact for artefact in artefacts.values()}.values():
-        yield from artefact.faults()
-        yield from artefact.strangers()
+        yield from _differences(artefact)
     for (model, _), artefact in artefacts.items():
         yield from _origins(artefact, model, artefacts)
     if (run / "report" / META).exists():
         yield from _copy(run / "report")
+
+
+def _differences(artefact: Artefact) -> Iterator[str]:
+    yield from artefact.faults()
+    yield from artefact.strangers()
 
 
 def _origins(artefact: Artefact, model: str, artefacts: Artefacts) -> Iterator[str]:
@@ -48,6 +52,6 @@ def _origins(artefact: Artefact, model: str, artefacts: Artefacts) -> Iterator[s
 def _copy(report: Path) -> Iterator[str]:
     """The report lies in the run's own folder too, for people to find."""
     try:
-        yield from Artefact.read(report).faults()
+        yield from _differences(Artefact.read(report))
     except UNREADABLE as error:
         yield str(error)

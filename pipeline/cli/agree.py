@@ -5,36 +5,39 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.console import command, print_table
+from pipeline.cli.console import Group, command, listed, print_table
 
 app = typer.Typer()
-suite_app = typer.Typer(help="Make agreement suites from sentences of your own.")
+suite_app = typer.Typer(cls=Group, help="Make agreement suites out of sentences of your own.")
 
 
 @command(app)
 def agree(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN…", help="Folders of runs, such as runs/closed.")
+        list[Path],
+        typer.Argument(metavar="RUN", help="Folders of the runs to ask, such as runs/closed."),
     ],
     suite: Annotated[
         str,
         typer.Option(
             metavar="NAME|PATH",
-            help="A suite: a folder of texts in the form of CLAMS, of tables with the columns good "
-            "and bad or of JSON lines with sentence_good and sentence_bad; or one such file.",
+            help="Suite to ask: the name of a data folder, or a path. It holds texts as CLAMS has "
+            "them, tables with columns good and bad, or JSON lines with sentence_good and "
+            "sentence_bad.",
         ),
     ] = "clams-fr",
     by: Annotated[
         str,
         typer.Option(
-            help="Rows: construction; or what else the suite says of its pairs, such as distance."
+            help="What the rows stand for: construction; or whatever else the suite says of its "
+            "pairs, as those of `accord suite make` say distance and attractors."
         ),
     ] = "construction",
     items: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Write the margins of every pair.")
+        Path | None, typer.Option(metavar="CSV", help="File to write the margins of every pair to.")
     ] = None,
 ) -> None:
-    """Show how often models find the right sentence of a minimal pair likelier, side by side."""
+    """Show how often each model finds the right sentence of a minimal pair the likelier one."""
     from pipeline.compare import agreement_items
     from pipeline.compare.agree import groups, judged, side_by_side
     from pipeline.display.progress import say
@@ -59,19 +62,23 @@ def agree(
 @command(suite_app)
 def make(
     corpus: Annotated[
-        str, typer.Argument(metavar="CORPUS", help="A treebank or a text: a name or a path.")
+        str,
+        typer.Argument(metavar="CORPUS", help="Treebank or text to use: its name, or its path."),
     ],
-    to: Annotated[Path, typer.Option(help="The folder to write.")],
+    to: Annotated[Path, typer.Option(help="Folder to write the suite to.")],
     lexicon: Annotated[
-        str, typer.Option(help="Whose paradigms are used: names or paths, separated by commas.")
+        str,
+        typer.Option(
+            help="Lexicons that know the forms of words: names or paths, separated by commas."
+        ),
     ] = "closed,dela",
 ) -> None:
-    """Take real sentences and flip number, gender or person of a word that has to agree."""
+    """Make minimal pairs: real sentences, and the same with a word that no longer agrees."""
     import lexicon as lexicons
     from pipeline.data.folders import folder_of
     from pipeline.evaluation.suite_making import make_suite
 
-    chain = lexicons.load(lexicon.split(","), folder=folder_of)
+    chain = lexicons.load(listed(lexicon), folder=folder_of)
     pairs = make_suite(corpus, chain, to).groupby("construction")
     table = pairs.agg(
         pairs=("distance", "size"),

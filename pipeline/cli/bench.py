@@ -5,16 +5,21 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.console import command, print_table
+from pipeline.cli.console import Group, command, listed, print_table
 
-app = typer.Typer(help="Measure speed and memory on this machine.", no_args_is_help=True)
+app = typer.Typer(cls=Group, help="Measure speed and memory on this machine.", no_args_is_help=True)
 
 
 @command(app)
 def lexicon(
-    names: Annotated[list[str] | None, typer.Argument(metavar="NAME…")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME", help="Lexicons to measure. Without any: dela, lefff and lexique."
+        ),
+    ] = None,
 ) -> None:
-    """Measure parsing, opening and looking up of lexicons."""
+    """Measure how fast lexicons are parsed, opened and looked up."""
     import pandas as pd
 
     from lexicon.bench import measure
@@ -35,11 +40,17 @@ def lexicon(
 
 @command(app)
 def output(
-    csv: Annotated[Path, typer.Option(help="Where the costs go.")] = Path("bench-output.csv"),
-    figure: Annotated[Path, typer.Option(help="Where the figure goes.")] = Path("bench-output.png"),
-    rounds: Annotated[int, typer.Option(help="Steps measured of each.")] = 10,
+    csv: Annotated[Path, typer.Option(help="File to write the table to.")] = Path(
+        "bench-output.csv"
+    ),
+    figure: Annotated[Path, typer.Option(help="File to write the figure to.")] = Path(
+        "bench-output.png"
+    ),
+    rounds: Annotated[
+        int, typer.Option(help="Number of steps to measure of each output layer.")
+    ] = 10,
 ) -> None:
-    """Measure a training step of each output layer against the size of the vocabulary."""
+    """Measure how long a training step of each output layer takes as the vocabulary grows."""
     import pandas as pd
     import torch
 
@@ -61,10 +72,10 @@ def output(
 @command(app)
 def features(
     lexicon: Annotated[
-        str, typer.Option(help="The chain whose forms are taken, all of them.")
+        str, typer.Option(help="Lexicons to take all forms of, separated by commas.")
     ] = "closed,lefff,dela,lexique",
 ) -> None:
-    """Measure the building of Φ and its signatures for every form of a chain of lexicons."""
+    """Measure how long Φ and its signatures take to build for all forms of some lexicons."""
     import resource
     import time
 
@@ -74,15 +85,15 @@ def features(
     from pipeline.data.folders import folder_of
     from pipeline.stages import featurise
 
-    chain = lexicons.load(lexicon.split(","), folder=folder_of)
+    chain = lexicons.load(listed(lexicon), folder=folder_of)
     forms = sorted(chain)
     start = time.perf_counter()
     types = pd.DataFrame({"form": forms, "count": 0})
-    built, _ = featurise.build(featurise.Params(), types, chain.lookup(forms))
+    phi = featurise.build(featurise.Params(), types, chain.lookup(forms)).phi
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{len(forms):,} forms, {built.signatures:,} signatures: {seconds:.1f} s, "
+        f"{len(forms):,} forms, {phi.signature_count:,} signatures: {seconds:.1f} s, "
         f"{peak:,.0f} MiB at most"
     )
 
@@ -90,14 +101,15 @@ def features(
 @command(app)
 def memory(
     words: Annotated[
-        int, typer.Option(help="Of the smaller text; the other is ten times as long.")
+        int, typer.Option(help="Number of words of the shorter text; the other has ten times more.")
     ] = 5_000_000,
-    processes: Annotated[int, typer.Option(help="That tokenise side by side.")] = 1,
+    processes: Annotated[int, typer.Option(help="Number of processes that tokenise.")] = 1,
     scratch: Annotated[
-        Path | None, typer.Option(help="The folder in which the texts are prepared, and removed.")
+        Path | None,
+        typer.Option(help="Folder to prepare the texts in; they are removed afterwards."),
     ] = None,
 ) -> None:
-    """Measure the peak memory of each stage of preparation on two generated texts."""
+    """Measure the peak memory of each stage that prepares a text, on two generated texts."""
     from tempfile import TemporaryDirectory
 
     from pipeline.cli.bench_memory import compared, measure
@@ -112,9 +124,9 @@ def memory(
 
 @command(app, "open")
 def open_vocabulary(
-    rounds: Annotated[int, typer.Option(help="Times that the text is scored with each.")] = 5,
+    rounds: Annotated[int, typer.Option(help="Number of times to score the text with each.")] = 5,
 ) -> None:
-    """Measure scoring in an open vocabulary, spelling included, with few and many known words."""
+    """Measure how fast text is scored, spelling included, with few and with many known words."""
     import pandas as pd
 
     from models.bench.open_vocabulary import speeds

@@ -21,7 +21,6 @@ import pandas as pd
 import lexicon
 from pipeline.data.folders import folder_of
 
-PREPARATION = ("corpus", "tokenise", "analyse", "featurise", "background", "encode")
 SYLLABLES = [consonant + vowel for consonant in "bcdfglmnprst" for vowel in "aeiou"]
 EXPONENT = 1.4  # of Zipf's law: five million words then have 80,000 types, as in French
 SENTENCE = (5, 30)  # words: the fewest and the most
@@ -72,6 +71,7 @@ def measure(words: int, overrides: Sequence[str], folder: Path) -> Iterator[Cost
         1, get_context("spawn")
     ) as pool:  # a child's peak is also its parent's
         pool.submit(generate, text, words).result()
+        stages = pool.submit(_preparation).result()
     changes = [f"corpus.source={text}", "corpus.limit=null", *overrides]
     command = [sys.executable, "-m", "pipeline.cli.main", "--quiet", "run", "default"]
     command += [
@@ -79,7 +79,7 @@ def measure(words: int, overrides: Sequence[str], folder: Path) -> Iterator[Cost
         str(folder / "runs"),
         *(part for each in changes for part in ("--set", each)),
     ]
-    for stage in PREPARATION:
+    for stage in stages:
         start = time.monotonic()
         process = subprocess.Popen([*command, "--until", stage])
         _, status, usage = os.wait4(process.pid, 0)
@@ -87,6 +87,13 @@ def measure(words: int, overrides: Sequence[str], folder: Path) -> Iterator[Cost
         if process.returncode:
             raise RuntimeError(f"{stage} failed on {text}: see above")
         yield Cost(stage, words, usage.ru_maxrss / 1024, time.monotonic() - start)
+
+
+def _preparation() -> list[str]:
+    """The stages before training."""
+    from pipeline.stages.order import above
+
+    return above("train")
 
 
 def compared(costs: Sequence[Cost]) -> pd.DataFrame:

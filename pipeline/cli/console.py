@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from pipeline.config.files import layered
 from pipeline.display.tables import markdown
@@ -17,10 +18,37 @@ if TYPE_CHECKING:
 
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change one key; may be repeated."),
+    typer.Option(
+        "--set",
+        metavar="[MODEL.]SECTION.KEY=VALUE",
+        help="Change one key of the configuration, of all models or of one. Can be repeated.",
+    ),
 ]
-Seeds = Annotated[int, typer.Option("--seeds", help="Train each model with so many seeds.")]
-Runs = Annotated[Path, typer.Option("--runs", help="The folder that holds all runs.")]
+
+
+def _separated(names: list[str] | None) -> list[str]:
+    """Names from options that may be repeated, each of which may hold several."""
+    return [name.strip() for each in names or () for name in each.split(",")]
+
+
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--models",
+        metavar="MODEL,…",
+        help="Take only these models of the configuration. Can be repeated.",
+        callback=_separated,
+    ),
+]
+Name = Annotated[
+    str | None,
+    typer.Option(
+        "--name",
+        help="Name of the run's folder, if not the configuration's own.",
+    ),
+]
+Seeds = Annotated[int, typer.Option("--seeds", help="Number of seeds to train each model with.")]
+Runs = Annotated[Path, typer.Option("--runs", help="Folder that holds all runs.")]
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130  # exit codes
 tracebacks = False  # set by --verbose
@@ -39,17 +67,36 @@ Configuration = Annotated[
     str,
     typer.Argument(
         metavar="CONFIG",
-        help="A preset's name, or a .yaml file of your own.",
+        help="Name of a preset, or path of a YAML file of your own.",
         callback=_readable,
     ),
 ]
+
+
+class _PlainFlags:
+    """Shows flags without a type in the help: they take no value."""
+
+    def get_params(self, ctx):
+        params = super().get_params(ctx)
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
+
+
+class Command(_PlainFlags, TyperCommand):
+    """A command of `accord`."""
+
+
+class Group(_PlainFlags, TyperGroup):
+    """A group of such commands."""
 
 
 def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable], Callable]:
     """Register a command whose errors are a line or two, with a traceback only if asked for."""
 
     def register(function: Callable) -> Callable:
-        @app.command(name)
+        @app.command(name, cls=Command)
         @wraps(function)
         def guarded(*args, **kwargs):
             try:
@@ -82,6 +129,11 @@ def _message(error: Exception) -> str:
         where = f": {error.filename}" if error.filename else ""
         return f"{error.strerror}{where}"
     return str(error)
+
+
+def listed(text: str) -> list[str]:
+    """What a person separated by commas, with or without blanks."""
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def print_table(table: "pd.DataFrame") -> None:

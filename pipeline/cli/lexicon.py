@@ -1,33 +1,39 @@
 """`accord lexicon`: which lexicons there are, what they say of a word, how much they cover."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.console import Configuration, Runs, Set, command, print_table
+from pipeline.cli.console import Configuration, Group, Runs, Set, command, listed, print_table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lexicon import Lexicon
 
-app = typer.Typer(help="Look at lexicons and swap them.", no_args_is_help=True)
+app = typer.Typer(
+    cls=Group, help="Look into lexicons, measure them and compare them.", no_args_is_help=True
+)
 
 Chain = Annotated[
-    str, typer.Option("--lexicon", help="A chain of names or paths, separated by commas.")
+    str,
+    typer.Option("--lexicon", help="Lexicons to ask in turn: names or paths, separated by commas."),
 ]
 DEFAULT_CHAIN = "closed,dela,guesser"
 
 
 @command(app, "list")
 def list_lexicons() -> None:
-    """List all lexicons: forms, features, licence, and whether their data is here."""
+    """List all lexicons with their size and licence, and whether their data is here."""
     import pandas as pd
 
     from lexicon.coverage import features
-    from lexicon.registry import find, names
+    from lexicon.registry import find
 
     rows = []
-    for name in names():
+    for name in _usable():
         maker = find(name)
         found = None if name == "guesser" else _load_if_present(name)
         rows.append(
@@ -44,16 +50,16 @@ def list_lexicons() -> None:
 
 @command(app)
 def show(
-    word: Annotated[str, typer.Argument(metavar="MOT")], lexicon: Chain = DEFAULT_CHAIN
+    word: Annotated[str, typer.Argument(metavar="WORD", help="French word to look up.")],
+    lexicon: Chain = DEFAULT_CHAIN,
 ) -> None:
-    """Show a word's analyses in every lexicon that is here, and its φ by the chain."""
+    """Show what every lexicon that is here says of a word, and the φ that --lexicon gives it."""
     import pandas as pd
 
-    from lexicon.registry import names
     from pipeline.compare.lexicon_views import features_of
 
     rows = []
-    for name in dict.fromkeys([*(name for name in names() if name != "guesser"), lexicon]):
+    for name in dict.fromkeys([*(name for name in _usable() if name != "guesser"), lexicon]):
         found = _load_if_present(name)
         for row in found.lookup([word]).itertuples() if found is not None else ():
             rows.append(
@@ -73,11 +79,15 @@ def show(
 
 @command(app)
 def coverage(
-    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="A corpus name or a path.")],
+    corpus: Annotated[
+        str, typer.Argument(metavar="CORPUS", help="Corpus to cover: its name, or its path.")
+    ],
     lexicon: Chain = "closed,dela",
-    gaps: Annotated[int, typer.Option(help="So many of the most frequent gaps.")] = 20,
+    gaps: Annotated[
+        int, typer.Option(help="Number of uncovered words to list, the most frequent first.")
+    ] = 20,
 ) -> None:
-    """Show how many tokens and types of a corpus a lexicon covers, by POS where it is known."""
+    """Show how much of a corpus lexicons cover, by part of speech where the corpus has them."""
     from lexicon.coverage import coverage as measure
     from lexicon.coverage import gaps as find_gaps
     from pipeline.compare.lexicon_views import counted_words
@@ -94,10 +104,12 @@ def coverage(
 
 @command(app)
 def guesser(
-    lexicon: Annotated[str, typer.Argument(metavar="LEXICON")] = "dela",
-    seed: Annotated[int, typer.Option(help="Of the lemmas that are left out.")] = 0,
+    lexicon: Annotated[
+        str, typer.Argument(metavar="LEXICON", help="Lexicon to learn from and to be judged by.")
+    ] = "dela",
+    seed: Annotated[int, typer.Option(help="Seed that chooses the lemmas that are left out.")] = 0,
 ) -> None:
-    """Measure the guesser on the forms of a random tenth of the lemmas, left out of learning."""
+    """Measure the guesser on the forms of a tenth of the lemmas, which it does not learn from."""
     from lexicon.evaluation import evaluate_guesser
 
     figures = evaluate_guesser(_load(lexicon), seed)
@@ -114,12 +126,16 @@ def guesser(
 def compare(
     config: Configuration,
     lexicons: Annotated[
-        str, typer.Option(help="Chains to compare, separated by spaces: 'closed,dela lefff'.")
+        str,
+        typer.Option(
+            help="Chains to compare, separated by spaces, and the lexicons of each by commas: "
+            "'closed,dela lefff'."
+        ),
     ] = "closed,dela,guesser closed,lefff,guesser closed,lexique,guesser",
     set: Set = None,
     runs: Runs = Path("runs"),
 ) -> None:
-    """Train the last model of a configuration with each lexicon, and compare."""
+    """Train the last model of a configuration with each chain of lexicons, and compare them."""
     from pipeline.compare.lexicon_comparison import compare_lexicons
 
     table, folder = compare_lexicons(config, lexicons.split(), set or (), runs)
@@ -127,11 +143,25 @@ def compare(
     print(f"figure: {folder / 'report' / 'perplexity.png'}")
 
 
+def _usable() -> "Iterator[str]":
+    """Every lexicon by name; one of another package that fails is named and left out."""
+    from lexicon.reading import LexiconError
+    from lexicon.registry import BUILT_IN, names
+
+    for name in names():
+        try:
+            if name not in BUILT_IN:
+                _load_if_present(name)
+            yield name
+        except LexiconError as error:
+            print(f"left out: {error}", file=sys.stderr)
+
+
 def _load(chain: str) -> "Lexicon":
     import lexicon
     from pipeline.data.folders import folder_of
 
-    return lexicon.load(chain.split(","), folder=folder_of)
+    return lexicon.load(listed(chain), folder=folder_of)
 
 
 def _load_if_present(chain: str) -> "Lexicon | None":

@@ -13,10 +13,11 @@ from pipeline.cli import model as cli_model
 from pipeline.cli import results as cli_results
 from pipeline.cli import score as cli_score
 from pipeline.cli import surprisal as cli_surprisal
-from pipeline.cli.console import Configuration, Runs, Seeds, Set, command, print_table
+from pipeline.cli.console import Configuration, Models, Name, Runs, Seeds, Set, command, print_table
 
 app = typer.Typer(
-    help="Morphology-aware language models for French: run the stages, look at the results.",
+    cls=console.Group,
+    help="Train language models that know French morphology, compare them, and question them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -34,9 +35,14 @@ app.add_typer(cli_agree.suite_app, name="suite")
 
 @app.callback()
 def main(
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say only what failed.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print only results and errors.")
+    ] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Say more; show tracebacks of errors.")
+        bool,
+        typer.Option(
+            "--verbose", "-v", help="Print more on what is done, and the traceback of an error."
+        ),
     ] = False,
 ) -> None:
     from pipeline.display.progress import set_level
@@ -49,18 +55,30 @@ def main(
 def run(
     config: Configuration = "default",
     set: Set = None,
-    until: Annotated[str | None, typer.Option(metavar="STAGE", help="Stop after it.")] = None,
+    models: Models = None,
+    name: Name = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="STAGE", help="Stop after this stage.")
+    ] = None,
     force: Annotated[
-        list[str] | None, typer.Option(metavar="STAGE", help="Run it even if it is done.")
+        list[str] | None,
+        typer.Option(metavar="STAGE", help="Run this stage even if it is done. Can be repeated."),
     ] = None,
     seeds: Seeds = 1,
     runs: Runs = Path("runs"),
 ) -> None:
-    """Run all stages that are not done, and show the comparison."""
+    """Run every stage of a configuration that is not done, and print how its models compare."""
     from pipeline import api
 
     finished = api.run(
-        config, set=set or (), seeds=seeds, until=until, force=force or (), runs=runs
+        config,
+        set=set or (),
+        models=models or (),
+        name=name,
+        seeds=seeds,
+        until=until,
+        force=force or (),
+        runs=runs,
     )
     report = finished.folder / "report"
     if until in {None, "report"}:
@@ -72,12 +90,14 @@ def run(
 def stages(
     config: Configuration = "default",
     set: Set = None,
+    models: Models = None,
+    name: Name = None,
     runs: Runs = Path("runs"),
     declared: Annotated[
-        bool, typer.Option("--declared", help="What each stage does, reads and writes.")
+        bool, typer.Option("--declared", help="Show what each stage does, reads and writes.")
     ] = False,
 ) -> None:
-    """Show the stages of a configuration: done, stale or missing, and why."""
+    """Show whether each stage of a configuration is done, stale or missing, and why."""
     import pandas as pd
 
     from pipeline.config.configuration import load_config
@@ -87,7 +107,7 @@ def stages(
     if declared:
         print_table(pd.DataFrame(order.declared()))
         return
-    found = list(Run(load_config(config, set or ()), runs).status())
+    found = list(Run(load_config(config, set or (), models or (), name), runs).status())
     widest = max(len(status.model) for status in found)
     for status in found:
         print(f"{status.stage.name:11}{status.model:{widest}}  {status.state:9}{status.why}")
@@ -96,24 +116,30 @@ def stages(
 @command(app)
 def pack(
     config: Configuration = "default",
-    to: Annotated[Path, typer.Option(help="The folder to write.")] = Path("packed"),
+    to: Annotated[Path, typer.Option(help="Folder to write the models to.")] = Path("packed"),
     set: Set = None,
+    models: Models = None,
+    name: Name = None,
     seeds: Seeds = 1,
     runs: Runs = Path("runs"),
 ) -> None:
-    """Prepare all models of a run for training elsewhere, by `python -m pipeline.runner.sweep`."""
+    """Prepare models for training elsewhere with `python -m pipeline.runner.sweep`."""
     from pipeline import api
 
-    jobs = api.pack(config, to, set=set or (), seeds=seeds, runs=runs)
+    jobs = api.pack(
+        config, to, set=set or (), models=models or (), name=name, seeds=seeds, runs=runs
+    )
     print(f"{len(jobs)} models packed into {to}")
 
 
 @command(app)
 def unpack(
-    folder: Annotated[Path, typer.Argument(help="A packed folder whose models were trained.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Packed folder whose models were trained.")
+    ],
     runs: Runs = Path("runs"),
 ) -> None:
-    """Take models that were trained elsewhere into the runs; `accord run` then goes on."""
+    """Take in models that were trained elsewhere, so that `accord run` goes on with them."""
     from pipeline import api
 
     print(f"taken in: {', '.join(api.unpack(folder, runs=runs)) or 'nothing was finished'}")
@@ -122,10 +148,11 @@ def unpack(
 @command(app)
 def fetch(
     sources: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME…", help="None: list what there is.")
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="Sources to download. Without any, all are listed."),
     ] = None,
 ) -> None:
-    """Bring corpora and lexicons into the data folder, checked by their hashes."""
+    """Download corpora and lexicons into the data folder, and check their hashes."""
     from pipeline.data import fetch as fetching
     from pipeline.data.catalogue import origin, source_names
 
@@ -139,10 +166,10 @@ def fetch(
 @command(app)
 def config(
     preset: Annotated[
-        str | None, typer.Argument(metavar="PRESET", help="Print this preset, to copy it.")
+        str | None, typer.Argument(metavar="PRESET", help="Preset whose file is printed.")
     ] = None,
 ) -> None:
-    """Explain every key of the configuration, or print a preset's file."""
+    """Explain every key of a configuration, or print the file of a preset to copy it."""
     if preset:
         from pipeline.config.files import preset_text
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.console import command, print_table
+from pipeline.cli.console import command, listed, print_table
 from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
@@ -17,26 +17,47 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 TrainedRun = Annotated[
-    Path, typer.Option("--run", help="The folder of a run, or of an exported model.")
+    Path,
+    typer.Option(
+        "--run",
+        metavar="FOLDER|ID",
+        help="Folder of a run or of an exported model, or the id of one on the Hugging Face hub.",
+    ),
 ]
-Model = Annotated[str | None, typer.Option(help="A model of the run; default: its last.")]
+Model = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Model of the run to ask; by default its last one."),
+]
 SPLIT = 3  # so many of the likeliest words are split into terms where none are named
 
 
 @command(app)
 def explain(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The beginning of a sentence.")],
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT", help="Beginning of a sentence to explain.")
+    ],
     run: TrainedRun = DEFAULT_RUN,
     model: Model = None,
     words: Annotated[
-        str | None, typer.Option(help="Words to explain, separated by commas: fatiguée,fatigué.")
+        str | None,
+        typer.Option(
+            metavar="WORDS",
+            help="Words that may come next and are explained, separated by commas, such as "
+            "fatiguée,fatigué; by default the likeliest.",
+        ),
     ] = None,
     features: Annotated[
-        str | None, typer.Option(help="Features to follow: Gender=Fem,Gender=Masc.")
+        str | None,
+        typer.Option(
+            metavar="FEATURES",
+            help="Features whose weights are shown after each word, separated by commas, such as "
+            "Gender=Fem,Gender=Masc; by default the most telling.",
+        ),
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="So many of the likeliest next words.")] = 10,
+    top: Annotated[int, typer.Option(min=1, help="Number of likeliest next words to list.")] = 10,
     html: Annotated[
-        Path | None, typer.Option(help="Also write a page that explains every word of the text.")
+        Path | None,
+        typer.Option(help="File to write a page to that explains every word of the text."),
     ] = None,
 ) -> None:
     """Show what may come next and why: log p split into background, features and −log Z."""
@@ -46,9 +67,9 @@ def explain(
     from pipeline.inference.explain import Explainer, split, telling_features
 
     explainer = Explainer(load_model(run, model))
-    place = explainer.next_word(text, words.split(",") if words else (), top)
+    place = explainer.next_word(text, listed(words or ""), top)
     choices = place.asked or place.likeliest[:SPLIT]
-    followed = features.split(",") if features else telling_features(choices)
+    followed = listed(features or "") or telling_features(choices)
     weights = explainer.weights(text, followed)  # before anything is shown: a feature may be none
     likely = [
         (each.word, f"{each.probability:.2%}", f"{each.log_p:.2f}") for each in place.likeliest
@@ -56,6 +77,8 @@ def explain(
     print_table(pd.DataFrame(likely, columns=["next word", "p", "log p"]))
     print("\nlog p as a sum, in nats:\n")
     print_table(_signed(split(choices), "term"))
+    if spelled := [choice.word for choice in choices if choice.is_spelled]:
+        print(f"\nnot known to the model, and therefore spelled: {', '.join(spelled)}")
     print("\nthe weights of features after each word:\n")
     print_table(_signed(weights, "after"))
     if html:
@@ -67,17 +90,28 @@ def explain(
 @command(app)
 def rescore(
     nbest: Annotated[
-        Path, typer.Argument(metavar="NBEST", help="ID ||| HYPOTHESIS ||| SCORE, or JSON lines.")
+        Path,
+        typer.Argument(
+            metavar="NBEST",
+            help="File of n-best lists, in lines ID ||| HYPOTHESIS ||| SCORE or in JSON lines.",
+        ),
     ],
     tune: Annotated[
-        Path | None, typer.Option(metavar="DEV", help="n-best lists with references, for weights.")
+        Path | None,
+        typer.Option(
+            metavar="DEV", help="File of n-best lists with references, to tune the weights on."
+        ),
     ] = None,
     run: TrainedRun = DEFAULT_RUN,
     model: Model = None,
-    model_weight: Annotated[float, typer.Option(help="Of log p, where none is tuned.")] = 1.0,
-    word_weight: Annotated[float, typer.Option(help="Of each word, where none is tuned.")] = 0.0,
+    model_weight: Annotated[
+        float, typer.Option(help="Weight of the model's log p, if none is tuned.")
+    ] = 1.0,
+    word_weight: Annotated[
+        float, typer.Option(help="What each word adds to a score, if nothing is tuned.")
+    ] = 0.0,
 ) -> None:
-    """Rank n-best lists anew with a model; print the best of each, and word error rates."""
+    """Rank n-best lists anew with a model, and print the best hypothesis of each."""
     from pipeline.display.progress import say
     from pipeline.inference.nbest import read_nbest
     from pipeline.inference.rescore import Terms, Weights, error_rate, tuned
@@ -103,25 +137,47 @@ def rescore(
 def generate(
     run: TrainedRun = DEFAULT_RUN,
     model: Model = None,
-    start: Annotated[str, typer.Option(help="The beginning of every sentence.")] = "",
-    count: Annotated[int, typer.Option(min=1, help="So many sentences.")] = 10,
-    temperature: Annotated[float, typer.Option(help="Below 1: likelier words; above: bolder.")] = 1,
-    top_k: Annotated[int | None, typer.Option(help="Only so many likeliest words.")] = None,
-    top_p: Annotated[float | None, typer.Option(help="Only words with this much mass.")] = None,
+    start: Annotated[str, typer.Option(help="Words that every sentence begins with.")] = "",
+    count: Annotated[int, typer.Option(min=1, help="Number of sentences to generate.")] = 10,
+    temperature: Annotated[
+        float, typer.Option(help="Below 1, likely words are drawn more often; above 1, rare ones.")
+    ] = 1,
+    top_k: Annotated[
+        int | None, typer.Option(help="Draw from this number of likeliest words only.")
+    ] = None,
+    top_p: Annotated[
+        float | None,
+        typer.Option(
+            help="Draw from the likeliest words only that have this probability together."
+        ),
+    ] = None,
     beam: Annotated[
-        int | None, typer.Option(min=1, help="Search the likeliest sentences, so many at a time.")
+        int | None,
+        typer.Option(
+            min=1,
+            help="Search for the likeliest sentences with a beam of this width; draw nothing.",
+        ),
     ] = None,
     constraint: Annotated[
         list[str] | None,
-        typer.Option(help="'2: NOUN Gender=Fem', 'DET' in turn, '*: words=le,chat'; repeatable."),
+        typer.Option(
+            metavar="[PLACE:] WHAT",
+            help="What a word has to be. 'NOUN Gender=Fem' holds for the next word in turn, "
+            "'2: DET' for the second one, '*: words=le,chat' for all. Can be repeated.",
+        ),
     ] = None,
     spell: Annotated[
-        bool, typer.Option("--spell", help="Let words come that are not known, spelled.")
+        bool,
+        typer.Option("--spell", help="Allow words that the model does not know, which it spells."),
     ] = False,
-    features: Annotated[bool, typer.Option("--features", help="Show those of each word.")] = False,
-    seed: Annotated[int, typer.Option(help="The same one draws the same sentences.")] = 1,
+    features: Annotated[
+        bool, typer.Option("--features", help="Print the features of each word too.")
+    ] = False,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the draws; the same one gives the same sentences.")
+    ] = 1,
 ) -> None:
-    """Write new sentences: drawn by chance, or the likeliest by beam search."""
+    """Generate sentences: drawn by chance, or the likeliest that a beam search finds."""
     from models.network.generation import Sampling
     from pipeline.inference.generate import Generator
 
@@ -140,16 +196,20 @@ def generate(
 
 @command(app)
 def nearest(
-    word: Annotated[str, typer.Argument(metavar="WORD")],
+    word: Annotated[str, typer.Argument(metavar="WORD", help="Word to find the neighbours of.")],
     run: TrainedRun = DEFAULT_RUN,
     model: Model = None,
-    most: Annotated[int, typer.Option(min=1, help="So many neighbours.")] = 10,
+    most: Annotated[
+        int, typer.Option(min=1, help="Number of neighbours below the word's own row.")
+    ] = 10,
 ) -> None:
-    """Show the words whose vectors are nearest to a word's own."""
+    """Show the words whose vectors are nearest to that of a word."""
     from pipeline.inference.vectors import Vectors
 
     table = Vectors(load_model(run, model)).nearest(word, most)
     print_table(table.assign(cosine=table["cosine"].map("{:.3f}".format)))
+    if len(table) <= most:
+        print(f"the model tells no more than these {len(table) - 1} others apart")
 
 
 @command(app)

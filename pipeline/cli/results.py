@@ -11,13 +11,13 @@ from pipeline.cli.console import FAILED, Runs, Seeds, Set, command, print_table
 app = typer.Typer()
 
 RunFolder = Annotated[
-    Path, typer.Argument(metavar="RUN", help="The folder of a run, such as runs/paper.")
+    Path, typer.Argument(metavar="RUN", help="Folder of a run, such as runs/paper.")
 ]
 
 
 @command(app)
 def audit(run: RunFolder) -> None:
-    """Show from which splits the vocabulary, φ and b of a run were computed: is the test known?"""
+    """Show which splits the vocabulary, φ and b of a run know, and whether the test is one."""
     from pipeline.compare import audit as auditing
 
     table = auditing.audit(run)
@@ -32,16 +32,23 @@ def audit(run: RunFolder) -> None:
 @command(app)
 def compare(
     positions: Annotated[
-        list[str], typer.Argument(metavar="RUN|CONFIG…", help="Folders of runs, or presets to run.")
+        list[str],
+        typer.Argument(
+            metavar="RUN|CONFIG",
+            help="Folders of runs, or configurations, which are run first where they are not done.",
+        ),
     ],
     set: Set = None,
     seeds: Seeds = 1,
     runs: Runs = Path("runs"),
     to: Annotated[
-        Path | None, typer.Option(help="A folder for table and figure; default: in the runs'.")
+        Path | None,
+        typer.Option(
+            help="Folder to write table and figure to; by default `comparison` in that of the runs."
+        ),
     ] = None,
 ) -> None:
-    """Set the models of several runs in one table, training those that are not yet trained."""
+    """Compare the models of several runs in one table, training those that are not trained."""
     from pipeline.compare import table as comparing
     from pipeline.compare.scored_models import difference_in_text
 
@@ -60,7 +67,10 @@ def compare(
 def significance(
     run: RunFolder,
     against: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Compare with it; default: the first.")
+        str | None,
+        typer.Option(
+            metavar="MODEL", help="Model to compare all others with; by default the first one."
+        ),
     ] = None,
 ) -> None:
     """Show which differences between a run's models are real, by a paired bootstrap."""
@@ -71,7 +81,7 @@ def significance(
 
 @command(app)
 def tables(run: RunFolder) -> None:
-    """Set the tables of the LL-RNN paper beside a run of the preset `paper`."""
+    """Print the tables of the LL-RNN paper beside the figures of a run of the preset `paper`."""
     from pipeline.compare import paper
 
     print(paper.tables(run), end="")
@@ -80,17 +90,25 @@ def tables(run: RunFolder) -> None:
 @command(app)
 def combine(
     parts: Annotated[
-        list[str], typer.Argument(metavar="RUN/MODEL…", help="RUN alone: all models of it.")
+        list[str],
+        typer.Argument(
+            metavar="RUN/MODEL", help="Models to combine; a RUN alone stands for all of its models."
+        ),
     ],
-    cache: Annotated[bool, typer.Option("--cache", help="Add a cache of recent words.")] = False,
+    cache: Annotated[
+        bool, typer.Option("--cache", help="Add a cache of recent words to them.")
+    ] = False,
     uniform: Annotated[
-        bool, typer.Option("--uniform", help="The same weight for all, as in an ensemble.")
+        bool, typer.Option("--uniform", help="Give all the same weight, as in an ensemble.")
     ] = False,
     log_linear: Annotated[
-        bool, typer.Option("--log-linear", help="Multiply powers of the probabilities.")
+        bool,
+        typer.Option(
+            "--log-linear", help="Multiply powers of the probabilities instead of adding shares."
+        ),
     ] = False,
 ) -> None:
-    """Combine models that were scored: weights tuned on validation, perplexity with and without."""
+    """Combine models by weights tuned on validation; show the perplexity with and without each."""
     from pipeline.compare import combine as combining
     from pipeline.compare.scored_models import find_all
 
@@ -105,7 +123,7 @@ def combine(
 
 @command(app)
 def verify(run: RunFolder) -> None:
-    """Read every file of a run and of its artefacts, and name each that was changed or damaged."""
+    """Read every file of a run and its artefacts, and name those that are changed or damaged."""
     from pipeline.artefacts.verify import faults
 
     found = list(dict.fromkeys(faults(run)))
@@ -119,9 +137,10 @@ def verify(run: RunFolder) -> None:
 @command(app)
 def export(
     run: RunFolder,
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model of the run.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model of the run to export.")],
     to: Annotated[
-        Path, typer.Option(help="The folder to write; or x.arpa, x.arpa.gz for n-grams.")
+        Path,
+        typer.Option(help="Folder to write; or a file .arpa or .arpa.gz, for a model of n-grams."),
     ],
 ) -> None:
     """Write a trained model with its card into one folder, which `load` takes anywhere."""

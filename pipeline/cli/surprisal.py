@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.console import command, print_table
+from pipeline.cli.console import command, listed, print_table
 from pipeline.cli.model import Model, TrainedRun, load_model
 from pipeline.inference.default_model import DEFAULT_RUN
 
@@ -77,7 +77,7 @@ def surprisal(
         _chosen(run, model, models),
         column=column,
         regions=regions,
-        expect=_listed(expect),
+        expect=listed(expect or ""),
     )
     if to:
         _write(words, to)
@@ -115,16 +115,16 @@ def expect(
     from pipeline.reading.expect import expect as measure
 
     _check_files(to, plot)
-    table = measure(text, _chosen(run, model, models), _listed(features))
+    table = measure(text, _chosen(run, model, models), listed(features))
     if to:
         _write(table, to)
-    for feature in dict.fromkeys(name.partition("=")[0] for name in _listed(features)):
+    for feature in dict.fromkeys(name.partition("=")[0] for name in listed(features)):
         print_table(_of_feature(table, feature))
         print()
     if plot:
         from pipeline.display.figures_reading import draw, expectations
 
-        draw(expectations(table, _listed(features)), plot)
+        draw(expectations(table, listed(features)), plot)
         print(f"figure: {plot}")
 
 
@@ -141,7 +141,7 @@ def _chosen(run: Path, model: str | None, models: str | None) -> "Scorer | dict[
         return load_model(run, model)
     if model:
         raise ValueError(f"expected --model or --models, got both: {model} and {models}")
-    return {name: _named(run, name) for name in _listed(models)}
+    return {name: _named(run, name) for name in listed(models)}
 
 
 def _named(run: Path, name: str) -> "Scorer":
@@ -152,10 +152,6 @@ def _named(run: Path, name: str) -> "Scorer":
         return load_model(Path(name), None)
     place = Path(name) if "/" in name else run / name
     return load_model(place.parent, place.name)
-
-
-def _listed(names: str | None) -> list[str]:
-    return [name.strip() for name in (names or "").split(",") if name.strip()]
 
 
 def _check_files(to: Path | None, plot: Path | None) -> None:

@@ -107,10 +107,12 @@ def accuracy(asked: dict[str, Judged], rows: pd.Series, scoring: int) -> pd.Data
 def side_by_side(asked: dict[str, Judged], rows: pd.Series, scoring: int) -> pd.DataFrame:
     """A row for each group of pairs, their mean and what could not be judged; a column a model."""
     table = pd.DataFrame({"pairs": rows.value_counts().sort_index()})
-    for model, found in accuracy(asked, rows, scoring).groupby("model", sort=False):
+    judged = accuracy(asked, rows, scoring)
+    for model in asked:
+        found = judged[judged["model"] == model]
         shown = [f"{row.share:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in found.itertuples()]
-        table[model] = pd.Series(shown, index=found["group"])
-        table.loc["mean of the rows", model] = f"{found['share'].mean():.3f}"
+        table[model] = pd.Series(shown, index=found["group"], dtype=object)
+        table.loc["mean of the rows", model] = f"{found['share'].mean():.3f}" if shown else "–"
         table.loc["pairs with unknown words", model] = f"{(~asked[model].suite.known).sum():,}"
     table["pairs"] = [f"{n:,.0f}" if n == n else "" for n in table["pairs"]]
     return table.fillna("–").reset_index(names=SCORINGS[scoring])

@@ -6,7 +6,8 @@ vocabulary, so that words taken from the test do not make everything else look t
 beside it the spelling of unknown words.
 """
 
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stderr
 from functools import cache
 from io import StringIO
@@ -23,17 +24,20 @@ from pipeline.artefacts.artefact import META
 from pipeline.config.configuration import Sections
 from pipeline.display.progress import track
 from pipeline.prepared.special_words import is_special
+from pipeline.prepared.written_forms import WRITTEN
 from pipeline.runner.finished import Finished
 from pipeline.stages.order import STAGES
 from pipeline.stages.tokenise import SCHEMA
 
 WHOLE = "whole"  # stands for the split that is missing where none is
+AUDITED = {name: stage.audited for name, stage in STAGES.items() if stage.audited}
+*_, LAST = AUDITED
 
 
 def audit(run: Path) -> pd.DataFrame:
     """One row for each model's vocabulary, φ and b; for each split, whether it was used."""
     finished = Finished.read(run)
-    finished.of_stage("background")
+    finished.of_stage(LAST)
     answers = []
     with TemporaryDirectory() as scratch:
         for model, made in track(finished.artefacts.items(), "models", len(finished.artefacts)):
@@ -67,7 +71,7 @@ def _of_model(
     """What a model has, whether it can be had again, and whether it can be had without a split."""
     known = _words(made["analyse"])
     whole = _again(sections, made, WHOLE, known, scratch)
-    for stage in ("featurise", "background"):
+    for stage in AUDITED:
         if _digests(whole[stage]) != _digests(made[stage]):
             raise ValueError(
                 f"{stage} of '{model}' does not come out as it did: its code or its data changed "
@@ -76,15 +80,20 @@ def _of_model(
     without = {
         split: _again(sections, made, split, known, scratch) for split in splits(made["tokenise"])
     }
-    differs = {
-        "vocabulary": lambda folders: _words(folders["vocabulary"]) != known,
-        "φ": lambda folders: _digests(folders["featurise"]) != _digests(made["featurise"]),
-        "b": lambda folders: _masses(folders["background"]) != _masses(made["background"]),
-    }
-    for what, asked in differs.items():
-        answers = {split: "yes" if asked(each) else "no" for split, each in without.items()}
-        about = {"model": model, "protocol": sections["analyse"].protocol}
-        yield {**about, "part": what, **answers}
+    about = {"model": model, "protocol": sections["analyse"].protocol}
+    used = {split: _words(each["vocabulary"]) != known for split, each in without.items()}
+    yield {**about, "part": "vocabulary", **_answers(used)}
+    for stage, parts in AUDITED.items():
+        for part, files in parts.items():
+            before = _digests(made[stage], files)
+            used = {
+                split: _digests(each[stage], files) != before for split, each in without.items()
+            }
+            yield {**about, "part": part, **_answers(used)}
+
+
+def _answers(used: Mapping[str, bool]) -> dict[str, str]:
+    return {split: "yes" if is_used else "no" for split, is_used in used.items()}
 
 
 def _again(
@@ -107,8 +116,8 @@ def _again(
         else:
             folders["analyse"].mkdir()
             analyse(sections["analyse"], folders, folders["analyse"], known)
-    own = scratch / made["background"].name / missing
-    for stage in ("featurise", "background"):
+    own = scratch / made[LAST].name / missing
+    for stage in AUDITED:
         folders[stage] = own / made[stage].name
         if not folders[stage].exists():
             folders[stage].mkdir(parents=True)
@@ -118,6 +127,8 @@ def _again(
 
 def _leave_out(missing: str, texts: Path, out: Path) -> None:
     """The same texts without one split; a sentence of training stays, for there to be counts."""
+    if missing != "train" and (texts / WRITTEN).exists():
+        shutil.copy(texts / WRITTEN, out)
     for split, path in splits(texts).items():
         kept = None if split != missing else 1 if split == "train" else 0
         write_rows(out / path.name, SCHEMA, islice(rows(path), kept))
@@ -129,10 +140,7 @@ def _words(analysed: Path) -> list[str]:
     return sorted(forms[~forms.map(is_special)])
 
 
-def _masses(folder: Path) -> dict[str, str]:
-    """What says how much mass words have: the groups that share it are φ's own."""
-    return {name: digest for name, digest in _digests(folder).items() if name != "group.npy"}
-
-
-def _digests(folder: Path) -> dict[str, str]:
-    return {p.name: fingerprint.of_file(p) for p in folder.iterdir() if p.name != META}
+def _digests(folder: Path, files: Sequence[str] = ("*",)) -> dict[str, str]:
+    """The hashes of what a stage made, by name, as far as names or patterns choose it."""
+    paths = [path for pattern in files for path in folder.glob(pattern) if path.name != META]
+    return {path.name: fingerprint.of_file(path) for path in paths}

@@ -1,8 +1,7 @@
 """Models that have scored their splits, in a run or in the folder of a sweep, as RUN/MODEL."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,8 @@ from models.common.arrays import load_array
 from models.common.batching import Sentences
 from models.spelling.open_vocabulary import load_spelling
 from pipeline.artefacts.artefact import MANIFEST
+from pipeline.display.seeds import without_seed
+from pipeline.display.short_names import short_names
 from pipeline.evaluation.measure import FIGURES
 from pipeline.prepared.encoded import held_out, read_sentences, read_sizes
 from pipeline.prepared.encoded_forms import read_forms
@@ -29,6 +30,7 @@ class Scored:
     protocol: str
     inputs: Inputs
     folder: Path
+    shown_in: Path  # the first run that has seeds of this model
 
     @property
     def splits(self) -> list[str]:
@@ -79,18 +81,41 @@ def find_all(positions: Iterable[str]) -> list[Scored]:
     """The models of all positions; what two runs share, having made it from the same, is one."""
     found: dict[Path, Scored] = {}
     for place in positions:
-        for model in find(place):
-            found.setdefault(model.folder, model)
+        models = find(place)
+        for model in models:
+            shown_in = _first_run(model, models, found)
+            found.setdefault(model.folder, replace(model, shown_in=shown_in))
     return list(found.values())
 
 
+def _first_run(model: Scored, run: Sequence[Scored], found: Mapping[Path, Scored]) -> Path:
+    """The run that was found to have another seed of a model of this run, or this run."""
+    shown = {(each.shown_in, each.name) for each in found.values()}
+    name = without_seed(model.name)
+    for seed in run:
+        known = found.get(seed.folder)
+        if (
+            known
+            and name == without_seed(seed.name) == without_seed(known.name)
+            and (known.shown_in, model.name) not in shown
+        ):
+            return known.shown_in
+    return model.run
+
+
 def named(models: Sequence[Scored]) -> dict[str, Scored]:
-    """Models by name, with as much of their runs' paths before it as tells them apart."""
-    paths = [(*model.run.absolute().parts, model.name) for model in models]
-    names = [["/".join(path[-length:]) for length in range(1, len(path) + 1)] for path in paths]
-    count = Counter(name for of_model in names for name in of_model)
-    shortest = [next(name for name in of_model if count[name] == 1) for of_model in names]
-    return dict(zip(shortest, models, strict=True))
+    """Models by name, with as much of a run's path before it as tells them apart.
+
+    All seeds of a model have the same path before their names.
+    """
+    seeds_of = [(model.shown_in, without_seed(model.name)) for model in models]
+    different = list(dict.fromkeys(seeds_of))
+    names = short_names([(*run.absolute().parts, name) for run, name in different])
+    shortest = dict(zip(different, names, strict=True))
+    return {
+        shortest[each] + model.name.removeprefix(each[1]): model
+        for each, model in zip(seeds_of, models, strict=True)
+    }
 
 
 def is_scored(place: str) -> bool:
@@ -113,6 +138,7 @@ def _models(folder: Path) -> dict[str, Scored]:
                 finished.sections[name]["analyse"].protocol,
                 finished.artefacts[name],
                 scores[name],
+                folder,
             )
             for name in scores
         }
@@ -122,7 +148,7 @@ def _models(folder: Path) -> dict[str, Scored]:
         if (trained / FIGURES).exists():
             inputs = {stage: folder / artefact for stage, artefact in job["inputs"].items()}
             inputs["train"] = trained
-            models[name] = Scored(name, folder, job["protocol"], inputs, trained)
+            models[name] = Scored(name, folder, job["protocol"], inputs, trained, folder)
     return models
 
 

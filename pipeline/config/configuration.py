@@ -9,12 +9,13 @@ import re
 import types
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from pipeline.config.effects import Sections, effective
 from pipeline.config.files import layered, short
-from pipeline.config.strict_yaml import parse
+from pipeline.config.overrides import as_layer, read_overrides, say_replaced
 from pipeline.display.nearest import nearest
 from pipeline.stages.order import STAGES
 
@@ -32,8 +33,6 @@ RENAMED = {  # keys of earlier versions
     "change_penalty": "temporal_penalty",
 }
 
-Sections = Mapping[str, Any]  # stage name -> its frozen dataclass
-
 
 @dataclass(frozen=True)
 class Config:
@@ -50,44 +49,66 @@ class Config:
         }
 
 
-def load_config(source: str, overrides: Sequence[str] = ()) -> Config:
-    """Read a preset by name or a YAML file by path, and apply `section.key=value` overrides."""
+def load_config(
+    source: str,
+    overrides: Sequence[str] = (),
+    models: Sequence[str] = (),
+    name: str | None = None,
+) -> Config:
+    """Read a preset by name or a YAML file by path, and apply `section.key=value` overrides.
+
+    `models` chooses some of its models; `name` is that of the run, else it is the file's.
+    """
     raw, where = layered(source)
-    models = raw.pop("models", {"model": None})
-    for override in overrides:
-        _override(raw, override)
-    _check_keys(raw, STAGES, where, "section")
+    declared = _declared(raw.pop("models", {"model": {}}), where)
+    changes = read_overrides(overrides, declared)
+    for_all = as_layer(changes, None)
+    sections = checked_sections([raw, for_all], where)
+    layers = {
+        model: [raw, declared[model], for_all, as_layer(changes, model)]
+        for model in _chosen(models, declared, where)
+    }
+    asked = {
+        model: checked_sections(layers[model], f"{where}, model '{model}'") for model in layers
+    }
+    say_replaced(changes, {model: declared[model] for model in asked})
+    name = re.sub(r"\.ya?ml$", "", Path(source).name) if name is None else _name(name, "--name")
+    return Config(name, sections, effective(asked, layers, where))
+
+
+def _declared(models: Any, where: str) -> dict[str, Mapping[str, Any]]:
+    """What each model changes; one that is null is none."""
     if not isinstance(models, dict) or not models:
         raise ValueError(
             f"{where}: expected 'models' to map names to changes, found {short(models)}"
         )
-    name = re.sub(r"\.ya?ml$", "", Path(source).name)
-    chains = {
-        _model_name(model, where): checked_sections([raw, changes], f"{where}, model '{model}'")
+    found = {
+        _name(model, f"{where}, models"): changes
         for model, changes in models.items()
+        if changes is not None
     }
-    return Config(name, checked_sections([raw], where), chains)
+    if not found:
+        raise ValueError(
+            f"{where}: expected a model, found none but {', '.join(map(str, models))}, which null "
+            f"removes; {{}} is a model that changes nothing"
+        )
+    return found
 
 
-def _model_name(name: Any, where: str) -> str:
-    """A model's name, which also names files: it must not lead out of their folder."""
+def _name(name: Any, where: str) -> str:
+    """A model's or a run's name, which also names files: it must not lead out of their folder."""
     if not re.fullmatch(r"[^\W_][^/\\\x00-\x1f]{0,99}", str(name)):
-        expected = "names of models that begin with a letter or a digit and hold no slash"
+        expected = "names that begin with a letter or a digit and hold no slash"
         raise ValueError(f"{where}: expected {expected}, found {short(name)}")
     return str(name)
 
 
-def _override(raw: dict, override: str) -> None:
-    match = re.fullmatch(r"(\w+)\.(\w+)=(.*)", override, re.DOTALL)
-    if not match:
-        raise ValueError(f"expected --set section.key=value, found '{override}'")
-    section, key, value = match.groups()
-    raw.setdefault(section, {})
-    if not isinstance(raw[section], dict):
-        raise ValueError(
-            f"section '{section}' holds {short(raw[section])}, so --set cannot change it"
-        )
-    raw[section][key] = parse(value, f"the value of --set {section}.{key}")
+def _chosen(models: Sequence[str], declared: Mapping[str, Any], where: str) -> list[str]:
+    """The models of these names, or all, in the order of their declaration."""
+    for model in models:
+        if model not in declared:
+            raise ValueError(f"{where}: no model '{model}'{nearest(model, declared)}")
+    return [model for model in declared if model in models or not models]
 
 
 def checked_sections(layers: Sequence[Mapping[str, Any] | None], where: str) -> Sections:
@@ -131,6 +152,8 @@ def _check_keys(found: Mapping, valid: Mapping, where: str, kind: str) -> None:
 def _typed(value: Any, hint: Any, where: str) -> Any:
     """The value as the field's type, or an error that names what was expected."""
     origin, args = get_origin(hint), get_args(hint)
+    if dict in args:  # a part by its name, or with settings: the dataclass checks both
+        return value
     if origin in (Union, types.UnionType):
         if value is None and type(None) in args:
             return None
@@ -143,6 +166,8 @@ def _typed(value: Any, hint: Any, where: str) -> Any:
     if origin is tuple:
         items = value if isinstance(value, list | tuple) else [value]
         return tuple(_typed(item, args[0], where) for item in items)
+    if is_dataclass(hint):
+        return _section(hint, [value], where)
     if hint is float and type(value) is int and abs(value) < 1e300:
         value = float(value)
     if hint is float and isinstance(value, str):  # YAML reads 1e-3 as text

@@ -48,9 +48,24 @@ def layered(source: str, above: tuple[str, ...] = ()) -> tuple[dict, str]:
         raise ValueError(f"{where}, base: {error}") from None
     for section, keys in raw.items():
         both = isinstance(keys, dict) and isinstance(below.get(section), dict)
-        if keys is not None:
-            below[section] = below[section] | keys if both and section != "models" else keys
+        if both and section == "models":
+            below[section] = _models(keys, below[section], where)
+        elif keys is not None:
+            below[section] = below[section] | keys if both else keys
     return below, where
+
+
+def _models(models: dict, below: dict, where: str) -> dict:
+    """A file's models instead of its base's; if one is null, those of both without it."""
+    removed = {name for name, changes in models.items() if changes is None}
+    for name in removed:
+        if below.get(name) is None:
+            raise ValueError(
+                f"{where}: null removes a model of the base, which has no "
+                f"'{name}'{nearest(str(name), map(str, below))}"
+            )
+    kept = below | models if removed else models
+    return {name: changes for name, changes in kept.items() if name not in removed}
 
 
 def _read(source: str) -> tuple[str, str]:

@@ -3,11 +3,13 @@
 import inspect
 import re
 import textwrap
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import yaml
 
+from models.common.registry import Registry, parts_chosen
 from pipeline.config.files import preset_names
 from pipeline.stages.order import STAGES
 
@@ -19,12 +21,19 @@ def explain() -> str:
         keys = explanations(stage.params)
         lines += ["", f"{name}:{'' if keys else ' {}'}  # {stage.help}"]
         default = stage.params()
-        hints = get_type_hints(stage.params)
+        hints, chosen = get_type_hints(stage.params), parts_chosen(stage.params)
         for key, meaning in keys.items():
             entry = f"{key}: {_as_yaml(getattr(default, key))}"
-            lines += _explained(entry, _with_choices(meaning, hints[key]))
+            if key in chosen:
+                lines += [*_parts(meaning, chosen[key]), f"  {entry}"]
+            else:
+                lines += _explained(entry, _with_choices(meaning, hints[key]))
     lines += ["", "# base: tiny  # a preset or file whose sections this one changes"]
-    lines += ["", "models:  # name -> what it changes in the sections above", "  model: {}"]
+    lines += [
+        "",
+        "models:  # name -> what it changes above; null removes one of the base's",
+        "  model: {}",
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -33,6 +42,26 @@ def _with_choices(meaning: str, hint: Any) -> str:
     choices = get_args(hint) if get_origin(hint) is Literal else ()
     named = all(choice in meaning for choice in choices)
     return meaning if named else f"{meaning.rstrip('.')}; one of {', '.join(choices)}"
+
+
+def _parts(meaning: str, registry: Registry) -> Iterator[str]:
+    """Each part that a key may name, and its settings."""
+    described, faults, example = [], [], ""
+    for name, part in registry.parts(faults.append).items():
+        described += _comment(f"{name}: {part.meaning}", 2)
+        for setting, about in part.settings.items():
+            entry = f"{setting}: {_as_yaml(about.default)}"
+            example = f" or as {{kind: {name}, {entry}}}"
+            described += _comment(f"{entry} – {about.meaning}", 4)
+    yield from _comment(f"{meaning}, by name{example}:")
+    yield from described
+    for fault in faults:
+        yield from _comment(f"left out: {fault}", 2)
+
+
+def _comment(text: str, depth: int = 0) -> list[str]:
+    first = f"  # {' ' * depth}"
+    return textwrap.wrap(text, 96, initial_indent=first, subsequent_indent=f"{first}  ")
 
 
 def _explained(entry: str, meaning: str) -> list[str]:

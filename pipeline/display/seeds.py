@@ -26,11 +26,16 @@ def seeded_name(model: str, copy: int) -> str:
     return model if copy == 1 else f"{model}-seed{copy}"
 
 
+def without_seed(model: str) -> str:
+    """The name that all seeds of a model share."""
+    return re.sub(r"-seed\d+$", "", model)
+
+
 def by_seed(models: Iterable[str]) -> dict[str, list[str]]:
     """The seeds of each model, in order."""
     found: dict[str, list[str]] = {}
     for model in models:
-        found.setdefault(re.sub(r"-seed\d+$", "", model), []).append(model)
+        found.setdefault(without_seed(model), []).append(model)
     return found
 
 

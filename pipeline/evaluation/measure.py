@@ -16,6 +16,9 @@ from models.spelling.open_vocabulary import Forms, open_score
 from models.spelling.strings import Spelling
 from models.spelling.subwords import SubwordModel
 from models.training.curve import CURVE, read_curve
+from pipeline.display.progress import say
+from pipeline.evaluation.metrics import METRICS
+from pipeline.evaluation.metrics.scored_text import ScoredText
 from pipeline.prepared.encoded import read_sentences, read_sizes
 from pipeline.prepared.encoded_forms import read_forms
 from pipeline.prepared.special_words import END_ID, UNKNOWN_ID
@@ -35,10 +38,8 @@ def measure(
     rate = len(log_p) / (time.monotonic() - start)
     unseen = load_array(encoded / f"{split}.unseen.npy")
     characters = read_sizes(encoded)[split]["characters"]
-    figures = summary(log_p, sentences.ids == END_ID, unseen, characters)
-    figures["share of words spelled"] = is_spelled.sum() / figures["words"]
-    figures["words scored per second"] = rate
-    return figures, log_p
+    scored = ScoredText(log_p, sentences.ids == END_ID, is_spelled, unseen, characters)
+    return summary(scored) | {"words scored per second": rate}, log_p
 
 
 def score(
@@ -57,21 +58,19 @@ def score(
     return log_p, np.isin(sentences.ids, range(UNKNOWN_ID, UNKNOWN_ID + spelling.classes))
 
 
-def summary(log_p: np.ndarray, is_end: np.ndarray, unseen: np.ndarray, characters: int) -> dict:
-    """What log-probabilities come to; a sentence's end counts as a word unless it says not."""
-    words = ~is_end
-    figures = {
-        "nats per word": -log_p.mean(),
-        "nats per word without ends": -log_p[words].mean(),
-        "perplexity": np.exp(-log_p.mean()),
-        "bits per character": -log_p.sum() / np.log(2) / characters,
-        "words": words.sum(),
-        "sentences": is_end.sum(),
-        "share of words unseen in training": unseen.sum() / words.sum(),
-    }
-    if unseen.any():
-        figures["perplexity of unseen words"] = np.exp(-log_p[unseen].mean())
-    return {name: float(value) for name, value in figures.items()}
+def summary(text: ScoredText) -> dict[str, float]:
+    """Every metric that has a value for a text; one that another package brings may fail."""
+    figures = {}
+    for name in METRICS:
+        try:
+            value = METRICS[name](text)
+        except Exception as error:
+            if METRICS.is_own(name):
+                raise
+            say(f"evaluate: metric '{name}' is left out: {error}")
+        else:
+            figures |= {} if value is None else {name: float(value)}
+    return figures
 
 
 def training_figures(model: LanguageModel, trained: Path) -> dict:

@@ -104,11 +104,10 @@ def automaton(
     for mask, each in zip(masks[1:], constraints, strict=True):
         mask[END_ID] = each.place == EVERY
     is_end = np.arange(len(types)) == END_ID
-    code = sum(mask.astype(np.int64) << bit for bit, mask in enumerate([is_end, *masks]))
-    codes, group = np.unique(code, return_inverse=True)
-    ends, *obeys = [(codes >> bit & 1).astype(bool) for bit in range(len(masks) + 1)]
+    group, first = _groups([is_end, *masks])
+    ends, *obeys = [mask[first] for mask in (is_end, *masks)]
     positions = max((each.place for each in constraints), default=0)
-    follow = np.full((start + max(positions, 1) + 1, len(codes)), FORBIDDEN)
+    follow = np.full((start + max(positions, 1) + 1, len(first)), FORBIDDEN)
     for state in range(len(follow)):
         place = state - start + 1
         allowed = obeys[0] & ~(ends & (place <= positions or state == 0))
@@ -120,3 +119,11 @@ def automaton(
         allowed |= place < 1
         follow[state, allowed] = min(state + 1, len(follow) - 1)
     return Automaton(group, follow)
+
+
+def _groups(masks: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Words that no mask tells apart: the group of each word, and the first word of each group."""
+    group = np.zeros(len(masks[0]), np.int64)
+    for mask in reversed(masks):  # one after the other, as the bits of a number hold only so many
+        _, first, group = np.unique(2 * group + mask, return_index=True, return_inverse=True)
+    return group, first

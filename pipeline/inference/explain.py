@@ -57,6 +57,10 @@ class Choice:
     def probability(self) -> float:
         return math.exp(self.log_p)
 
+    @property
+    def is_spelled(self) -> bool:
+        return self.spelling != 0
+
 
 @dataclass(frozen=True)
 class Place:
@@ -78,7 +82,7 @@ class Explainer:
     def next_word(self, text: str, words: Sequence[str] = (), most: int = 10) -> Place:
         """What may follow a beginning, which may end in `…`: chosen words, and the likeliest."""
         h, context = self._read(self.beginning(text))
-        return self._place(h[-1:], context[-1:], self.scorer.cased(words), most)
+        return self._place(h[-1:], context[-1:], self.scorer.as_read(words), most)
 
     def sentence(self, words: Sequence[str]) -> list[Place]:
         """Each place of a tokenised sentence and its end, the word that came being asked about."""
@@ -149,7 +153,7 @@ def split(choices: Sequence[Choice]) -> pd.DataFrame:
     columns = {}
     for choice in choices:
         terms = {label(choice, term): term.nats for term in choice.terms}
-        spelling = {"spelling": choice.spelling} if choice.spelling else {}
+        spelling = {"spelling": choice.spelling} if choice.is_spelled else {}
         ends = {"−log Z": -choice.log_z, "log p": choice.log_p}
         columns[choice.word] = {"background": choice.background, **terms, **spelling, **ends}
     table = pd.DataFrame(columns)

@@ -84,7 +84,7 @@ def _terms(choice: Choice) -> str:
     low, high = min(numbers), max(numbers)
     rows = [_row("background", f"{choice.background:+.2f}")]
     rows += [_row(name, f"{nats:+.2f}", _bar(nats, low, high)) for name, nats in terms]
-    rows += [_row("spelling", f"{choice.spelling:+.2f}")] if choice.spelling else []
+    rows += [_row("spelling", f"{choice.spelling:+.2f}")] if choice.is_spelled else []
     rows += [_row("−log Z", f"{-choice.log_z:+.2f}")]
     total = f'<tr class="total"><th>log p</th><td>{choice.log_p:+.2f}</td><td></td></tr>'
     title = f"<h3>{_shown(choice)} <small>{_percent(choice)}</small></h3>"

@@ -6,42 +6,38 @@ made of and has the hash of every file.
 """
 
 import shutil
-from fnmatch import fnmatch
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lexicon.saved import save
 from models.common.weights import WEIGHTS
-from models.training.step_log import STEPS
+from models.spelling.subwords import count_subwords
 from pipeline.artefacts import fingerprint
-from pipeline.artefacts.artefact import FORMAT, META, Artefact, Damaged, read_json, write_json
+from pipeline.artefacts.artefact import FORMAT, Artefact, Damaged, read_json, write_json
 from pipeline.evaluation.score_rows import read_scores
+from pipeline.inference import hub
 from pipeline.inference.model_card import card, licences, plain_name
-from pipeline.prepared.saved_chain import CHAIN, load_chain, read_chain, save_chain
+from pipeline.prepared.saved_chain import load_chain, read_chain, save_chain
 from pipeline.prepared.special_words import PRETRAINING
 from pipeline.prepared.vocabulary import Vocabulary
 from pipeline.stage import Inputs
 
 CONFIG = "config.json"
 MODEL = "model.safetensors"
-# What a stage made and scoring has no use for: the texts, and what is only looked at.
-LEFT_OUT = {
-    "analyse": (META, CHAIN, "coverage.csv", "*.suite.parquet"),
-    "featurise": (META,),
-    "background": (META,),
-    "encode": (META, "about.json", "*.*.*"),  # `train.ids.npy`: what is named after a split
-    "train": (META, STEPS),
-}
 
 
-def export(artefacts: Inputs, folder: Path) -> Path:
-    """Write a model's folder, whose name is the model's; one that is there has to be removed."""
+def export(artefacts: Inputs, folder: Path, exported: Mapping[str, Sequence[str]]) -> Path:
+    """Write a model's folder, whose name is the model's; one that is there has to be removed.
+
+    `exported` has for each stage the names or patterns of what is taken along.
+    """
     if folder.exists():
         raise FileExistsError(f"{folder} is there already: choose another folder or remove it")
     partial = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    for source in _files(artefacts):
+    for source in _files(artefacts, exported):
         target = partial / (MODEL if source.name == WEIGHTS else source.name)
         if target.exists():
             raise ValueError(f"two files would be called {target.name}: {source} is one of them")
@@ -64,23 +60,24 @@ def _take_lexicons(analysed: Path, folder: Path) -> None:
     save_chain(folder, **{**chain, "names": list(map(plain_name, chain["names"]))})
 
 
-def _files(artefacts: Inputs) -> list[Path]:
+def _files(artefacts: Inputs, exported: Mapping[str, Sequence[str]]) -> list[Path]:
     kept = []
-    for stage, left_out in LEFT_OUT.items():
-        for path in sorted(artefacts[stage].iterdir()):
-            if path.is_file() and not any(fnmatch(path.name, pattern) for pattern in left_out):
-                kept.append(path)
+    for stage, patterns in exported.items():
+        names = Artefact.read(artefacts[stage]).digests(tuple(patterns))
+        kept += [artefacts[stage] / name for name in sorted(names)]
     background = _params(artefacts, "background")
     if background["kind"] == "ngram":  # which is counted anew wherever it is loaded
         texts = ["train", PRETRAINING] if background["pretraining"] else ["train"]
-        parts = (f"{text}.{part}.npy" for text in texts for part in ("ids", "lengths"))
-        kept += [artefacts["encode"] / part for part in parts]
+        parts = ["ids.npy", "lengths.npy"]
+        if count_subwords(artefacts["encode"]):
+            parts += ["form.npy", "subwords.npz"]
+        kept += [artefacts["encode"] / f"{text}.{part}" for text in texts for part in parts]
     return kept
 
 
 def describe(artefacts: Inputs, name: str) -> dict[str, Any]:
     """What the model is made of and how well it does, without a path of this machine."""
-    params = {stage: _params(artefacts, stage) for stage in ("corpus", "tokenise", *LEFT_OUT)}
+    params = {stage: _params(artefacts, stage) for stage in artefacts}
     sources = [params["corpus"].pop("source"), params["corpus"].pop("pretraining")]
     lexicons = [*params["analyse"].pop("lexicon"), params["analyse"].pop("frequency")]
     params["analyse"].pop("suites")  # they judged it, and are no part of it
@@ -109,9 +106,7 @@ def open_exported(place: str | Path) -> Path:
     if not is_exported(folder):
         if folder.exists():
             raise FileNotFoundError(f"{folder} is no exported model: expected {folder / CONFIG}")
-        from huggingface_hub import snapshot_download  # here, as most models are in a folder
-
-        folder = Path(snapshot_download(str(place)))
+        folder = hub.download(str(place))
     for fault in Artefact(folder, read_json(folder / CONFIG)).faults():
         raise Damaged(fault)
     return folder

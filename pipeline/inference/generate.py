@@ -1,7 +1,7 @@
 """New French sentences from a trained model, with the features of each word beside it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -60,8 +60,12 @@ class Generator:
         self.forms = scorer.vocabulary.forms
         self.features = NamedFeatures(scorer.artefacts["featurise"])
         analyse = scorer.artefacts["analyse"]
+        parsed = [
+            replace(each, words=frozenset(scorer.as_read(each.words)))
+            for each in parse(constraints)
+        ]
         held_to = automaton(
-            parse(constraints),
+            parsed,
             len(self.start),
             pd.read_parquet(analyse / "types.parquet"),
             pd.read_parquet(analyse / "analyses.parquet"),

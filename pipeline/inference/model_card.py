@@ -35,7 +35,7 @@ probability given the words before it.
 ```python
 from pipeline import load
 
-model = load("{name}")
+model = load("{name}")  # this folder; or "owner/{name}", its id on the Hugging Face hub
 for word in model.score("La petite fille mange une pomme."):
     print(f"{{word.form:10}} {{word.log_p:7.3f}}")
 ```

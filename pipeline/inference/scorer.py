@@ -1,6 +1,7 @@
 """A trained model for sentences as a person types them."""
 
 import shutil
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -8,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
+from corpora.normalise import normalise
 from corpora.tokenise import tokenised
 from models.common.batching import Sentences
 from models.common.weights import WEIGHTS
 from models.spelling.open_vocabulary import Forms, load_spelling
 from pipeline.evaluation.measure import score
-from pipeline.inference.export import LEFT_OUT, MODEL, export, is_exported, open_exported
+from pipeline.inference.export import MODEL, is_exported, open_exported
 from pipeline.prepared.saved_chain import read_chain
 from pipeline.prepared.special_words import END, END_ID
 from pipeline.prepared.subwords import Speller
@@ -46,14 +48,13 @@ class Scorer:
     def from_pretrained(cls, place: str | Path) -> "Scorer":
         """A model that was exported: a folder, or the id of one on the Hugging Face hub."""
         folder = open_exported(place)
-        return cls(dict.fromkeys((*LEFT_OUT, "evaluate"), folder), MODEL)
+        return cls(defaultdict(lambda: folder), MODEL)  # it stands for the artefacts of all stages
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Export the model, or copy the folder that it was exported to."""
-        if is_exported(self.artefacts["train"]):
-            shutil.copytree(self.artefacts["train"], folder)
-        else:
-            export(self.artefacts, Path(folder))
+        """Copy the folder that the model was exported to."""
+        if not is_exported(self.artefacts["train"]):
+            raise ValueError("expected an exported model, or one that pipeline.load gives")
+        shutil.copytree(self.artefacts["train"], folder)
 
     @property
     def is_open(self) -> bool:
@@ -82,6 +83,8 @@ class Scorer:
 
     def score_words(self, texts: Sequence[Sequence[str]]) -> list[list[Word]]:
         """Sentences that are words already, in the case that this model reads."""
+        if not texts:
+            return []
         batch, text = self.encoded(texts)
         scored = zip(*score(self.model, self.spelling, batch, text), strict=True)
         return [
@@ -111,6 +114,10 @@ class Scorer:
     def cased(self, words: Iterable[str]) -> list[str]:
         """Words in the case that this model reads."""
         return [word.lower() for word in words] if self.lowercase else list(words)
+
+    def as_read(self, words: Iterable[str]) -> list[str]:
+        """Words that a person asks about one by one, written as this model reads its texts."""
+        return self.cased(map(normalise, words))
 
     def id_of(self, word: str) -> int:
         """The id of a word or of the end, that of an unknown word where it has to be spelled."""

@@ -24,20 +24,24 @@ class Vectors:
         rows = embedding.product(embedding.weight).double()
         self.rows = torch.nn.functional.normalize(rows, dim=1).cpu().numpy()
         self.signature = embedding.signature.cpu().numpy()
+        self.scorer = scorer
         self.ids, self.forms = scorer.vocabulary.known, scorer.vocabulary.forms
         self.first = len(self.forms) - len(self.ids)  # of the words that are written
 
     def nearest(self, word: str, most: int = 10) -> pd.DataFrame:
         """The nearest vectors by cosine: the most frequent words of each, and how many it has.
 
-        The first row is the word's own, with those that the model cannot tell from it.
+        The first row is the word's own, with those that the model cannot tell from it; up to
+        `most` others follow.
         """
+        (word,) = self.scorer.as_read([word])
         if word not in self.ids:
             raise ValueError(f"'{word}' has no vector: it is not known to this model")
         cosine = self.rows @ self.rows[self.signature[self.ids[word]]]
-        cosine[np.bincount(self.signature[self.first :], minlength=len(cosine)) == 0] = -2
         cosine[self.signature[self.ids[word]]] = 2  # before all others
-        return pd.DataFrame([self._row(s, cosine[s]) for s in np.argsort(-cosine)[: most + 1]])
+        written = np.unique(self.signature[self.first :])
+        nearest = written[np.argsort(-cosine[written], kind="stable")]
+        return pd.DataFrame([self._row(s, cosine[s]) for s in nearest[: most + 1]])
 
     def _row(self, signature: int, cosine: float) -> dict:
         found = np.flatnonzero(self.signature[self.first :] == signature)

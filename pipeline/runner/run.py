@@ -5,10 +5,9 @@ is the hash of its parameters, of the *content* of the files it reads and of its
 agree share artefacts, and a stage rerun with the same outcome reruns nothing below it.
 """
 
-import shutil
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,9 +21,10 @@ from pipeline.artefacts.artefact import (
     read_json,
     write_json,
 )
-from pipeline.artefacts.store import Store, copy_whole
+from pipeline.artefacts.store import Store, publish
 from pipeline.config.configuration import Config
 from pipeline.display.progress import say
+from pipeline.display.short_names import short_names
 from pipeline.stage import Stage
 from pipeline.stages.order import STAGES
 
@@ -47,11 +47,22 @@ class Run:
     """One configuration in one folder of runs."""
 
     def __init__(self, config: Config, runs: Path):
+        if config.name == ARTEFACTS:
+            raise ValueError(f"a run cannot be called {ARTEFACTS}, as the folder of what runs make")
         self.config = config
         self.folder = runs / config.name
         self.store = Store(runs / ARTEFACTS)
         self._before = self._manifest()
         self.artefacts: dict[tuple[str, str], Artefact] = {}  # by (model, stage)
+
+    def check(self) -> None:
+        """Refuse a configuration that some stage could not be run with."""
+        for model, sections in self.config.models.items():
+            for stage in STAGES.values():
+                try:
+                    stage.check(sections)
+                except ValueError as error:
+                    raise ValueError(f"model '{model}', {error}") from None
 
     def execute(self, until: str | None = None, force: frozenset[str] = frozenset()) -> None:
         """Bring every stage up to date, or every one up to and including `until`."""
@@ -76,8 +87,7 @@ class Run:
         if (WHOLE_RUN, "report") in self.artefacts:
             report = self.artefacts[WHOLE_RUN, "report"]
             report.check()
-            target = self.folder / "report"
-            shutil.copytree(report.folder, target, copy_function=copy_whole, dirs_exist_ok=True)
+            publish(report, self.folder / "report")
 
     def status(self) -> Iterator[Status]:
         """Where every stage stands, without running any."""
@@ -118,10 +128,7 @@ class Run:
             "inputs": {
                 label: inputs[label].digests(read) for label, read in inputs_read(stage, inputs)
             },
-            "data": {
-                f"{path.parent.name}/{path.name}": fingerprint.of_file(path)
-                for path in stage.files(params)
-            },
+            "data": _content(stage.files(params)),
             "code": fingerprint.of_code(stage.compute.__module__),
         }
         return recipe, name_of(recipe)
@@ -197,8 +204,17 @@ class Run:
         write_json(self.folder / MANIFEST, manifest)
 
 
+def _content(files: Iterable[Path]) -> dict[str, str]:
+    """The hash of each file, by a name that stays where the folder of all data is moved."""
+    paths = list(dict.fromkeys(path.absolute() for path in files))
+    names = short_names([path.parts for path in paths], least=2)
+    return {name: fingerprint.of_file(path) for name, path in zip(names, paths, strict=True)}
+
+
 def _plain(value: Any) -> Any:
     """The value as JSON gives it back."""
+    if is_dataclass(value):
+        return asdict(value)
     return list(value) if isinstance(value, tuple) else value
 
 

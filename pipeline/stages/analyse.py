@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 import lexicon
-from lexicon.registry import find
+from lexicon.registry import find, plug_in_file
 from pipeline.artefacts.arrow import open_table, splits, word_counts
 from pipeline.data.folders import folder_of
 from pipeline.display.progress import say
@@ -29,6 +29,7 @@ from pipeline.prepared.special_words import (
     read_as_unknown,
 )
 from pipeline.prepared.unknown_words import Classes
+from pipeline.prepared.written_forms import WRITTEN, read_written
 from pipeline.stage import Inputs, Stage
 
 # The share that a word which only corpus.pretraining holds has of what unseen words of its
@@ -81,6 +82,8 @@ def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | No
     if params.protocol == "open":
         types, classes, once = _with_classes(types, chain)
     types["share"] = 1.0 if params.protocol == "open" else _shares(types["form"], counts)
+    if (inputs["tokenise"] / WRITTEN).exists():  # the words were lowercased
+        types["written"] = read_written(inputs["tokenise"], types["form"])
     if params.frequency:
         counted = lexicon.load([params.frequency], folder=folder_of, lowercase=lowercase)
         types["frequency"] = counted.frequency(types["form"].tolist())
@@ -170,6 +173,7 @@ def _files(params: Params) -> list[Path]:
     names = [*params.lexicon, *([params.frequency] if params.frequency else [])]
     makers = [find(name) for name in names]
     lexicons = [maker.path(folder_of) for maker in makers if hasattr(maker, "path")]
+    lexicons += filter(None, map(plug_in_file, names))
     return [*lexicons, *(path for suite in params.suites for path in suite_files(suite))]
 
 
@@ -187,4 +191,5 @@ STAGE = Stage(
     params=Params,
     compute=compute,
     files=_files,
+    exported=("types.parquet", "analyses.parquet"),
 )

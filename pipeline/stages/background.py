@@ -3,16 +3,19 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
 
 from models.background.prior import discounted
+from models.common.registry import Choice, check_parts, outside_files
 from models.features.phi import Features
+from models.ngram.smoothing import SMOOTHINGS
 from models.spelling.neural import NeuralSpelling
 from models.spelling.ngram import NGramSpelling
 from models.spelling.open_vocabulary import save_spelling
+from pipeline.artefacts import fingerprint
 from pipeline.prepared.special_words import UNKNOWN_ID, is_special, read_as_unknown
 from pipeline.stage import Inputs, Stage
 
@@ -26,7 +29,7 @@ class Params:
     # ngram: n-grams of the training ids, words that they lack sharing as in unigram.
     kind: Literal["unigram", "uniform", "ngram"] = "unigram"
     order: int = 5  # of the n-grams: so many words, the predicted one included
-    smoothing: Literal["kneser-ney", "jelinek-mercer", "add-alpha"] = "kneser-ney"  # of the n-grams
+    smoothing: Annotated[Choice, SMOOTHINGS] = "kneser-ney"  # Of the n-grams
     pretraining: bool = False  # n-grams of the text of corpus.pretraining too
     # Words of a signature that training lacks share its mass alike, or by what analyse.frequency
     # says of French as a whole.
@@ -34,6 +37,9 @@ class Params:
     # Unknown words are spelled by n-grams of letters, or by a small recurrent network.
     spelling: Literal["ngram", "neural"] = "ngram"
     spelling_order: int = 6  # letters of the spelling model's n-grams
+
+    def __post_init__(self):
+        check_parts(self)
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
@@ -53,6 +59,8 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     np.save(out / "group.npy", group)
     np.save(out / "share.npy", share)
     about = {name: getattr(params, name) for name in ("kind", "order", "smoothing", "pretraining")}
+    if others := outside_files(params):  # training counts the n-grams, and must know of changes
+        about["code"] = [fingerprint.of_file(file) for file in others]
     (out / "about.json").write_text(json.dumps(about, indent=1))
     if "unknown" in types:
         _learn_spelling(params, types, out)
@@ -100,4 +108,7 @@ STAGE = Stage(
     },
     params=Params,
     compute=compute,
+    files=outside_files,
+    exported=("*",),
+    audited={"b": ("b.npy", "share.npy", "about.json", "spelling.*")},  # the groups are φ's own
 )

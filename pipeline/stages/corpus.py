@@ -109,12 +109,13 @@ def _split_as_given(given: dict[str, array], params: Params) -> dict[str, array]
     """Keep the source's splits; validation is drawn from train, or is the source's own."""
     parts = dict(given)
     train = parts.pop("train", array("I"))
+    if params.valid or params.limit is not None:
+        random.Random(params.seed).shuffle(train)
     if params.valid == 0:
         if OWN_VALIDATION not in parts:
             raise ValueError(f"valid is 0, but '{params.source}' has no split called dev or valid")
         valid = parts.pop(OWN_VALIDATION)
     else:
-        random.Random(params.seed).shuffle(train)
         amount = _amount(params.valid, train)
         valid, train = train[:amount], train[amount:]
     return {"train": train[: params.limit], "valid": valid, **parts}

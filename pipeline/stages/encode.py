@@ -135,4 +135,5 @@ STAGE = Stage(
     },
     params=Params,
     compute=compute,
+    exported=("subwords.json", "classes.npy"),
 )

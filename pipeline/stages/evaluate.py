@@ -15,6 +15,7 @@ from models.training.curve import CURVE
 from pipeline.display.progress import say
 from pipeline.evaluation.agreement import measure_agreement
 from pipeline.evaluation.measure import FIGURES, measure, training_figures
+from pipeline.evaluation.metrics import METRICS
 from pipeline.prepared.encoded import held_out
 from pipeline.prepared.encoded_forms import suites
 from pipeline.prepared.trained import CURVE_PRETRAINING, load_trained
@@ -44,13 +45,18 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     (out / FIGURES).write_text(json.dumps(figures, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
+def _files(params: Params) -> list[Path]:
+    """Those of the metrics that other packages bring."""
+    return [part.file for name, part in METRICS.parts().items() if not METRICS.is_own(name)]
+
+
 STAGE = Stage(
     name="evaluate",
     help="scores the validation and test sentences, and judges the agreement suites",
     inputs={
         "train": ("weights.safetensors", "recipe.json", CURVE, CURVE_PRETRAINING),
         "encode": (),
-        "featurise": ("phi.npz",),
+        "featurise": ("phi.npz", "psi.npz"),
         "background": (),
     },
     outputs={
@@ -61,4 +67,5 @@ STAGE = Stage(
     },
     params=Params,
     compute=compute,
+    files=_files,
 )

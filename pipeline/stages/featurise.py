@@ -1,17 +1,30 @@
-"""Stage `featurise`: analyses become Φ, a sparse row of features for every known word."""
+"""Stage `featurise`: analyses become Φ, a row of features for every known word.
+
+Most features are sparse. Where there are word vectors, a few dense ones follow them in number.
+"""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from lexicon.analysis import FEATURES, feature_names
+from lexicon.reading import Report
+from lexicon.registry import BUILT_IN, TABLES
+from lexicon.table import read as read_table
 from models.features.phi import Features
 from pipeline.display.progress import say
+from pipeline.prepared.special_words import END
 from pipeline.stage import Inputs, Stage
-from pipeline.stages.templates import fill
+from pipeline.stages import word_vectors
+from pipeline.stages.template_names import VECTORS, check, chosen, chosen_to_read
+from pipeline.stages.templates import fill, known_names
+from pipeline.stages.word_classes import clusters_of
+from pipeline.stages.word_vectors import VectorParams, WordVectors
 
 MORPHOLOGY = ("form", "pos", "gender", "number", "tense", "mood", "person", "verbform")
 
@@ -19,8 +32,10 @@ MORPHOLOGY = ("form", "pos", "gender", "number", "tense", "mood", "person", "ver
 @dataclass(frozen=True)
 class Params:
     # form, suffix, shape, number-class; frequency (see analyse.frequency); source (which lexicon
-    # answered), lemma, pos, or a feature of the lexicon: gender, number, tense, mood, person,
-    # verbform, prontype and so on. a×b crosses two or more of what the lexicon says.
+    # answered), lemma, pos, or any feature of the lexicon: gender, number, tense, mood, person,
+    # verbform, prontype, sem, or one of your own table. a×b, a*b or axb crosses two or more of what
+    # the lexicon says. class-500: one of 500 classes of words that have similar vectors;
+    # cluster-500: of words that have similar neighbours in the training text.
     templates: tuple[str, ...] = MORPHOLOGY
     without: tuple[str, ...] = ()  # templates left out, and crossed ones that hold them
     # M: so many most frequent words have a feature of their own; null: all seen more than once.
@@ -30,41 +45,120 @@ class Params:
     # An ambiguous word carries the union of its analyses, or each by its share (weighted).
     values: Literal["union", "weighted"] = "union"
     steps: int = 4  # shares are rounded to 1/steps, so that guessed words have signatures in common
+    # Vectors of words, such as {source: spacy, dimensions: 64}. Source: spacy, or the path of a
+    # .vec file (compressed or not) or of an .npz with the arrays forms and vectors. Dimensions: so
+    # many principal components are dense features; 0: the vectors only make classes. Unknown: an
+    # unknown word has the mean of its class (mean) or no vector (none).
+    vectors: VectorParams | None = None
+    # ψ: the templates that are read, `vectors` for the dense features; null: all of φ.
+    read: tuple[str, ...] | None = None
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
     analyses = pd.read_parquet(inputs["analyse"] / "analyses.parquet")
-    features, names = build(params, types, analyses)
-    features.save(out / "phi.npz")
-    written = json.dumps(names, ensure_ascii=False, indent=0)
+    built = build(params, types, analyses, inputs["tokenise"] / "train.arrow")
+    built.phi.save(out / "phi.npz")
+    if built.psi:
+        built.psi.save(out / "psi.npz")
+    written = json.dumps(built.names, ensure_ascii=False, indent=0)
     (out / "names.json").write_text(written, encoding="utf-8")
     say(
-        f"featurise: {features.vocabulary_size:,} words, {features.feature_count:,} features, "
-        f"{features.signature_count:,} signatures"
+        f"featurise: {built.phi.vocabulary_size:,} words, {len(built.names):,} features, "
+        f"{built.phi.signature_count:,} signatures"
     )
 
 
+class Built(NamedTuple):
+    """Φ, the Ψ of what is read where it is another, and the names of their features."""
+
+    phi: Features
+    psi: Features | None
+    names: list[str]
+
+
 def build(
-    params: Params, types: pd.DataFrame, analyses: pd.DataFrame
-) -> tuple[Features, list[str]]:
-    """Φ of the words of a table, and the names of its features."""
-    filled = fill(params, types, analyses)
-    names, codes = filled["feature"].cat.categories, filled["feature"].cat.codes.to_numpy()
-    indptr = np.zeros(len(types) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(filled["word"], minlength=len(types)), out=indptr[1:])
-    values = filled["value"].to_numpy(np.float32)
-    return Features.from_rows(indptr, codes, values, len(names)), names.tolist()
+    params: Params, types: pd.DataFrame, analyses: pd.DataFrame, training: Path | None = None
+) -> Built:
+    """Φ and Ψ of the words of a table; clusters are of the training text."""
+    names = known_names(analyses)
+    check(params, names)
+    templates = chosen(params, names)
+    computed, dense = {}, None
+    if params.vectors:
+        computed, dense = word_vectors.rows(params, templates, types, analyses)
+    computed |= {
+        template: _cluster_rows(template, types, training)
+        for template in templates
+        if template.startswith("cluster-")
+    }
+    table = fill(params, types, analyses, computed)
+    for template in sorted({*templates} - {*table["template"]}):
+        say(f"featurise: no word has a feature of the template '{template}'")
+    of_table = table["feature"].cat.categories.tolist()
+    dimensions = range(dense.vectors.shape[1] if dense else 0)
+    phi = _features(table, len(of_table), len(types), dense)
+    read, psi = chosen_to_read(params, names), None
+    if read < {*templates, *computed}:
+        table = table[table["template"].isin({END, *read})]
+        if VECTORS in read:
+            psi = _features(table, len(of_table), len(types), dense)
+        else:  # the dense features keep their numbers, though no word has them
+            psi = _features(table, phi.feature_count, len(types))
+    return Built(phi, psi, [*of_table, *(f"vector[{number}]" for number in dimensions)])
+
+
+def _cluster_rows(template: str, types: pd.DataFrame, training: Path) -> pd.DataFrame:
+    number = clusters_of(types, training, int(template.removeprefix("cluster-")))
+    names = [f"{template}={each}" for each in number]
+    return pd.DataFrame({"word": types.index, "feature": names, "value": 1.0})
+
+
+def _features(
+    table: pd.DataFrame, sparse: int, words: int, dense: WordVectors | None = None
+) -> Features:
+    """Φ of the rows of a table, which is sorted by word, in so many sparse features."""
+    codes = table["feature"].cat.codes.to_numpy()
+    indptr = np.zeros(words + 1, dtype=np.int64)
+    np.cumsum(np.bincount(table["word"], minlength=words), out=indptr[1:])
+    values = table["value"].to_numpy(np.float32)
+    block = {"vectors": dense.vectors, "vector": dense.row} if dense else {}
+    return Features.from_rows(indptr, codes, values, sparse, **block)
+
+
+def _check(sections: Mapping[str, Any]) -> None:
+    """Refuse templates that are none, as far as the names of the lexicon's features are known.
+
+    Accord's own lexicons have those of UD and tables can be asked; a treebank, or the lexicon of
+    another package, may have any, and its analyses will show.
+    """
+    names: set[str] | None = {*FEATURES}
+    for lexicon in sections["analyse"].lexicon:
+        if Path(lexicon).suffix in TABLES:
+            rows = read_table(Path(lexicon), Report(Path(lexicon)))
+            names = names and names | feature_names(row.feats for row in rows)
+        elif lexicon not in BUILT_IN:
+            names = None
+    check(sections["featurise"], names and sorted(names))
+
+
+def _files(params: Params) -> Sequence[Path]:
+    return word_vectors.files(params.vectors.source) if params.vectors else ()
 
 
 STAGE = Stage(
     name="featurise",
-    help="turns analyses into the sparse vectors φ",
-    inputs={"analyse": ("types.parquet", "analyses.parquet")},
+    help="turns analyses into the vectors φ",
+    inputs={"analyse": ("types.parquet", "analyses.parquet"), "tokenise": ("train.arrow",)},
     outputs={
         "phi.npz": "Φ by signature in CSR, and the signature of each word",
+        "psi.npz": "the same of what is read, where that is not all of it",
         "names.json": "the name of each feature",
     },
     params=Params,
     compute=compute,
+    files=_files,
+    check=_check,
+    exported=("*",),
+    audited={"φ": ("*",)},
 )

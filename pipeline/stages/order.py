@@ -31,6 +31,19 @@ STAGES = {
 }
 
 
+# What an exported model takes along, by the stage that made it.
+EXPORTED = {name: stage.exported for name, stage in STAGES.items() if stage.exported}
+
+
+def above(name: str) -> list[str]:
+    """All stages that a stage depends on, in order."""
+    wanted = {name}
+    for stage in reversed(STAGES.values()):
+        if stage.name in wanted:
+            wanted |= stage.inputs.keys()
+    return [each for each in STAGES if each in wanted - {name}]
+
+
 def check_names(names: Iterable[str]) -> None:
     """Refuse what is no stage, naming the nearest one."""
     for name in names:

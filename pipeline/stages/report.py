@@ -14,17 +14,15 @@ from pipeline.display.seeds import by_seed, mean_and_spread
 from pipeline.display.tables import markdown
 from pipeline.evaluation import report_agreement
 from pipeline.evaluation.measure import FIGURES
+from pipeline.evaluation.metrics import METRICS
 from pipeline.evaluation.score_rows import of_models, read_epochs
 from pipeline.inference import explain_page
 from pipeline.stage import Inputs, Stage
 
-# Columns of the comparison table: title, split (each test split, each suite), metric, digits.
+# A column of the comparison table: title, split (each test split, each suite), metric, digits.
 Column = tuple[str, str, str, int]
-COLUMNS: list[Column] = [
-    ("perplexity", "test", "perplexity", 1),
-    ("nats/word", "test", "nats per word", 3),
-    ("bits/char", "test", "bits per character", 3),
-    ("unseen words' ppl", "test", "perplexity of unseen words", 0),
+# Those beside the metrics that have a column.
+OTHERS: list[Column] = [
     ("agreement", "suite", "accuracy", 3),
     ("parameters", "train", "parameters", 0),
     ("words/s", "train", "words trained per second", 0),
@@ -111,7 +109,14 @@ def suites(scores: pd.DataFrame) -> list[str]:
     return list(scores["split"][scores["metric"] == "accuracy"].unique())
 
 
-def comparison(scores: pd.DataFrame, columns: Sequence[Column] = COLUMNS) -> pd.DataFrame:
+def columns() -> list[Column]:
+    """Every metric that has a column, and what is known of a model besides."""
+    found = [(name, part.about) for name, part in METRICS.parts().items() if "column" in part.about]
+    of_tests = [(about["column"], "test", name, about.get("digits", 1)) for name, about in found]
+    return [*of_tests, *OTHERS]
+
+
+def comparison(scores: pd.DataFrame, chosen: Sequence[Column] | None = None) -> pd.DataFrame:
     """One row per model, its seeds together; a column per figure, one for each test split."""
     values = scores.set_index(["model", "split", "metric"])["value"]
     tests = test_splits(scores)
@@ -119,7 +124,7 @@ def comparison(scores: pd.DataFrame, columns: Sequence[Column] = COLUMNS) -> pd.
     rows = []
     for family, models in by_seed(scores["model"].unique()).items():
         row = {"model": family}
-        for title, kind, metric, digits in columns:
+        for title, kind, metric, digits in chosen or columns():
             for split in splits[kind]:
                 name = f"{title} ({split})" if len(splits[kind]) > 1 else title
                 found = [values.get((model, split, metric)) for model in models]

@@ -6,30 +6,17 @@ reads the word's letters. The value of a lexicon feature is the weight of the an
 it: at most 1 for their union, their share of all for the weighted kind.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 
+from lexicon.analysis import FEATURES, feature_names
 from pipeline.prepared.special_words import END, is_unknown, read_as_unknown
+from pipeline.stages.template_names import chosen
 
-FEATS = {
-    "gender": "Gender",
-    "number": "Number",
-    "tense": "Tense",
-    "mood": "Mood",
-    "person": "Person",
-    "verbform": "VerbForm",
-    "voice": "Voice",
-    "prontype": "PronType",
-    "poss": "Poss",
-    "reflex": "Reflex",
-    "numtype": "NumType",
-    "numform": "NumForm",
-    "polarity": "Polarity",
-    "degree": "Degree",
-    "definite": "Definite",
-}
 SHAPE = (
     (r"\d+", "0"),
     (r"[A-ZÀ-ÖØ-ÞŒ]+", "X"),
@@ -37,31 +24,37 @@ SHAPE = (
 )
 
 
-def fill(params, types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
-    """The rows of all templates, sorted by word and feature, one row each."""
+def fill(
+    params,
+    types: pd.DataFrame,
+    analyses: pd.DataFrame,
+    computed: Mapping[str, pd.DataFrame] = MappingProxyType({}),
+) -> pd.DataFrame:
+    """The rows of all templates, sorted by word and feature, one row each.
+
+    The rows of templates that need more than this, those of vectors and clusters, are handed in.
+    """
     end = types.index[types["form"] == END]
     unwritten = types.index[types["form"].map(is_unknown)]  # these have no letters yet
-    parts = [_rows(end, "form=" + types["form"].loc[end])]
-    for template in chosen(params):
-        if template in OF_FORM:
+    parts = [_rows(end, "form=" + types["form"].loc[end]).assign(template=END)]
+    names = known_names(analyses)
+    for template in dict.fromkeys([*chosen(params, names), *computed]):
+        if template in computed:
+            filled = computed[template]
+        elif template in OF_FORM:
             filled = OF_FORM[template](params, types)
         else:
-            filled = _of_analyses(template, params, types, analyses)
+            filled = _of_analyses(template, names, params, types, analyses)
         without = end.union(unwritten) if template in OF_LETTERS else end
-        parts.append(filled[~filled["word"].isin(without)])
+        parts.append(filled[~filled["word"].isin(without)].assign(template=template))
     table = pd.concat(parts, ignore_index=True)
     table["feature"] = table["feature"].astype("category")
     return table.sort_values(["word", "feature"], kind="stable", ignore_index=True)
 
 
-def chosen(params) -> list[str]:
-    """The templates but for those left out; to leave out one that is not there is a mistake."""
-    fields = {name for template in params.templates for name in template.split("×")}
-    for name in params.without:
-        if name not in fields:
-            valid = ", ".join(sorted(fields))
-            raise ValueError(f"featurise.without: no template has '{name}'; there are {valid}")
-    return [each for each in params.templates if not {*each.split("×")} & {*params.without}]
+def known_names(analyses: pd.DataFrame) -> list[str]:
+    """The names of the features that these analyses have, or others may have."""
+    return sorted({*FEATURES, *feature_names(analyses["feats"].astype("category").cat.categories)})
 
 
 def _rows(words, features, values=1.0) -> pd.DataFrame:
@@ -93,8 +86,8 @@ def _shape(params, types: pd.DataFrame) -> pd.DataFrame:
 
 def _number_class(params, types: pd.DataFrame) -> pd.DataFrame:
     """The paper's example: small numbers, year-like numbers, and the size of any number."""
-    value = pd.to_numeric(types["form"].where(types["form"].str.fullmatch(r"\d{1,15}")))
-    value = value.dropna()
+    # `int` reads the digits of every script, as `\d` finds them.
+    value = types["form"][types["form"].str.fullmatch(r"\d{1,15}")].map(int).astype(np.int64)
     small, year = value[value <= 31], value[(value >= 1000) & (value <= 2100)]
     return pd.concat(
         [
@@ -129,8 +122,8 @@ OF_FORM: dict[str, Callable] = {
 OF_LETTERS = ("suffix", "shape", "number-class")
 
 
-def _of_analyses(template: str, params, types, analyses: pd.DataFrame) -> pd.DataFrame:
-    fields = [_field(name, params, types, analyses) for name in template.split("×")]
+def _of_analyses(template: str, names, params, types, analyses: pd.DataFrame) -> pd.DataFrame:
+    fields = [_field(name, names, params, types, analyses) for name in template.split("×")]
     feature = fields[0]
     for other in fields[1:]:
         feature = feature.str.cat(other, sep="×")  # null where one of them is
@@ -144,7 +137,9 @@ def _of_analyses(template: str, params, types, analyses: pd.DataFrame) -> pd.Dat
     return table[table["value"] > 0]
 
 
-def _field(name: str, params, types: pd.DataFrame, analyses: pd.DataFrame) -> pd.Series:
+def _field(
+    name: str, names: Sequence[str], params, types: pd.DataFrame, analyses: pd.DataFrame
+) -> pd.Series:
     """The feature that each analysis gives this template, null where it gives none."""
     if name == "pos":
         return "pos=" + analyses["upos"].astype(str)
@@ -152,13 +147,10 @@ def _field(name: str, params, types: pd.DataFrame, analyses: pd.DataFrame) -> pd
         return "source=" + analyses["source"].astype(str)
     if name == "lemma":
         return _lemma(params, types, analyses)
-    if name in FEATS:
-        key = FEATS[name]
-        distinct = analyses["feats"].astype("category")
-        value = distinct.cat.categories.to_series().str.extract(rf"(?:^|\|)({key}=[^|]+)")[0]
-        return pd.Series(value.to_numpy()[distinct.cat.codes], index=analyses.index)
-    valid = ", ".join([*OF_FORM, "pos", "source", "lemma", *FEATS])
-    raise ValueError(f"featurise.templates: unknown template '{name}'; there are {valid}")
+    spelled = "|".join(re.escape(each) for each in names if each.lower() == name)
+    distinct = analyses["feats"].astype("category")
+    value = distinct.cat.categories.to_series().str.extract(rf"(?:^|\|)((?:{spelled})=[^|]+)")[0]
+    return pd.Series(value.to_numpy()[distinct.cat.codes], index=analyses.index)
 
 
 def _lemma(params, types: pd.DataFrame, analyses: pd.DataFrame) -> pd.Series:

@@ -1,7 +1,8 @@
 """Stage `tokenise`: sentences become words, by the tokeniser or by the treebank's rows."""
 
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -13,6 +14,7 @@ from corpora.sentence import words as words_of
 from corpora.tokenise import tokenised
 from pipeline.artefacts.arrow import batches, open_table, rows, splits, write_rows
 from pipeline.display.progress import say, track
+from pipeline.prepared.written_forms import WRITTEN, save_written
 from pipeline.stage import Inputs, Stage
 
 SCHEMA = pa.schema({"words": pa.list_(pa.string())})
@@ -28,11 +30,16 @@ class Params:
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
     start, counted = time.monotonic(), 0
+    written: Counter[str] = Counter()  # in the training text alone: the others are not known yet
     for split, path in splits(inputs["corpus"]).items():
         sentences = _words(path, params)
+        if params.lowercase:
+            sentences = _lowercased(sentences, written if split == "train" else Counter())
         total = open_table(path).num_rows
         write_rows(out / path.name, SCHEMA, track(sentences, f"tokenising {split}", total))
         counted += sum(len(batch["words"].flatten()) for batch in batches(out / path.name))
+    if params.lowercase:
+        save_written(out, written)
     rate = counted / (time.monotonic() - start)
     say(f"tokenise: {counted:,} words, {rate:,.0f} a second")
 
@@ -43,8 +50,14 @@ def _words(path: Path, params: Params) -> Iterator[dict]:
         sentences = tokenised((row["text"] for row in rows(path)), params.processes)
     else:
         sentences = (_chosen(row, params.view) for row in rows(path))
-    for words in sentences:
-        yield {"words": [word.lower() for word in words] if params.lowercase else list(words)}
+    yield from ({"words": list(words)} for words in sentences)
+
+
+def _lowercased(sentences: Iterable[dict], written: Counter[str]) -> Iterator[dict]:
+    """The sentences in lower case; how their words were written is counted."""
+    for sentence in sentences:
+        written.update(sentence["words"])
+        yield {"words": [word.lower() for word in sentence["words"]]}
 
 
 def _chosen(row: dict, view: str) -> list[str]:
@@ -56,7 +69,10 @@ STAGE = Stage(
     name="tokenise",
     help="turns sentences into words",
     inputs={"corpus": ()},
-    outputs={"*.arrow": "the words of each sentence of each split"},
+    outputs={
+        "*.arrow": "the words of each sentence of each split",
+        WRITTEN: "how training writes each word most often, where words are lowercased",
+    },
     params=Params,
     compute=compute,
 )

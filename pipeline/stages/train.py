@@ -13,6 +13,7 @@ import torch
 
 from models.background.ngram import FOLDS
 from models.common.batching import Sentences
+from models.common.registry import outside_files
 from models.common.weights import WEIGHTS, save_tensors
 from models.network.background_only import BackgroundOnly
 from models.network.language_model import LanguageModel
@@ -62,8 +63,13 @@ def _pretrain(
         out.mkdir(exist_ok=True)
     below = model if recipe.pretraining == "initialise" else model.output.background.model
     below.requires_grad_(True)
-    batch = recipe.batch * PRETRAINING_BATCH
-    _fit(below, replace(recipe, epochs=recipe.pretraining_epochs, batch=batch), text, valid, out)
+    first = replace(
+        recipe,
+        epochs=recipe.pretraining_epochs,
+        batch=recipe.batch * PRETRAINING_BATCH,
+        temperature=False,  # of the finished model alone
+    )
+    _fit(below, first, text, valid, out)
     below.requires_grad_(below is model)
 
 
@@ -109,7 +115,7 @@ STAGE = Stage(
             "subwords.json",
             "classes.npy",
         ),
-        "featurise": ("phi.npz",),
+        "featurise": ("phi.npz", "psi.npz"),
         "background": ("b.npy", "group.npy", "share.npy", "about.json"),
     },
     outputs={
@@ -121,5 +127,7 @@ STAGE = Stage(
     },
     params=Recipe,
     compute=compute,
+    files=outside_files,
     resumes=True,
+    exported=("weights.safetensors", "recipe.json", CURVE, CURVE_PRETRAINING),
 )

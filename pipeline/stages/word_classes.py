@@ -1,9 +1,14 @@
-"""Classes of words, for the output that predicts the class before the word."""
+"""Classes of words: for the output that predicts the class before the word, and for φ."""
+
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from models.common.batching import Sentences
 from models.outputs.clusters import exchange_clusters
+from pipeline.artefacts.arrow import batches
+from pipeline.prepared.special_words import END_ID
 
 
 def word_classes(text: Sentences, counts: np.ndarray, classes: int, by: str) -> np.ndarray:
@@ -31,3 +36,16 @@ def _cut(mass: np.ndarray, share: np.ndarray, classes: int) -> np.ndarray:
     of_word = np.empty(len(mass), np.int64)
     of_word[order] = np.minimum(before / share.sum() * classes, classes - 1)
     return of_word
+
+
+def clusters_of(types: pd.DataFrame, path: Path, classes: int) -> np.ndarray:
+    """The class of each known word by the words beside it in a file of sentences' words."""
+    known = pd.Index(types["form"])
+    ids, lengths = [], []
+    for batch in batches(path):
+        sizes = batch["words"].value_lengths().to_numpy()
+        words = known.get_indexer(batch["words"].flatten().to_pandas())
+        ids.append(np.insert(words, np.cumsum(sizes), END_ID))
+        lengths.append(sizes + 1)
+    text = Sentences(np.concatenate(ids), np.concatenate(lengths))
+    return word_classes(text, types["count"].to_numpy(), classes, "neighbours")

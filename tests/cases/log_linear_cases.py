@@ -20,6 +20,7 @@ def dense(features: Features) -> np.ndarray:
         zip(features.indptr[:-1], features.indptr[1:], strict=True)
     ):
         rows[signature, features.indices[start:end]] = features.values[start:end]
+    rows[:, features.sparse_count :] = features.vectors[features.vector]
     return rows[features.signature]
 
 
@@ -29,6 +30,14 @@ def sparse(matrix) -> Features:
     row, column = np.nonzero(matrix)
     indptr = np.searchsorted(row, np.arange(len(matrix) + 1))
     return Features.from_rows(indptr, column, matrix[row, column], matrix.shape[1])
+
+
+def in_two_blocks(matrix, dimensions: int) -> Features:
+    """The same Φ, its last columns as a dense block."""
+    matrix = np.atleast_2d(np.asarray(matrix, dtype=float))
+    columns = matrix.shape[1] - dimensions
+    vectors, vector = np.unique(matrix[:, columns:], axis=0, return_inverse=True)
+    return sparse(matrix[:, :columns]).with_vectors(vectors.astype(np.float32), vector.ravel())
 
 
 def by_definition(phi, log_b, a) -> torch.Tensor:

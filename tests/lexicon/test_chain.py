@@ -1,14 +1,17 @@
 """Chains by name: what is asked of whom, in which case, and lexicons of other packages."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from plug_in_cases import install
 
 import lexicon
 from lexicon import Analysis, LexiconError
+from lexicon.registry import plug_in_file
 
 ROOT = Path(__file__).parents[2]
 FIRST = (
@@ -113,20 +116,56 @@ def read(path, report):
     yield Row("schtroumpf", "schtroumpf", "NOUN", "Gender=Masc|Number=Sing")
 
 comic = TextLexicon("comic", "CC0", source=None, file=__file__, read=read)
-"""
-SETUP = """
-from setuptools import setup
-setup(name="comic-words", version="1", py_modules=["comic_words"],
-      entry_points={"accord.lexicons": ["comic = comic_words:comic"]})
+
+def careless(request):
+    return 1 / 0
 """
 ASK = "import lexicon; print(lexicon.load(['comic'], folder=None).analyses('Schtroumpf')[0].upos)"
+POINTS = {
+    "accord.lexicons": [
+        "comic = comic_words:comic",
+        "absent = comic_words:absent",
+        "unreadable = no_such_module:words",
+        "careless = comic_words:careless",
+    ]
+}
 
 
-def test_a_lexicon_that_another_package_brings(tmp_path):
+@pytest.fixture
+def plug_ins(tmp_path, monkeypatch):
+    install(tmp_path, "comic-words", {"comic_words": PLUGIN}, POINTS)
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+def test_a_lexicon_that_another_package_brings(plug_ins):
+    assert lexicon.load(["comic"], folder=None).analyses("Schtroumpf")[0].upos == "NOUN"
+    assert plug_in_file("comic") == plug_ins / "comic_words.py"
+    assert plug_in_file("tiny") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("absent", "'absent' of comic-words cannot be loaded: AttributeError"),
+        ("unreadable", "'unreadable' of comic-words cannot be loaded: ModuleNotFoundError"),
+        ("careless", "'careless' cannot be made: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_broken_plug_in_is_named(plug_ins, name, said):
+    with pytest.raises(LexiconError, match=said):
+        lexicon.load([name], folder=None)
+
+
+def test_the_plug_in_of_the_contributing_guide_is_whole(tmp_path):
+    """Installed by pip as it stands there, and asked in a process of its own."""
     project, target = tmp_path / "project", tmp_path / "target"
     project.mkdir()
-    (project / "comic_words.py").write_text(PLUGIN)
-    (project / "setup.py").write_text(SETUP)
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    files = re.findall(r"```(?:python|toml)\n# (\S+)\n(.*?)```", guide, re.DOTALL)
+    assert [name for name, _ in files] == ["comic_words.py", "pyproject.toml"]
+    for name, text in files:
+        (project / name).write_text(text, encoding="utf-8")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
     subprocess.run(
         [*pip, "--no-build-isolation", "--target", str(target), str(project)], check=True

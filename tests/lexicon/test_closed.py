@@ -3,6 +3,7 @@
 import pytest
 
 from lexicon.closed import Closed
+from lexicon.shape import SIGNS, signs
 
 UPOS_OF = {
     "du": {"ADP", "DET"},
@@ -43,6 +44,13 @@ UPOS_OF = {
 @pytest.mark.parametrize("form", UPOS_OF)
 def test_class(form):
     assert {each.upos for each in Closed().analyses(form)} == UPOS_OF[form]
+
+
+def test_signs_are_listed_as_words_are_and_say_what_their_class_says():
+    closed = Closed()
+    assert {*".?!€«»", "..."} <= {*closed}
+    assert all(closed.analyses(sign) == signs(sign) for sign in SIGNS.split())
+    assert "☺" not in {*closed} and closed.analyses("☺"), "any other has its analysis all the same"
 
 
 def test_a_year_is_a_number_and_a_year():

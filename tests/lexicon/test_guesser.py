@@ -1,6 +1,7 @@
 """Guesses: proper distributions, the same for words the lexicon has and for others."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import lexicon
@@ -50,6 +51,22 @@ def test_the_likeliest_guess(guesser, form, upos, feature):
     best = max(guesser.analyses(form), key=lambda each: each.weight)
     assert best.upos == upos
     assert feature in best.feats
+
+
+def test_an_ending_says_nothing_of_what_a_word_means():
+    rows = [
+        ("chanteur", "Hum|Tense=Past"),
+        ("moteur", "Conc"),
+        ("acteur", "Hum"),
+        ("porteur", "Hum"),
+    ]
+    table = pd.DataFrame(
+        [(form, form, "NOUN", f"Number=Sing|Sem={sem}") for form, sem in rows],
+        columns=["form", "lemma", "upos", "feats"],
+    )
+    plain = table.assign(feats=["Number=Sing|Tense=Past", *["Number=Sing"] * 3])
+    guesses = [learned_guesser(each, "").lookup(["tracteur"]) for each in (table, plain)]
+    pd.testing.assert_frame_equal(*guesses)
 
 
 def test_the_same_rows_teach_the_same_guesses(lefff, guesser):

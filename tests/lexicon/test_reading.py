@@ -101,3 +101,15 @@ def test_lexique_needs_its_columns(tmp_path):
     path.write_text("1_ortho\t2_phon\n")
     with pytest.raises(LexiconError, match="words:1: no column 3_lemme"):
         list(lexique.read(path, Report(path)))
+
+
+@pytest.mark.parametrize(
+    ("line", "feats"),
+    [
+        ("abbé,.N+z1+Profession:ms", "Gender=Masc|Number=Sing|Sem=Hum"),
+        ("anti\\-gang,.N+PN+Conc+HumColl:ms", "Gender=Masc|Number=Sing|Sem=Conc,HumColl"),
+        ("abri,.N+z1:ms", "Gender=Masc|Number=Sing"),
+    ],
+)
+def test_the_semantic_marks_of_dela(line, feats):
+    assert [row.feats for row in dela.parse(line)] == [feats]

@@ -13,7 +13,7 @@ from models.features.phi import Features
 from models.network.constraint import Automaton, Constrained
 from models.network.frozen_background import FrozenModelBackground
 from models.network.language_model import LanguageModel
-from models.ngram.smoothing import kneser_ney
+from models.ngram.smoothing.kneser_ney import kneser_ney
 from models.recipe import Recipe
 
 GROUP = np.arange(WORDS) % 3

@@ -2,16 +2,16 @@ import pytest
 import torch
 
 from models.common.state import detached
+from models.encoders import ENCODERS
 from models.encoders.choice import encoder
 from models.encoders.recurrent_layer import RecurrentLayer, cpu_kernels
 
-NAMES = ["elman", "gru", "lstm", "window", "transformer", "reservoir"]
-every_encoder = pytest.mark.parametrize("name", NAMES)
+every_encoder = pytest.mark.parametrize("name", ENCODERS)
 
 
-def build(name, **settings):
+def build(choice, **shape):
     torch.manual_seed(0)
-    return encoder(name, **{"inputs": 6, "hidden": 10, "outputs": 8, "layers": 3} | settings)
+    return encoder(choice, **{"inputs": 6, "hidden": 10, "outputs": 8, "layers": 3} | shape)
 
 
 @every_encoder
@@ -41,7 +41,7 @@ def test_the_future_is_not_seen(name):
 
 
 def test_the_window_forgets_what_is_further_back_than_its_order():
-    model = build("window", order=3).eval()
+    model = build({"kind": "window", "order": 3}).eval()
     inputs = torch.randn(6, 2, 6)
     changed = inputs.clone()
     changed[1] += 1
@@ -84,7 +84,7 @@ def test_dropout_lies_between_layers():
         assert torch.equal(first, second) == alike
 
 
-@pytest.mark.parametrize("name", NAMES[:-1])
+@pytest.mark.parametrize("name", [name for name in ENCODERS if name != "reservoir"])
 def test_a_detached_state_carries_no_gradient(name):
     model = build(name)
     inputs = torch.randn(5, 3, 6, requires_grad=True)
@@ -104,7 +104,7 @@ def test_it_trains_under_autocast(name):
 
 
 def test_an_unknown_name_is_refused():
-    with pytest.raises(ValueError, match=r"expected one of elman, .*; got 'ltsm'"):
+    with pytest.raises(ValueError, match=r"expected one of elman, .* found 'ltsm'; .* 'lstm'"):
         build("ltsm")
 
 
@@ -116,7 +116,7 @@ def test_others_have_no_recurrent_weights_to_drop(name):
 
 
 def test_a_transformer_forgets_what_is_out_of_reach():
-    model = build("transformer", layers=2, reach=3).eval()
+    model = build({"kind": "transformer", "reach": 3}, layers=2).eval()
     inputs = torch.randn(9, 2, 6)
     changed = inputs.clone()
     changed[1] += 1
@@ -128,6 +128,19 @@ def test_a_transformer_forgets_what_is_out_of_reach():
         outputs, state = model(piece, state)
         pieces.append(outputs)
     assert torch.allclose(torch.cat(pieces), before, atol=1e-6)
+
+
+def test_a_transformer_has_the_heads_it_is_told_to_have():
+    assert build({"kind": "transformer", "heads": 5}).layers[0].heads == 5
+    assert build("transformer", hidden=256).layers[0].heads == 4
+    with pytest.raises(ValueError, match="hidden: expected a multiple of 8, got 10"):
+        build({"kind": "transformer", "heads": 4})
+
+
+@pytest.mark.parametrize(("kind", "setting"), [("window", "order"), ("transformer", "heads")])
+def test_a_setting_out_of_its_range_is_refused_by_name(kind, setting):
+    with pytest.raises(ValueError, match=f"encoder: {kind}.{setting}: expected 1 or more, got 0"):
+        build({"kind": kind, setting: 0})
 
 
 def test_a_reservoir_forgets_how_it_began_and_is_not_trained():

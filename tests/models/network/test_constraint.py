@@ -18,7 +18,7 @@ from models.background.ngram import NGramBackground
 from models.background.unigram import Uniform, Unigram
 from models.common.batching import Sentences
 from models.network.constraint import Automaton, Constrained
-from models.ngram.smoothing import kneser_ney
+from models.ngram.smoothing.kneser_ney import kneser_ney
 
 PLURAL, NOUN = 0, 1
 # Determiners les (plural), le; nouns chats, chiens (plural), chat; and a full stop.

@@ -13,7 +13,7 @@ from models.background.unigram import Uniform, Unigram
 from models.network.constraint import Automaton, constrained
 from models.network.frozen_background import FrozenModelBackground
 from models.network.language_model import LanguageModel
-from models.ngram.smoothing import kneser_ney
+from models.ngram.smoothing.kneser_ney import kneser_ney
 from models.recipe import Recipe
 from models.training.trainer import Trainer
 

@@ -15,7 +15,7 @@ from models.network.constraint import Automaton, Constrained
 from models.network.frozen_background import FrozenModelBackground
 from models.network.generation import Sampling, beam, sample
 from models.network.language_model import LanguageModel
-from models.ngram.smoothing import kneser_ney
+from models.ngram.smoothing.kneser_ney import kneser_ney
 from models.recipe import Recipe
 
 WORDS = 7

@@ -12,9 +12,9 @@ from models.common.batching import END, Sentences
 from models.network.background_only import BackgroundOnly
 from models.network.cache import Cache
 from models.network.language_model import LanguageModel
-from models.network.log_linear_mixture import LogLinearMixture, chunks, likeliest_exponents, score
-from models.network.mixture import Mixture, likeliest_weights, mixed, stacked_distributions
-from models.ngram.smoothing import kneser_ney
+from models.network.log_linear_mixture import chunks, likeliest_exponents, score
+from models.network.mixture import likeliest_weights, mixed, stacked_distributions
+from models.ngram.smoothing.kneser_ney import kneser_ney
 from models.recipe import Recipe
 
 FEATURES = random_features(WORDS, width=3, real=False)
@@ -34,28 +34,45 @@ def ngrams() -> BackgroundOnly:
 
 
 PARTS = [network(1), network(2), ngrams()]
-MODELS = {
-    "network": PARTS[0],
-    "mixture": Mixture(PARTS, np.array([0.5, 0.2, 0.3])),
-    "log-linear": LogLinearMixture(PARTS, np.array([0.7, -0.1, 0.8])),
-    "cache": Cache(WORDS, half_life=5),
-    "with cache": Mixture([ngrams(), Cache(WORDS, half_life=50)], np.array([0.9, 0.1])),
-}
+WITH_CACHE = [ngrams(), Cache(WORDS, half_life=50)]
 
 
-@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_every_combination_is_again_a_language_model(model):
+@pytest.mark.parametrize("model", [*PARTS, Cache(WORDS, half_life=5)])
+def test_every_part_scores_a_text_by_its_distributions(model):
     log_p = model.log_distributions(TEXT).double()
     assert torch.allclose(log_p.logsumexp(dim=1), torch.zeros(len(log_p)).double(), atol=1e-6)
     of_text = log_p[range(len(log_p)), TEXT.ids.tolist()].numpy()
     assert model.score(TEXT) == pytest.approx(of_text, abs=1e-5)
 
 
+@pytest.mark.parametrize(("parts", "weights"), [(PARTS, [0.5, 0.2, 0.3]), (WITH_CACHE, [0.9, 0.1])])
+def test_a_mixture_is_a_distribution(parts, weights):
+    log_p = stacked_distributions(parts, TEXT).double().numpy()
+    of_all = mixed(log_p.reshape(len(parts), -1), np.array(weights)).reshape(log_p.shape[1:])
+    assert np.exp(of_all).sum(axis=1) == pytest.approx(np.ones(len(of_all)), abs=1e-6)
+    of_text = mixed(np.stack([part.score(TEXT) for part in parts]), np.array(weights))
+    assert of_text == pytest.approx(of_all[range(len(of_all)), TEXT.ids], abs=1e-5)
+
+
+def combined(parts, weights) -> np.ndarray:
+    """log p of every word of the text by a log-linear combination."""
+    return score(parts, [np.asarray(weights)], chunks(TEXT))[0]
+
+
+def test_a_log_linear_combination_is_what_its_definition_says():
+    weights = np.array([0.7, -0.1, 0.8])
+    log_p = torch.tensordot(
+        torch.from_numpy(weights), stacked_distributions(PARTS, TEXT).double(), dims=1
+    ).log_softmax(dim=1)
+    expected = log_p[range(len(log_p)), TEXT.ids.tolist()].numpy()
+    assert combined(PARTS, weights) == pytest.approx(expected, abs=1e-5)
+
+
 def test_a_mixture_of_mixtures_is_a_mixture():
-    inner = Mixture(PARTS[:2], np.array([0.25, 0.75]))
-    outer = Mixture([inner, PARTS[2]], np.array([0.4, 0.6]))
-    flat = Mixture(PARTS, np.array([0.1, 0.3, 0.6]))
-    assert outer.score(TEXT) == pytest.approx(flat.score(TEXT), abs=1e-12)
+    scores = np.stack([part.score(TEXT) for part in PARTS])
+    inner = mixed(scores[:2], np.array([0.25, 0.75]))
+    outer = mixed(np.stack([inner, scores[2]]), np.array([0.4, 0.6]))
+    assert outer == pytest.approx(mixed(scores, np.array([0.1, 0.3, 0.6])), abs=1e-12)
 
 
 def test_no_other_weights_make_the_text_likelier():
@@ -84,9 +101,9 @@ def test_a_part_that_finds_words_impossible_and_one_that_is_useless_are_no_troub
 
 def test_no_other_exponents_make_the_text_likelier():
     found = likeliest_exponents(stacked_distributions(PARTS, TEXT), TEXT.ids)
-    best = LogLinearMixture(PARTS, found).score(TEXT).mean()
+    best = combined(PARTS, found).mean()
     for shift in np.random.default_rng(0).normal(0, 0.05, (20, 3)):
-        assert LogLinearMixture(PARTS, found + shift).score(TEXT).mean() < best
+        assert combined(PARTS, found + shift).mean() < best
 
 
 def test_a_part_of_exponent_0_is_left_out():
@@ -95,14 +112,13 @@ def test_a_part_of_exponent_0_is_left_out():
     weightings = [np.array([0.7, 0.0, 0.4, 0.0]), np.array([0.0, 0.3, 0.9, 0.0])]
     for weights, log_p in zip(weightings, score(parts, weightings, chunks(TEXT)), strict=True):
         chosen = np.flatnonzero(weights)
-        without = LogLinearMixture([parts[at] for at in chosen], weights[chosen])
-        assert np.allclose(log_p, without.score(TEXT))
+        assert np.allclose(log_p, combined([parts[at] for at in chosen], weights[chosen]))
 
 
 def test_models_over_other_words_are_not_combined():
     other = Cache(WORDS + 1, half_life=5)
     with pytest.raises(ValueError, match=r"models over one vocabulary, got some over \[9, 10\]"):
-        LogLinearMixture([ngrams(), other], np.ones(2)).score(TEXT)
+        combined([ngrams(), other], np.ones(2))
 
 
 def test_chunks_are_the_sentences_in_order():

@@ -8,7 +8,10 @@ from ngram_cases import WORDS, KneserNey, as_lists, random_sentences
 from models.common.batching import Sentences
 from models.ngram.counts import END, count
 from models.ngram.model import stacked
-from models.ngram.smoothing import SMOOTHINGS, _likeliest, add_alpha, kneser_ney
+from models.ngram.smoothing import SMOOTHINGS
+from models.ngram.smoothing.add_alpha import add_alpha
+from models.ngram.smoothing.jelinek_mercer import _likeliest
+from models.ngram.smoothing.kneser_ney import kneser_ney
 
 UNIFORM = np.full(WORDS, 1 / WORDS)
 
@@ -82,7 +85,7 @@ def test_nothing_before_a_sentences_start_matters():
 
 def test_add_alpha_is_counts_plus_alpha():
     text, alpha = random_sentences(), 0.3
-    model = add_alpha(count(text, 2, WORDS), UNIFORM, alpha)
+    model = add_alpha(count(text, 2, WORDS), UNIFORM, alpha=alpha)
     p = model.distributions(model.nodes(torch.arange(WORDS).unsqueeze(1)), torch.float64)
     counts = np.zeros((WORDS, WORDS))
     for sentence in as_lists(text):

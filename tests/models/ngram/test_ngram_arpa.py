@@ -10,7 +10,8 @@ from ngram_cases import WORDS, random_sentences
 from models.common.batching import Sentences
 from models.ngram.arpa import read_arpa, write_arpa
 from models.ngram.counts import count
-from models.ngram.smoothing import SMOOTHINGS, kneser_ney
+from models.ngram.smoothing import SMOOTHINGS
+from models.ngram.smoothing.kneser_ney import kneser_ney
 
 FORMS = ["</s>", "le", "la", "l’", "été", "à\u00a0côté", "|", "<unk>", "\\x"]
 UNIFORM = np.full(WORDS, 1 / WORDS)

@@ -6,10 +6,13 @@ import torch
 from log_linear_cases import random_states
 
 from models.background.unigram import Uniform, Unigram
+from models.features.embedding import FeatureEmbedding
 from models.features.phi import Features
 from models.features.product import FeatureProduct
+from models.outputs import OUTPUTS
 from models.outputs.adaptive import Adaptive
 from models.outputs.class_based import ClassBased
+from models.outputs.given import Given
 from models.outputs.log_linear import LogLinear
 from models.outputs.sampled import NoiseContrastive, Sampled
 from models.outputs.signature_output import SignatureOutput
@@ -27,6 +30,8 @@ SHARED = Features(
     feature_count=24,
 )
 
+LAYERS = [name for name in OUTPUTS if name != "background"]  # which is no layer
+
 
 def outputs():
     torch.manual_seed(0)
@@ -40,8 +45,15 @@ def outputs():
         NoiseContrastive(MASS, SIZE).eval(),
         SignatureOutput(Softmax(25, SIZE), SHARED, Unigram(SHARED, MASS)),
         SignatureOutput(_tied(SHARED), SHARED, Unigram(SHARED, MASS)),
+        *(OUTPUTS.make(name, _given(name, tied)).eval() for name in LAYERS for tied in (0, 1)),
         LogLinear(one_hot, Uniform(one_hot), SIZE),
     ]
+
+
+def _given(name: str, tied: bool) -> Given:
+    embedding = FeatureEmbedding(SHARED, SIZE) if tied else None
+    classes = np.arange(40) % 25 % 4
+    return Given(name, SHARED, Unigram(SHARED, MASS), SIZE, embedding, classes, False, False)
 
 
 def _tied(features: Features) -> ClassBased:

@@ -61,6 +61,23 @@ def test_a_room_imported_from_outside_counts_whole(copy):
 
 
 @pytest.mark.parametrize(
+    ("stage", "other", "new"),
+    [
+        ("train", "encode", "models/encoders/jordan.py"),
+        ("train", "featurise", "models/outputs/tree.py"),
+        ("train", "encode", "models/ngram/smoothing/witten_bell.py"),
+        ("evaluate", "train", "pipeline/evaluation/metrics/worst.py"),
+    ],
+)
+def test_a_new_part_counts_for_the_stages_that_may_choose_it(copy, stage, other, new):
+    modules = [f"pipeline.stages.{each}" for each in (stage, other)]
+    before = [code_of(module, copy) for module in modules]
+    write(copy / new, "PART = 1\n")
+    after = [code_of(module, copy) for module in modules]
+    assert [a == b for a, b in zip(before, after, strict=True)] == [False, True]
+
+
+@pytest.mark.parametrize(
     ("stage", "stranger"),
     [
         ("train", "models/spelling/ngram.py"),

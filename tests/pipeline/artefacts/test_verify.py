@@ -104,6 +104,21 @@ def loads(run: Path, model: str) -> bool:
     return True
 
 
+def test_what_a_report_no_longer_has_leaves_its_folder_and_what_is_not_its_own_is_named(runs):
+    report = runs / "tiny" / "report"
+    settings = {"train.epochs": 3}
+    suite = runs.parent / "suite"
+    suite.mkdir()
+    (suite / "simple.txt").write_text("True\tles filles dorment .\nFalse\tles filles dort .\n")
+    pipeline.run("tiny", set={**settings, "analyse.suites": [str(suite)]}, runs=runs)
+    assert (report / "agreement.png").exists()
+    note = report / "note.txt"
+    note.write_text("Mine.")
+    pipeline.run("tiny", set=settings, runs=runs)
+    assert not list(report.glob("agreement.*"))
+    assert list(faults(runs / "tiny")) == [f"{note} is not of this artefact"]
+
+
 def test_the_command_names_the_file_and_fails(runs):
     path = artefact_file(runs, "background-*/b.npy")
     command = [*ACCORD, "verify", str(runs / "tiny")]

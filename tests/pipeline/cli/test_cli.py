@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from json import loads
 
 import pytest
 from typer.testing import CliRunner
@@ -29,11 +30,35 @@ def test_lexicon_show_names_the_lexicon_of_a_chain_that_answers(accord):
         assert f"| closed,tiny,guesser: {answering} |" in shown.stdout
 
 
+def test_lexicons_are_separated_by_commas_with_or_without_blanks(accord):
+    chains = ("closed,tiny", " closed , tiny ")
+    shown = [accord("lexicon", "coverage", "tiny", "--lexicon", chain).stdout for chain in chains]
+    assert shown[0] == shown[1] != ""
+
+
+def test_a_text_whose_perplexity_no_float_holds_is_scored(tiny_run):
+    command = ["score", "-", "--run", str(tiny_run.folder)]
+    text, json = (
+        CliRunner().invoke(app, [*command, *options], input="漢" * 200)
+        for options in ([], ["--json"])
+    )
+    assert text.exit_code == json.exit_code == 0, text.output
+    assert "perplexity inf" in text.stdout
+    figures = loads(json.stderr, parse_constant=pytest.fail)
+    assert figures["perplexity"] is None and figures["log_p"] < -1000
+
+
 def test_lexicon_show_shows_a_lexicon_once(accord):
     shown = accord("lexicon", "show", "fille", "--lexicon", "tiny").stdout.splitlines()
     rows = [line for line in shown if line.startswith("| tiny")]
     assert rows
     assert len(set(rows)) == len(rows)
+
+
+def test_the_bench_of_features_counts_forms_and_signatures(accord):
+    done = accord("bench", "features", "--lexicon", "tiny")
+    assert done.exit_code == 0, done.output
+    assert " forms, " in done.stdout and " signatures: " in done.stdout
 
 
 def test_lexicons_to_compare_may_be_paths(accord, tmp_path):
@@ -68,6 +93,8 @@ def test_output_that_nobody_reads_to_its_end_is_no_error(tmp_path):
         (["run", "tinny"], 2, "no preset 'tinny'; the nearest is 'tiny'"),
         (["run", "tiny", "--until", "trian"], 2, "unknown stage 'trian'; the nearest is 'train'"),
         (["run", "tiny", "--set", "train.epoch=1"], 2, "unknown key 'epoch'"),
+        (["run", "tiny", "--models", "ll-rn"], 2, "no model 'll-rn'; the nearest is 'll-rnn'"),
+        (["run", "tiny", "--name", "../x"], 2, "--name: expected names that begin with a letter"),
         (["run", "tiny", "--set", "corpus.source=lost.txt"], 2, "no corpus 'lost.txt'"),
         (["run", "tiny", "--set", "analyse.lexicon=tinyy"], 2, "unknown lexicon 'tinyy'"),
         (["verify", "runs/nope"], 1, "runs/nope is no run"),
@@ -129,6 +156,33 @@ def test_quiet_prints_results_only(accord):
     listed = accord("stages", "tiny", "--set", "train.epochs=1")
     states = [line.split()[2] for line in listed.stdout.splitlines()]
     assert len(states) == 17 and set(states) == {"done"}
+
+
+@pytest.mark.parametrize(
+    ("options", "models"),
+    [
+        (["--models", "gru"], {"gru"}),
+        (["--models", "gru,elman"], {"gru", "elman"}),
+        (["--models", "gru", "--models", "elman, window"], {"gru", "elman", "window"}),
+    ],
+)
+def test_models_are_named_with_commas_or_one_by_one(accord, options, models):
+    listed = accord("stages", "peers", *options)
+    assert listed.exit_code == 0, listed.output
+    assert {line.split()[1] for line in listed.stdout.splitlines()} == models | {"*"}
+
+
+def test_some_models_are_run_and_packed_under_another_name(accord, tmp_path):
+    chosen = ["tiny", "--models", "ll-rnn", "--name", "mine", "--set", "train.epochs=1"]
+    packed = accord("pack", *chosen)
+    assert (packed.exit_code, packed.stdout) == (0, "1 models packed into packed\n")
+    done = accord("run", *chosen)
+    assert done.exit_code == 0, done.output
+    assert "| ll-rnn |" in done.stdout and "| rnn" not in done.stdout
+    assert "report: runs/mine/report/index.html" in done.stdout
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {"artefacts", "mine"}
+    states = accord("stages", *chosen).stdout.splitlines()
+    assert {line.split()[2] for line in states} == {"done"}
 
 
 def test_long_names_of_models_do_not_run_into_what_stands_behind(accord, tmp_path):

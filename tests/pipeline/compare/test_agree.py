@@ -42,6 +42,19 @@ def test_the_table_counts_what_was_judged_and_what_could_not_be(tmp_path):
     ]
 
 
+def test_a_model_that_knows_no_pair_keeps_its_column(tmp_path):
+    (tmp_path / "one.txt").write_text("True\ta b\nFalse\ta c\n")
+    pd.DataFrame({"form": ["</s>", "x"]}).to_parquet(tmp_path / "types.parquet")
+    suite = encode_suite([Pair("one", "a b", "a c")], Vocabulary(tmp_path))
+    asked = {"m": Judged(suite, np.full((1, 2), np.nan))}
+    table = side_by_side(asked, groups(str(tmp_path), "construction"), 0)
+    assert table.values.tolist() == [
+        ["one", "1", "–"],
+        ["mean of the rows", "", "–"],
+        ["pairs with unknown words", "", "1"],
+    ]
+
+
 def test_a_suite_is_made_and_asked_from_the_command_line(tiny_run, tmp_path):
     made = ["suite", "make", str(DATA / "accords.conllu"), "--to", str(tmp_path / "mine")]
     done = CliRunner().invoke(app, [*made, "--lexicon", str(DATA / "accords.tsv")])

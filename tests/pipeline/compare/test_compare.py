@@ -6,6 +6,7 @@ from typer.testing import CliRunner
 
 from pipeline import api
 from pipeline.cli.main import app
+from pipeline.compare.scored_models import find_all
 from pipeline.compare.table import find_or_run, gather, table
 
 
@@ -51,6 +52,34 @@ def test_seeds_are_one_row_and_what_runs_share_is_taken_once(tmp_path):
     assert len(shown) == 2
     assert shown["perplexity"].str.contains(" ± ").all()
     assert (shown["seeds"] == 2).all()
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory) -> dict[str, str]:
+    """Runs of one model with one seed and with three, and with one of another length."""
+    folder = tmp_path_factory.mktemp("three")
+    found = {}
+    for name, epochs, seeds in (("one", 1, 1), ("three", 1, 3), ("longer", 2, 1)):
+        config = folder / f"{name}.yaml"
+        config.write_text("base: tiny\nmodels: {rnn: {}}\n")
+        settings = {"set": [f"train.epochs={epochs}"], "seeds": seeds, "runs": folder / "runs"}
+        found[name] = str(api.run(str(config), **settings).folder)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("names", "rows"),
+    [
+        (["longer", "three"], {"longer/rnn": 1, "three/rnn": 3}),
+        (["three", "longer"], {"three/rnn": 3, "longer/rnn": 1}),
+        (["one", "three"], {"rnn": 3}),
+        (["three", "one"], {"rnn": 3}),
+        (["one", "longer", "three"], {"one/rnn": 3, "longer/rnn": 1}),
+    ],
+)
+def test_seeds_of_one_model_stay_together_beside_another_of_its_name(three, names, rows):
+    shown = table(gather(find_all(three[name] for name in names)))
+    assert dict(zip(shown["model"], shown["seeds"], strict=True)) == rows
 
 
 def test_runs_of_one_name_stay_apart(tmp_path):

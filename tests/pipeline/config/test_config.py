@@ -37,6 +37,9 @@ def test_every_preset_is_valid(preset):
         ("models: {a: {trian: {}}}", "model 'a': unknown section 'trian'"),
         ("models: []", "expected 'models' to map names to changes"),
         ("corpus: [1, 2]", "expected keys and values, found [1, 2]"),
+        ("featurise: {vectors: spacy}", "featurise.vectors: expected keys and values"),
+        ("featurise: {vectors: {dimension: 3}}", "the nearest is 'dimensions'"),
+        ("featurise: {vectors: {dimensions: x}}", "featurise.vectors.dimensions: expected int"),
         ("- corpus", "expected sections such as 'corpus:'"),
         ("corpus: {limit: 3", "is not valid YAML"),
     ],
@@ -75,12 +78,48 @@ def test_unknown_preset_and_missing_file():
         load_config("nowhere.yaml")
 
 
-def test_overrides_change_one_key_for_all_models():
-    config = load_config("tiny", ["train.epochs=2", "train.learning_rate=1e-4"])
-    assert {sections["train"].epochs for sections in config.models.values()} == {2}
-    assert {sections["train"].learning_rate for sections in config.models.values()} == {1e-4}
-    with pytest.raises(ValueError, match=r"expected --set section\.key=value"):
-        load_config("tiny", ["train=3"])
+@pytest.mark.parametrize(
+    ("text", "models"),
+    [
+        ("models: {rnn: null, other: {}}", ["other"]),
+        ("base: tiny\nmodels: {rnn: null}", ["ll-rnn"]),
+        ("base: tiny\nmodels: {rnn: null, mine: {}}", ["ll-rnn", "mine"]),
+    ],
+)
+def test_null_removes_a_model(tmp_path, text, models):
+    assert list(load_config(write(tmp_path, text)).models) == models
+
+
+def test_null_removes_a_model_of_any_base(tmp_path):
+    (tmp_path / "below.yaml").write_text("base: tiny\nmodels: {rnn: null, mine: {}}")
+    path = write(tmp_path, f"base: {tmp_path}/below.yaml\nmodels: {{ll-rnn: null}}")
+    assert list(load_config(path).models) == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("models: {rnn: null}", "found none but rnn, which null removes; {} is a model"),
+        ("base: tiny\nmodels: {rn: null}", "which has no 'rn'; the nearest is 'rnn'"),
+        ("base: tiny\nmodels: {rnn: null, ll-rnn: null}", "expected 'models' to map names"),
+    ],
+)
+def test_null_that_removes_nothing_or_everything_is_refused(tmp_path, text, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        load_config(write(tmp_path, text))
+
+
+def test_some_models_are_chosen_in_their_own_order():
+    assert list(load_config("peers", models=["gru"]).models) == ["gru"]
+    assert list(load_config("tiny", models=["ll-rnn", "rnn"]).models) == ["rnn", "ll-rnn"]
+    with pytest.raises(ValueError, match="preset 'tiny': no model 'll-rn'; the nearest is"):
+        load_config("tiny", models=["ll-rn"])
+
+
+@pytest.mark.parametrize("name", ["../out", "", ".hidden", "a/b"])
+def test_the_name_of_a_run_leads_nowhere_else(name):
+    with pytest.raises(ValueError, match="--name: expected names that begin with a letter"):
+        load_config("tiny", name=name)
 
 
 def test_a_model_changes_only_what_it_names():
@@ -122,17 +161,3 @@ def test_each_ablation_leaves_out_one_thing_of_the_strong_preset():
         assert len(changed) == expected.get(model, 1), model
     assert ablation["untied"]["train"] == replace(whole["train"], tied=False)
     assert ablation["words-read"]["train"] == replace(ablation["untied"]["train"], input="words")
-
-
-@pytest.mark.parametrize(
-    ("override", "expected"),
-    [
-        ("train.batch=0", "train.batch: expected 1 or more, got 0"),
-        ("train.epochs=-1", "train.epochs: expected 1 or more, got -1"),
-        ("train.input_dropout=2", "train.input_dropout: expected from 0 to under 1, got 2.0"),
-        ("train.learning_rate=0", "train.learning_rate: expected more than 0, got 0.0"),
-    ],
-)
-def test_a_value_out_of_its_range_is_refused_by_name(override, expected):
-    with pytest.raises(ValueError, match=re.escape(expected)):
-        load_config("tiny", [override])

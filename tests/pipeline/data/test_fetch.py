@@ -2,6 +2,7 @@
 
 import hashlib
 import shutil
+import socket
 import subprocess
 import zipfile
 from dataclasses import replace
@@ -18,6 +19,7 @@ from pipeline.data.fetch import FetchError, fetch, git_blob_id
 from pipeline.evaluation.suite import read_suite
 
 TEXT = "un mot\tune définition\n".encode()
+MORE = bytes(range(7))
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +43,7 @@ def wheel(tmp_path, monkeypatch):
     metadata = "Metadata-Version: 2.1\nName: small-data\nVersion: 1.0\n"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("small_data/words.tsv", TEXT)
+        archive.writestr("small_data/more.bin", MORE)
         archive.writestr("small_data-1.0.dist-info/METADATA", metadata)
         archive.writestr(
             "small_data-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n"
@@ -55,11 +58,11 @@ def wheel(tmp_path, monkeypatch):
     entry = catalogue.Wheel(
         requirement="small-data==1.0",
         sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
-        member="small_data/words.tsv",
-        file="words.tsv",
-        size=len(TEXT),
-        encoding="utf-8",
         licence="MIT",
+        members=(
+            catalogue.Member("small_data/words.tsv", "words.tsv", len(TEXT), "utf-8"),
+            catalogue.Member("small_data/more.bin", "more", len(MORE), None),
+        ),
     )
     monkeypatch.setitem(catalogue.WHEELS, "small", entry)
     return entry
@@ -73,11 +76,15 @@ def left(home) -> list[str]:
 def test_a_wheel_is_read_into_its_folder(home, wheel):
     assert fetch("small") == home / "small"
     assert (home / "small" / "words.tsv").read_bytes() == TEXT
+    assert (home / "small" / "more").read_bytes() == MORE
     assert left(home) == ["small"]
     assert data.folder_of("small") == home / "small"
 
 
-@pytest.mark.parametrize("wrong", [{"sha256": "0" * 64}, {"size": 1}])
+SHORT = catalogue.Member("small_data/more.bin", "more", 1, None)
+
+
+@pytest.mark.parametrize("wrong", [{"sha256": "0" * 64}, {"members": (SHORT,)}])
 def test_a_wrong_hash_or_size_is_refused_and_leaves_nothing(home, wheel, monkeypatch, wrong):
     monkeypatch.setitem(catalogue.WHEELS, "small", replace(wheel, **wrong))
     with pytest.raises(FetchError, match="expected"):
@@ -181,6 +188,16 @@ def test_an_endless_download_is_stopped(home, tmp_path, monkeypatch):
     monkeypatch.setitem(catalogue.REPOSITORIES, "bank", bank)
     with pytest.raises(FetchError, match="expected at most"):
         fetch("bank")
+    assert left(home) == []
+
+
+def test_a_server_that_says_nothing_is_given_up(home, monkeypatch):
+    monkeypatch.setattr("pipeline.data.fetch.SILENCE", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        bank = Repository(f"http://127.0.0.1:{silent.getsockname()[1]}", "r1", {"a.conllu": None})
+        monkeypatch.setitem(catalogue.REPOSITORIES, "bank", bank)
+        with pytest.raises(FetchError, match=r"could not download .*timed out"):
+            fetch("bank")
     assert left(home) == []
 
 

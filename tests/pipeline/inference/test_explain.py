@@ -117,6 +117,17 @@ def test_the_command_prints_three_tables_and_writes_a_page(tiny_run, tmp_path):
     assert (tmp_path / "why.html").read_text().count('type="radio"') == 6
 
 
+def test_words_are_asked_as_a_person_types_them_and_what_is_spelled_is_said(tiny_run):
+    explain = ["explain", BEGINNING, "--run", str(tiny_run.folder), "--words"]
+    exact, typed, unknown = (
+        CliRunner().invoke(app, [*explain, words]).stdout
+        for words in ("grande,grand", " Grande , grand,", "grande, brachycéphale")
+    )
+    assert typed == exact
+    assert "spelled" not in exact
+    assert "not known to the model, and therefore spelled: brachycéphale\n" in unknown
+
+
 def test_a_word_without_features_has_its_page(tmp_path):
     settings = {"analyse.lexicon": "tiny", "featurise.templates": "gender", "train.epochs": 1}
     explainer = Explainer(load(run("tiny", set=settings, runs=tmp_path).folder, "ll-rnn"))

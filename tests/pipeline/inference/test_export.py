@@ -73,15 +73,29 @@ def test_where_no_model_is_named_it_is_the_last_of_a_run_or_the_exported_one(tin
     assert said[0] == said[1] and "perplexity" in said[0]
 
 
-def test_the_hub_is_asked_for_what_is_no_folder(exported, tmp_path):
+@pytest.mark.parametrize("program", [BY_LOAD, BY_HUB])
+def test_the_hub_is_asked_for_what_is_no_folder(exported, tmp_path, program):
     """The hub's own cache, filled by hand, and no network."""
     cache = tmp_path / "models--someone--small-french"
     shutil.copytree(exported, cache / "snapshots" / "0a1b")
     (cache / "refs").mkdir()
     (cache / "refs" / "main").write_text("0a1b")
     hub = {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(tmp_path)}
-    found = elsewhere(BY_HUB, "someone/small-french", tmp_path, **hub)
+    found = elsewhere(program, "someone/small-french", tmp_path, **hub)
     assert found == scored(Scorer.from_pretrained(exported))
+
+
+def test_what_is_neither_here_nor_on_the_hub_is_said_and_a_run_is_not_looked_for_there(tmp_path):
+    hub = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(tmp_path)}
+    for place, said in {
+        "someone/nothing": "someone/nothing: expected the folder of a model, or its id on the",
+        "runs/tiny": "runs/tiny is no run",
+    }.items():
+        command = [sys.executable, "-m", "pipeline.cli.main", "nearest", "le", "--run", place]
+        hub["PYTHONPATH"] = str(ROOT)
+        done = subprocess.run(command, cwd=tmp_path, env=hub, capture_output=True, text=True)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+        assert said in done.stderr
 
 
 def test_what_was_loaded_can_be_saved_again(tiny_run, exported, tmp_path):

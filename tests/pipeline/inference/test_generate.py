@@ -50,6 +50,14 @@ def test_only_words_of_a_list(scorer):
     assert all(sentence.words for sentence in sentences)
 
 
+def test_a_list_of_words_is_read_as_the_model_reads_texts(scorer):
+    typed, read = (
+        Generator(scorer, "", [f"*: words={words}"]).sample(5)
+        for words in ("Le,CHAT,dort,.", "le,chat,dort,.")
+    )
+    assert typed == read
+
+
 @pytest.mark.parametrize("constraints", [[], ["NOUN", "2: VERB Number=Plur"], ["*: DET"]])
 @pytest.mark.parametrize("start", ["", "les petits", "un xylophoniste"])
 def test_probabilities_sum_to_one_and_unknown_words_have_none(scorer, start, constraints):
@@ -110,6 +118,12 @@ def test_words_that_are_not_known_come_where_they_may(scorer):
 def test_constraints_that_contradict_each_other_are_refused_with_the_place(scorer):
     with pytest.raises(ValueError, match="expected words that all allow, word 2 has none"):
         Generator(scorer, "", ["2: NOUN Gender=Fem", "*: words=le,chat"])
+
+
+def test_a_contradiction_is_found_among_any_number_of_constraints(scorer):
+    for others in (60, 61, 62, 63, 64, 130):
+        with pytest.raises(ValueError, match="expected words that all allow, word 1 has none"):
+            Generator(scorer, "", ["1: NOUN"] * others + ["1: DET", "1: words=."])
 
 
 def test_constraints_are_read_in_turn_or_by_place():

@@ -38,6 +38,19 @@ def test_the_nearest_are_those_with_the_largest_cosine_to_what_the_encoder_reads
         vectors.nearest("xylophone")
 
 
+def test_a_word_is_asked_as_the_model_reads_texts(vectors):
+    assert vectors.nearest("Petite").equals(vectors.nearest("petite"))
+
+
+def test_there_are_as_many_others_as_asked_for_or_all_that_are_written(scorer, vectors, tiny_run):
+    assert len(vectors.nearest("fille", 8)) == 1 + 8
+    every = vectors.nearest("fille", 10_000)
+    assert every["of"].min() > 0, "what has a vector and is no word, such as the end, is none"
+    assert every["of"].sum() == len(scorer.vocabulary.known)
+    command = ["nearest", "fille", "--run", str(tiny_run.folder), "--most", "10000"]
+    assert f"these {len(every) - 1} others" in CliRunner().invoke(app, command).stdout
+
+
 def unit(rows: np.ndarray) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 

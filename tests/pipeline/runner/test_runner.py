@@ -38,11 +38,47 @@ def test_all_is_done_after_a_run_even_if_its_folder_was_moved(runs):
 
 
 def test_a_changed_parameter_makes_its_stage_stale_and_says_why(runs):
-    found = states(runs, "featurise.forms=30")
+    found = states(runs, "ll-rnn.featurise.forms=30")
     assert found["ll-rnn", "featurise"] == ("stale", "forms 60 → 30")
     assert found["ll-rnn", "analyse"][0] == "done"
     assert found["ll-rnn", "train"] == ("stale", "waits for featurise")
-    assert found["rnn", "train"][0] == "done", "the baseline has its own templates"
+    assert found["rnn", "train"][0] == "done", "the key was changed for the other"
+
+
+def test_each_of_two_files_that_are_called_alike_is_read_anew_when_it_changes(tmp_path):
+    rows = ["form\tlemma\tupos\tfeats", "fille\tfille\tNOUN\tGender=Fem", ""]
+    paths = [tmp_path / one / "lex" / "words.tsv" for one in "ab"]
+    for path in paths:
+        path.parent.mkdir(parents=True)
+        path.write_text("\n".join(rows))
+    chain = {"analyse.lexicon": [str(path) for path in paths]}
+    pipeline.run("tiny", set=chain, until="analyse", runs=tmp_path / "runs")
+    config = load_config("tiny", [f"analyse.lexicon={chain['analyse.lexicon']}"])
+    for name, path in zip("ab", paths, strict=True):
+        content = path.read_text()
+        path.write_text(content.replace("Fem", "Masc"))
+        found = {s.stage.name: (s.state, s.why) for s in Run(config, tmp_path / "runs").status()}
+        assert found["analyse"] == ("stale", f"{name}/lex/words.tsv changed")
+        path.write_text(content)
+
+
+def test_a_width_that_changes_nothing_makes_nothing_stale(runs):
+    assert {state for state, _ in states(runs, "train.hidden=16").values()} == {"done"}
+
+
+def test_variants_of_a_configuration_stand_side_by_side(runs, capsys):
+    first = (runs / "tiny" / "run.json").read_bytes()
+    settings = {"set": {"train.epochs": 3, "ll-rnn.train.epochs": 1}, "runs": runs}
+    other = pipeline.run("tiny", models=["ll-rnn"], name="short", **settings)
+    assert other.folder == runs / "short"
+    assert set(pipeline.api.scores(other.folder)["model"]) == {"ll-rnn"}
+    assert (runs / "tiny" / "run.json").read_bytes() == first
+    assert list(faults(runs / "tiny")) == list(faults(runs / "short")) == []
+    said = capsys.readouterr().err
+    assert "train [ll-rnn]" in said
+    assert "corpus" not in said, "what they share is made once"
+    with pytest.raises(ValueError, match="a run cannot be called artefacts"):
+        pipeline.run("tiny", name="artefacts", runs=runs)
 
 
 def test_what_comes_out_the_same_reruns_nothing_below_it(runs, capsys):

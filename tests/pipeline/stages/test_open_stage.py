@@ -198,12 +198,29 @@ def test_words_of_one_class_have_one_signature_whether_training_has_them_or_not(
         assert len(rare) > 1 and set(signature[rare]) == {signature[unknown]}
 
 
-def test_punctuation_and_numbers_are_what_the_rule_says_though_no_lexicon_lists_them(half_known):
-    made = half_known.artefacts["ll-rnn", "analyse"].folder
+def test_signs_are_known_whether_training_has_them_or_not(half_known):
+    scorer = pipeline.load(half_known.folder, "ll-rnn")
+    analysed = scorer.artefacts["analyse"]
+    types, analyses = (pd.read_parquet(analysed / f"{n}.parquet") for n in ("types", "analyses"))
+    counts = types.set_index("form")["count"]
+    assert counts["?"] > 0 and counts[";"] == counts["€"] == 0
+    for sign, upos in {"?": "PUNCT", ";": "PUNCT", "€": "SYM"}.items():
+        word = scorer.vocabulary.known[sign]
+        assert analyses["upos"][analyses["word"] == word].tolist() == [upos]
+    spelled = {word.form: word.spelled for word in scorer.score("La fille mange ? 5 € ; ☺")}
+    assert [form for form, is_spelled in spelled.items() if is_spelled] == ["5", "☺"]
+
+
+def test_numbers_are_what_the_rule_says_though_no_lexicon_lists_them(tmp_path):
+    lines = [f"Le chat {number} dort 12 heures.\n" for number in range(40)]
+    (tmp_path / "small.txt").write_text("".join(lines), encoding="utf-8")
+    changes = {"corpus.source": tmp_path / "small.txt", "analyse.lexicon": "[closed, tiny]"}
+    run = pipeline.run("tiny", set=changes, until="analyse", runs=tmp_path / "runs")
+    made = run.artefacts["ll-rnn", "analyse"].folder
     types, analyses = (pd.read_parquet(made / f"{n}.parquet") for n in ("types", "analyses"))
-    (stop,) = types.index[types["form"] == "."]
-    assert "." not in set(CLOSED)
-    assert analyses["upos"][analyses["word"] == stop].tolist() == ["PUNCT"]
+    (number,) = types.index[types["form"] == "12"]
+    assert "12" not in set(CLOSED)
+    assert analyses["upos"][analyses["word"] == number].tolist() == ["NUM"]
 
 
 def test_words_of_a_small_text_are_not_taken_for_the_signs_that_come_once_in_it(tmp_path):

@@ -86,6 +86,50 @@ def test_a_model_of_letters_reads_training_words_that_others_take_for_unknown(fi
     assert "".join(letters) == "".join(f"{word}{BOUNDARY}" if word else "" for word in written)
 
 
+OVER_BACKGROUNDS = """
+base: tiny
+corpus: {limit: 150, pretraining: PRETRAINING}
+encode: {merges: 30}
+train: {epochs: 1, pretraining_epochs: 1}
+models:
+  uniform:
+    background: {kind: uniform}
+    train: {output: background}
+  n-grams:
+    background: {kind: ngram, order: 4, pretraining: true}
+    train: {output: background}
+  over-n-grams:
+    background: {kind: ngram, order: 4}
+  over-a-model:
+    train: {pretraining: background}
+"""
+
+
+@pytest.fixture(scope="module")
+def over_backgrounds(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("backgrounds")
+    (folder / "pretraining.txt").write_text("La petite fille mange une pomme.\n" * 50)
+    models = OVER_BACKGROUNDS.replace("PRETRAINING", str(folder / "pretraining.txt"))
+    (folder / "models.yaml").write_text(models)
+    return pipeline.run(str(folder / "models.yaml"), runs=folder / "runs")
+
+
+def test_models_of_subwords_may_have_backgrounds(over_backgrounds, tmp_path):
+    scores = api.scores(over_backgrounds.folder).set_index(["model", "split", "metric"])["value"]
+    nats = scores.xs(("test", "nats per word"), level=("split", "metric"))
+    assert nats["uniform"] > 1 + nats.drop("uniform").max()
+    for model in nats.index:
+        api.export(over_backgrounds.folder, model, tmp_path / model)
+        here, there = pipeline.load(over_backgrounds.folder, model), pipeline.load(tmp_path / model)
+        assert here.score("la petite zouave dort.") == there.score("la petite zouave dort.")
+
+
+def test_subwords_by_themselves_have_no_unigram_of_words(tmp_path):
+    settings = {"encode.merges": 30, "train.output": "background", "corpus.limit": 50}
+    with pytest.raises(ValueError, match=r"expected background\.kind: ngram, or uniform; got uni"):
+        pipeline.run("tiny", set=settings, runs=tmp_path)
+
+
 def test_what_a_model_of_units_cannot_tell_is_refused_by_name(finished):
     scorer = pipeline.load(finished.folder, "letters")
     for ask in (Explainer, Generator):

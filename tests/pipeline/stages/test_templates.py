@@ -9,10 +9,13 @@ import pytest
 
 import corpora
 import lexicon
+from lexicon.analysis import FEATURES
 from pipeline.data.folders import folder_of
 from pipeline.prepared.special_words import END, UNKNOWN
+from pipeline.stages import word_vectors
 from pipeline.stages.featurise import Params
-from pipeline.stages.templates import FEATS, OF_FORM, fill
+from pipeline.stages.templates import OF_FORM, fill
+from pipeline.stages.word_vectors import VectorParams
 
 FORMS = [END, UNKNOWN, "le", "portes", "1999", "XIVe", "zorglubons"]
 COUNTS = [9, 1, 5, 2, 1, 0, 0]
@@ -86,6 +89,14 @@ def test_templates_of_the_letters(types, analyses):
     assert found["1999"] == year
 
 
+def test_numbers_of_every_script_are_numbers(analyses):
+    types = pd.DataFrame({"form": [END, "٣", "１２", "१९९९", "²", "a"], "count": 1})
+    filled = fill(replace(Params(), templates=("number-class",)), types, analyses[:0])
+    of_form = {word: set(rows["feature"]) for word, rows in filled.groupby("word")}
+    small, year = {"number=small", "number=log10"}, {"number=year", "number=log10"}
+    assert of_form == {0: {f"form={END}"}, 1: small, 2: small, 3: year}
+
+
 def test_frequency_without_a_lexicon_that_has_any_says_what_is_expected(types, analyses):
     with pytest.raises(ValueError, match=r"frequency needs .* such as analyse\.frequency"):
         phi(types.drop(columns="frequency"), analyses, "frequency")
@@ -101,7 +112,7 @@ def test_frequency_goes_by_half_powers_of_ten_and_source_names_the_lexicon(types
 def test_the_end_has_only_itself_and_an_unknown_word_no_letters(types, analyses):
     guess = analyses[analyses["word"] == 6].assign(word=1)
     uncounted = types.assign(count=types["count"].where(types["form"] != UNKNOWN, 0))
-    found = phi(uncounted, pd.concat([analyses, guess]), *OF_FORM, "pos", *FEATS)
+    found = phi(uncounted, pd.concat([analyses, guess]), *OF_FORM, "pos", *FEATURES)
     assert found[END] == {f"form={END}": 1}
     of_class = {"pos=VERB": 0.75, "pos=NOUN": 0.25, "Number=Plur": 1, "Person=1": 0.75}
     of_class |= {"VerbForm=Fin": 0.75, "Gender=Masc": 0.25}
@@ -122,26 +133,66 @@ def test_what_is_left_out_takes_the_crossed_templates_that_hold_it_along(types, 
         phi(types, analyses, "pos", "pos×gender", without=("gendre",))
 
 
-def test_an_unknown_template_is_named(types, analyses):
-    with pytest.raises(ValueError, match="unknown template 'gendre'; there are form"):
-        phi(types, analyses, "gendre")
+def test_any_feature_of_the_lexicon_is_a_template(types, analyses):
+    own = analyses.assign(
+        feats=analyses["feats"].where(analyses["word"] != 3, "Register=Fam|Sem=Conc")
+    )
+    found = phi(types, own, "register", "Sem×REGISTER")["portes"]
+    assert found == {"Register=Fam": 1, "Sem=Conc×Register=Fam": 1}
 
 
-def test_phi_does_not_betray_whether_a_word_was_seen(fetched):
-    """Words held out of training look like rare words of training, feature by feature."""
+@pytest.fixture(scope="module")
+def rare_and_unseen(fetched) -> list[tuple[pd.DataFrame, pd.DataFrame]]:
+    """The words seen once in training and those held out of it, each with their analyses."""
     for source in ("ud-french-1.4", "lefff"):
         fetched(source)
     counts = {"train": Counter(), "test": Counter(), "dev": Counter()}
+    written = {}
     for sentence in corpora.read("ud-french-1.4", folder=folder_of):
         words = corpora.words(sentence.rows, "surface")
         counts[sentence.split].update(word.lower() for word in words)
+        if sentence.split == "train":
+            written |= {word.lower(): word for word in words}
     once = [word for word, count in counts["train"].items() if count == 1]
     unseen = [word for word in counts["test"] | counts["dev"] if word not in counts["train"]]
     chain = lexicon.load(["closed", "lefff", "guesser"], folder=folder_of, lowercase=True)
-    shares = []
-    for words in (once, unseen):
-        types = pd.DataFrame({"form": words, "count": 0})
-        filled = fill(Params(), types, chain.lookup(words))
-        shares.append(filled.groupby("feature", observed=True)["value"].sum() / len(words))
-    apart = shares[0].sub(shares[1], fill_value=0).abs()
-    assert np.max(apart) < 0.06, apart.nlargest(5)
+    return [
+        (
+            pd.DataFrame({"form": words, "count": 0, "written": pd.Series(words).map(written)}),
+            chain.lookup(words),
+        )
+        for words in (once, unseen)
+    ]
+
+
+def apart(tables: list[pd.DataFrame], sizes: list[int]) -> pd.Series:
+    """How far the mean values of features are apart."""
+    shares = [
+        table.groupby("feature", observed=True)["value"].sum() / size
+        for table, size in zip(tables, sizes, strict=True)
+    ]
+    return shares[0].sub(shares[1], fill_value=0).abs()
+
+
+def test_phi_does_not_betray_whether_a_word_was_seen(rare_and_unseen):
+    """Words held out of training look like rare words of training, feature by feature."""
+    filled = [fill(Params(), *each) for each in rare_and_unseen]
+    found = apart(filled, [len(types) for types, _ in rare_and_unseen])
+    assert np.max(found) < 0.06, found.nlargest(5)
+
+
+def test_vectors_do_not_betray_it_either(rare_and_unseen, fetched):
+    """Also what words mean, though training shows how it writes its own words alone."""
+    fetched("spacy-vectors")
+    (once, of_once), (unseen, of_unseen) = rare_and_unseen
+    types = pd.concat([once, unseen], ignore_index=True)
+    analyses = pd.concat([of_once, of_unseen.assign(word=of_unseen["word"] + len(once))])
+    params = Params(vectors=VectorParams(dimensions=64))
+    rows, dense = word_vectors.rows(params, ["class-100"], types, analyses)
+    filled = pd.concat(rows.values())
+    parts = [filled[filled["word"] < len(once)], filled[filled["word"] >= len(once)]]
+    found = apart(parts, [len(once), len(unseen)])
+    assert np.max(found) < 0.06, found.nlargest(5)
+    vectors = dense.vectors[dense.row]
+    means = [part.mean(axis=0) for part in (vectors[: len(once)], vectors[len(once) :])]
+    assert np.abs(means[0] - means[1]).max() < 0.25, "of a standard deviation of 1"

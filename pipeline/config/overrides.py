@@ -1,0 +1,79 @@
+"""Single keys changed from outside: `section.key=value`, or `model.section.key=value` for a model.
+
+What names a model outweighs what names none, whatever their order.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_origin, get_type_hints
+
+from pipeline.config.strict_yaml import parse
+from pipeline.display.nearest import nearest
+from pipeline.display.progress import say
+from pipeline.stages.order import STAGES
+
+Layer = dict[str, dict[str, Any]]  # section -> key -> value
+
+
+@dataclass(frozen=True)
+class Override:
+    """One key, and the model for which it is changed; None: for all."""
+
+    model: str | None
+    section: str
+    key: str
+    value: Any
+
+
+def read_overrides(texts: Iterable[str], models: Iterable[str]) -> list[Override]:
+    """What `--set` says, if it names models that there are."""
+    return [_read(text, [*models]) for text in texts]
+
+
+def _read(text: str, models: Sequence[str]) -> Override:
+    match = re.fullmatch(r"(?:([^=]+)\.)?(\w+)\.(\w+)=(.*)", text, re.DOTALL)
+    if not match:
+        raise ValueError(
+            f"expected --set section.key=value or model.section.key=value, found '{text}'"
+        )
+    model, section, key, value = match.groups()
+    if model is not None and model not in models:
+        raise ValueError(f"--set {text}: no model '{model}'{nearest(model, models)}")
+    if model is not None and section in STAGES and STAGES[section].over_models:
+        raise ValueError(f"--set {text}: {section} is of all models; expected {section}.{key}=…")
+    found = parse(value, f"the value of --set {text.partition('=')[0]}")
+    if isinstance(found, str) and _is_list(section, key):
+        found = [item.strip() for item in found.split(",")]
+    return Override(model, section, key, found)
+
+
+def _is_list(section: str, key: str) -> bool:
+    hints = get_type_hints(STAGES[section].params) if section in STAGES else {}
+    return get_origin(hints.get(key)) is tuple
+
+
+def as_layer(overrides: Iterable[Override], model: str | None) -> Layer:
+    """What the overrides change for a model alone; for None, what they change for all."""
+    found: Layer = {}
+    for each in overrides:
+        if each.model == model:
+            found.setdefault(each.section, {})[each.key] = each.value
+    return found
+
+
+def say_replaced(overrides: Sequence[Override], models: Mapping[str, Mapping[str, Any]]) -> None:
+    """A line for each key that is changed for all models, where some had a value of their own."""
+    for section, keys in as_layer(overrides, None).items():
+        for key, value in keys.items():
+            named = {each.model for each in overrides if (each.section, each.key) == (section, key)}
+            replaced = [
+                model
+                for model, changes in models.items()
+                if (changes.get(section) or {}).get(key, value) != value and model not in named
+            ]
+            if replaced:
+                say(
+                    f"--set {section}.{key} is for all models, also for those that have a value of "
+                    f"their own: {', '.join(replaced)}; --set MODEL.{section}.{key} is for one"
+                )

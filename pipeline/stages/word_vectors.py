@@ -1,0 +1,185 @@
+"""What words are about: the vector of each word of the vocabulary, and short ones for φ.
+
+    v(x) = s·P·(u(x) − ū)
+
+u(x) is the vector of a published file, ū the mean over the words that have one, the rows of P their
+first principal components, and s makes the variance of all entries 1. A word is looked up as it is
+written in training most often, or else as the lexicon writes it, then lowercased, then with
+one capital, then in capitals. One that has no vector has zeros.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from lexicon import vectors
+from lexicon.vector_classes import kmeans
+from models.common.arrays import load_array, load_arrays
+from pipeline.data.folders import folder_of
+from pipeline.display.progress import say
+from pipeline.prepared.special_words import is_special, read_as_unknown
+from pipeline.stages.template_names import VECTORS
+
+SPACY = "spacy"
+TEXTS = (".vec", ".vec.gz", ".vec.bz2", ".vec.xz")
+
+
+@dataclass(frozen=True)
+class VectorParams:
+    source: str = SPACY  # or a file of one's own
+    dimensions: int = 64  # 0: classes only
+    unknown: Literal["mean", "none"] = "mean"  # what unknown words have
+
+    def __post_init__(self):
+        if self.dimensions < 0:
+            raise ValueError(f"dimensions: expected 0 or more, found {self.dimensions}")
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """Distinct vectors, of which the first is zero, and the row of each word."""
+
+    vectors: np.ndarray
+    row: np.ndarray
+
+
+def files(source: str) -> list[Path]:
+    """What a source is read from."""
+    if source == SPACY:
+        folder = folder_of("spacy-vectors")
+        return [folder / "vectors", folder / "key2row"]
+    path = Path(source)
+    if not path.name.endswith((*TEXTS, ".npz")):
+        raise ValueError(
+            f"featurise.vectors: expected the source spacy or a file ending in "
+            f"{', '.join(TEXTS)} or .npz, found '{source}'"
+        )
+    if not path.is_file():
+        raise FileNotFoundError(f"featurise.vectors: no file {path}")
+    return [path]
+
+
+def find(source: str, types: pd.DataFrame, analyses: pd.DataFrame) -> WordVectors:
+    """The vectors of a source that the words of a table have."""
+    spelled = spellings(types, analyses)
+    found = _read(files(source), sorted({*spelled.to_numpy().ravel()} - {None}))
+    row = pd.Series(-1, index=types.index)
+    for column in spelled:  # the first spelling that has a vector is the word's
+        row = row.where(row >= 0, spelled[column].map(found.row).fillna(-1).astype(int))
+    used, number = np.unique(row, return_inverse=True)
+    rows = found.matrix[used[used >= 0]]
+    zero = np.zeros((1, rows.shape[1]), np.float32)
+    return WordVectors(np.concatenate([zero, rows]), number + (used[0] >= 0))
+
+
+def _read(paths: list[Path], wanted: list[str]) -> vectors.Vectors:
+    path = paths[0]
+    if len(paths) == 2:
+        return vectors.of_spacy(load_array(path), paths[1], wanted)
+    if path.suffix == ".npz":
+        arrays = load_arrays(path, ("forms", "vectors"))
+        return vectors.of_arrays(arrays["forms"], arrays["vectors"], wanted, path)
+    return vectors.of_text(path, wanted)
+
+
+def spellings(types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
+    """In which spellings a word is looked up, one after the other; special words in none."""
+    form = types["form"].mask(types["form"].map(is_special))
+    capitals = form.map(_capitalised, na_action="ignore")
+    if "written" in types:
+        written = types["written"].fillna(capitals.where(_is_name(types, analyses), form))
+    else:
+        written = form
+    table = pd.DataFrame({"written": written, "lower": form.str.lower(), "name": capitals})
+    table["acronym"] = form.str.upper()
+    return table.astype(object).where(form.notna(), None)
+
+
+def _is_name(types: pd.DataFrame, analyses: pd.DataFrame) -> pd.Series:
+    """Which words the lexicon takes for proper names more than for others."""
+    weight = analyses["weight"].where(analyses["upos"] == "PROPN", -analyses["weight"])
+    return weight.groupby(analyses["word"]).sum().reindex(types.index, fill_value=0) > 0
+
+
+def _capitalised(form: str) -> str:
+    """`Jean-Paul`, of jean-paul."""
+    return "-".join(part.capitalize() for part in form.split("-"))
+
+
+def reduced(found: WordVectors, dimensions: int) -> np.ndarray:
+    """The vectors in their first principal components over words, scaled; the first stays zero."""
+    rows = found.vectors[1:].astype(np.float64)
+    words = np.bincount(found.row, minlength=len(found.vectors))[1:]
+    if not 0 < dimensions <= min(rows.shape):
+        raise ValueError(
+            f"featurise.vectors: expected dimensions from 0 to {min(rows.shape)}, as the vectors "
+            f"of these words have, found {dimensions}"
+        )
+    rows -= np.average(rows, axis=0, weights=words)
+    variance, axes = np.linalg.eigh((rows.T * words) @ rows / words.sum())
+    kept = axes[:, ::-1][:, :dimensions]
+    largest = np.take_along_axis(kept, np.abs(kept).argmax(axis=0)[None], axis=0)
+    scale = np.sqrt(variance[::-1][:dimensions].mean())
+    short = rows @ (kept * np.sign(largest)) / scale  # an axis has two directions: one is chosen
+    return np.concatenate([np.zeros((1, dimensions)), short]).astype(np.float32)
+
+
+def rows(
+    params, templates: Sequence[str], types: pd.DataFrame, analyses: pd.DataFrame
+) -> tuple[dict[str, pd.DataFrame], WordVectors | None]:
+    """The sparse rows of each template that is made of vectors, and the dense features."""
+    found = find(params.vectors.source, types, analyses)
+    words, tokens = _coverage(found, types)
+    say(f"featurise: {words:.1%} of the known words and {tokens:.1%} of their uses have a vector")
+    mean = params.vectors.unknown == "mean" and "unknown" in types
+    features, dense = {}, None
+    for template in templates:
+        kind, _, classes = template.partition("-")
+        if kind == "class":
+            features[template] = f"{template}=" + _classes(found, int(classes))
+    if params.vectors.dimensions:
+        features[VECTORS] = pd.Series("vector=none", index=types.index).mask(found.row > 0)
+        dense = WordVectors(reduced(found, params.vectors.dimensions), found.row)
+        dense = _with_means(dense, types) if mean else dense
+    return {name: _rows(each, types, mean, params.steps) for name, each in features.items()}, dense
+
+
+def _coverage(found: WordVectors, types: pd.DataFrame) -> tuple[float, float]:
+    """The shares of words, and of words as often as they were counted, that have a vector."""
+    real = ~types["form"].map(is_special).to_numpy()
+    counts = np.where(real, types["count"], 0)
+    has_one = found.row > 0
+    return has_one[real].mean(), counts[has_one].sum() / max(counts.sum(), 1)
+
+
+def _classes(found: WordVectors, classes: int) -> pd.Series:
+    """The class of each word's vector by k-means, or none."""
+    number = kmeans(found.vectors[1:], classes)
+    return pd.Series(np.array(["none", *number.astype(str)], dtype=object)[found.row])
+
+
+def _rows(feature: pd.Series, types: pd.DataFrame, mean: bool, steps: int) -> pd.DataFrame:
+    """A row for each word's feature; an unknown word has the shares of those that it stands for."""
+    table = pd.DataFrame({"word": types.index, "feature": feature, "value": 1.0}).dropna()
+    if not mean:
+        return table
+    read_as = types["unknown"][read_as_unknown(types)]
+    shares = table.loc[table.index.intersection(read_as.index)].assign(word=read_as)
+    shares = shares.groupby(["word", "feature"])["value"].sum().reset_index()
+    shares["value"] /= shares["word"].map(read_as.value_counts())
+    shares["value"] = (shares["value"] * steps).round() / steps
+    own = table[~table["word"].isin(read_as)]
+    return pd.concat([own, shares[shares["value"] > 0]], ignore_index=True)
+
+
+def _with_means(dense: WordVectors, types: pd.DataFrame) -> WordVectors:
+    """Unknown words with the mean of those that training reads as them."""
+    read_as = types["unknown"][read_as_unknown(types)]
+    means = pd.DataFrame(dense.vectors[dense.row[read_as.index]]).groupby(read_as.to_numpy()).mean()
+    row = dense.row.copy()
+    row[means.index] = len(dense.vectors) + np.arange(len(means))
+    return WordVectors(np.concatenate([dense.vectors, means.to_numpy(np.float32)]), row)

@@ -1,0 +1,104 @@
+"""Word vectors: the same words have the same vectors, whatever kind of file they come in."""
+
+import bz2
+import gzip
+import lzma
+
+import numpy as np
+import pytest
+import srsly
+from spacy.strings import hash_string
+
+from lexicon.reading import LexiconError
+from lexicon.vectors import of_arrays, of_spacy, of_text
+
+FORMS = ["de", "Paris", "paris", "parler vrai"]
+MATRIX = np.array([[0.5, -1], [2, 3.25], [0, 0.125], [7, 8]], np.float32)
+TEXT = b"4 2\nde 0.5 -1\nParis 2 3.25 \nparis 0 0.125\nparler vrai 7 8\n"
+WANTED = ["paris", "Paris", "Lyon", "parler vrai"]
+
+
+def found(vectors) -> dict[str, list[float]]:
+    return {form: vectors.matrix[row].tolist() for form, row in vectors.row.items()}
+
+
+@pytest.mark.parametrize(
+    ("ending", "pack"),
+    [("", bytes), (".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)],
+)
+def test_text_arrays_and_spacys_files_say_the_same(tmp_path, ending, pack):
+    path = tmp_path / f"words.vec{ending}"
+    path.write_bytes(pack(TEXT))
+    expected = {"paris": [0, 0.125], "Paris": [2, 3.25], "parler vrai": [7, 8]}
+    assert found(of_text(path, WANTED)) == expected
+    assert found(of_arrays(np.array(FORMS), MATRIX, WANTED, path)) == expected
+    keys = tmp_path / "key2row"
+    keys.write_bytes(srsly.msgpack_dumps({hash_string(f): row for row, f in enumerate(FORMS)}))
+    assert found(of_spacy(MATRIX, keys, WANTED)) == expected
+
+
+def test_of_two_lines_of_one_word_the_first_is_taken(tmp_path):
+    path = tmp_path / "words.vec"
+    path.write_bytes(b"2 1\nun 1\nun 2\n")
+    assert found(of_text(path, ["un"])) == {"un": [1]}
+    assert found(of_arrays(np.array(["un", "un"]), np.array([[1], [2]]), ["un"], path)) == {
+        "un": [1]
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (b"", ":1: expected the number of words"),
+        (b"un 1 2\n", ":1: expected the number of words"),
+        (b"1 0\nun\n", "at least one dimension"),
+        (b"1 2\nun 1\n", ":2: expected a word and 2 numbers"),
+        (b"2 1\nun 1\n", "expected 2 words, found 1"),
+        (b"1 1\nun un\n", ":2: expected numbers"),
+        (b"1 1\nun nan\n", "expected finite numbers"),
+        (b"1 1\nun 1e39\n", "expected finite numbers"),
+        (b"1 1\n\xff 1\n", ":2: expected UTF-8"),
+    ],
+)
+def test_a_text_that_is_none_is_refused_by_its_line(tmp_path, text, fault):
+    path = tmp_path / "words.vec"
+    path.write_bytes(text)
+    with pytest.raises(LexiconError, match=r"words\.vec") as error:
+        of_text(path, ["un"])
+    assert fault in str(error.value)
+
+
+def test_damaged_compression_and_arrays_that_do_not_fit_are_refused(tmp_path):
+    path = tmp_path / "words.vec.gz"
+    path.write_bytes(gzip.compress(TEXT)[:-9])
+    with pytest.raises(LexiconError, match="the compressed file is damaged"):
+        of_text(path, WANTED)
+    with pytest.raises(LexiconError, match="array of N texts"):
+        of_arrays(np.array(FORMS), MATRIX[:3], WANTED, path)
+    with pytest.raises(LexiconError, match="expected vectors, found an array 4 of float32"):
+        of_arrays(np.array(FORMS), MATRIX[:, 0], WANTED, path)
+
+
+def test_keys_of_rows_that_are_not_there_are_refused(tmp_path):
+    keys = tmp_path / "key2row"
+    for wrong in ({1: 4}, {1: -1}, {"un": 0}, [1, 2]):
+        keys.write_bytes(srsly.msgpack_dumps(wrong))
+        with pytest.raises(LexiconError, match="key2row"):
+            of_spacy(MATRIX, keys, WANTED)
+
+
+def test_the_published_vectors_know_french(folder):
+    """Words of one kind are nearer to each other than to others; capitals tell names."""
+    from models.common.arrays import load_array
+
+    home = folder("spacy-vectors")
+    wanted = ["chien", "chat", "lundi", "mardi", "Paris", "paris", "qsdfghjklm"]
+    vectors = of_spacy(load_array(home / "vectors"), home / "key2row", wanted)
+    assert {*wanted} - {*vectors.row} == {"qsdfghjklm"}
+    unit = {
+        form: vectors.matrix[row] / np.linalg.norm(vectors.matrix[row])
+        for form, row in vectors.row.items()
+    }
+    assert unit["chien"] @ unit["chat"] > unit["chien"] @ unit["mardi"]
+    assert unit["lundi"] @ unit["mardi"] > unit["chat"] @ unit["mardi"]
+    assert vectors.row["Paris"] != vectors.row["paris"]

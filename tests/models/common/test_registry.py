@@ -1,0 +1,144 @@
+"""Parts are found by their files, chosen with settings of their own, and may come from outside."""
+
+import json
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from plug_in_cases import install
+
+from models.common.part import defined_in, registered_in
+from models.common.registry import Registry
+from models.encoders import ENCODERS
+from models.ngram.smoothing import SMOOTHINGS
+from models.outputs import OUTPUTS
+from models.recipe import Recipe
+
+PART = '''
+from models.encoders import ENCODERS
+
+@ENCODERS.register("loud", column="Loud", digits=2)
+class Loud:
+    """Says what it hears.
+
+    And more of it."""
+
+    def __init__(
+        self,
+        inputs: int,
+        *,
+        volume: float = 0.5,  # from 0 to 1
+        echo: int | None = None,
+        name: str = "x",
+    ):
+        self.volume = volume
+'''
+
+
+@pytest.mark.parametrize("registry", [ENCODERS, OUTPUTS, SMOOTHINGS], ids=lambda each: each.kind)
+def test_every_part_says_what_it_is_and_what_its_settings_mean(registry):
+    assert len(registry) >= 3
+    for name, part in registry.parts().items():
+        assert registry[name].__name__ == part.attribute
+        assert part.meaning.endswith(".") and "\n" not in part.meaning, name
+        assert all(setting.meaning for setting in part.settings.values()), name
+
+
+def test_to_know_the_parts_torch_is_not_imported():
+    program = "import sys; from models.recipe import Recipe; Recipe(encoder={'kind': 'window'}); "
+    asked = [sys.executable, "-c", program + "print('torch' in sys.modules)"]
+    assert subprocess.run(asked, capture_output=True, text=True).stdout.strip() == "False"
+
+
+def test_a_file_describes_its_parts(tmp_path):
+    file = tmp_path / "loud.py"
+    file.write_text(PART, encoding="utf-8")
+    part = registered_in(file)["loud"]
+    assert part == defined_in(file, "Loud")
+    assert part.meaning == "Says what it hears."
+    assert part.about == {"column": "Loud", "digits": 2}
+    found = {name: (each.types, each.default) for name, each in part.settings.items()}
+    assert found == {
+        "volume": ((float,), 0.5),
+        "echo": ((int, type(None)), None),
+        "name": ((str,), "x"),
+    }
+    assert part.settings["volume"].meaning == "from 0 to 1"
+
+
+@pytest.mark.parametrize("setting", ["volume=0.5", "volume: list = 3", "volume: int", "x: int = N"])
+def test_a_setting_without_type_or_default_is_refused_by_its_line(tmp_path, setting):
+    file = tmp_path / "bad.py"
+    file.write_text(f"def bad(given, *, {setting}): ...\n")
+    with pytest.raises(ValueError, match=r"bad\.py, line 1: expected the setting '(volume|x)'"):
+        defined_in(file, "bad")
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        ("lstn", "encoder: expected one of elman, .*, found 'lstn'; the nearest is 'lstm'"),
+        ({"kind": "windo"}, "found 'windo'; the nearest is 'window'"),
+        ({"order": 3}, "encoder: expected one of .*, found None"),
+        (3, "encoder: expected one of .*, found 3"),
+        (["lstm"], r"encoder: expected one of .*, found \['lstm'\]"),
+        ({"kind": "window", "ordre": 3}, "window: expected one of order .* the nearest is 'order'"),
+        ({"kind": "lstm", "order": 3}, "encoder: lstm: expected none as a setting, found 'order'"),
+        ({"kind": "window", "order": 2.5}, "encoder: window.order: expected int, found 2.5"),
+        ({"kind": "window", "order": True}, "encoder: window.order: expected int, found True"),
+        ({"kind": "transformer", "heads": "x"}, "transformer.heads: expected int or null, found"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(choice, said):
+    with pytest.raises(ValueError, match=said):
+        Recipe(encoder=choice)
+
+
+@pytest.mark.parametrize("value", [0.25, "25e-2"])
+def test_a_number_may_be_written_as_yaml_reads_it(value):
+    found = SMOOTHINGS.checked({"kind": "add-alpha", "alpha": value})
+    assert found == {"kind": "add-alpha", "alpha": 0.25}
+    with pytest.raises(ValueError, match=r"add-alpha\.alpha: expected float, found inf"):
+        SMOOTHINGS.checked({"kind": "add-alpha", "alpha": float("inf")})
+
+
+@pytest.mark.parametrize("encoder", ["lstm", "window", {"kind": "window", "order": 6}])
+def test_a_recipe_is_the_same_after_it_was_saved(encoder):
+    recipe = Recipe(encoder=encoder)
+    assert Recipe(**json.loads(json.dumps(asdict(recipe)))) == recipe
+
+
+def test_a_choice_has_one_form_whatever_is_left_to_the_defaults():
+    assert Recipe(encoder="window") == Recipe(encoder={"kind": "window", "order": 4})
+    assert Recipe(encoder={"kind": "lstm"}).encoder == "lstm"
+
+
+def test_a_part_may_be_registered_by_hand_and_a_room_s_own_is_not_replaced():
+    registry = Registry("encoder", ENCODERS.room, "accord.nothing")
+    registry.register("mine")(install)
+    assert registry["mine"] is install
+    assert registry.part("mine").file == Path(install.__code__.co_filename)
+    with pytest.raises(ValueError, match="encoder 'lstm' is Accord's own: choose another name"):
+        registry.register("lstm")(install)
+    registry.register("no file")(len)
+    with pytest.raises(ValueError, match="encoder 'no file': expected a class or function of a"):
+        registry.part("no file")
+    with pytest.raises(KeyError):
+        registry["nothing"]
+
+
+def test_a_plug_in_that_fails_is_named_and_the_others_are_there(tmp_path, monkeypatch):
+    points = ["loud = loud_words:Loud", "silent = silent_words:Silent", "none = loud_words:None_"]
+    install(tmp_path, "loud-words", {"loud_words": PART}, {"accord.encoders": points})
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(ENCODERS, "_by_hand", {})
+    faults = []
+    assert [*ENCODERS.parts(faults.append)][-1] == "loud"
+    assert "encoder 'silent' of loud-words cannot be loaded: ModuleNotFoundError" in str(faults[0])
+    assert "encoder 'none' of loud-words cannot be loaded: AttributeError" in str(faults[1])
+    assert ENCODERS.make({"kind": "loud", "volume": 1}, 3).volume == 1.0
+    assert Recipe().encoder == "lstm"
+    with pytest.raises(ValueError, match="encoder: encoder 'silent' of loud-words cannot be"):
+        Recipe(encoder="silent")

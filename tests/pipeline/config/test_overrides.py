@@ -1,0 +1,91 @@
+"""`--set`: one key for all models or for one, and what is replaced is said."""
+
+import re
+
+import pytest
+
+from pipeline.config.configuration import load_config
+
+
+@pytest.fixture
+def two(tmp_path) -> str:
+    """Two models, of which one has epochs of its own."""
+    path = tmp_path / "two.yaml"
+    path.write_text("base: tiny\nmodels: {short: {train: {epochs: 5}}, long: {}}")
+    return str(path)
+
+
+def test_overrides_change_one_key_for_all_models():
+    config = load_config("tiny", ["train.epochs=2", "train.learning_rate=1e-4"])
+    assert {sections["train"].epochs for sections in config.models.values()} == {2}
+    assert {sections["train"].learning_rate for sections in config.models.values()} == {1e-4}
+    with pytest.raises(ValueError, match=r"expected --set section\.key=value"):
+        load_config("tiny", ["train=3"])
+
+
+def epochs(config) -> dict[str, int]:
+    return {model: sections["train"].epochs for model, sections in config.models.items()}
+
+
+def test_an_override_holds_for_models_with_keys_of_their_own_and_says_so(two, capsys):
+    assert epochs(load_config(two, ["train.epochs=1"])) == {"short": 1, "long": 1}
+    said = capsys.readouterr().err
+    assert "--set train.epochs is for all models, also for those that have a value" in said
+    assert "of their own: short;" in said
+    for silent in ("train.epochs=5", "train.patience=1"):
+        load_config(two, [silent])
+        assert capsys.readouterr().err == ""
+
+
+def test_an_override_may_name_one_model_and_then_outweighs_what_is_for_all(two, capsys):
+    assert epochs(load_config(two, ["short.train.epochs=7"])) == {"short": 7, "long": 30}
+    for order in (1, -1):
+        overrides = ["short.train.epochs=7", "train.epochs=2"][::order]
+        assert epochs(load_config(two, overrides)) == {"short": 7, "long": 2}
+    assert capsys.readouterr().err == ""
+    assert load_config("tiny", ["ll-rnn.train.embedding=64"]).models["rnn"]["train"].embedding == 48
+    source = load_config("tiny", ["corpus.source=a.train.epochs=1.txt"]).sections["corpus"].source
+    assert source == "a.train.epochs=1.txt"
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("ll-rn.train.epochs=1", "no model 'll-rn'; the nearest is 'll-rnn'"),
+        ("ll-rnn.trian.epochs=1", "unknown section 'trian'; the nearest is 'train'"),
+        ("ll-rnn.report.title=x", "report is of all models; expected report.title=…"),
+    ],
+)
+def test_an_override_of_one_model_that_cannot_be_meant_is_refused(override, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        load_config("tiny", [override])
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("a.tsv,tiny", ("a.tsv", "tiny")),
+        ("a.tsv, tiny", ("a.tsv", "tiny")),
+        ("tiny", ("tiny",)),
+        ("['a,b.tsv', tiny]", ("a,b.tsv", "tiny")),
+    ],
+)
+def test_an_override_of_a_list_may_be_separated_by_commas(value, expected):
+    config = load_config("tiny", [f"analyse.lexicon={value}", "report.title=un, deux"])
+    assert {sections["analyse"].lexicon for sections in config.models.values()} == {expected}
+    assert config.sections["report"].title == "un, deux", "which is no list"
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("train.batch=0", "train.batch: expected 1 or more, got 0"),
+        ("train.epochs=-1", "train.epochs: expected 1 or more, got -1"),
+        ("train.input_dropout=2", "train.input_dropout: expected from 0 to under 1, got 2.0"),
+        ("featurise.vectors={dimensions: -1}", "featurise.vectors.dimensions: expected 0 or more"),
+        ("train.learning_rate=0", "train.learning_rate: expected more than 0, got 0.0"),
+    ],
+)
+def test_a_value_out_of_its_range_is_refused_by_name(override, expected):
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        load_config("tiny", [override])

@@ -1,0 +1,111 @@
+"""An encoder with a setting of its own, and a metric, that another package brings in one file."""
+
+import json
+
+import pytest
+from plug_in_cases import install
+
+import pipeline
+from pipeline.config.configuration import load_config
+from pipeline.config.help import explain
+from pipeline.evaluation.metrics import METRICS
+from pipeline.runner.run import Run
+
+JORDAN = '''
+import torch
+from torch import nn
+
+from pipeline.evaluation.metrics import METRICS
+
+
+class Jordan(nn.Module):
+    """The last outputs are read again beside the next word (Jordan 1986)."""
+
+    def __init__(
+        self,
+        inputs: int,
+        hidden: int,
+        outputs: int,
+        layers: int,
+        dropout: float = 0.0,
+        *,
+        memory: float = 0.5,  # the share of older outputs in what is read again
+    ):
+        super().__init__()
+        self.memory, self.outputs = memory, outputs
+        self.layer = nn.Linear(inputs + outputs, outputs)
+
+    def forward(self, inputs, state):
+        kept, found = state[0][0], []
+        for step in inputs.split(1):
+            found.append(self.layer(torch.cat([step, kept], dim=-1)).tanh())
+            kept = self.memory * kept + (1 - self.memory) * found[-1]
+        return torch.cat(found), ((kept,),)
+
+    def initial_state(self, batch):
+        return ((self.layer.weight.new_zeros(1, batch, self.outputs),),)
+
+
+@METRICS.register("nats of the worst word", column="worst", digits=1)
+def worst(text):
+    return -text.log_p.min()
+
+
+def hopeless(text):
+    return 1 / 0
+'''
+POINTS = {
+    "accord.encoders": ["jordan = jordan_net:Jordan", "broken = jordan_net:Elman"],
+    "accord.metrics": ["nats of the worst word = jordan_net:worst", "bad = jordan_net:hopeless"],
+}
+CONFIG = """
+base: tiny
+train: {encoder: {kind: jordan, memory: 0.25}, epochs: 1}
+models: {jordan: {}}
+"""
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(METRICS, "_by_hand", {})
+    install(tmp_path, "jordan-net", {"jordan_net": JORDAN}, POINTS)
+    (tmp_path / "mine.yaml").write_text(CONFIG)
+    return tmp_path
+
+
+def test_one_file_from_outside_is_explained_chosen_trained_loaded_and_watched(installed, capsys):
+    explained = explain()
+    assert "#   jordan: The last outputs are read again beside the next word" in explained
+    assert "#     memory: 0.5 – the share of older outputs in what is read again" in explained
+    assert "left out: encoder 'broken' of jordan-net cannot be loaded: AttributeError" in explained
+
+    config, runs = str(installed / "mine.yaml"), installed / "runs"
+    run = pipeline.run(config, runs=runs)
+    saved = json.loads((run.artefacts["jordan", "train"].folder / "recipe.json").read_text())
+    assert saved["encoder"] == {"kind": "jordan", "memory": 0.25}
+    assert pipeline.load(run.folder).model.encoder.memory == 0.25
+    assert "| worst" in (run.folder / "report" / "table.md").read_text().splitlines()[0]
+    assert "evaluate: metric 'bad' is left out: division by zero" in capsys.readouterr().err
+
+    (installed / "jordan_net.py").write_text(JORDAN.replace(".tanh()", ".sin()"))
+    states = {each.stage.name: each.state for each in Run(load_config(config), runs).status()}
+    assert (states["encode"], states["train"], states["evaluate"]) == ("done", "stale", "stale")
+
+
+@pytest.mark.parametrize(
+    ("encoder", "said"),
+    [
+        ("{kind: jordan, memmory: 1}", "train.encoder: jordan: .* the nearest is 'memory'"),
+        ("{kind: jordan, memory: much}", "train.encoder: jordan.memory: expected float, found"),
+        ("broken", "train.encoder: encoder 'broken' of jordan-net cannot be loaded"),
+    ],
+)
+def test_a_mistake_in_its_settings_is_named(installed, encoder, said):
+    with pytest.raises(ValueError, match=said):
+        load_config("tiny", [f"train.encoder={encoder}"])
+
+
+def test_settings_can_be_set_on_the_command_line():
+    config = load_config("tiny", ["train.encoder={kind: window, order: 6}"])
+    assert config.models["ll-rnn"]["train"].encoder == {"kind": "window", "order": 6}

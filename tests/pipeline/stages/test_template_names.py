@@ -1,0 +1,92 @@
+"""Names of templates: however they are written they mean the same, and no others are taken."""
+
+import pytest
+
+import pipeline
+from lexicon.analysis import FEATURES
+from pipeline.stages import template_names
+from pipeline.stages.featurise import Params
+from pipeline.stages.template_names import check, chosen, chosen_to_read
+from pipeline.stages.templates import OF_FORM
+from pipeline.stages.word_vectors import VectorParams
+
+
+def test_every_template_of_the_form_can_be_filled():
+    assert tuple(OF_FORM) == template_names.OF_FORM
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["Gender×Number", "gender*number", "genderxnumber", "GENDERxNumber", "gender × number"],
+)
+def test_a_crossed_template_is_written_in_any_way(written):
+    assert chosen(Params(templates=(written,)), FEATURES) == ["gender×number"]
+
+
+def test_an_x_within_a_name_parts_nothing():
+    names = [*FEATURES, "Register", "Taxon"]
+    written = ("reflexxtaxon", "taxon", "registerxtaxonxreflex", "suffix")
+    parsed = ["reflex×taxon", "taxon", "register×taxon×reflex", "suffix"]
+    assert chosen(Params(templates=written), names) == parsed
+
+
+@pytest.mark.parametrize(
+    ("template", "fault"),
+    [
+        ("gendre", "unknown template 'gendre'; the nearest is 'gender'"),
+        ("pos×nombre", "unknown template 'nombre'; the nearest is 'number'"),
+        ("genderxnumbre", "unknown template 'genderxnumbre'"),
+        ("class-0", "unknown template 'class-0'; the nearest is 'class-100'"),
+        ("pos×suffix", "found 'suffix', which stands alone"),
+        ("pos*class-9", "found 'class-9', which stands alone"),
+        ("pos×", "unknown template ''"),
+    ],
+)
+def test_what_is_no_template_is_refused_with_the_nearest(template, fault):
+    with pytest.raises(ValueError, match=r"^featurise\.templates: ") as error:
+        chosen(Params(templates=("form", template)), FEATURES)
+    assert fault in str(error.value)
+
+
+def test_where_the_lexicon_may_have_any_feature_any_name_is_taken():
+    params = Params(templates=("Register", "posxgender", "pos×aloi"))
+    assert chosen(params, None) == ["register", "pos×gender", "pos×aloi"]
+
+
+def test_classes_need_vectors():
+    with pytest.raises(
+        ValueError, match=r"class-100 needs word vectors, such as featurise\.vectors"
+    ):
+        check(Params(templates=("class-100",)), FEATURES)
+    check(Params(templates=("class-100",), vectors=VectorParams(dimensions=0)), FEATURES)
+
+
+def test_what_is_read_is_part_of_what_is_predicted():
+    params = Params(templates=("form", "pos*gender"), vectors=VectorParams())
+    assert chosen_to_read(params, FEATURES) == {"form", "pos×gender", "vectors"}
+    read = Params(templates=("form", "pos*gender"), vectors=VectorParams(), read=("posxgender",))
+    assert chosen_to_read(read, FEATURES) == {"pos×gender"}
+    for wrong in ("number", "vectors"):
+        with pytest.raises(ValueError, match=rf"featurise\.read: φ has no '{wrong}'"):
+            chosen_to_read(Params(templates=("form",), read=(wrong,)), FEATURES)
+
+
+def test_a_mistake_is_found_before_the_first_stage_runs(tmp_path):
+    with pytest.raises(ValueError, match=r"model 'll-rnn', .* the nearest is 'gender'"):
+        pipeline.run("tiny", set={"featurise.templates": ["form", "gendre"]}, runs=tmp_path)
+    assert not list(tmp_path.glob("artefacts/*"))
+
+
+def test_a_table_of_ones_own_may_have_features_of_its_own(tmp_path):
+    table = tmp_path / "own.tsv"
+    table.write_text("form\tlemma\tupos\tfeats\nchat\tchat\tNOUN\tRegister=Std|Sem=Anl\n")
+    settings = {
+        "analyse.lexicon": [str(table), "tiny"],
+        "featurise.templates": ["form", "registerxsem"],
+    }
+    made = pipeline.run("tiny", set=settings, until="featurise", runs=tmp_path / "runs")
+    names = made.artefacts["ll-rnn", "featurise"].folder / "names.json"
+    assert "Register=Std×Sem=Anl" in names.read_text(encoding="utf-8")
+    settings["featurise.templates"] = ["form", "registre"]
+    with pytest.raises(ValueError, match="unknown template 'registre'; the nearest is 'register'"):
+        pipeline.run("tiny", set=settings, until="featurise", runs=tmp_path / "runs")
