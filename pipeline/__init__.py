@@ -1,16 +1,21 @@
-"""Accord's stages, configuration and command line; `run` and `load` are the way in from Python.
+"""Accord's stages, configuration and command line; the names below are the way in from Python.
 
 Imported lazily: the training stage must load where only torch, numpy and safetensors are.
 """
 
+from importlib import import_module
 from typing import Any
 
-__all__ = ["load", "run"]
+PLACES = {
+    "run": "pipeline.api",
+    "load": "pipeline.api",
+    "surprisal": "pipeline.reading.table",
+    "expect": "pipeline.reading.expect",
+}
+__all__ = ["expect", "load", "run", "surprisal"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
-        from pipeline import api
-
-        return getattr(api, name)
+    if name in PLACES:
+        return getattr(import_module(PLACES[name]), name)
     raise AttributeError(f"module 'pipeline' has no attribute '{name}'")

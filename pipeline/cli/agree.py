@@ -21,25 +21,42 @@ def agree(
         str,
         typer.Option(
             metavar="NAME|PATH",
-            help="Suite to ask, in the form of CLAMS: the name of a data folder, or a path.",
+            help="Suite to ask: the name of a data folder, or a path. It holds texts as CLAMS has "
+            "them, tables with columns good and bad, or JSON lines with sentence_good and "
+            "sentence_bad.",
         ),
     ] = "clams-fr",
     by: Annotated[
         str,
         typer.Option(
-            help="What the rows stand for: construction; or distance or attractors, which the "
-            "suites of `accord suite make` tell."
+            help="What the rows stand for: construction; or whatever else the suite says of its "
+            "pairs, as those of `accord suite make` say distance and attractors."
         ),
     ] = "construction",
+    items: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="File to write the margins of every pair to.")
+    ] = None,
 ) -> None:
     """Show how often each model finds the right sentence of a minimal pair the likelier one."""
-    from pipeline.compare.agree import SCORINGS, groups, judged, side_by_side
+    from pipeline.compare import agreement_items
+    from pipeline.compare.agree import groups, judged, side_by_side
+    from pipeline.display.progress import say
 
-    rows = groups(suite, by)
+    rows = [groups(suite, by)]
+    if by != "construction":
+        rows.append(groups(suite, by, pooled=True))
     asked = judged(runs, suite)
-    for scoring in range(len(SCORINGS)):
-        print_table(side_by_side(asked, rows, scoring))
-        print()
+    for scoring in agreement_items.telling(asked):
+        for of_pairs in rows:
+            print_table(side_by_side(asked, of_pairs, scoring))
+            print()
+    print_table(agreement_items.summary(asked, rows[0]))
+    if items:
+        agreement_items.items(asked, suite).to_csv(items, index=False)
+        say(f"margins: {items}")
+    if count := agreement_items.of_different_lengths(asked):
+        say(f"pairs with sentences of different lengths: {count:,}; a whole favours the shorter")
+    say("intervals take pairs for independent; those made from a few templates are not")
 
 
 @command(suite_app)

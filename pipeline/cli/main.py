@@ -12,6 +12,7 @@ from pipeline.cli import lexicon as cli_lexicon
 from pipeline.cli import model as cli_model
 from pipeline.cli import results as cli_results
 from pipeline.cli import score as cli_score
+from pipeline.cli import surprisal as cli_surprisal
 from pipeline.cli.console import Configuration, Models, Name, Runs, Seeds, Set, command, print_table
 
 app = typer.Typer(
@@ -27,6 +28,7 @@ app.add_typer(cli_bench.app, name="bench")
 app.add_typer(cli_results.app)  # its commands stand beside those below
 app.add_typer(cli_model.app)
 app.add_typer(cli_score.app)
+app.add_typer(cli_surprisal.app)
 app.add_typer(cli_agree.app)
 app.add_typer(cli_agree.suite_app, name="suite")
 

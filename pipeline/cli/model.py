@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.cli.console import command, listed, print_table
+from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +29,6 @@ Model = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Model of the run to ask; by default its last one."),
 ]
-DEFAULT_RUN = Path("runs/default")
 SPLIT = 3  # so many of the likeliest words are split into terms where none are named
 
 

@@ -5,6 +5,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,8 @@ import typer
 
 from corpora.text import lines
 from pipeline.cli.console import command
-from pipeline.cli.model import DEFAULT_RUN, Model, TrainedRun, load_model
+from pipeline.cli.model import Model, TrainedRun, load_model
+from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
     from pipeline.inference.scorer import Word
@@ -21,18 +23,29 @@ app = typer.Typer()
 
 AT_ONCE = 1000  # lines scored together
 LARGEST = math.log(sys.float_info.max)
+TABLES = (".csv", ".tsv", ".parquet")
 MARK = "*"  # of a word that had to be spelled
+
+
+class Unit(StrEnum):
+    nats = "nats"
+    bits = "bits"
+
+    @property
+    def in_a_nat(self) -> float:
+        return 1.0 if self is Unit.nats else 1 / math.log(2)
 
 
 @dataclass
 class Total:
     """What a text comes to, as the stage `evaluate` counts: ends are words for the perplexity."""
 
+    unit: Unit
     sentences: int = 0
     words: int = 0
     spelled: int = 0
     characters: int = 0
-    log_p: float = 0.0
+    nats: float = 0.0  # −log p
 
     def add(self, words: "Sequence[Word]") -> None:
         self.sentences += 1
@@ -40,55 +53,96 @@ class Total:
         self.spelled += sum(word.spelled for word in words)
         # A word's letters and the space or line end after it.
         self.characters += sum(len(word.form) + 1 for word in words[:-1])
-        self.log_p += sum(word.log_p for word in words)
+        self.nats -= sum(word.log_p for word in words)
 
     @property
-    def figures(self) -> dict[str, float]:
-        nats = -self.log_p / (self.words + self.sentences)
-        bits = -self.log_p / math.log(2) / max(self.characters, 1)
-        # No float holds the perplexity of, say, a long word in letters that training lacks.
-        perplexity = math.exp(nats) if nats < LARGEST else math.inf
-        return {**asdict(self), "perplexity": perplexity, "bits_per_character": bits}
+    def figures(self) -> dict[str, float | str]:
+        counts = asdict(self)
+        nats = counts.pop("nats")
+        per_word = nats / (self.words + self.sentences)
+        return {
+            **counts,
+            "log_p": -nats * self.unit.in_a_nat,
+            # No float holds the perplexity of, say, a long word in letters that training lacks.
+            "perplexity": math.exp(per_word) if per_word < LARGEST else math.inf,
+            "bits_per_character": nats / math.log(2) / max(self.characters, 1),
+        }
 
     def __str__(self) -> str:
         return (
             "{sentences:,} sentences, {words:,} words, {spelled:,} of them spelled ({mark}): "
-            "log p {log_p:,.2f}, perplexity {perplexity:,.1f}, {bits_per_character:.3f} bits per "
-            "character".format(**self.figures, mark=MARK)
+            "log p {log_p:,.2f} {unit}, perplexity {perplexity:,.1f}, {bits_per_character:.3f} "
+            "bits per character".format(**self.figures, mark=MARK)
         )
 
 
 @command(app)
 def score(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Text, a sentence a line; - for standard input.")
+    text: Annotated[
+        str,
+        typer.Argument(
+            metavar="TEXT|FILE",
+            help="A sentence in quotes, a file with a sentence a line, or - for standard input.",
+        ),
     ],
     run: TrainedRun = DEFAULT_RUN,
     model: Model = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
+    unit: Annotated[Unit, typer.Option(help="Of log p: nats or bits.")] = Unit.nats,
+    json: Annotated[
+        bool,
+        typer.Option("--json", help="Print a JSON object a sentence, and the sum to stderr."),
+    ] = False,
 ) -> None:
-    """Score a text: log p of each word and sentence in nats, perplexity, bits per character."""
-    sentences = _sentences(file)
+    """Score a text: log p of each word and sentence, perplexity, bits per character."""
+    sentences = _sentences(text)
     if not sentences:
-        raise ValueError(f"{file}: expected a sentence a line, found no text")
-    scorer, total = load_model(run, model), Total()
+        raise ValueError(f"{text}: expected a sentence a line, found no text")
+    scorer, total = load_model(run, model), Total(unit)
     if not json:
-        print(f"{'log p':>9}  that of each word, </s> being the sentence's end")
+        print(f"{'log p':>9}  in {unit}, that of each word, </s> being the sentence's end")
     for number, words in _scored(scorer, sentences):
         total.add(words)
-        print(_as_json(number, words) if json else _as_text(words))
-    print(jsons.dumps(_finite(total.figures)) if json else total)
+        print(_as_json(number, words, unit) if json else _as_text(words, unit))
+    if json:
+        print(jsons.dumps(_finite(total.figures)), file=sys.stderr)
+    else:
+        print(total)
 
 
-def _finite(figures: dict[str, float]) -> dict[str, float | None]:
+def _finite(figures: dict[str, float | str]) -> dict[str, float | str | None]:
     """As JSON knows numbers: none is infinite."""
-    return {name: value if math.isfinite(value) else None for name, value in figures.items()}
+    return {name: None if value == math.inf else value for name, value in figures.items()}
 
 
-def _sentences(file: str) -> list[tuple[int, str]]:
-    """The lines that are not blank, with their numbers."""
-    found = typer.get_text_stream("stdin", "utf-8") if file == "-" else lines(Path(file))
-    return [(n, line.strip()) for n, line in enumerate(found, start=1) if line.strip()]
+def _sentences(text: str) -> list[tuple[int, str]]:
+    """The lines that are not blank, with their numbers; what has spaces and is no file is one."""
+    if text == "-":
+        found = typer.get_text_stream("stdin", "utf-8")
+    elif Path(text).suffix in TABLES:
+        raise ValueError(_is_a_table(text))
+    elif any(c.isspace() for c in text) and not _is_file(text):
+        return [(1, text.strip())] if text.strip() else []
+    else:
+        found = lines(Path(text))
+    kept = [line.removeprefix("\ufeff").rstrip("\r\n") for line in found]
+    tabs = {line.count("\t") for line in kept if line.strip()}
+    if len(kept) > 1 and len(tabs) == 1 and tabs != {0}:
+        raise ValueError(_is_a_table(text))
+    return [(n, line.strip()) for n, line in enumerate(kept, start=1) if line.strip()]
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except OSError:  # a sentence may be longer than any name
+        return False
+
+
+def _is_a_table(text: str) -> str:
+    return (
+        f"{text}: expected a sentence a line, this looks like a table; "
+        f"`accord surprisal {text} --column NAME` reads its sentences"
+    )
 
 
 def _scored(scorer, found: list[tuple[int, str]]) -> "Iterator[tuple[int, list[Word]]]":
@@ -97,13 +151,14 @@ def _scored(scorer, found: list[tuple[int, str]]) -> "Iterator[tuple[int, list[W
         yield from zip(numbers, scorer.score_all(sentences), strict=True)
 
 
-def _as_text(words: "Sequence[Word]") -> str:
+def _as_text(words: "Sequence[Word]", unit: Unit) -> str:
     """The log-probability of the sentence, and after each word its own."""
-    each = (f"{word.form}{MARK * word.spelled} {word.log_p:.2f}" for word in words)
-    return f"{sum(word.log_p for word in words):9.2f}  {'  '.join(each)}"
+    each = (f"{w.form}{MARK * w.spelled} {w.log_p * unit.in_a_nat:.2f}" for w in words)
+    return f"{sum(word.log_p for word in words) * unit.in_a_nat:9.2f}  {'  '.join(each)}"
 
 
-def _as_json(number: int, words: "Sequence[Word]") -> str:
-    log_p = sum(word.log_p for word in words)
-    line = {"line": number, "log_p": log_p, "words": [asdict(word) for word in words]}
+def _as_json(number: int, words: "Sequence[Word]", unit: Unit) -> str:
+    log_p = sum(word.log_p for word in words) * unit.in_a_nat
+    each = [asdict(word) | {"log_p": word.log_p * unit.in_a_nat} for word in words]
+    line = {"line": number, "unit": unit, "log_p": log_p, "words": each}
     return jsons.dumps(line, ensure_ascii=False)

@@ -11,14 +11,14 @@ import pandas as pd
 from models.common.arrays import load_array
 from pipeline import api
 from pipeline.compare.scored_models import Scored, find_all, named
-from pipeline.evaluation.agreement import margins, wilson
-from pipeline.evaluation.suite import Pair, read_suite, suite_files, suite_name
+from pipeline.display.nearest import nearest
+from pipeline.evaluation.agreement import SCORINGS, margins, wilson
+from pipeline.evaluation.pair import Pair
+from pipeline.evaluation.suite import lowercased, pair_table, read_suite, suite_name
 from pipeline.evaluation.suite_encoding import encode_suite, is_made_of
-from pipeline.evaluation.suite_making import TABLE
 from pipeline.prepared import encoded_forms
 from pipeline.prepared.suite_ids import Suite
 
-SCORINGS = ("whole sentence", "critical word")  # the columns of margins
 # The first distance or number of attractors of each row.
 STEPS = {"distance": (0, 1, 2, 4, 8), "attractors": (0, 1, 2)}
 
@@ -35,49 +35,62 @@ def judged(runs: Sequence[Path], suite: str) -> dict[str, Judged]:
     pairs = read_suite(suite)
     models = named(find_all(map(str, runs)))
     return {
-        name: _stored(model, suite_name(suite), pairs) or _asked(model, suite)
+        name: _stored(model, suite_name(suite), pairs) or _asked(model, suite, pairs)
         for name, model in models.items()
     }
 
 
 def _stored(model: Scored, name: str, pairs: Sequence[Pair]) -> Judged | None:
     """What the stage `evaluate` asked a model, if it was these pairs and not others so named."""
-    margins = model.folder / f"{name}.margins.npy"
-    if not margins.exists():
+    path = model.folder / f"{name}.margins.npy"
+    if not path.exists():
         return None
     suite, _ = encoded_forms.read_suite(model.inputs["encode"], name)
-    return Judged(suite, load_array(margins)) if is_made_of(suite, pairs) else None
+    margins = load_array(path)
+    if margins.shape[1] != len(SCORINGS) or not is_made_of(suite, pairs):
+        return None
+    return Judged(suite, margins)
 
 
-def _asked(model: Scored, suite: str) -> Judged:
+def _asked(model: Scored, suite: str, pairs: Sequence[Pair]) -> Judged:
     if "analyse" not in model.inputs:
         raise FileNotFoundError(
             f"{model.run} was packed and cannot be asked {suite}: expected a finished run, or a "
             f"suite that analyse.suites named when it was packed"
         )
     scorer = api.load(model.run, model.name)
-    encoded = encode_suite(read_suite(suite, scorer.lowercase), scorer.vocabulary)
+    if scorer.lowercase:
+        pairs = [*map(lowercased, pairs)]
+        if any(pair.good == pair.bad for pair in pairs):
+            read_suite(suite, lowercase=True)  # names the lines
+    encoded = encode_suite(pairs, scorer.vocabulary)
     text = scorer.written(encoded.forms.tolist(), encoded.form)
     return Judged(encoded, margins(scorer.model, scorer.spelling, encoded, text))
 
 
-def groups(suite: str, by: str) -> pd.Series:
-    """The row of the table that each pair of a suite belongs to."""
-    names = pd.Series([pair.construction for pair in read_suite(suite)])
+def groups(suite: str, by: str, pooled: bool = False) -> pd.Series:
+    """The row of the table that each pair of a suite belongs to: its construction and what it has
+    of a column of `pairs.csv` or of the suite's own table; pooled, the latter alone.
+    """
+    table = pair_table(suite)
+    names = table["construction"].astype(str)
     if by == "construction":
         return names
-    if by not in STEPS:
-        raise ValueError(f"--by: expected construction, {' or '.join(STEPS)}; got {by!r}")
-    path = suite_files(suite)[0].parent / TABLE
-    if not path.exists():
-        raise FileNotFoundError(f"{suite} does not say by {by}: expected {path}")
-    table, steps = pd.read_csv(path), np.array(STEPS[by])
-    if table["construction"].tolist() != names.tolist():
-        raise ValueError(f"{path} does not fit its suite: expected a row for each of its pairs")
-    first = np.searchsorted(steps, table[by], side="right") - 1
+    if by not in table:
+        raise ValueError(
+            f"--by: {suite} does not say {by!r} of its pairs{nearest(by, table.columns)}"
+        )
+    values = table[by].map(str) if by not in STEPS else _in_steps(by, table[by])
+    shown = f"{by} " + values
+    return shown if pooled else names + ", " + shown
+
+
+def _in_steps(by: str, numbers: pd.Series) -> pd.Series:
+    steps = np.array(STEPS[by])
+    first = np.searchsorted(steps, pd.to_numeric(numbers), side="right") - 1
     shown = [str(a) if a + 1 == b else f"{a}–{b - 1}" for a, b in pairwise(steps)]
     shown.append(f"{steps[-1]}+")
-    return names + f", {by} " + pd.Series([shown[place] for place in first])
+    return pd.Series([shown[place] for place in first], index=numbers.index)
 
 
 def accuracy(asked: dict[str, Judged], rows: pd.Series, scoring: int) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from lexicon.paradigm import Paradigms
-from pipeline.evaluation.suite import Pair
+from pipeline.evaluation.pair import Pair
 
 OTHER = {
     "Number": {"Sing": "Plur", "Plur": "Sing"},

@@ -1,7 +1,8 @@
 """Agreement: does a model find the right sentence of a minimal pair likelier than the wrong one?
 
-Asked of the whole sentence, its end included, and of the *critical word* alone: the first word
-that differs, after the words that both sentences have in common.
+Asked of the whole sentence, its end included, also per word; of the *critical word*, the first that
+differs, after the words that both sentences have in common; of the *critical region*, all from the
+first to the last word that differs; and of the first word behind it, whose context alone differs.
 
 Needs torch, numpy and safetensors only, as it also runs where a model was trained.
 """
@@ -14,11 +15,20 @@ import numpy as np
 from models.common.protocol import Model
 from models.spelling.open_vocabulary import Forms
 from models.spelling.strings import Spelling
+from pipeline.evaluation.critical_region import regions
 from pipeline.evaluation.measure import score
 from pipeline.prepared.encoded_forms import read_suite
 from pipeline.prepared.suite_ids import Suite
 
 Z = 1.959963984540054
+# The columns of margins.
+SCORINGS = (
+    "whole sentence",
+    "critical word",
+    "whole sentence per word",
+    "critical region",
+    "word behind it",
+)
 ACCURACY = {"accuracy": 0, "accuracy by critical word": 1}  # metric -> column of the margins
 
 
@@ -34,17 +44,31 @@ def measure_agreement(
 
 
 def margins(model: Model, spelling: Spelling | None, suite: Suite, text: Forms) -> np.ndarray:
-    """By how many nats the right one is likelier (pairs × whole sentence, critical word).
+    """By how many nats the right one is likelier (pairs × SCORINGS).
 
     NaN where a pair has a word that is not known and cannot be spelled.
     """
     log_p, _ = score(model, spelling, suite.sentences, text)
     starts = suite.sentences.starts
     whole = np.add.reduceat(log_p, starts)
-    found = np.full((len(suite.good), 2), np.nan)
-    good, bad, critical = (each[suite.known] for each in (suite.good, suite.bad, suite.critical))
-    found[suite.known, 0] = whole[good] - whole[bad]
-    found[suite.known, 1] = log_p[starts[good] + critical] - log_p[starts[bad] + critical]
+    before = np.concatenate(([0.0], np.cumsum(log_p)))  # the sum of all words before each
+    found = np.full((len(suite.good), len(SCORINGS)), np.nan)
+    good, bad, first, good_end, bad_end, good_after, bad_after = (
+        each[suite.known] for each in (suite.good, suite.bad, suite.critical, *regions(suite))
+    )
+    differ = [
+        before[starts[at] + end] - before[starts[at] + first]
+        for at, end in ((good, good_end), (bad, bad_end))
+    ]
+    found[suite.known] = np.column_stack(
+        [
+            whole[good] - whole[bad],
+            log_p[starts[good] + first] - log_p[starts[bad] + first],
+            whole[good] / suite.lengths[good] - whole[bad] / suite.lengths[bad],
+            differ[0] - differ[1],
+            log_p[starts[good] + good_after] - log_p[starts[bad] + bad_after],
+        ]
+    )
     return found
 
 

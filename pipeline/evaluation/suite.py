@@ -1,64 +1,99 @@
-"""Agreement suites as text: minimal pairs of a right and a wrong sentence.
+"""Agreement suites as text: minimal pairs of a right and a wrong sentence, a folder or a file.
 
-A suite is a folder of text files in the form of CLAMS, a construction each: `True`, a tab and a
-right sentence, followed by `False`, a tab and a wrong one. Words stand between single spaces.
+Sentences are tokenised as `accord score` tokenises them.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-from corpora.text import lines
+import pandas as pd
+
+from corpora.tokenise import tokenised
 from pipeline.data.folders import folder_of
+from pipeline.evaluation.pair import Pair, text_of, words_of
+from pipeline.evaluation.suite_reading import KINDS, Line, read_lines
 
 CLAMS = "clams-fr"  # the suite of Mueller et al. (2020), in French
-
-
-class Pair(NamedTuple):
-    construction: str
-    good: str
-    bad: str
+TABLE = "pairs.csv"  # beside texts: a row for each pair in the order in which they are read
+NO_PAIRS = ("license", "licence", "readme", "copying", "notice")  # texts that a folder may hold
 
 
 def suite_files(suite: str) -> list[Path]:
-    """The files of a suite, one for each construction, by the path or the name of its folder."""
-    is_path = "/" in suite or Path(suite).is_dir()
-    folder = Path(suite) if is_path else folder_of(suite)
-    found = sorted(folder.glob("[a-z]*.txt"))
+    """The files of a suite, by the path of one or of their folder, or by its name."""
+    if Path(suite).is_file():
+        if Path(suite).suffix not in KINDS:
+            raise ValueError(f"{suite} is no suite: expected a name that ends in {_list(KINDS)}")
+        return [Path(suite)]
+    folder = Path(suite) if "/" in suite or Path(suite).is_dir() else folder_of(suite)
+    found = sorted(path for path in folder.glob("*") if path.suffix in KINDS and _is_part(path))
     if not found:
-        raise FileNotFoundError(f"{folder} is no suite: expected a text for each construction")
+        raise FileNotFoundError(f"{folder} is no suite: expected files that end in {_list(KINDS)}")
     return found
 
 
+def _is_part(path: Path) -> bool:
+    return path.name != TABLE and path.stem.lower() not in NO_PAIRS
+
+
+def _list(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
 def suite_name(suite: str) -> str:
-    return Path(suite).resolve().name
+    path = Path(suite).resolve()
+    return path.stem if path.is_file() else path.name
 
 
 def read_suite(suite: str, lowercase: bool = False) -> list[Pair]:
-    """All pairs of a suite, file by file."""
-    pairs = [pair for path in suite_files(suite) for pair in read_pairs(path)]
-    return [Pair(c, good.lower(), bad.lower()) for c, good, bad in pairs] if lowercase else pairs
+    """All pairs of a suite, file by file; every line that is none is reported."""
+    found = [line for path in suite_files(suite) for line in read_lines(path)]
+    texts = dict.fromkeys(text for line in found for text in (line.good, line.bad) if text)
+    words = dict(zip(texts, map(text_of, tokenised(texts)), strict=True))
+    pairs, faults = [], []
+    for line in found:
+        pair = Pair(line.construction, words.get(line.good, ""), words.get(line.bad, ""))
+        if lowercase:
+            pair = lowercased(pair)
+        fault = line.fault or _fault(line, pair)
+        if fault:
+            faults.append(f"{line.where}: {fault}")
+        pairs.append(pair)
+    if faults:
+        raise ValueError("\n".join(faults))
+    if not pairs:
+        raise ValueError(f"{suite} is no suite: expected pairs of sentences, found none")
+    return pairs
+
+
+def _fault(line: Line, pair: Pair) -> str | None:
+    if not pair.good or not pair.bad:
+        return f"expected words, got {line.good!r} and {line.bad!r}"
+    if pair.good != pair.bad:
+        return None
+    alike = f"expected two sentences, got one twice: {line.good!r}"
+    if line.good == line.bad:
+        return alike
+    return f"{alike} is to a model the same as {line.bad!r}, by case or spelling"
+
+
+def lowercased(pair: Pair) -> Pair:
+    return Pair(pair.construction, pair.good.lower(), pair.bad.lower())
+
+
+def pair_table(suite: str) -> pd.DataFrame:
+    """What is known of each pair: its construction, and the columns of its table or of TABLE."""
+    files = suite_files(suite)
+    found = [line for path in files for line in read_lines(path) if not line.fault]
+    rows = [{**line.columns, "construction": line.construction} for line in found]
+    table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=["construction"])
+    path = files[0].parent / TABLE
+    if not path.exists() or Path(suite).is_file():
+        return table
+    beside = pd.read_csv(path)
+    if beside.get("construction", pd.Series()).tolist() != table["construction"].tolist():
+        raise ValueError(f"{path} does not fit its suite: expected a row for each of its pairs")
+    return beside
 
 
 def suite_words(pairs: Sequence[Pair]) -> set[str]:
-    return {word for pair in pairs for text in (pair.good, pair.bad) for word in text.split(" ")}
-
-
-def read_pairs(path: Path) -> list[Pair]:
-    """The pairs of one construction."""
-    pairs, good = [], None
-    for number, line in enumerate(lines(path), start=1):
-        line = line.rstrip("\r\n")
-        kind, _, sentence = line.partition("\t")
-        words = all(word.isprintable() and word for word in sentence.split(" "))
-        if kind == "True" and words and good is None:
-            good = sentence
-        elif kind == "False" and words and good is not None and sentence != good:
-            pairs.append(Pair(path.stem, good, sentence))
-            good = None
-        else:
-            expected = "False, a tab and another sentence" if good else "True, a tab and a sentence"
-            raise ValueError(f"{path}, line {number}: expected {expected}; got {line!r}")
-    if good is not None:
-        raise ValueError(f"{path}: expected a False line at the end, after {good!r}")
-    return pairs
+    return {word for pair in pairs for text in (pair.good, pair.bad) for word in words_of(text)}

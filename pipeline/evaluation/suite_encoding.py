@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipeline.evaluation.suite import Pair
+from pipeline.evaluation.pair import Pair, text_of, words_of
 from pipeline.prepared.special_words import END_ID
 from pipeline.prepared.suite_ids import Suite
 from pipeline.prepared.vocabulary import Vocabulary
@@ -12,10 +12,13 @@ from pipeline.prepared.vocabulary import Vocabulary
 
 def encode_suite(pairs: Sequence[Pair], vocabulary: Vocabulary) -> Suite:
     """The pairs in the ids of a vocabulary."""
-    known = [vocabulary.is_open or vocabulary.knows(f"{p.good} {p.bad}".split(" ")) for p in pairs]
+    known = [
+        vocabulary.is_open or vocabulary.knows(words_of(f"{pair.good} {pair.bad}"))
+        for pair in pairs
+    ]
     judged = [pair for pair, is_known in zip(pairs, known, strict=True) if is_known]
     texts = list(dict.fromkeys(text for pair in judged for text in (pair.good, pair.bad)))
-    words = [text.split(" ") for text in texts]
+    words = [words_of(text) for text in texts]
     place = {text: number for number, text in enumerate(texts)}
     forms = list(dict.fromkeys(word for ws in words for word in ws))
     number = {form: place for place, form in enumerate(forms)}
@@ -42,7 +45,7 @@ def is_made_of(suite: Suite, pairs: Sequence[Pair]) -> bool:
     Of a pair that could not be judged only the construction is kept.
     """
     words = np.split(suite.forms[suite.form], np.cumsum(suite.lengths)[:-1])
-    texts = [" ".join(sentence[:-1]).lower() for sentence in words]
+    texts = [text_of(sentence[:-1]).lower() for sentence in words]
     names = suite.constructions[suite.construction]
     kept = zip(names, suite.good, suite.bad, suite.known, strict=True)
     return len(pairs) == len(names) and all(

@@ -17,8 +17,7 @@ from lexicon.paradigm import Paradigms
 from pipeline.data.folders import folder_of
 from pipeline.evaluation import text_agreement, tree_agreement
 from pipeline.evaluation.agreeing import Agreeing, Made, broken
-
-TABLE = "pairs.csv"
+from pipeline.evaluation.suite import TABLE
 
 
 def make_suite(source: str, lexicon: Lexicon, folder: Path) -> pd.DataFrame:

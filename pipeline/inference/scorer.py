@@ -85,13 +85,7 @@ class Scorer:
         """Sentences that are words already, in the case that this model reads."""
         if not texts:
             return []
-        forms = list(dict.fromkeys(word for words in texts for word in words))
-        place = {form: number for number, form in enumerate(forms)}
-        positions = np.array([i for words in texts for i in (*(place[w] for w in words), -1)])
-        known = np.zeros(len(forms), int) if self.speller else self.vocabulary.ids(forms)
-        ids = np.array([*known, END_ID])[positions]  # −1 is the last
-        batch = Sentences(ids, np.array([len(words) + 1 for words in texts]))
-        text = self.written(forms, positions)
+        batch, text = self.encoded(texts)
         scored = zip(*score(self.model, self.spelling, batch, text), strict=True)
         return [
             [
@@ -102,6 +96,16 @@ class Scorer:
             ]
             for words in texts
         ]
+
+    def encoded(self, texts: Sequence[Sequence[str]]) -> tuple[Sentences, Forms]:
+        """Sentences that are words already, in ids and as they are written."""
+        forms = list(dict.fromkeys(word for words in texts for word in words))
+        place = {form: number for number, form in enumerate(forms)}
+        positions = np.array([i for words in texts for i in (*(place[w] for w in words), -1)])
+        known = np.zeros(len(forms), int) if self.speller else self.vocabulary.ids(forms)
+        ids = np.array([*known, END_ID])[positions]  # −1 is the last
+        batch = Sentences(ids, np.array([len(words) + 1 for words in texts]))
+        return batch, self.written(forms, positions)
 
     def written(self, forms: list[str], positions: np.ndarray) -> Forms:
         """How the words of a text are written, in subwords where the model is of subwords."""

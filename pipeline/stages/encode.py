@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pipeline.artefacts.array_file import ArrayFile
 from pipeline.artefacts.arrow import batches, splits, word_counts
 from pipeline.display.progress import say
-from pipeline.evaluation.suite import Pair
+from pipeline.evaluation.pair import Pair
 from pipeline.evaluation.suite_encoding import encode_suite
 from pipeline.prepared.encoded import SIZES, read_sentences
 from pipeline.prepared.encoded_forms import PARTS, read_forms

@@ -44,7 +44,7 @@ def test_a_text_whose_perplexity_no_float_holds_is_scored(tiny_run):
     )
     assert text.exit_code == json.exit_code == 0, text.output
     assert "perplexity inf" in text.stdout
-    figures = loads(json.stdout.splitlines()[-1], parse_constant=pytest.fail)
+    figures = loads(json.stderr, parse_constant=pytest.fail)
     assert figures["perplexity"] is None and figures["log_p"] < -1000
 
 

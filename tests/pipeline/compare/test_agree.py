@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from pipeline.cli.main import app
 from pipeline.compare.agree import Judged, groups, side_by_side
 from pipeline.evaluation.agreement import wilson
-from pipeline.evaluation.suite import Pair
+from pipeline.evaluation.pair import Pair
 from pipeline.evaluation.suite_encoding import encode_suite
 from pipeline.prepared.vocabulary import Vocabulary
 

@@ -10,8 +10,9 @@ from pipeline import api
 from pipeline.compare import agree
 from pipeline.compare.scored_models import find
 from pipeline.evaluation.agreement import agreement, margins, measure_agreement
+from pipeline.evaluation.pair import Pair
 from pipeline.evaluation.report_agreement import constructions
-from pipeline.evaluation.suite import Pair, read_pairs, read_suite
+from pipeline.evaluation.suite import read_suite
 from pipeline.evaluation.suite_encoding import encode_suite, is_made_of
 from pipeline.prepared.encoded_forms import suites
 from pipeline.prepared.suite_ids import Suite
@@ -91,7 +92,7 @@ def test_a_suite_is_judged_as_if_pair_by_pair_by_hand(judged, model):
     encoded = run.artefacts[model, "encode"].folder
     figures, found = measure_agreement(scorer.model, scorer.spelling, encoded, "pairs")
     expected = np.array([by_hand(scorer, pair) for pair in PAIRS])
-    np.testing.assert_allclose(found, expected, atol=1e-4)
+    np.testing.assert_allclose(found[:, :2], expected, atol=1e-4)
     simple, other = (expected[:3] > 0).mean(axis=0), (expected[3:] > 0).mean(axis=0)
     assert figures["accuracy: simple"] == pytest.approx(simple[0])
     assert figures["accuracy"] == pytest.approx((simple[0] + other[0]) / 2)
@@ -168,23 +169,6 @@ def test_pairs_with_words_that_are_not_known_are_counted_and_not_judged(judged):
     figures = agreement(suite, found)
     assert (figures["pairs"], figures["pairs with unknown words"]) == (5, 1)
     assert figures["accuracy: simple"] == (found[:3, 0] > 0).mean()
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("True\tbon\nFaux\tmauvais\n", r"line 2: expected False, a tab .* got 'Faux\\tmauvais'"),
-        ("False\tmauvais\n", "line 1: expected True"),
-        ("True\tbon\nTrue\tbon\n", "line 2: expected False"),
-        ("True\tbon\nFalse\tbon\n", "line 2: expected False, a tab and another sentence"),
-        ("True\tbon\nFalse mauvais\n", "line 2: expected False, a tab"),
-        ("True\tbon\nFalse\tmauvais\nTrue\tbon\n", "expected a False line at the end"),
-    ],
-)
-def test_a_broken_line_is_named(tmp_path, text, fault):
-    (tmp_path / "bad.txt").write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match=rf"bad\.txt.*{fault}"):
-        read_pairs(tmp_path / "bad.txt")
 
 
 def test_clams_has_all_its_pairs(fetched):

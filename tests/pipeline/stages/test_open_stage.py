@@ -149,7 +149,7 @@ def test_the_command_reads_standard_input_and_prints_json_lines(tiny_run):
     options = ["-", "--run", tiny_run.folder, "--model", "rnn", "--json"]
     done = accord(*options, text="\n".join(TEXT))
     assert done.exit_code == 0, done.output
-    *sentences, total = map(json.loads, done.stdout.splitlines())
+    sentences, total = map(json.loads, done.stdout.splitlines()), json.loads(done.stderr)
     for found, words in zip(sentences, expected, strict=True):
         assert found["log_p"] == pytest.approx(sum(word.log_p for word in words), abs=1e-3)
         assert [w["form"] for w in found["words"]] == [word.form for word in words]

@@ -1,0 +1,174 @@
+"""From sentences to tables: `accord surprisal` and `accord expect`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pipeline.cli.console import command, listed, print_table
+from pipeline.cli.model import Model, TrainedRun, load_model
+from pipeline.inference.default_model import DEFAULT_RUN
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pipeline.inference.scorer import Scorer
+
+app = typer.Typer()
+
+Models = Annotated[
+    str | None,
+    typer.Option(
+        help="Several models beside each other, separated by commas: names of models of the run, "
+        "RUN/MODEL, or folders of exported models."
+    ),
+]
+To = Annotated[Path | None, typer.Option(help="Write the table: .csv, .tsv or .parquet.")]
+Plot = Annotated[Path | None, typer.Option(help="Draw a figure: .png or .svg.")]
+DRAWN = (".png", ".svg")
+CONDITION = "condition"
+
+
+@command(app)
+def surprisal(
+    table: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TABLE", help="CSV, TSV or Parquet with a column of sentences, or plain text."
+        ),
+    ],
+    column: Annotated[str, typer.Option(help="The column of sentences.")] = "sentence",
+    regions: Annotated[
+        str | None,
+        typer.Option(
+            help="A column with names of regions, for the parts between the bars of a sentence, "
+            "'Le chien | du voisin | aboie.', or for the words between its spaces."
+        ),
+    ] = None,
+    expect: Annotated[
+        str | None,
+        typer.Option(help="Add the probability of features before the word: Number,pos=NOUN."),
+    ] = None,
+    run: TrainedRun = DEFAULT_RUN,
+    model: Model = None,
+    models: Models = None,
+    to: To = None,
+    plot: Plot = None,
+    by: Annotated[
+        str | None, typer.Option(help="The column whose values the figure tells apart.")
+    ] = None,
+) -> None:
+    """Make a table of the words of a table's sentences, with the surprisal of each in bits.
+
+    The columns of the table are kept. Without --to the words are printed as CSV.
+    """
+    from pipeline.reading.stimuli import read_table
+    from pipeline.reading.table import surprisal as measure
+
+    _check_files(to, plot)
+    found = read_table(table, column)
+    if plot and by is None and CONDITION in found:
+        by = CONDITION
+    if by is not None and by not in found:
+        raise ValueError(f"--by: expected a column of {table}: {', '.join(found)}; got {by!r}")
+    words = measure(
+        found,
+        _chosen(run, model, models),
+        column=column,
+        regions=regions,
+        expect=listed(expect or ""),
+    )
+    if to:
+        _write(words, to)
+        print(f"{len(words):,} words of {words['row'].nunique():,} sentences: {to}")
+    else:
+        words.to_csv(sys.stdout, index=False)
+    if plot:
+        from pipeline.display.figures_reading import draw, surprisal_by_region
+
+        draw(surprisal_by_region(words, by), plot)
+        print(f"figure: {plot}")
+
+
+@command(app)
+def expect(
+    text: Annotated[
+        str,
+        typer.Argument(
+            metavar="TEXT", help="A sentence, or its beginning: 'les chiens du voisin …'."
+        ),
+    ],
+    features: Annotated[
+        str, typer.Option(help="Features of the lexicon, pos, or one value: Number=Plur.")
+    ] = "Number,Gender,pos",
+    run: TrainedRun = DEFAULT_RUN,
+    model: Model = None,
+    models: Models = None,
+    to: To = None,
+    plot: Plot = None,
+) -> None:
+    """Show what a model expects before each word: exact probabilities of the grammar of the next.
+
+    Over the values of a feature, 'none' among them, they sum to one.
+    """
+    from pipeline.reading.expect import expect as measure
+
+    _check_files(to, plot)
+    table = measure(text, _chosen(run, model, models), listed(features))
+    if to:
+        _write(table, to)
+    for feature in dict.fromkeys(name.partition("=")[0] for name in listed(features)):
+        print_table(_of_feature(table, feature))
+        print()
+    if plot:
+        from pipeline.display.figures_reading import draw, expectations
+
+        draw(expectations(table, listed(features)), plot)
+        print(f"figure: {plot}")
+
+
+def _of_feature(table: "pd.DataFrame", feature: str) -> "pd.DataFrame":
+    """The values of one feature, but those that would read 0.000 before each word."""
+    before = table[[name for name in ("model", "before") if name in table]]
+    values = table[[name for name in table if name.startswith(f"{feature}=")]]
+    return before.join(values.loc[:, values.max() >= 0.0005].map("{:.3f}".format))
+
+
+def _chosen(run: Path, model: str | None, models: str | None) -> "Scorer | dict[str, Scorer]":
+    """One model, or several by the names that they were given."""
+    if not models:
+        return load_model(run, model)
+    if model:
+        raise ValueError(f"expected --model or --models, got both: {model} and {models}")
+    return {name: _named(run, name) for name in listed(models)}
+
+
+def _named(run: Path, name: str) -> "Scorer":
+    """A model of the run, one of another by RUN/MODEL, or an exported one by its folder."""
+    from pipeline.inference.export import is_exported
+
+    if is_exported(Path(name)):
+        return load_model(Path(name), None)
+    place = Path(name) if "/" in name else run / name
+    return load_model(place.parent, place.name)
+
+
+def _check_files(to: Path | None, plot: Path | None) -> None:
+    """What cannot be written is refused before anything is computed."""
+    if to and to.suffix not in WRITERS:
+        raise ValueError(f"--to: expected a name that ends in {', '.join(WRITERS)}; got {to}")
+    if plot and plot.suffix not in DRAWN:
+        raise ValueError(f"--plot: expected a name that ends in {' or '.join(DRAWN)}; got {plot}")
+
+
+def _write(table: "pd.DataFrame", path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    WRITERS[path.suffix](table, path)
+
+
+WRITERS = {
+    ".csv": lambda table, path: table.to_csv(path, index=False),
+    ".tsv": lambda table, path: table.to_csv(path, index=False, sep="\t"),
+    ".parquet": lambda table, path: table.to_parquet(path, index=False),
+}

@@ -1,0 +1,5 @@
+"""The model that is asked where none is named: the one place that chooses it."""
+
+from pathlib import Path
+
+DEFAULT_RUN = Path("runs/default")

@@ -1,0 +1,1 @@
+"""Trained models where people already work: spaCy, lm-evaluation-harness, minicons."""

@@ -1,0 +1,101 @@
+"""A trained model for lm-evaluation-harness: `lm_eval --model accord --model_args run=runs/mine`.
+
+The harness finds it once `pipeline.integrations.lm_eval_model` is imported. What a text is to the
+model: a line is a sentence, read by itself, and the end of a line is the end of a sentence. What
+is asked for must begin with a word: a model of words has no probability for the rest of one.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from lm_eval.api.instance import Instance
+from lm_eval.api.model import LM
+from lm_eval.api.registry import register_model
+
+from pipeline import api
+from pipeline.inference.default_model import DEFAULT_RUN
+from pipeline.reading.reader import Reader
+
+
+class Place(NamedTuple):
+    """A word of a line, or the line's end."""
+
+    start: int
+    end: int
+    log_p: float
+    is_likeliest: bool
+
+
+@register_model("accord")
+class AccordLM(LM):
+    """`run` is a run's folder or an exported model; `model` one of the run, its last by default."""
+
+    def __init__(self, run: str = str(DEFAULT_RUN), model: str | None = None, **harness):
+        super().__init__()
+        self.reader = Reader(api.load(run, model))
+
+    def loglikelihood(
+        self, requests: Sequence[Instance], disable_tqdm: bool = False
+    ) -> list[tuple[float, bool]]:
+        """log p of each continuation, and whether each of its words was the likeliest."""
+        return self._scored([request.args for request in requests])
+
+    def loglikelihood_rolling(
+        self, requests: Sequence[Instance], disable_tqdm: bool = False
+    ) -> list[float]:
+        """log p of each text, from where a sentence begins."""
+        return [log_p for log_p, _ in self._scored([("", *request.args) for request in requests])]
+
+    def generate_until(self, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[str]:
+        raise NotImplementedError(
+            "Accord's models score French words and follow no prompt: expected a task whose "
+            "output_type is multiple_choice, loglikelihood or loglikelihood_rolling"
+        )
+
+    def _scored(self, asked: Sequence[tuple[str, str]]) -> list[tuple[float, bool]]:
+        texts = [context + continuation for context, continuation in asked]
+        read = self._read(line for text in texts for _, line in _lines(text))
+        found = []
+        for (context, _), text in zip(asked, texts, strict=True):
+            chosen = [*_behind(text, len(context), read)]
+            log_p = sum(place.log_p for place in chosen)
+            found.append((log_p, all(place.is_likeliest for place in chosen)))
+        return found
+
+    def _read(self, lines: Iterable[str]) -> dict[str, list[Place]]:
+        """The words of each line and, last, its end."""
+        texts = list(dict.fromkeys(lines))
+        found: dict[str, list[Place]] = {text: [] for text in texts}
+        for words in self.reader.read(texts):
+            rank = words.expected.rank if words.expected else np.zeros(len(words.form))
+            columns = zip(words.start, words.end, -words.nats, rank == 1, strict=True)
+            for number, place in zip(words.sentence, columns, strict=True):
+                found[texts[number]].append(Place(*(value.item() for value in place)))
+        return found
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines that hold words, and where they begin."""
+    start = 0
+    for line in text.split("\n"):
+        if line.strip():
+            yield start, line
+        start += len(line) + 1
+
+
+def _behind(text: str, border: int, read: dict[str, list[Place]]) -> Iterator[Place]:
+    """What stands behind a border: words, and ends of lines that other lines follow."""
+    for first, line in _lines(text):
+        *words, end = read[line]
+        for word in words:
+            if first + word.start < border < first + word.end:
+                written = line[word.start : word.end]
+                raise ValueError(
+                    f"expected a continuation that begins with a word, got {text[border:]!r}, "
+                    f"which begins within {written!r}: a model of words cannot score its rest"
+                )
+            if first + word.start >= border:
+                yield word
+        if border <= first + len(line) < len(text):
+            yield end

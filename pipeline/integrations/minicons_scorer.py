@@ -1,0 +1,106 @@
+"""A trained model with the methods that users of minicons call.
+
+Tokens are words here, with elided words and enclitics apart (`l'`, `-t-il`); `word_score` joins
+what is written together. minicons itself is not needed.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pipeline import api
+from pipeline.inference.default_model import DEFAULT_RUN
+from pipeline.prepared.special_words import END
+from pipeline.reading.reader import Reader, Words
+
+Scored = list[tuple[str, float]] | list[tuple[str, float, int]]
+
+
+class AccordScorer:
+    """Scores sentences: a string or several, always answered by a list."""
+
+    def __init__(self, run: str | Path = DEFAULT_RUN, model: str | None = None):
+        self.reader = Reader(api.load(run, model))
+
+    def sequence_score(
+        self,
+        batch: str | Sequence[str],
+        reduction: Callable[[Tensor], float] = lambda x: x.mean(0).item(),
+        prob: bool = False,
+        base_two: bool = False,
+        eos_token: bool = False,
+    ) -> list[float]:
+        """What `reduction` makes of the log-probabilities of a sentence's words: their mean."""
+        scored = self.token_score(batch, prob=prob, base_two=base_two, eos_token=eos_token)
+        numbers = [[score for _, score in words] for words in scored]
+        return [reduction(torch.tensor(each, dtype=torch.float64)) for each in numbers]
+
+    def token_score(
+        self,
+        batch: str | Sequence[str],
+        surprisal: bool = False,
+        prob: bool = False,
+        base_two: bool = False,
+        rank: bool = False,
+        eos_token: bool = False,
+    ) -> list[Scored]:
+        """Each token with its log-probability in nats, or what else is asked for, and its rank."""
+        number = _number(surprisal, prob, base_two)
+        found = []
+        for _, words, places in self._sentences(batch, eos_token):
+            tokens = [END if words.is_end[at] else words.form[at] for at in places]
+            columns = [tokens, [number(words.nats[at]) for at in places]]
+            if rank:
+                columns.append([int(words.expected.rank[at]) for at in places])
+            found.append([*zip(*columns, strict=True)])
+        return found
+
+    def word_score(
+        self,
+        batch: str | Sequence[str],
+        surprisal: bool = False,
+        prob: bool = False,
+        base_two: bool = False,
+    ) -> list[list[tuple[str, float]]]:
+        """Each word as written, with the sum of what its tokens have; punctuation stands alone."""
+        number = _number(surprisal, prob, base_two)
+        found = []
+        for text, words, places in self._sentences(batch):
+            joined = []
+            for at in places:
+                start, end = words.start[at], words.end[at]
+                if joined and _written_together(text, *joined[-1][:2], start, end):
+                    joined[-1] = (joined[-1][0], end, joined[-1][2] + words.nats[at])
+                else:
+                    joined.append((start, end, words.nats[at]))
+            found.append([(text[start:end], number(nats)) for start, end, nats in joined])
+        return found
+
+    def _sentences(
+        self, batch: str | Sequence[str], eos_token: bool = False
+    ) -> Iterator[tuple[str, Words, np.ndarray]]:
+        """Each sentence, the words read with it, and the places of its own among them."""
+        texts = [batch] if isinstance(batch, str) else list(batch)
+        for words in self.reader.read(texts):
+            ends = np.flatnonzero(words.is_end)
+            for first, end in zip([0, *(ends[:-1] + 1)], ends, strict=True):
+                yield texts[words.sentence[end]], words, np.arange(first, end + eos_token)
+
+
+def _number(surprisal: bool, prob: bool, base_two: bool) -> Callable[[float], float]:
+    """From −log p in nats to what is asked for."""
+    if prob and (surprisal or base_two):
+        raise ValueError("expected prob, or surprisal and base_two, which are of its logarithm")
+    if prob:
+        return lambda nats: math.exp(-nats)
+    scale = (1 if surprisal else -1) / (math.log(2) if base_two else 1)
+    return lambda nats: float(nats * scale)
+
+
+def _written_together(text: str, first: int, last: int, start: int, end: int) -> bool:
+    parts = text[first:last], text[start:end]
+    return last == start and all(any(map(str.isalnum, part)) for part in parts)

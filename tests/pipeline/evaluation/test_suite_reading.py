@@ -1,0 +1,194 @@
+"""Suites as people have them: read as `score` reads, in any of their forms, faults all at once."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from pipeline import api
+from pipeline.cli.main import app
+from pipeline.compare.agree import groups, judged
+from pipeline.compare.agreement_items import items, of_different_lengths, summary, telling
+from pipeline.evaluation.agreement import SCORINGS
+from pipeline.evaluation.pair import Pair, text_of, words_of
+from pipeline.evaluation.suite import pair_table, read_suite, suite_files, suite_name
+
+
+def written(folder, name, text):
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(text, encoding="utf-8")
+    return str(folder)
+
+
+def margin(scorer, pair, by):
+    """Of one pair, from two sentences that `score` scored, words chosen by a function."""
+    good, bad = (scorer.score(text) for text in pair)
+    return sum(w.log_p for w in by(good)) - sum(w.log_p for w in by(bad))
+
+
+def test_a_full_stop_is_a_word_of_its_own_as_score_has_it(tiny_run, tmp_path):
+    raw = ("Le chien de l'homme dort.", "Le chien de l’homme dorment.")
+    suite = written(tmp_path / "mine", "Verbes.txt", f"True\t{raw[0]}\nFalse\t{raw[1]}\n")
+    (pair,) = read_suite(suite)
+    assert pair == Pair("Verbes", "Le chien de l' homme dort .", "Le chien de l' homme dorment .")
+    scorer = api.load(tiny_run.folder, "ll-rnn")
+    (found,) = judged([tiny_run.folder], suite)["ll-rnn"].margins
+    assert found[0] == pytest.approx(margin(scorer, raw, lambda words: words), abs=1e-4)
+    assert found[1] == pytest.approx(margin(scorer, raw, lambda words: words[5:6]), abs=1e-4)
+
+
+def test_a_number_of_several_groups_is_one_word():
+    assert words_of(text_of(["il", "a", "50 000", "amis"])) == ["il", "a", "50 000", "amis"]
+
+
+def test_files_of_any_case_are_read_and_licences_are_not(tmp_path):
+    pair = "True\tun chat\nFalse\tune chat\n"
+    for name in ("Genre.txt", "nombre.txt", "LICENSE.txt", "README.txt"):
+        suite = written(tmp_path / "mine", name, pair)
+    (tmp_path / "mine" / "pairs.csv").write_text("construction,distance\nGenre,1\nnombre,2\n")
+    assert [path.name for path in suite_files(suite)] == ["Genre.txt", "nombre.txt"]
+    assert pair_table(suite)["distance"].tolist() == [1, 2]
+
+
+def test_a_mark_of_byte_order_and_no_break_spaces_are_no_fault(tmp_path):
+    text = "\ufeffTrue\tun\u00a0chat dort\u202f!\r\nFalse\tun chat dorment !\r\n"
+    suite = written(tmp_path / "mine", "a.txt", text)
+    assert read_suite(suite) == [Pair("a", "un chat dort !", "un chat dorment !")]
+
+
+TABLE = "good;bad;construction;animacy\nun chat;une chat;genre;1\nIl dort.;Il dorment.;verbe;2\n"
+OBJECTS = [
+    {"sentence_good": "un chat", "sentence_bad": "une chat", "UID": "genre", "animacy": 1},
+    {"sentence_good": "Il dort.", "sentence_bad": "Il dorment.", "UID": "verbe", "animacy": 2},
+]
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
+def test_tables_and_json_lines_are_suites(tmp_path, form):
+    text = {
+        "csv": TABLE,
+        "tsv": TABLE.replace(";", "\t"),
+        "jsonl": "\n".join(map(json.dumps, OBJECTS)) + "\n",
+    }[form]
+    path = f"{written(tmp_path, f'mine.{form}', text)}/mine.{form}"
+    assert read_suite(path) == [
+        Pair("genre", "un chat", "une chat"),
+        Pair("verbe", "Il dort .", "Il dorment ."),
+    ]
+    assert suite_name(path) == "mine"
+    assert groups(path, "construction").tolist() == ["genre", "verbe"]
+    assert groups(path, "animacy").tolist() == ["genre, animacy 1", "verbe, animacy 2"]
+    assert groups(path, "animacy", pooled=True).tolist() == ["animacy 1", "animacy 2"]
+    with pytest.raises(ValueError, match=r"does not say 'anymacy'.*the nearest is 'animacy'"):
+        groups(path, "anymacy")
+
+
+def test_pairs_that_no_column_groups_are_of_their_file(tmp_path):
+    suite = written(tmp_path / "mine", "genre.csv", "good,bad\nun chat,une chat\n")
+    assert read_suite(suite)[0].construction == "genre"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "faults"),
+    [
+        (
+            "bad.txt",
+            "True\tbon\nFaux\tmauvais\nFalse\tmauvais\nTrue\tbon\nFalse mauvais\nTrue\tbon\n",
+            [
+                r"line 2: expected False, a tab and a sentence; got 'Faux\tmauvais'",
+                r"line 3: expected True, a tab and a sentence; got 'False\tmauvais'",
+                "line 5: expected False, a tab and a sentence; got 'False mauvais'",
+                "line 6: expected a False line at the end, after 'bon'",
+            ],
+        ),
+        ("bad.txt", "True\tbon\nTrue\tbon\nFalse\tbons\n", ["line 2: expected False"]),
+        (
+            "bad.txt",
+            "True\tbon\nFalse\tbon\nTrue\tcœur\nFalse\tcoeur\n",
+            ["line 2: expected two sentences, got one twice: 'bon'", "line 4: expected two"],
+        ),
+        (
+            "bad.csv",
+            "good,bad\nbon\nbon,\n",
+            ["line 2: expected 2 columns", "line 3: expected a"],
+        ),
+        ("bad.csv", "right,wrong\nbon,bons\n", ["line 2: expected a sentence in good or sentence"]),
+        (
+            "bad.jsonl",
+            '{"sentence_good": "bon"}\nbon\n["bon"]\n',
+            ["line 1: expected a sentence in", "line 2: expected a JSON", "line 3: expected an"],
+        ),
+        ("bad.txt", "", ["expected pairs of sentences, found none"]),
+    ],
+)
+def test_every_faulty_line_is_reported_at_once(tmp_path, name, text, faults):
+    suite = written(tmp_path / "mine", name, text)
+    with pytest.raises(ValueError, match="mine") as caught:
+        read_suite(suite)
+    said = str(caught.value).splitlines()
+    assert len(said) == len(faults)
+    for line, fault in zip(said, faults, strict=True):
+        assert fault in line
+
+
+def test_pairs_that_differ_in_case_alone_are_refused_by_a_model_that_reads_no_case(
+    tiny_run, tmp_path
+):
+    suite = written(tmp_path / "mine", "a.txt", "True\tIl dort\nFalse\til dort\n")
+    assert read_suite(suite) == [Pair("a", "Il dort", "il dort")]
+    with pytest.raises(ValueError, match=r"a\.txt, line 2: .*by case or spelling"):
+        judged([tiny_run.folder], suite)
+
+
+CONTEXT = "True\tle chat dort .\nFalse\tles chats dort .\nTrue\til dort\nFalse\til ne dort pas\n"
+
+
+def test_where_only_the_context_differs_the_word_behind_it_is_compared(tiny_run, tmp_path):
+    suite = written(tmp_path / "mine", "sujet.txt", CONTEXT)
+    asked = judged([tiny_run.folder], suite)
+    scorer = api.load(tiny_run.folder, "rnn")
+    found = pd.DataFrame(asked["rnn"].margins, columns=SCORINGS)
+    first, second = (("le chat dort .", "les chats dort ."), ("il dort", "il ne dort pas"))
+    region = [margin(scorer, first, lambda words: words[:2])]
+    good, bad = scorer.score(second[0]), scorer.score(second[1])
+    # Good has no word that bad lacks in between: all of `dort` and `ne dort pas` is compared.
+    region.append(good[1].log_p - sum(word.log_p for word in bad[1:4]))
+    behind = [margin(scorer, first, lambda words: words[2:3]), good[2].log_p - bad[4].log_p]
+    np.testing.assert_allclose(found["critical region"], region, atol=1e-4)
+    np.testing.assert_allclose(found["word behind it"], behind, atol=1e-4)
+    mean = [sum(w.log_p for w in words) / len(words) for words in (good, bad)]
+    assert found["whole sentence per word"][1] == pytest.approx(mean[0] - mean[1], abs=1e-4)
+    assert of_different_lengths(asked) == 1
+    assert telling(asked) == [0, 1, 2, 3, 4]
+
+
+def test_margins_are_written_pair_by_pair_and_summed_up_by_every_score(tiny_run, tmp_path):
+    suite = written(tmp_path / "mine", "sujet.txt", CONTEXT)
+    asked = judged([tiny_run.folder], suite)
+    table = items(asked, suite)
+    assert table[["model", "good"]].values.tolist() == [
+        [model, good] for model in ("rnn", "ll-rnn") for good in ("le chat dort .", "il dort")
+    ]
+    figures = summary(asked, groups(suite, "construction"))
+    assert len(figures) == 2 * len(SCORINGS)
+    row = figures.set_index(["score", "model"]).loc["whole sentence", "rnn"]
+    of_model = table[table["model"] == "rnn"]["whole sentence"]
+    assert row["all pairs"] == f"{(of_model > 0).mean():.3f}"
+    assert row["median margin, nats"] == f"{of_model.median():.3f}"
+    done = CliRunner().invoke(
+        app,
+        ["agree", str(tiny_run.folder), "--suite", suite, "--items", str(tmp_path / "items.csv")],
+    )
+    assert done.exit_code == 0, done.output
+    assert "pairs with sentences of different lengths: 1;" in done.stderr
+    assert "those made from a few templates are not" in done.stderr
+    assert pd.read_csv(tmp_path / "items.csv").shape == table.shape
+
+
+def test_a_suite_of_nothing_but_faults_is_named_from_the_command_line(tiny_run, tmp_path):
+    suite = written(tmp_path / "mine", "a.txt", "un chat\nune chat\n")
+    done = CliRunner().invoke(app, ["agree", str(tiny_run.folder), "--suite", suite])
+    assert done.exit_code == 2
+    assert "a.txt, line 1: expected True" in done.stderr and "line 2" in done.stderr
