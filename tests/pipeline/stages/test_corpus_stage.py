@@ -62,12 +62,12 @@ def test_the_sources_own_validation_is_taken_or_stays_beside_what_is_drawn(tmp_p
 def test_a_limit_is_drawn_at_random_also_beside_the_sources_own_validation(tmp_path):
     texts = {split: phrases(split, 100) for split in ("train", "dev", "test")}
     source = write(tmp_path / "texts", **texts)
-    parts = made(tmp_path / "one", source=source, valid=0, limit=20)
+    parts = made(tmp_path / "one", source, valid=0, limit=20)
     assert len(set(parts["train"])) == 20
     assert set(parts["train"]) < set(texts["train"])
     assert set(parts["train"]) != set(texts["train"][:20])
     assert (parts["valid"], parts["test"]) == (texts["dev"], texts["test"])
-    other = made(tmp_path / "other", source=source, valid=0, limit=20, seed=2)
+    other = made(tmp_path / "other", source, valid=0, limit=20, seed=2)
     assert set(other["train"]) != set(parts["train"])
 
 

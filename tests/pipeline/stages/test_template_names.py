@@ -72,7 +72,7 @@ def test_what_is_read_is_part_of_what_is_predicted():
 
 
 def test_a_mistake_is_found_before_the_first_stage_runs(tmp_path):
-    with pytest.raises(ValueError, match=r"model 'll-rnn', .* the nearest is 'gender'"):
+    with pytest.raises(ValueError, match=r"model 'rnn', .* the nearest is 'gender'"):
         pipeline.run("tiny", set={"featurise.templates": ["form", "gendre"]}, runs=tmp_path)
     assert not list(tmp_path.glob("artefacts/*"))
 
