@@ -14,7 +14,7 @@ import pandas as pd
 
 from lexicon.analysis import FEATURES, feature_names
 from lexicon.reading import Report
-from lexicon.registry import BUILT_IN, TABLES
+from lexicon.registry import BUILT_IN, FROM_PATH, TABLES
 from lexicon.table import read as read_table
 from models.features.phi import Features
 from pipeline.display.progress import say
@@ -134,7 +134,8 @@ def _check(sections: Mapping[str, Any]) -> None:
     """
     names: set[str] | None = {*FEATURES}
     for lexicon in sections["analyse"].lexicon:
-        if Path(lexicon).suffix in TABLES:
+        of_text = lexicon.partition(":")[0] in FROM_PATH
+        if Path(lexicon).suffix in TABLES and not of_text:
             rows = read_table(Path(lexicon), Report(Path(lexicon)))
             names = names and names | feature_names(row.feats for row in rows)
         elif lexicon not in BUILT_IN:
