@@ -43,7 +43,7 @@ def loaded_by(*command: str, **environment: str) -> set[str]:
         (["stages", "tiny"], {"torch"}),
         (["lexicon", "show", "fille", "--lexicon", "closed,tiny,guesser"], {"torch"}),
     ],
-    ids=" ".join,
+    ids=lambda value: " ".join(sorted(value) if isinstance(value, set) else value),
 )
 def test_looking_loads_no_network(tmp_path, command, kept_out):
     found = loaded_by(*command, ACCORD_DATA=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
