@@ -27,6 +27,20 @@ def test_the_vocabulary_grows_and_its_signatures_do_not(words):
     assert (np.diff(mass) < 0).all()
 
 
+def test_meaning_makes_more_signatures():
+    counts = {
+        meaning: vocabulary(20_000, meaning)[0].signature_count
+        for meaning in ("no meaning", "classes", "vectors")
+    }
+    assert counts["no meaning"] < counts["classes"] < counts["vectors"] <= 20_000
+    features, _ = vocabulary(20_000, "classes")
+    rows = np.diff(features.indptr)[features.signature]
+    plain, _ = vocabulary(20_000)
+    extra = rows - np.diff(plain.indptr)[plain.signature]
+    assert set(extra[:17_600]) == {1}, "words with a vector have one class each"
+    assert set(extra[17_600:]) == {0}
+
+
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_every_output_learns(output):
     training = Training(Setting(output, 5_000, batch=2))
