@@ -43,6 +43,14 @@ def load_arrays(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
             return {name: arrays[name] for name in names}
 
 
+def check_stored(path: Path) -> None:
+    """Refuse a `.npz` file whose arrays are packed, and so may be far larger than the file."""
+    with _named(path), zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            if member.compress_type != zipfile.ZIP_STORED:
+                raise ValueError(f"{member.filename} is packed: expected arrays as they are")
+
+
 def _check(file: BinaryIO, size: int) -> None:
     """Whether the array that begins here is as large as it claims to be."""
     version = npy.read_magic(file)

@@ -2,6 +2,7 @@
 
 import json as jsons
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 AT_ONCE = 1000  # lines scored together
+LARGEST_NATS = math.log(sys.float_info.max)  # per word; a larger perplexity is no number here
 MARK = "*"  # of a word that had to be spelled
 
 
@@ -41,16 +43,20 @@ class Total:
         self.log_p += sum(word.log_p for word in words)
 
     @property
-    def figures(self) -> dict[str, float]:
+    def figures(self) -> dict[str, float | None]:
         nats = -self.log_p / (self.words + self.sentences)
         bits = -self.log_p / math.log(2) / max(self.characters, 1)
-        return {**asdict(self), "perplexity": math.exp(nats), "bits_per_character": bits}
+        perplexity = math.exp(nats) if nats < LARGEST_NATS else None
+        return {**asdict(self), "perplexity": perplexity, "bits_per_character": bits}
 
     def __str__(self) -> str:
+        figures = self.figures
+        perplexity = figures["perplexity"]
+        figures["perplexity"] = "over 1e308" if perplexity is None else f"{perplexity:,.1f}"
         return (
             "{sentences:,} sentences, {words:,} words, {spelled:,} of them spelled ({mark}): "
-            "log p {log_p:,.2f}, perplexity {perplexity:,.1f}, {bits_per_character:.3f} bits per "
-            "character".format(**self.figures, mark=MARK)
+            "log p {log_p:,.2f}, perplexity {perplexity}, {bits_per_character:.3f} bits per "
+            "character".format(**figures, mark=MARK)
         )
 
 

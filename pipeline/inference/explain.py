@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from models.common.batching import Sentences
+from models.common.checks import check_finite
 from models.network.states import states
 from models.outputs.log_linear import log_linear_of
 from pipeline.inference.scorer import Scorer
@@ -120,6 +121,7 @@ class Explainer:
         (background,) = output.log_background_of(h, numbers, context).tolist()
         log_z = output.log_normaliser(h, context).item()
         weights = output.adaptor(h)[0].tolist()
+        check_finite("a term of log p", np.array([*log_p, *background, log_z, *weights]))
         choices = []
         for number, word in enumerate(words):
             terms = self._terms(ids[number], weights)

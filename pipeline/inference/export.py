@@ -14,16 +14,16 @@ from lexicon.saved import save
 from models.common.weights import WEIGHTS
 from models.training.step_log import STEPS
 from pipeline.artefacts import fingerprint
-from pipeline.artefacts.artefact import FORMAT, META, Artefact, Damaged, read_json, write_json
+from pipeline.artefacts.artefact import FORMAT, META, Artefact, write_json
 from pipeline.evaluation.score_rows import read_scores
+from pipeline.inference import received
 from pipeline.inference.model_card import card, licences, plain_name
+from pipeline.inference.received import CONFIG, MODEL
 from pipeline.prepared.saved_chain import CHAIN, load_chain, read_chain, save_chain
 from pipeline.prepared.special_words import PRETRAINING
 from pipeline.prepared.vocabulary import Vocabulary
 from pipeline.stage import Inputs
 
-CONFIG = "config.json"
-MODEL = "model.safetensors"
 # What a stage made and scoring has no use for: the texts, and what is only looked at.
 LEFT_OUT = {
     "analyse": (META, CHAIN, "coverage.csv", "*.suite.parquet"),
@@ -112,6 +112,10 @@ def open_exported(place: str | Path) -> Path:
         from huggingface_hub import snapshot_download  # here, as most models are in a folder
 
         folder = Path(snapshot_download(str(place)))
-    for fault in Artefact(folder, read_json(folder / CONFIG)).faults():
-        raise Damaged(fault)
+    received.check(folder, inputs_of(folder))
     return folder
+
+
+def inputs_of(folder: Path) -> Inputs:
+    """An exported model's folder stands for what every stage made."""
+    return dict.fromkeys((*LEFT_OUT, "evaluate"), folder)

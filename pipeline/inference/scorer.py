@@ -13,7 +13,8 @@ from models.common.batching import Sentences
 from models.common.weights import WEIGHTS
 from models.spelling.open_vocabulary import Forms, load_spelling
 from pipeline.evaluation.measure import score
-from pipeline.inference.export import LEFT_OUT, MODEL, export, is_exported, open_exported
+from pipeline.inference.export import export, inputs_of, is_exported, open_exported
+from pipeline.inference.received import MODEL
 from pipeline.prepared.saved_chain import read_chain
 from pipeline.prepared.special_words import END, END_ID
 from pipeline.prepared.subwords import Speller
@@ -45,8 +46,7 @@ class Scorer:
     @classmethod
     def from_pretrained(cls, place: str | Path) -> "Scorer":
         """A model that was exported: a folder, or the id of one on the Hugging Face hub."""
-        folder = open_exported(place)
-        return cls(dict.fromkeys((*LEFT_OUT, "evaluate"), folder), MODEL)
+        return cls(inputs_of(open_exported(place)), MODEL)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Export the model, or copy the folder that it was exported to."""
