@@ -5,6 +5,8 @@ Imported lazily: the training stage must load where only torch, numpy and safete
 
 from typing import Any
 
+import models  # noqa: F401  first of all: it says how threads wait
+
 __all__ = ["load", "run"]
 
 
