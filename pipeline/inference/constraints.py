@@ -20,7 +20,8 @@ from pipeline.display.nearest import nearest
 from pipeline.prepared.special_words import END_ID, is_unknown
 
 EVERY = 0  # the place that stands for all
-PLACE = re.compile(r"\s*(?:(\d+|\*)\s*:)?\s*(.*)")
+LONGEST = 50  # words; few sentences are longer, and none that is generated
+PLACE = re.compile(r"\s*(?:(\d+|\*)\s*:)?\s*(.*)", re.DOTALL)
 FORBIDDEN = -1
 
 
@@ -59,9 +60,11 @@ def parse(constraints: Sequence[str]) -> list[Constraint]:
     for text in constraints:
         place, what = PLACE.fullmatch(text).groups()
         turn += place is None
-        number = turn if place is None else EVERY if place == "*" else int(place)
-        if number == EVERY and place != "*":
-            raise ValueError(f"'{text}': expected a place from 1, or *; got {place}")
+        number = turn if place is None else EVERY if place == "*" else int(place[:9])
+        if place != "*" and not 1 <= number <= LONGEST:
+            raise ValueError(
+                f"'{text:.100}': expected a place from 1 to {LONGEST}, or *; got {number}"
+            )
         parsed.append(_parse(number, what, text))
     return parsed
 
@@ -77,13 +80,15 @@ def _parse(place: int, what: str, text: str) -> Constraint:
         else:
             feats.add(part)
     if not (upos or feats or words):
-        raise ValueError(f"'{text}': expected a part of speech, Name=Value or words=a,b; got none")
+        raise ValueError(
+            f"'{text:.100}': expected a part of speech, Name=Value or words=a,b; got none"
+        )
     return Constraint(place, upos, frozenset(feats), frozenset(words))
 
 
 def _known_upos(name: str) -> str:
     if name not in UPOS:
-        raise ValueError(f"unknown part of speech '{name}'{nearest(name, UPOS)}")
+        raise ValueError(f"unknown part of speech '{name:.100}'{nearest(name[:100], UPOS)}")
     return name
 
 
@@ -104,11 +109,11 @@ def automaton(
     for mask, each in zip(masks[1:], constraints, strict=True):
         mask[END_ID] = each.place == EVERY
     is_end = np.arange(len(types)) == END_ID
-    code = sum(mask.astype(np.int64) << bit for bit, mask in enumerate([is_end, *masks]))
-    codes, group = np.unique(code, return_inverse=True)
-    ends, *obeys = [(codes >> bit & 1).astype(bool) for bit in range(len(masks) + 1)]
+    packed = np.packbits([is_end, *masks], axis=0)
+    codes, group = np.unique(packed, axis=1, return_inverse=True)
+    ends, *obeys = np.unpackbits(codes, axis=0, count=len(masks) + 1).astype(bool)
     positions = max((each.place for each in constraints), default=0)
-    follow = np.full((start + max(positions, 1) + 1, len(codes)), FORBIDDEN)
+    follow = np.full((start + max(positions, 1) + 1, codes.shape[1]), FORBIDDEN)
     for state in range(len(follow)):
         place = state - start + 1
         allowed = obeys[0] & ~(ends & (place <= positions or state == 0))
@@ -119,4 +124,4 @@ def automaton(
             raise ValueError(f"constraints: expected words that all allow, word {place} has none")
         allowed |= place < 1
         follow[state, allowed] = min(state + 1, len(follow) - 1)
-    return Automaton(group, follow)
+    return Automaton(group.ravel(), follow)
