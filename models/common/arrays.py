@@ -3,6 +3,7 @@
 import errno
 import math
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ MOST_PACKED = 1100  # bytes that one byte of a compressed file may stand for; de
 # What numpy and zipfile raise when a file is not what it should be.
 DAMAGE = (
     *(ValueError, EOFError, KeyError, OverflowError, NotImplementedError, RuntimeError),
-    *(SyntaxError, struct.error, zipfile.BadZipFile, zlib.error),
+    *(SyntaxError, tokenize.TokenError, struct.error, zipfile.BadZipFile, zlib.error),
 )
 
 

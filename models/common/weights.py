@@ -41,12 +41,13 @@ def parameters_of(model: nn.Module) -> dict[str, Tensor]:
 
 
 @torch.no_grad()
-def load_weights(model: nn.Module, tensors: dict[str, Tensor] | Path) -> None:
-    """Put the tensors, or those of a file, in the place of the model's parameters."""
+def load_weights(model: nn.Module, tensors: dict[str, Tensor] | Path, where: str = "") -> None:
+    """Put the tensors, or those of a file, in the place of the model's parameters.
+
+    `where` begins what is said of wrong ones: here the file's name.
+    """
     if isinstance(tensors, Path):
         where, tensors = f"{tensors}: ", load_tensors(tensors)
-    else:
-        where = ""
     own = dict(model.named_parameters())
     check_shapes(where, shapes_of(own), shapes_of(tensors))
     for name, value in own.items():

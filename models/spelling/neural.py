@@ -11,6 +11,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from models.common.batching import NO_WORD, by_length, of_like_length
+from models.common.weights import load_tensors, load_weights
 from models.spelling.strings import STOP, Alphabet, Spelling, in_a_row, numbers
 
 EMBEDDING, HIDDEN, DROPOUT = 24, 96, 0.2
@@ -121,12 +122,19 @@ class NeuralSpelling(Spelling):
 
     @classmethod
     def load(cls, path: Path) -> "NeuralSpelling":
-        with safe_open(path, "pt") as file:
-            about = json.loads(file.metadata()["about"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        shares = tensors.pop("numbers").numpy()
-        model = cls(Alphabet(about["letters"]), shares, about["length"])
-        model.network.load_state_dict(tensors)
+        tensors = load_tensors(path)
+        try:
+            with safe_open(path, "pt") as file:
+                about = json.loads(file.metadata()["about"])
+            letters, length = list(map(str, about["letters"])), float(about["length"])
+            shares = tensors.pop("numbers").double().numpy()
+            sound = ((shares >= 0) & (shares < 1)).all() and length >= 1
+            if not sound or shares.ndim != 1 or not len(shares):
+                raise ValueError("expected a share of numbers for each class, and their length")
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"{path} cannot be loaded: {error}") from None
+        model = cls(Alphabet(letters), shares, length)
+        load_weights(model.network, tensors, f"{path}: ")
         return model
 
 

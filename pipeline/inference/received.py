@@ -8,6 +8,9 @@ import math
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+import pyarrow as pa
+from pyarrow import parquet
+
 from models.common.arrays import check_stored
 from models.common.json_file import load_json
 from models.common.weights import Shapes, check_shapes, shapes_in
@@ -20,6 +23,8 @@ from pipeline.stage import Inputs
 CONFIG = "config.json"
 MODEL = "model.safetensors"
 PHI = "phi.npz"
+TYPES = "types.parquet"
+MOST_ROWS = 100  # that a byte of a table may stand for, packed as tables are
 READ = {".json", ".npy", ".npz", ".safetensors", ".parquet", ".arrow"}  # files that are loaded
 
 
@@ -91,6 +96,7 @@ def _check_bounds(folder: Path, recipe: Recipe, found: Shapes) -> None:
             f"{folder / RECIPE}: layers: expected at most {len(found)}, the tensors in {MODEL}; "
             f"got {recipe.layers:,}"
         )
+    forms = _check_tables(folder)
     if (folder / PHI).exists():  # a model of subwords has none
         check_stored(folder / PHI)
         phi = Features.load(folder / PHI)
@@ -100,3 +106,30 @@ def _check_bounds(folder: Path, recipe: Recipe, found: Shapes) -> None:
                 f"{folder / PHI}: feature_count: expected at most {most:,}, as many as it names or "
                 f"{MODEL} has rows; got {phi.feature_count:,}"
             )
+        if phi.vocabulary_size != forms:
+            raise ValueError(
+                f"{folder / PHI}: expected {forms:,} words, as {TYPES} has; got "
+                f"{phi.vocabulary_size:,}"
+            )
+
+
+def _check_tables(folder: Path) -> int:
+    """Every table can be read to its end; how many words there are."""
+    for path in sorted((*folder.glob("*.parquet"), *folder.glob("*.arrow"))):
+        try:
+            _table(path).validate(full=True)
+        except (pa.ArrowException, OSError) as error:
+            raise ValueError(f"{path} cannot be loaded: {error}") from None
+    forms = _table(folder / TYPES)["form"]
+    if forms.null_count or forms.type not in (pa.string(), pa.large_string()):
+        raise ValueError(f"{folder / TYPES}: expected the form of every word, got none of some")
+    return len(forms)
+
+
+def _table(path: Path) -> pa.Table:
+    if path.suffix == ".arrow":
+        return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+    rows, most = parquet.read_metadata(path).num_rows, MOST_ROWS * path.stat().st_size
+    if rows > most:
+        raise ValueError(f"{path}: expected at most {most:,} rows in its bytes, got {rows:,}")
+    return parquet.read_table(path)

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
+from pyarrow import parquet
 from typer.testing import CliRunner
 
 import pipeline
@@ -146,6 +148,40 @@ def test_a_phi_that_would_inflate_is_not_read(folder):
     phi(folder, np.savez_compressed, signature=np.zeros(1 << 27, np.int64))
     assert (folder / "phi.npz").stat().st_size < 4 << 20
     refused(folder, "phi.npz cannot be loaded", "is packed")
+
+
+def test_tables_that_are_refused(folder):
+    """One that would inflate, one that lacks a form, one of other words than Φ."""
+    path = folder / "types.parquet"
+    types = parquet.read_table(path)
+    lacking = types.set_column(0, "form", pa.nulls(len(types), pa.string()))
+    inflated = pa.table({"form": pa.array(["x"]).take(pa.array(np.zeros(5_000_000, np.int64)))})
+    for table, said in (
+        (inflated, "types.parquet: expected at most"),
+        (lacking, "types.parquet: expected the form of every word"),
+        (types[:-1], "phi.npz: expected"),
+    ):
+        parquet.write_table(table, path)
+        seal(folder)
+        refused(folder, said)
+
+
+SPELLINGS = {
+    "classes without end": {"count_classes": 10**9},
+    "another key": {"clases": []},
+    "no words": {"words": [], "classes": []},
+    "an empty word": {"words": [""], "classes": [0]},
+    "a class that is none": {"words": ["a"], "classes": [7]},
+    "an order that is none": {"order": "high"},
+}
+
+
+@pytest.mark.parametrize("what", SPELLINGS)
+def test_a_spelling_model_that_is_refused(folder, what):
+    path = folder / "spelling.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | SPELLINGS[what]))
+    seal(folder)
+    refused(folder, "spelling.json: expected")
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
