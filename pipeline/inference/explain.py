@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from models.common.batching import Sentences
+from models.common.checks import check_finite
 from models.network.states import states
 from models.outputs.log_linear import log_linear_of
 from pipeline.inference.meaning import MEANING, Meaning
@@ -129,6 +130,7 @@ class Explainer:
         (background,) = output.log_background_of(h, numbers, context).tolist()
         log_z = output.log_normaliser(h, context).item()
         weights = output.adaptor(h)[0].double().cpu().numpy()
+        check_finite("a term of log p", np.array([*log_p, *background, log_z, *weights]))
         choices = []
         for number, word in enumerate(words):
             terms = self._terms(ids[number], weights)

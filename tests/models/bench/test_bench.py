@@ -1,9 +1,11 @@
+import signal
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
+from models.bench import busy
 from models.bench.output import (
     LARGE,
     OUTPUTS,
@@ -85,3 +87,17 @@ def test_it_explains_itself_without_the_other_packages():
     assert (
         "--precision" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
     )
+
+
+def test_a_core_is_taken_and_left_again(monkeypatch):
+    started = []
+
+    class Counted(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            started.append(self)
+
+    monkeypatch.setattr(busy.subprocess, "Popen", Counted)
+    with busy.one_core_taken():
+        assert started[0].poll() is None
+    assert started[0].returncode == -signal.SIGKILL
