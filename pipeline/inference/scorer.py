@@ -14,13 +14,13 @@ from models.common.batching import Sentences
 from models.common.weights import WEIGHTS
 from models.spelling.open_vocabulary import Forms, load_spelling
 from pipeline.evaluation.measure import score
-from pipeline.inference.export import inputs_of, is_exported, open_exported
-from pipeline.inference.received import MODEL
 from pipeline.prepared.saved_chain import read_chain
 from pipeline.prepared.special_words import END, END_ID
 from pipeline.prepared.subwords import Speller
 from pipeline.prepared.trained import load_trained
 from pipeline.prepared.vocabulary import Vocabulary
+from pipeline.sharing.export import inputs_of, is_exported, open_exported
+from pipeline.sharing.received import MODEL
 from pipeline.stage import Inputs
 
 

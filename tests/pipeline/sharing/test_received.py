@@ -207,8 +207,8 @@ def test_a_perplexity_too_large_to_write_is_told_as_such(folder):
     for options, said in ([], "perplexity over 1e308"), (["--json"], '"perplexity": null'):
         command = ["score", "-", "--run", str(folder), *options]
         told = CliRunner().invoke(app, command, input=SENTENCE)
-        assert told.exit_code == 0 and said in told.stdout
-        assert "nan" not in told.stdout and "inf" not in told.stdout.lower()
+        assert told.exit_code == 0 and said in told.output
+        assert "nan" not in told.output and "inf" not in told.output.lower()
 
 
 def test_weights_too_large_to_compute_with_give_no_figure(folder):

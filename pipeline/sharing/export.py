@@ -17,12 +17,12 @@ from models.spelling.subwords import count_subwords
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import FORMAT, Artefact, write_json
 from pipeline.evaluation.score_rows import read_scores
-from pipeline.inference import hub, received
-from pipeline.inference.model_card import card, licences, plain_name
-from pipeline.inference.received import CONFIG, MODEL
 from pipeline.prepared.saved_chain import load_chain, read_chain, save_chain
 from pipeline.prepared.special_words import PRETRAINING
 from pipeline.prepared.vocabulary import Vocabulary
+from pipeline.sharing import hub, received
+from pipeline.sharing.model_card import card, licences, plain_name
+from pipeline.sharing.received import CONFIG, MODEL
 from pipeline.stage import Inputs
 
 
