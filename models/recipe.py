@@ -37,6 +37,7 @@ class Recipe:
     temporal_penalty: float = 0.0  # on their changes from word to word: keeps them slow
 
     optimiser: Literal["adamw", "rmsprop", "sgd"] = "adamw"  # takes the steps
+    rmsprop_alpha: float = 0.99  # how much of the mean square rmsprop keeps; Keras keeps 0.9
     learning_rate: float = 2e-3  # of the optimiser, at first
     weight_decay: float = 1e-6  # pulls the weights towards zero
     # plateau: the learning rate is divided by lr_decay after an epoch without gain in validation;
@@ -70,7 +71,7 @@ class Recipe:
         for name in ("patience", "learning_rate", "lr_decay", "max_grad_norm"):
             _check(name, getattr(self, name) > 0, "more than 0", getattr(self, name))
         shares = [each.name for each in fields(self) if each.name.endswith("_dropout")]
-        for name in (*shares, "ema"):
+        for name in (*shares, "ema", "rmsprop_alpha"):
             _check(name, 0 <= getattr(self, name) < 1, "from 0 to under 1", getattr(self, name))
 
         if self.temperature and self.output != "log-linear":

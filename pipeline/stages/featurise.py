@@ -37,7 +37,8 @@ class Params:
     # the lexicon says. class-500: one of 500 classes of words that have similar vectors;
     # cluster-500: of words that have similar neighbours in the training text.
     templates: tuple[str, ...] = MORPHOLOGY
-    without: tuple[str, ...] = ()  # templates left out, and crossed ones that hold them
+    # Templates left out, or single features (PronType=Art), and crossed ones that hold them.
+    without: tuple[str, ...] = ()
     # M: so many most frequent words have a feature of their own; null: all seen more than once.
     # The others share one, `@notTop`.
     forms: int | None = 2500

@@ -25,7 +25,7 @@ def chosen(params, names: Sequence[str] | None) -> list[str]:
     fields = {name for template in templates for name in template.split("×")}
     left_out = {name.lower() for name in params.without}
     for name in params.without:
-        if name.lower() not in fields:
+        if name.lower().partition("=")[0] not in fields:
             valid = ", ".join(sorted(fields))
             raise ValueError(f"featurise.without: no template has '{name}'; there are {valid}")
     return [each for each in templates if not {*each.split("×")} & left_out]

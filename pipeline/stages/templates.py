@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from lexicon.analysis import FEATURES, feature_names
+from pipeline.display.nearest import nearest
 from pipeline.prepared.special_words import END, is_unknown, read_as_unknown
 from pipeline.stages.template_names import chosen
 
@@ -47,9 +48,21 @@ def fill(
             filled = _of_analyses(template, names, params, types, analyses)
         without = end.union(unwritten) if template in OF_LETTERS else end
         parts.append(filled[~filled["word"].isin(without)].assign(template=template))
-    table = pd.concat(parts, ignore_index=True)
+    table = _left(pd.concat(parts, ignore_index=True), params.without)
     table["feature"] = table["feature"].astype("category")
     return table.sort_values(["word", "feature"], kind="stable", ignore_index=True)
+
+
+def _left(table: pd.DataFrame, without: Sequence[str]) -> pd.DataFrame:
+    """The rows without the single features, such as `PronType=Art`, that are left out."""
+    left_out = {name.lower() for name in without if "=" in name}
+    if not left_out:
+        return table
+    distinct = pd.Series(table["feature"].unique())
+    held = distinct.str.lower().str.split("×").map(left_out.intersection)
+    for name in sorted(left_out.difference(*held)):
+        raise ValueError(f"featurise.without: no word has '{name}'{nearest(name, distinct)}")
+    return table[~table["feature"].isin(distinct[held.map(bool)])]
 
 
 def known_names(analyses: pd.DataFrame) -> list[str]:
