@@ -42,21 +42,21 @@ class Recurrent(nn.Module):
         return tuple(layer.initial_state(batch) for layer in self.layers)
 
 
-@ENCODERS.register("elman")
+@ENCODERS.register("elman", last_is_output=True)
 class Elman(Recurrent):
     """The simple recurrent network (Elman 1990): h_t = tanh(W·ψ_t + U·h_{t−1} + c)."""
 
     cell = "elman"
 
 
-@ENCODERS.register("gru")
+@ENCODERS.register("gru", last_is_output=True)
 class GRU(Recurrent):
     """Gated recurrent units (Cho et al. 2014)."""
 
     cell = "gru"
 
 
-@ENCODERS.register("lstm")
+@ENCODERS.register("lstm", last_is_output=True)
 class LSTM(Recurrent):
     """Long short-term memory (Hochreiter & Schmidhuber 1997)."""
 

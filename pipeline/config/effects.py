@@ -5,12 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from models.common.registry import parted
+from models.encoders import ENCODERS
 from pipeline.display.progress import say
 
 Sections = Mapping[str, Any]  # stage name -> its frozen dataclass
-
-# Encoders whose only layer, where it is tied, is as wide as the embedding, so that none is hidden.
-WITHOUT_HIDDEN = ("lstm", "gru", "elman", "window")
 
 
 def effective(
@@ -44,7 +42,8 @@ def _check_background(sections: Sections, where: str) -> None:
 def _with_width(sections: Sections) -> Sections:
     """With the width that the encoder has, so that it is not trained anew for stating another."""
     train = sections["train"]
-    if train.tied and train.layers == 1 and parted(train.encoder)[0] in WITHOUT_HIDDEN:
+    about = ENCODERS.part(parted(train.encoder)[0]).about
+    if train.tied and train.layers == 1 and about.get("last_is_output"):
         train = replace(train, hidden=train.embedding)
     return {**sections, "train": train}
 

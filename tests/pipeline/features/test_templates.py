@@ -11,11 +11,11 @@ import corpora
 import lexicon
 from lexicon.analysis import FEATURES
 from pipeline.data.folders import folder_of
+from pipeline.features import TEMPLATES, word_vectors
+from pipeline.features.templates import fill
+from pipeline.features.word_vectors import VectorParams
 from pipeline.prepared.special_words import END, UNKNOWN
-from pipeline.stages import word_vectors
 from pipeline.stages.featurise import Params
-from pipeline.stages.templates import OF_FORM, fill
-from pipeline.stages.word_vectors import VectorParams
 
 FORMS = [END, UNKNOWN, "le", "portes", "1999", "XIVe", "zorglubons"]
 COUNTS = [9, 1, 5, 2, 1, 0, 0]
@@ -112,7 +112,7 @@ def test_frequency_goes_by_half_powers_of_ten_and_source_names_the_lexicon(types
 def test_the_end_has_only_itself_and_an_unknown_word_no_letters(types, analyses):
     guess = analyses[analyses["word"] == 6].assign(word=1)
     uncounted = types.assign(count=types["count"].where(types["form"] != UNKNOWN, 0))
-    found = phi(uncounted, pd.concat([analyses, guess]), *OF_FORM, "pos", *FEATURES)
+    found = phi(uncounted, pd.concat([analyses, guess]), *TEMPLATES, "pos", *FEATURES)
     assert found[END] == {f"form={END}": 1}
     of_class = {"pos=VERB": 0.75, "pos=NOUN": 0.25, "Number=Plur": 1, "Person=1": 0.75}
     of_class |= {"VerbForm=Fin": 0.75, "Gender=Masc": 0.25}
