@@ -47,14 +47,15 @@ ROOMS = {
     "pipeline.evaluation": "display data prepared",
     "pipeline.inference": "display artefacts prepared evaluation stage",
     "pipeline.reading": "display data prepared evaluation inference",
+    "pipeline.page": "display prepared inference reading",
     "pipeline.stages": "display artefacts data stage prepared evaluation inference",
     "pipeline.config": "display stages",
     "pipeline.runner": "display artefacts stage stages config evaluation",
     "pipeline.api": "display artefacts data stage evaluation inference stages config runner",
     "pipeline.integrations": "prepared inference reading api",
     "pipeline.compare": "display artefacts data stage prepared evaluation stages config runner api",
-    "pipeline.cli": "display artefacts data evaluation inference reading stages config runner "
-    "compare api",
+    "pipeline.cli": "display artefacts data evaluation inference reading page stages config "
+    "runner compare api",
 }
 
 
