@@ -1,5 +1,6 @@
 """A page to type into: `accord page`."""
 
+import threading
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -36,28 +37,31 @@ def page(
 
     models = Models(_loaders(run or [DEFAULT_RUN]))
     with PageServer(models, host, port) as server:
-        models.model(models.names[0])  # what is asked first is there when the address is said
-        print(f"{server.address}  (Ctrl-C ends it)", flush=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
-            server.serve_forever()
+            print(f"{server.address}  (Ctrl-C ends it)", flush=True)
+            models.first()  # meanwhile a browser can open the page; what it asks waits
+            threading.Event().wait()
         except KeyboardInterrupt:
             print()
+        finally:
+            server.shutdown()
 
 
 def _loaders(runs: list[Path]) -> dict[str, partial]:
-    """How each model is loaded: those of a run by name, the last first, as other commands ask it."""
+    """How each model is loaded, by its name: those of a run with its last first."""
+    from pipeline.artefacts.artefact import MANIFEST
     from pipeline.runner.finished import Finished
 
-    found: dict[tuple[str, str], partial] = {}
+    names = [run.name for run in runs]
+    several = len(runs) > 1
+    found: dict[str, partial] = {}
     for run in runs:
-        if not (run / "run.json").exists():
-            found[run.name, ""] = partial(load_model, run, None)
+        own = run.name if names.count(run.name) == 1 else str(run)
+        if not (run / MANIFEST).exists():
+            found[own] = partial(load_model, run, None)
             continue
         models = [name for name, made in Finished.read(run).artefacts.items() if "train" in made]
         for model in reversed(models):
-            found[run.name, model] = partial(load_model, run, model)
-    several = len(runs) > 1
-    return {
-        "/".join(filter(None, (run, model))) if several or not model else model: load
-        for (run, model), load in found.items()
-    }
+            found[f"{own}/{model}" if several else model] = partial(load_model, run, model)
+    return found

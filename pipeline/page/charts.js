@@ -1,15 +1,17 @@
 // Curves along the sentence: what was expected before each word.
 
-const SERIES = 6, HEIGHT = 190, LEFT = 34, RIGHT = 14, TOP = 8, BOTTOM = 64, STEP = 44;
+const SERIES = 6, HEIGHT = 190, LEFT = 34, RIGHT = 14, TOP = 8, BOTTOM = 64, STEP = 34;
 const CURVES = { Number: ["Sing", "Plur"], Gender: ["Fem", "Masc"], pos: null };
 
 function drawCharts(into, rows, at) {
-  into.replaceChildren();
-  for (const [feature, wanted] of Object.entries(CURVES)) {
-    const values = rows[0].answer.values[feature];
-    if (!values) continue;
-    const names = (wanted ?? likeliest(values)).filter((name) => values[name]);
-    if (names.length) into.append(chart(feature, names, rows.slice(0, 2), at, into.clientWidth));
+  const { values } = rows[0].answer;
+  const shown = Object.entries(CURVES).filter(([feature]) => values[feature]).map(([feature, wanted]) => {
+    const names = (wanted ?? likeliest(values[feature])).filter((name) => values[feature][name]);
+    return { feature, names, figure: make("figure", {}) };
+  });
+  into.replaceChildren(...shown.map(({ figure }) => figure)); // first, so that each has its width
+  for (const { feature, names, figure } of shown) {
+    figure.append(...chart(feature, names, rows.slice(0, 2), at, figure.clientWidth));
   }
 }
 
@@ -20,7 +22,7 @@ function likeliest(values) {
 
 function chart(feature, names, rows, at, available) {
   const labels = rows[0].answer.words.map((word) => word.form || rows[0].end);
-  const wide = Math.max(Math.min(available, 420) - 4, LEFT + RIGHT + STEP * (labels.length - 1));
+  const wide = Math.max(Math.min(available, 640), LEFT + RIGHT + STEP * (labels.length - 1));
   const x = (place) => LEFT + (labels.length > 1 ? place * (wide - LEFT - RIGHT) / (labels.length - 1) : 0);
   const y = (p) => TOP + (1 - p) * (HEIGHT - TOP - BOTTOM);
   const drawing = svg("svg", { width: wide, height: HEIGHT, role: "img", "aria-label": `P(${familyLabel(feature)})` });
@@ -48,9 +50,9 @@ function chart(feature, names, rows, at, available) {
   });
   const key = make("ul", { className: "key" }, ...names.map((name, colour) =>
     make("li", {}, make("i", { className: `s${colour}` }), labelOf(`${feature}=${name}`))));
-  return make("figure", {}, make("figcaption", {}, `P(${familyLabel(feature)})`), key,
+  return [make("figcaption", {}, `P(${familyLabel(feature)})`), key,
     make("div", { className: "scroll", tabIndex: 0, role: "group", "aria-label": familyLabel(feature) }, drawing),
-    numbersOf(feature, names, rows[0], labels));
+    numbersOf(feature, names, rows[0], labels)];
 }
 
 // The same as a table, for who reads no curves.

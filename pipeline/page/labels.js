@@ -49,7 +49,8 @@ function number(value, digits = 2) {
 }
 
 function signed(value) {
-  return value === null ? "−∞" : (value > 0 ? "+" : "") + number(value).replace("-", "−");
+  if (value === null) return "−∞";
+  return (value >= 0.005 ? "+" : value <= -0.005 ? "−" : "") + number(Math.abs(value));
 }
 
 function percent(p) {

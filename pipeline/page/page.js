@@ -71,20 +71,22 @@ function drawRows(rows) {
   const inWords = document.activeElement?.classList.contains("word");
   byId("rows").replaceChildren(...rows.map((row, number) => {
     const words = row.answer.words;
-    const away = row.text === state.text ? null : difference(rows[0].answer.words, words);
+    const differing = row.text === state.text ? null : difference(rows[0].answer.words, words);
     const at = state.at === null ? null : placeIn(state.at, rows[0].answer.words, words);
-    const total = words.reduce((sum, word) => sum + (word.bits ?? Infinity), 0);
+    const total = bitsOf(row), away = total - bitsOf(rows[0]);
+    const against = number && Number.isFinite(away) ? ` (${signed(away)})` : "";
     const buttons = words.map((word, place) => wordButton(row, word, place, {
       pressed: place === at, isFirst: number === 0,
-      differs: away && place >= away.start && place < words.length - away.end,
+      differs: differing && place >= differing.start && place < words.length - differing.end,
     }));
     return make("div", { className: "row" },
-      make("p", { className: "name" }, make("b", {}, rowName(row)), ` · ${say("total", { bits: oneDigit(total), words: words.length })}`),
+      make("p", { className: "name" }, make("b", {}, rowName(row)), ` · ${say("total", { bits: oneDigit(total) + against, words: words.length })}`),
       make("div", { className: "words", role: "group", "aria-label": rowName(row), onkeydown: moveByKeys }, ...buttons));
   }));
   if (inWords) byId("rows").querySelector('[aria-pressed="true"]')?.focus();
 }
 
+const bitsOf = (row) => row.answer.words.reduce((sum, word) => sum + (word.bits ?? Infinity), 0);
 const oneDigit = (value) => number(Number.isFinite(value) ? value : null, 1);
 
 function wordButton(row, word, place, { pressed, isFirst, differs }) {
@@ -137,23 +139,26 @@ function card(row, place, reach, word) {
   if (place.error) return make("div", { className: "card" }, make("h3", {}, name), make("p", {}, place.error));
   const [choice] = place.asked;
   return make("div", { className: "card" },
-    make("h3", {}, make("bdi", {}, shownWord(choice.word)), name),
+    make("h3", {}, make("bdi", {}, shownWord(choice.word)), name), readingsList(choice),
     make("div", { className: "scroll" }, termsTable(choice, row.off, reach)),
     make("h4", {}, say("likeliest")), likeliestList(place.likeliest, (chosen) => replace(word, chosen)));
 }
 
+const beginning = (text) => text.replace(/\s*(?:…|\.\.\.)\s*$/, ""); // without the gap
+const cut = (text, start, end) => [...text].slice(start, end).join(""); // by characters, emoji too
+
 // Put another word in a place: the sentence before stays, that after stands beside it.
 function replace(word, chosen) {
-  const text = state.text.replace(/\s*(?:…|\.\.\.)\s*$/, "");
+  const text = beginning(state.text);
   const end = chosen === END ? "" : chosen;
   const space = word.form || !text || !end ? "" : " ";
   const capital = word.start === 0 && /^\p{Lu}/u.test(text) ? end.charAt(0).toUpperCase() + end.slice(1) : end;
-  return change({ other: text.slice(0, word.start) + space + capital + text.slice(word.end) });
+  return change({ other: cut(text, 0, word.start) + space + capital + cut(text, word.end) });
 }
 
 async function write() {
-  const place = state.at === null ? null : firstWords()[state.at];
-  const start = state.text.replace(/\s*(?:…|\.\.\.)\s*$/, "").slice(0, place ? place.start : undefined);
+  const place = state.at === null ? null : firstWords()[Math.min(state.at, firstWords().length - 1)];
+  const start = cut(beginning(state.text), 0, place ? place.start : undefined);
   const constraints = byId("constraint").value.split(",").map((each) => each.trim()).filter(Boolean);
   byId("written").replaceChildren(make("p", {}, say("writing")));
   try {

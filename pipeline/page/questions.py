@@ -61,14 +61,18 @@ class Models:
         self.names = list(load)
         self._load = load
         self._one_at_a_time = threading.Lock()
-        self.model = cache(self._model)
+        self._model = cache(self._loaded)
+
+    def first(self) -> None:
+        """Load the model that is asked at first."""
+        self.answer({"ask": "about", "model": self.names[0]})
 
     def answer(self, question: Any) -> Answer:
         asked = parse(question)
         with self._one_at_a_time:
-            return asked.answer(self.model(asked.model))
+            return asked.answer(self._model(asked.model))
 
-    def _model(self, name: str) -> AskedModel:
+    def _loaded(self, name: str) -> AskedModel:
         if name not in self._load:
             raise ValueError(f"expected one of the models {', '.join(self.names)}; got {name!r}")
         return AskedModel(self._load[name]())
@@ -93,12 +97,10 @@ def parse(question: Any) -> Read | Place | Write | About:
 
 
 def _checked(name: str, value: Any, kind: Any) -> Any:
-    if kind is int and type(value) is int:
+    if kind in (int, str) and type(value) is kind:
         return value
-    if kind is str and isinstance(value, str):
-        return value
-    if kind == tuple[str, ...] and isinstance(value, list):
-        if all(isinstance(each, str) for each in value):
-            return tuple(value)
+    of_texts = isinstance(value, list) and all(isinstance(each, str) for each in value)
+    if kind == tuple[str, ...] and of_texts:
+        return tuple(value)
     wanted = {int: "a whole number", str: "text"}.get(kind, "a list of texts")
     raise ValueError(f"{name}: expected {wanted}, got {value!r:.80}")

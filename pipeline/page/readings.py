@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.page.families import CROSSED
+from pipeline.prepared.special_words import END_ID
 
 COLUMNS = ["word", "lemma", "upos", "feats", "weight", "source"]
 
@@ -30,7 +31,11 @@ class Readings:
     """The analyses of every known word, and of each class of unknown words."""
 
     def __init__(self, analysed: Path):
-        self.table = pd.read_parquet(analysed / "analyses.parquet", columns=COLUMNS)
+        named = ["upos", "feats", "source"]
+        table = pd.read_parquet(
+            analysed / "analyses.parquet", columns=COLUMNS, read_dictionary=named
+        )
+        self.table = table[table["word"] != END_ID]  # which no lexicon knows, whatever is guessed
         self.words = self.table["word"].to_numpy()  # ascending
 
     def of(self, word: int) -> Sequence[Reading]:
@@ -45,7 +50,7 @@ class Readings:
 
     def has(self, feature: str) -> bool:
         """Whether any reading has a value of a feature such as `Gender`."""
-        distinct = self.table["feats"].unique()
+        distinct = self.table["feats"].cat.categories
         return any(part.startswith(f"{feature}=") for feats in distinct for part in _parts(feats))
 
 

@@ -63,7 +63,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.path != "/ask" or self.headers.get_content_type() != "application/json":
             self._tell(HTTPStatus.BAD_REQUEST, "expected a question in JSON for /ask")
         elif not length.isdecimal() or int(length) > LARGEST:
-            self._tell(HTTPStatus.CONTENT_TOO_LARGE, f"expected at most {LARGEST:,} bytes")
+            self._tell(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"expected at most {LARGEST:,} bytes")
         else:
             self._answer(self.rfile.read(int(length)))
 

@@ -1,6 +1,7 @@
 // Why a word has its probability: log p as a sum of terms, and words compared in one gap.
 
-const READINGS_SHOWN = 2;
+const READINGS_SHOWN = 8; // of a word, the likeliest first
+const marker = (place) => String.fromCodePoint(0x2460 + place); // ① ② ③
 
 // The terms of a choice in order: background, features, spelling, −log Z.
 function termsOf(choice) {
@@ -8,7 +9,7 @@ function termsOf(choice) {
   const features = choice.terms.map((term) => ({
     name: term.feature === `form=${choice.word}` ? "form" : term.feature,
     label: labelOf(term.feature, choice.word), help: helpOf(term.feature), nats: term.nats,
-    readings: term.readings.map((place) => choice.readings[place]), family: familyOf(term.feature),
+    readings: term.readings, family: familyOf(term.feature),
   }));
   const spelling = choice.spelled ? [plain("spelling", choice.spelling)] : [];
   return [plain("background", choice.background), ...features, ...spelling, plain("−log Z", -choice.log_z)];
@@ -17,16 +18,25 @@ function termsOf(choice) {
 function termsTable(choice, off, reach) {
   const rows = termsOf(choice).map((term) => {
     const isOff = term.family && term.nats === 0 && off.includes(term.family);
-    const from = (term.readings ?? []).slice(0, READINGS_SHOWN).map(readingText).join(" · ");
-    const more = (term.readings ?? []).length > READINGS_SHOWN ? " …" : "";
+    const from = (term.readings ?? []).filter((place) => place < READINGS_SHOWN).map(marker).join(" ");
+    const more = (term.readings ?? []).some((place) => place >= READINGS_SHOWN) ? " …" : "";
     return make("tr", { className: isOff ? "off" : "", title: term.help },
-      make("th", { scope: "row" }, term.label, from ? make("small", {}, from + more) : null),
+      make("th", { scope: "row" }, term.label, from ? make("span", { className: "from" }, ` ${from}${more}`) : null),
       make("td", { className: "number" }, signed(term.nats)),
       make("td", { className: "bar" }, bar(term.nats, reach)));
   });
   const total = make("tr", { className: "total" }, make("th", { scope: "row" }, "log p"),
     make("td", { className: "number" }, signed(choice.log_p)), make("td", {}, `p = ${percent(choice.p)}`));
   return make("table", { className: "terms" }, make("tbody", {}, ...rows, total));
+}
+
+// What the lexicon says that the word can be; the numbers stand beside the terms that come from it.
+function readingsList(choice) {
+  const shown = choice.readings.slice(0, READINGS_SHOWN).map((reading, place) =>
+    make("li", {}, `${marker(place)} ${readingText(reading)} `, make("i", {}, `(${percent(reading.share)}, ${reading.source})`)));
+  const more = choice.readings.length - shown.length;
+  if (more > 0) shown.push(make("li", {}, `… ${say("more", { count: more })}`));
+  return make("ul", { className: "from", "aria-label": say("word readings") }, ...shown);
 }
 
 // A bar from zero in a row that reaches as far for all.
