@@ -49,6 +49,7 @@ ROOMS = {
     "pipeline.sharing": "display artefacts prepared evaluation stage",
     "pipeline.inference": "display artefacts prepared evaluation stage sharing",
     "pipeline.reading": "display data prepared evaluation inference",
+    "pipeline.page": "display prepared inference reading",
     "pipeline.stages": "display artefacts data stage prepared features evaluation inference",
     "pipeline.config": "display stages",
     "pipeline.runner": "display artefacts stage stages config evaluation",
@@ -57,7 +58,7 @@ ROOMS = {
     "pipeline.integrations": "prepared inference reading api",
     "pipeline.compare": "display artefacts data stage prepared features evaluation stages config "
     "runner api",
-    "pipeline.cli": "display artefacts data evaluation sharing inference reading stages config "
+    "pipeline.cli": "display artefacts data evaluation sharing inference reading page stages config "
     "runner compare api",
 }
 

@@ -87,8 +87,12 @@ class Explainer:
 
     def next_word(self, text: str, words: Sequence[str] = (), most: int = 10) -> Place:
         """What may follow a beginning, which may end in `…`: chosen words, and the likeliest."""
-        h, context = self._read(self.beginning(text))
-        return self._place(h[-1:], context[-1:], self.scorer.as_read(words), most)
+        return self.after(self.beginning(text), self.scorer.as_read(words), most)
+
+    def after(self, words: Sequence[str], asked: Sequence[str] = (), most: int = 10) -> Place:
+        """The same after words that are tokenised already."""
+        h, context = self._read(words)
+        return self._place(h[-1:], context[-1:], asked, most)
 
     def sentence(self, words: Sequence[str]) -> list[Place]:
         """Each place of a tokenised sentence and its end, the word that came being asked about."""
