@@ -1,9 +1,11 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import models
 from models.bench.output import (
     LARGE,
     OUTPUTS,
@@ -71,3 +73,12 @@ def test_it_explains_itself_without_the_other_packages():
     assert (
         "--precision" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
     )
+
+
+def test_steps_of_two_checkouts_are_measured_in_turn():
+    root = Path(models.__file__).parents[1]
+    command = [sys.executable, "-m", "models.bench.step", "--before", str(root), "--rounds", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    before, now, ratio = done.stdout.splitlines()
+    assert before.split()[0] == "before" and now.split()[0] == "now"
+    assert float(ratio.split()[0]) > 0
