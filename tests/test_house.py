@@ -38,7 +38,8 @@ ROOMS = {
     "models.spelling": "common ngram",
     "models.network": "common features encoders background outputs recipe",
     "models.training": "common encoders network recipe",
-    "models.bench": "common features encoders background outputs spelling network recipe",
+    "models.bench": "common features encoders ngram background outputs spelling network training "
+    "recipe",
     "pipeline.display": "",
     "pipeline.artefacts": "display",
     "pipeline.data": "display artefacts",

@@ -35,6 +35,14 @@ class Background(nn.Module):
         """log B_s before the context speaks, of the shape of `class_mass`."""
         return self.class_mass(context)
 
+    def class_evidence(self, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """log B_s before the context speaks, and log B_s(K)/B_s, what the context says of it.
+
+        Both are of the shape of `class_mass`. Of what has no mass either way it says nothing: 0.
+        """
+        prior = self.class_prior(context)
+        return prior, (self.class_mass(context) - prior).nan_to_num(nan=0.0)
+
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
         """log b(K, x) of some words in each context: (N × M)."""
         raise NotImplementedError

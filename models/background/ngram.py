@@ -93,22 +93,37 @@ class NGramBackground(Background):
         return torch.stack(nodes, dim=1).cpu().numpy()
 
     def class_mass(self, context: Tensor | None = None) -> Tensor:
+        seen = self._seen_after(context)
+        log_mass = self.class_prior(context).add_(seen.log_scale)
+        sums = seen.added_up(log_mass).view(-1)[seen.positions]
+        flat = log_mass.view(-1)  # a place that comes twice is given the same both times
+        flat[seen.positions] = (flat[seen.positions].exp() + sums).log()
+        return log_mass
+
+    def class_prior(self, context: Tensor | None = None) -> Tensor:
+        return self.log_unigram[context[:, 0]]
+
+    def class_evidence(self, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """It differs from log γ only where a signature was seen: nothing else is touched twice."""
+        seen, prior = self._seen_after(context), self.class_prior(context)
+        evidence = seen.added_up(prior)
+        flat, before = evidence.view(-1), prior.view(-1)[seen.positions]
+        backed_off = before + seen.log_scale.view(-1)[seen.row]
+        both = (backed_off.exp() + flat[seen.positions]).log()
+        flat[seen.positions] = (both - backed_off).nan_to_num(nan=0.0)
+        return prior, evidence.add_(seen.log_scale)
+
+    def _seen_after(self, context: Tensor) -> "_SeenAfter":
         scales = torch.stack(self.ngrams.scales(context.unbind(1)), dim=1)
-        log_mass = self.log_unigram[context[:, 0]].add_(scales[:, :1].log().float())
         longer = context[:, 1:]
         node = longer + self.seen_nodes
         start = self.seen_starts[node]
         end = torch.where(longer >= 0, self.seen_starts[node + 1], start)
         row, entry = rows_of(start.flatten(), end.flatten())
-        positions = row // longer.shape[1] * log_mass.shape[1] + self.seen_signatures[entry]
         added = self.seen_added[entry] * scales[:, 1:].flatten().float()[row]
-        sums = torch.zeros_like(log_mass).view(-1).index_add_(0, positions, added)
-        flat = log_mass.view(-1)  # a place that comes twice is given the same both times
-        flat[positions] = (flat[positions].exp() + sums[positions]).log()
-        return log_mass
-
-    def class_prior(self, context: Tensor | None = None) -> Tensor:
-        return self.log_unigram[context[:, 0]]
+        row = row // max(1, longer.shape[1])
+        positions = row * self.log_unigram.shape[1] + self.seen_signatures[entry]
+        return _SeenAfter(scales[:, :1].log().float(), row, positions, added)
 
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
         return self.ngrams.p(context.unsqueeze(2).unbind(1), words).log()
@@ -123,6 +138,21 @@ class NGramBackground(Background):
     def size(self) -> int:
         """How many n-grams are listed."""
         return sum(len(table.keys) for table in self.ngrams.tables)
+
+
+class _SeenAfter(NamedTuple):
+    """What the contexts of a batch add to the mass of signatures, one entry for each length."""
+
+    log_scale: Tensor  # of the unigram in each context (N × 1)
+    row: Tensor  # of each entry in the batch
+    positions: Tensor  # of each entry among the N × S
+    added: Tensor
+
+    def added_up(self, like: Tensor) -> Tensor:
+        """Σ of what all lengths add, 0 where they add nothing: (N × S)."""
+        sums = torch.zeros_like(like)
+        sums.view(-1).index_add_(0, self.positions, self.added)
+        return sums
 
 
 class _Seen(NamedTuple):

@@ -29,8 +29,13 @@ class FeatureEmbedding(nn.Module):
 
     def forward(self, words: Tensor) -> Tensor:
         check_words("words", words, len(self.signature))
-        rows = self.product(self._dropped(), self._dense_kept())
-        return nn.functional.embedding(self.signature[words], rows)
+        signatures, weight, is_dense = self.signature[words], self._dropped(), self._dense_kept()
+        if words.device.type == "cpu":  # a GPU would be waited for to know which are read
+            read, signatures = signatures.unique(return_inverse=True)
+            rows = self.product.of_signatures(weight, read, is_dense)
+        else:
+            rows = self.product(weight, is_dense)
+        return nn.functional.embedding(signatures, rows)
 
     def _dense_kept(self) -> Tensor | None:
         """Which signatures are read with their vectors: (S × 1), grown to make up for others."""

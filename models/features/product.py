@@ -25,15 +25,10 @@ class FeatureProduct(nn.Module):
         super().__init__()
         self.is_identity, self.feature_count = features.is_identity, features.feature_count
         self.sparse_count = features.sparse_count
-        row = np.repeat(np.arange(features.signature_count), np.diff(features.indptr))
-        by_feature = np.argsort(features.indices, kind="stable")
-        starts = np.searchsorted(features.indices[by_feature], np.arange(features.sparse_count))
-        for prefix, *bags in (
-            ("", features.indices, features.indptr[:-1], features.values),
-            ("transposed_", row[by_feature], starts, features.values[by_feature]),
-        ):
-            for name, array in _in_pieces(*bags)._asdict().items():
-                self.register_buffer(prefix + name, torch.tensor(array), persistent=False)
+        self.matrix = _Rows(features.indptr, features.indices, features.values)
+        for prefix, bags in zip(("", "transposed_"), self._both_ways(self.matrix), strict=True):
+            for name, array in bags._asdict().items():
+                self.register_buffer(prefix + name, array, persistent=False)
         dense = features.vectors[features.vector] if features.dimensions else None
         dense = dense if dense is None else torch.from_numpy(dense)
         self.register_buffer("dense", dense, persistent=False)  # V_s (S × D)
@@ -49,6 +44,21 @@ class FeatureProduct(nn.Module):
         with torch.autocast(weight.device.type, enabled=False):  # in the precision of the weights
             return rows + dense.to(weight.dtype) @ weight[self.sparse_count :]
 
+    def of_signatures(
+        self, weight: Tensor, signatures: Tensor, is_dense: Tensor | None = None
+    ) -> Tensor:
+        """Some rows of Φ_s·W, of signatures that differ, at the price of these rows (CPU only)."""
+        if self.is_identity:
+            return nn.functional.embedding(signatures, weight)
+        bags = self._both_ways(self.matrix.chosen(signatures.numpy()))
+        rows = _BagSum.apply(weight[: self.sparse_count], *bags)
+        if self.dense is None:
+            return rows
+        dense = self.dense[signatures]
+        dense = dense if is_dense is None else dense * is_dense[signatures]
+        with torch.autocast(weight.device.type, enabled=False):
+            return rows + dense.to(weight.dtype) @ weight[self.sparse_count :]
+
     def transposed(self, rows: Tensor) -> Tensor:
         """Φ_sᵀ·R: from one row per signature to one per feature (S × E → F × E)."""
         if self.is_identity:
@@ -57,6 +67,16 @@ class FeatureProduct(nn.Module):
         if self.dense is None:
             return sums
         return torch.cat([sums, self.dense.to(rows.dtype).T @ rows])
+
+    def _both_ways(self, matrix: "_Rows") -> tuple["_Bags", "_Bags"]:
+        """Rows of Φ as bags of features, and features as bags of these rows."""
+        by_feature = np.argsort(matrix.indices, kind="stable")
+        starts = np.searchsorted(matrix.indices[by_feature], np.arange(self.sparse_count))
+        row = np.repeat(np.arange(len(matrix.indptr) - 1), np.diff(matrix.indptr))[by_feature]
+        return (
+            _in_pieces(matrix.indices, matrix.indptr[:-1], matrix.values),
+            _in_pieces(row, starts, matrix.values[by_feature]),
+        )
 
     @property
     def _bags(self) -> "_Bags":
@@ -83,6 +103,20 @@ def tied_weight(weight: nn.Parameter | None, width: int, size: int) -> nn.Parame
     return weight
 
 
+class _Rows(NamedTuple):
+    """The sparse block of Φ, as `Features` has it."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+
+    def chosen(self, rows: np.ndarray) -> "_Rows":
+        starts, lengths = self.indptr[rows], self.indptr[rows + 1] - self.indptr[rows]
+        entries = ranges.in_a_row(starts, lengths)
+        ends = np.concatenate(([0], np.cumsum(lengths)))
+        return _Rows(ends, self.indices[entries], self.values[entries])
+
+
 class _Bags(NamedTuple):
     """A sparse matrix by rows, its long ones cut into pieces."""
 
@@ -97,7 +131,8 @@ def _in_pieces(indices: np.ndarray, starts: np.ndarray, values: np.ndarray) -> _
     pieces = np.maximum(1, -(-lengths // PIECE))  # of each bag, one for an empty one too
     first = np.cumsum(pieces) - pieces
     number = ranges.in_a_row(0, pieces)  # of each piece in its bag
-    return _Bags(indices, values, np.repeat(starts, pieces) + number * PIECE, first)
+    cut = np.repeat(starts, pieces) + number * PIECE
+    return _Bags(*map(torch.tensor, (indices, values, cut, first)))
 
 
 class _BagSum(torch.autograd.Function):

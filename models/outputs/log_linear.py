@@ -13,6 +13,7 @@ from models.outputs import OUTPUTS
 from models.outputs.given import Given
 from models.outputs.scored_classes import Classes
 
+ALIGNED = 4  # numbers, of which the width of a matrix is a multiple for products in TF32
 BLOCK = 1 << 14  # words scored at a time where all are asked for
 
 Expert = Callable[[Tensor], tuple[Tensor, Tensor]]
@@ -97,8 +98,8 @@ class LogLinear(nn.Module):
     def log_background_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
         """log b(K, x), as far as the background is trusted, of words as in `log_prob_of`."""
         asked = words.view(len(words), -1)
-        log_mass = self.background.class_mass(context)
-        believed = self._scaled(self._trusted(h, log_mass, context)) - log_mass
+        log_mass, trusted = self._masses(h, context)
+        believed = self._scaled(trusted) - log_mass
         believed = believed.expand(len(h), -1).gather(1, self.signature[asked])
         return (self.background.log_mass_of(asked, context) + believed).view_as(words)
 
@@ -146,11 +147,9 @@ class LogLinear(nn.Module):
 
     def _classes(self, h: Tensor, context: Tensor | None) -> Classes:
         """The classes with their scores, in the precision of the weights whatever that of h."""
-        log_mass = self.background.class_mass(context)
-        offset = self.product(self.bias.unsqueeze(1)).squeeze(1) + self._trusted(
-            h, log_mass, context
-        )
-        logits = self._scaled(h @ self.product(self.weight).T + offset)
+        log_mass, trusted = self._masses(h, context)
+        rows, bias = self._rows_and_biases()
+        logits = self._scaled(h @ rows.T + (trusted + bias))
         classes = Classes(log_mass, logits, self.signature, self.signature.new_empty(len(h), 0))
         if not self.expert:
             return classes
@@ -160,18 +159,28 @@ class LogLinear(nn.Module):
         log_mass = self.background.log_mass_of(words.clamp(min=0), context)
         return classes.naming(words, log_mass, evidence)
 
+    def _rows_and_biases(self) -> tuple[Tensor, Tensor]:
+        """Φ·W (S × H) and Φ·c (S) by one product; rows begin where a GPU's fast kernels want it."""
+        size = self.weight.shape[1]
+        copies = ALIGNED - size % ALIGNED
+        biases = self.bias.unsqueeze(1).expand(-1, copies)
+        folded = self.product(torch.cat([self.weight, biases], dim=1))
+        rows, bias, _ = folded.split([size, 1, copies - 1], dim=1)
+        return rows, bias.squeeze(1)
+
     def _scaled(self, scores: Tensor) -> Tensor:
         """Scores over the temperature."""
         return scores if self.inverse_temperature is None else scores * self.inverse_temperature
 
-    def _trusted(self, h: Tensor, log_mass: Tensor, context: Tensor | None) -> Tensor:
-        """log B_s(K), or log B_s + λ_t·log B_s(K)/B_s: a score before the features speak."""
-        log_mass = log_mass.to(self.bias.dtype)
+    def _masses(self, h: Tensor, context: Tensor | None) -> tuple[Tensor, Tensor]:
+        """log B_s(K), and the score before the features speak: the same, or as far as trusted."""
         if self.background_gate is None:
-            return log_mass
-        prior = self.background.class_prior(context).to(self.bias.dtype)
-        evidence = (log_mass - prior).nan_to_num(nan=0.0)  # none of what has no mass either way
-        return log_mass + (self.background_gate(h).to(self.bias.dtype) - 1) * evidence
+            log_mass = self.background.class_mass(context)
+            return log_mass, log_mass.to(self.bias.dtype)
+        prior, evidence = self.background.class_evidence(context)
+        gate = self.background_gate(h).to(self.bias.dtype)
+        trusted = torch.addcmul(prior.to(gate.dtype), gate, evidence.to(gate.dtype))
+        return prior + evidence, trusted
 
     def _blocks(
         self, classes: Classes, words: Tensor, context: Tensor | None

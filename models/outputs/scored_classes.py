@@ -10,6 +10,8 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
+from models.outputs.log_softmax_at import log_softmax_at
+
 
 @dataclass(frozen=True)
 class Classes:
@@ -38,7 +40,13 @@ class Classes:
         """log p(x | K) = log p(class | K) + log b(x)/B of some words in each context: (N × M)."""
         classes = self.of(words)
         log_share = self._log_share(log_mass, classes)
-        return self.log_p.gather(1, classes) + log_share.to(self.logits.dtype)
+        return self._log_p_of(classes) + log_share.to(self.logits.dtype)
+
+    def _log_p_of(self, classes: Tensor) -> Tensor:
+        """log p of some classes (N × M): what is learned from is asked for once, and for few."""
+        if self.logits.requires_grad:
+            return log_softmax_at(self.logits, classes)
+        return self.log_p.gather(1, classes)
 
     def only_word(self, classes: Tensor) -> Tensor:
         """The word that each class was set apart for, −1 for a signature: (N × 1)."""

@@ -23,6 +23,7 @@ from models.encoders.variational_dropout import VariationalDropout
 from models.network.language_model import LanguageModel
 from models.recipe import Recipe
 from models.training import processes
+from models.training.ahead import Prepared, ahead, prepare
 from models.training.checkpoint import Checkpoints, parse
 from models.training.curve import CURVE, Epoch, write_curve
 from models.training.ema import WeightAverage
@@ -120,10 +121,10 @@ class Trainer:
             torch.manual_seed(self.recipe.seed * 10_000 + now.epoch)
         self.model.train()
         start = time.monotonic() - now.seconds
-        for batch in islice(self._batches(train), now.step, None):
+        for batch, prepared in self._prepared(train, contexts):
             if self.recipe.schedule == "linear":
                 self._lower_learning_rate(len(train.ids))
-            self._step(batch, contexts)
+            self._step(batch, prepared)
             now.seconds = time.monotonic() - start
             is_due = self._is_due()
             if is_due or now.step % CHECKED_EVERY == 0:
@@ -143,19 +144,31 @@ class Trainer:
         generator = np.random.default_rng([self.recipe.seed, self.now.epoch])
         return batches(train, self.recipe, generator)
 
-    def _step(self, batch: Batch, contexts: np.ndarray) -> None:
+    def _prepared(self, train: Sentences, contexts: np.ndarray) -> Iterator[tuple[Batch, Prepared]]:
+        """The batches that are left of the epoch, and what this process reads of each."""
+
+        def both(batch: Batch) -> tuple[Batch, Prepared]:
+            own = self._share_of(batch).batch(batch) if processes.count() > 1 else batch
+            return batch, prepare(own, contexts, self.device)
+
+        left = islice(self._batches(train), self.now.step, None)
+        return ahead(left, both) if self.device.type == "cuda" else map(both, left)
+
+    def _step(self, batch: Batch, prepared: Prepared) -> None:
         """One step of the optimiser, on one batch."""
         now = self.now
         count = int((batch.targets != NO_WORD).sum())
         if processes.count() > 1:
-            batch, weight = self._own(batch)
-        loss, after = self._loss(batch, contexts)
+            self.share = self._share_of(batch)
+            for dropout in self.dropouts:
+                dropout.share = self.share
+        loss, after = self._loss(prepared)
         now.optimiser.zero_grad()
         loss.backward()
         loss = loss.detach()
         if processes.count() > 1:
             learning = [each for each in self.model.parameters() if each.requires_grad]
-            processes.add_up(learning, loss, weight)
+            processes.add_up(learning, loss, self.share.weight(batch))
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.max_grad_norm)
         now.optimiser.step()
         if now.average:
@@ -165,29 +178,18 @@ class Trainer:
         now.step, now.words = now.step + 1, now.words + count
         self.on_step(count)
 
-    def _loss(self, batch: Batch, contexts: np.ndarray) -> tuple[Tensor, State]:
+    def _loss(self, batch: Prepared) -> tuple[Tensor, State]:
         """The loss of a batch, and the encoder's state after it."""
-        is_word = batch.targets != NO_WORD
-        words, targets = self._sent(batch.words), self._sent(batch.targets[is_word])
-        context = self._sent(torch.from_numpy(contexts[batch.positions[is_word.numpy()]]))
-        real = None if is_word.all() else self._sent(is_word.flatten().nonzero().squeeze(1))
         encoder = self.model.encoder
-        before = self.now.encoder if batch.goes_on else encoder.initial_state(words.shape[1])
+        before = self.now.encoder if batch.goes_on else encoder.initial_state(batch.words.shape[1])
         with torch.autocast(
             self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bfloat16"
         ):
-            return self.model.loss(words, targets, before, context, real)
+            return self.model.loss(batch.words, batch.targets, before, batch.context, batch.real)
 
-    def _sent(self, tensor: Tensor) -> Tensor:
-        """The same on the device, which is not waited for: a GPU still computes the last step."""
-        return tensor.to(self.device, non_blocking=True)
-
-    def _own(self, batch: Batch) -> tuple[Batch, float]:
-        """What this process reads of a batch, and how much of the batch that is."""
-        self.share = processes.Share.own(batch.words.shape[1])
-        for dropout in self.dropouts:
-            dropout.share = self.share
-        return self.share.batch(batch), self.share.weight(batch)
+    def _share_of(self, batch: Batch) -> processes.Share:
+        """Which columns of a batch this process reads."""
+        return processes.Share.own(batch.words.shape[1])
 
     def _close_epoch(self, valid: Sentences) -> None:
         """Validate; the best weights are kept, and an epoch without gain slows the learning."""

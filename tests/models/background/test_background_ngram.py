@@ -153,6 +153,16 @@ def test_trust_weighs_what_the_context_says_of_a_signature():
     assert torch.allclose(layer.log_background_of(h, words, context), of_words, atol=1e-5)
 
 
+@pytest.mark.parametrize("order", [1, 2, 4])
+def test_evidence_is_what_the_context_adds_to_the_prior(order):
+    background = learnt(order)
+    for training in (False, True):
+        context = torch.from_numpy(background.contexts(TEXT, training=training))
+        prior, evidence = background.class_evidence(context)
+        assert torch.equal(prior, background.class_prior(context))
+        assert torch.allclose(prior + evidence, background.class_mass(context), atol=2e-6)
+
+
 def test_half_of_a_background_is_believed_before_training():
     layer = LogLinear(FEATURES, learnt(), 5, background_gate=True)
     assert torch.equal(layer.background_gate(random_states(7).float()), torch.full((7, 1), 0.5))

@@ -1,10 +1,12 @@
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import models
 from models.bench import busy
 from models.bench.output import (
     LARGE,
@@ -101,3 +103,12 @@ def test_a_core_is_taken_and_left_again(monkeypatch):
     with busy.one_core_taken():
         assert started[0].poll() is None
     assert started[0].returncode == -signal.SIGKILL
+
+
+def test_steps_of_two_checkouts_are_measured_in_turn():
+    root = Path(models.__file__).parents[1]
+    command = [sys.executable, "-m", "models.bench.step", "--before", str(root), "--rounds", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    before, now, ratio = done.stdout.splitlines()
+    assert before.split()[0] == "before" and now.split()[0] == "now"
+    assert float(ratio.split()[0]) > 0

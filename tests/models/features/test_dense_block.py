@@ -55,6 +55,15 @@ def test_two_blocks_give_the_product_of_one_and_its_gradient():
         assert torch.allclose(two, one, atol=1e-12)
 
 
+def test_rows_of_some_signatures_have_their_vectors_as_far_as_these_are_kept():
+    product, chosen = FeatureProduct(FEATURES), torch.tensor([5, 0, 17])
+    weight = torch.randn(8, 4, dtype=torch.float64)
+    kept = (torch.arange(FEATURES.signature_count) % 2).unsqueeze(1) * 2.0
+    for is_dense in (None, kept):
+        found = product.of_signatures(weight, chosen, is_dense)
+        assert torch.allclose(found, product(weight, is_dense)[chosen], atol=1e-12)
+
+
 def test_the_transposed_product_is_the_transpose():
     product = FeatureProduct(FEATURES)
     weight = torch.randn(8, 2, dtype=torch.float64)

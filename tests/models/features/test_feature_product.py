@@ -20,6 +20,17 @@ def test_it_is_the_matrix_product(case):
     assert torch.allclose(of_words, torch.from_numpy(phi) @ weight, atol=1e-12)
 
 
+@pytest.mark.parametrize("words", [40, 600])
+def test_rows_of_some_signatures_are_rows_of_the_product_and_so_is_their_gradient(words):
+    features = random_features(words=words, width=12)
+    product, chosen = FeatureProduct(features), torch.tensor([7, 0, 3, 11])
+    weight = torch.randn(features.feature_count, 3, dtype=torch.float64, requires_grad=True)
+    found, expected = product.of_signatures(weight, chosen), product(weight)[chosen]
+    assert torch.allclose(found, expected, atol=1e-12)
+    gradients = [torch.autograd.grad(each.sin().sum(), weight)[0] for each in (found, expected)]
+    assert torch.allclose(*gradients, atol=1e-12)
+
+
 @pytest.mark.parametrize("words", [40, 600])  # some features are in more signatures than a piece
 def test_transposed_is_the_product_with_the_transpose(words):
     features = random_features(words=words, width=12)

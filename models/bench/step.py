@@ -1,0 +1,139 @@
+"""What a training step costs, from the batch to the changed weights; of two checkouts, in turn.
+
+`python -m models.bench.step --before CHECKOUT` trains the same model with the code of another
+checkout too and lets them step in turn, so that both meet the machine's moods alike. It counts
+seconds of the CPU, which others on the machine hardly change, or on a GPU seconds of the clock.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parents[2]
+WARM_UP = 5  # steps that are not measured
+VALID = 20  # sentences, which are not read while steps are measured
+
+
+def shape(name: str, device: str):
+    """The recipe of a preset's LL-RNN, how many words it knows, and the order of its n-grams."""
+    from models.recipe import Recipe
+
+    if name == "default":
+        sizes = {"embedding": 96, "hidden": 96, "layers": 1, "batch": 20, "bptt": 30}
+        return Recipe(**sizes, device=device), 640_000, 0
+    sizes = {"embedding": 300, "hidden": 1000, "layers": 2, "batch": 40, "bptt": 50}
+    dropout = {"feature_dropout": 0.1, "weight_dropout": 0.5, "hidden_dropout": 0.2}
+    others = {"activation_penalty": 2.0, "temporal_penalty": 1.0, "ema": 0.9995}
+    recipe = Recipe(**sizes, **dropout, **others, background_gate=True, device=device)
+    return recipe, 42_500, 5
+
+
+def text_of(mass: np.ndarray, words: int):
+    """Sentences of about twenty words drawn from b, END among them."""
+    from models.common.batching import END, Sentences
+
+    generator = np.random.default_rng(1)
+    lengths = generator.integers(5, 35, size=words // 20)
+    ids = generator.choice(len(mass), size=lengths.sum(), p=mass / mass.sum())
+    ids[np.cumsum(lengths) - 1] = END
+    return Sentences(ids.astype(np.int64), lengths)
+
+
+def train_in_turn(name: str, device: str) -> None:
+    """Train without an end; after each step write what it cost, and wait for a line to go on."""
+    import torch
+
+    from models.background.ngram import NGramBackground
+    from models.background.unigram import Unigram
+    from models.bench.synthetic import vocabulary
+    from models.network.language_model import LanguageModel
+    from models.ngram.smoothing.kneser_ney import kneser_ney
+    from models.training.trainer import Trainer
+
+    recipe, words, order = shape(name, device)
+    features, mass = vocabulary(words)
+    text, valid = text_of(mass, 60_000), text_of(mass, 20 * VALID)
+    background = Unigram(features, mass)
+    if order:
+        background = NGramBackground.learn(features, [text], order, kneser_ney, np.ones_like)
+    torch.manual_seed(1)
+    model = LanguageModel(recipe, features, background)
+    clock = time.perf_counter if device == "cuda" else time.process_time
+    start = 0.0
+
+    def on_step(_: int) -> None:
+        nonlocal start
+        if device == "cuda":
+            torch.cuda.synchronize()
+        print(clock() - start, flush=True)
+        if not sys.stdin.readline():
+            os._exit(0)  # nobody asks any more
+        start = clock()
+
+    with tempfile.TemporaryDirectory() as folder:
+        Trainer(model, replace(recipe, epochs=10**6), Path(folder), on_step).fit(text, valid)
+
+
+class Stepper:
+    """A training in a process of its own, with the code of a checkout, that steps when asked."""
+
+    def __init__(self, checkout: Path, name: str, device: str):
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, "--in-turn", "--shape", name, "--device", device],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(checkout), str(HERE)])},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(WARM_UP):
+            self.seconds()
+
+    def seconds(self) -> float:
+        """Of one more step."""
+        line = self.process.stdout.readline()
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return float(line)
+
+    def stop(self) -> None:
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m models.bench.step", description=__doc__)
+    parser.add_argument("--before", type=Path, help="another checkout, measured in turn")
+    parser.add_argument("--shape", choices=["default", "strong"], default="default", help="preset")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--rounds", type=int, default=100, help="steps measured of each")
+    parser.add_argument("--in-turn", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.in_turn:
+        train_in_turn(given.shape, given.device)
+        return
+    checkouts = {"before": given.before, "now": HERE} if given.before else {"now": HERE}
+    steppers = {
+        label: Stepper(checkout, given.shape, given.device) for label, checkout in checkouts.items()
+    }
+    rounds = [{k: each.seconds() for k, each in steppers.items()} for _ in range(given.rounds)]
+    for stepper in steppers.values():
+        stepper.stop()
+    for label in steppers:
+        print(
+            f"{label:>8} {1e3 * statistics.median(each[label] for each in rounds):8.2f} ms a step"
+        )
+    if given.before:
+        ratio = statistics.median(each["before"] / each["now"] for each in rounds)
+        print(f"{ratio:8.2f} times as fast")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Batches prepared ahead: while a GPU computes a step, what the next ones read is sent to it."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from models.common.batching import NO_WORD, Batch
+
+AHEAD = 2  # batches
+
+
+class Prepared(NamedTuple):
+    """A batch where it is computed with."""
+
+    words: Tensor  # (T × B)
+    targets: Tensor  # (N), those that are words
+    context: Tensor  # (N × n), what the output needs to know of the words before each target
+    real: Tensor | None  # where the targets are among the T·B, if not everywhere
+    goes_on: bool  # whether columns go on from the batch before
+
+
+def prepare(batch: Batch, contexts: np.ndarray, device: torch.device) -> Prepared:
+    """The batch on the device, with the contexts of its targets, from those of the text."""
+    is_word = batch.targets != NO_WORD
+    context = torch.from_numpy(contexts[batch.positions[is_word.numpy()]])
+    real = None if is_word.all() else is_word.flatten().nonzero().squeeze(1)
+    sent = (
+        part if part is None else _sent(part, device)
+        for part in (batch.words, batch.targets[is_word], context, real)
+    )
+    return Prepared(*sent, batch.goes_on)
+
+
+def _sent(tensor: Tensor, device: torch.device) -> Tensor:
+    """The same on the device. From memory that cannot be paged out, a GPU is not waited for."""
+    if device.type == "cuda":
+        tensor = tensor.pin_memory()
+    return tensor.to(device, non_blocking=True)
+
+
+def ahead(items: Iterable, make: Callable[[Any], Any], number: int = AHEAD) -> Iterator[Any]:
+    """What is made of each item, in order, by a thread that is a few items ahead."""
+    waiting: deque = deque()
+    with ThreadPoolExecutor(1) as thread:
+        for item in items:
+            waiting.append(thread.submit(make, item))
+            if len(waiting) > number:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
