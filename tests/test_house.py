@@ -52,7 +52,8 @@ ROOMS = {
     "pipeline.runner": "display artefacts stage stages config evaluation",
     "pipeline.api": "display artefacts data stage evaluation inference stages config runner",
     "pipeline.integrations": "prepared inference reading api",
-    "pipeline.compare": "display artefacts data stage prepared evaluation stages config runner api",
+    "pipeline.compare": "display artefacts data stage prepared evaluation inference stages config "
+    "runner api",
     "pipeline.cli": "display artefacts data evaluation inference reading stages config runner "
     "compare api",
 }
