@@ -45,17 +45,19 @@ ROOMS = {
     "pipeline.stage": "",
     "pipeline.prepared": "display data stage",
     "pipeline.evaluation": "display data prepared",
-    "pipeline.inference": "display artefacts prepared evaluation stage",
+    "pipeline.sharing": "display artefacts prepared evaluation stage",
+    "pipeline.inference": "display artefacts prepared evaluation stage sharing",
     "pipeline.reading": "display data prepared evaluation inference",
     "pipeline.stages": "display artefacts data stage prepared evaluation inference",
     "pipeline.config": "display stages",
     "pipeline.runner": "display artefacts stage stages config evaluation",
-    "pipeline.api": "display artefacts data stage evaluation inference stages config runner",
+    "pipeline.api": "display artefacts data stage evaluation sharing inference stages config "
+    "runner",
     "pipeline.integrations": "prepared inference reading api",
     "pipeline.compare": "display artefacts data stage prepared evaluation inference stages config "
     "runner api",
-    "pipeline.cli": "display artefacts data evaluation inference reading stages config runner "
-    "compare api",
+    "pipeline.cli": "display artefacts data evaluation sharing inference reading stages config "
+    "runner compare api",
 }
 
 

@@ -80,6 +80,8 @@ def explain(
     print_table(_signed(split(choices), "term"))
     if spelled := [choice.word for choice in choices if choice.is_spelled]:
         print(f"\nnot known to the model, and therefore spelled: {', '.join(spelled)}")
+    if place.sought:
+        print(f"\nmeaning: the network asks for words like {', '.join(place.sought)}")
     print("\nthe weights of features after each word:\n")
     print_table(_signed(weights, "after"))
     if html:

@@ -20,7 +20,8 @@ from pipeline.display.nearest import nearest
 from pipeline.prepared.special_words import END_ID, is_unknown
 
 EVERY = 0  # the place that stands for all
-PLACE = re.compile(r"\s*(?:(\d+|\*)\s*:)?\s*(.*)")
+LONGEST = 50  # words; few sentences are longer, and none that is generated
+PLACE = re.compile(r"\s*(?:(\d+|\*)\s*:)?\s*(.*)", re.DOTALL)
 FORBIDDEN = -1
 
 
@@ -59,9 +60,11 @@ def parse(constraints: Sequence[str]) -> list[Constraint]:
     for text in constraints:
         place, what = PLACE.fullmatch(text).groups()
         turn += place is None
-        number = turn if place is None else EVERY if place == "*" else int(place)
-        if number == EVERY and place != "*":
-            raise ValueError(f"'{text}': expected a place from 1, or *; got {place}")
+        number = turn if place is None else EVERY if place == "*" else int(place[:9])
+        if place != "*" and not 1 <= number <= LONGEST:
+            raise ValueError(
+                f"'{text:.100}': expected a place from 1 to {LONGEST}, or *; got {number}"
+            )
         parsed.append(_parse(number, what, text))
     return parsed
 
@@ -77,13 +80,15 @@ def _parse(place: int, what: str, text: str) -> Constraint:
         else:
             feats.add(part)
     if not (upos or feats or words):
-        raise ValueError(f"'{text}': expected a part of speech, Name=Value or words=a,b; got none")
+        raise ValueError(
+            f"'{text:.100}': expected a part of speech, Name=Value or words=a,b; got none"
+        )
     return Constraint(place, upos, frozenset(feats), frozenset(words))
 
 
 def known_upos(name: str) -> str:
     if name not in UPOS:
-        raise ValueError(f"unknown part of speech '{name}'{nearest(name, UPOS)}")
+        raise ValueError(f"unknown part of speech '{name:.100}'{nearest(name[:100], UPOS)}")
     return name
 
 

@@ -70,7 +70,7 @@ def _word(id: str, group: str, place: Place, is_open: bool) -> str:
     return (
         f'<input type="radio" name="{group}" id="{id}"{" checked" if is_open else ""}>'
         f'<label for="{id}" style="--surprise:{surprise}%">{_shown(choice)}</label>'
-        f'<div class="why">{_terms(choice)}{_likeliest(place.likeliest)}</div>'
+        f'<div class="why">{_terms(choice)}{_likeliest(place)}</div>'
     )
 
 
@@ -91,15 +91,17 @@ def _terms(choice: Choice) -> str:
     return f"<div>{title}<table>{''.join(rows)}{total}</table></div>"
 
 
-def _likeliest(choices: Sequence[Choice]) -> str:
-    high = max(choice.probability for choice in choices)
+def _likeliest(place: Place) -> str:
+    """The likeliest words, and those whose meaning is asked for, where words have vectors."""
+    high = max(choice.probability for choice in place.likeliest)
     rows = [
         _row(
             SHOWN.get(choice.word, choice.word), _percent(choice), _bar(choice.probability, 0, high)
         )
-        for choice in choices
+        for choice in place.likeliest
     ]
-    return f"<div><h3>likeliest here</h3><table>{''.join(rows)}</table></div>"
+    sought = f"<p>meaning asked for: {escape(', '.join(place.sought))}</p>" if place.sought else ""
+    return f"<div><h3>likeliest here</h3><table>{''.join(rows)}</table>{sought}</div>"
 
 
 def _row(name: str, number: str, bar: str = "") -> str:

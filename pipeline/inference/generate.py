@@ -11,14 +11,13 @@ from corpora.detokenise import detokenise
 from models.network.constraint import constrained
 from models.network.generation import Generated, Sampling, beam, sample
 from models.outputs.log_linear import log_linear_of
-from pipeline.inference.constraints import automaton, parse
+from pipeline.inference.constraints import LONGEST, automaton, parse
 from pipeline.inference.pattern import pattern_automaton
 from pipeline.inference.scorer import Scorer
 from pipeline.prepared.named_features import NamedFeatures
 from pipeline.prepared.special_words import END_ID, UNKNOWN_ID, is_unknown
 
 AS_IT_IS = Sampling()
-LONGEST = 50  # words; few sentences are longer
 
 
 @dataclass(frozen=True)
