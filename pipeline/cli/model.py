@@ -169,6 +169,15 @@ def generate(
             "'2: DET' for the second one, '*: words=le,chat' for all. Can be repeated.",
         ),
     ] = None,
+    pattern: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EXPRESSION",
+            help="Regular expression over parts of speech, features and words that the generated "
+            "sentence has to match, such as 'DET ADJ* NOUN&Number=Plur . \".\"': a single point "
+            "is any word, what is in quotes a word as it is.",
+        ),
+    ] = None,
     spell: Annotated[
         bool,
         typer.Option("--spell", help="Allow words that the model does not know, which it spells."),
@@ -187,7 +196,7 @@ def generate(
     sampling = Sampling(temperature, top_k, top_p)
     if beam and sampling != Sampling():
         raise ValueError("--beam searches and draws nothing: expected no temperature, top-k, top-p")
-    generator = Generator(load_model(run, model), start, constraint or (), spell)
+    generator = Generator(load_model(run, model), start, constraint or (), spell, pattern)
     sentences = (
         generator.likeliest(count, beam) if beam else generator.sample(count, sampling, seed)
     )

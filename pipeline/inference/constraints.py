@@ -74,7 +74,7 @@ def _parse(place: int, what: str, text: str) -> Constraint:
     for part in what.split():
         name, equals, value = part.partition("=")
         if not equals:
-            upos = _known_upos(part)
+            upos = known_upos(part)
         elif name == "words":
             words |= set(value.split(","))
         else:
@@ -86,7 +86,7 @@ def _parse(place: int, what: str, text: str) -> Constraint:
     return Constraint(place, upos, frozenset(feats), frozenset(words))
 
 
-def _known_upos(name: str) -> str:
+def known_upos(name: str) -> str:
     if name not in UPOS:
         raise ValueError(f"unknown part of speech '{name:.100}'{nearest(name[:100], UPOS)}")
     return name
@@ -109,7 +109,7 @@ def automaton(
     for mask, each in zip(masks[1:], constraints, strict=True):
         mask[END_ID] = each.place == EVERY
     is_end = np.arange(len(types)) == END_ID
-    group, first = _groups([is_end, *masks])
+    group, first = groups_of([is_end, *masks])
     ends, *obeys = [mask[first] for mask in (is_end, *masks)]
     positions = max((each.place for each in constraints), default=0)
     follow = np.full((start + max(positions, 1) + 1, len(first)), FORBIDDEN)
@@ -126,7 +126,7 @@ def automaton(
     return Automaton(group, follow)
 
 
-def _groups(masks: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def groups_of(masks: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Words that no mask tells apart: the group of each word, and the first word of each group."""
     group = np.zeros(len(masks[0]), np.int64)
     for mask in reversed(masks):  # one after the other, as the bits of a number hold only so many

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import torch
 
+from models.background import arpa
 from models.background.base import Background
 from models.background.ngram import NGramBackground, Prior
 from models.background.prior import discounted
@@ -65,6 +66,11 @@ def _network(
                 "train.output: background of a model of subwords (encode.merges): expected "
                 "background.kind: ngram, or uniform; got unigram, which is one of words"
             )
+        if _about_background(inputs)["kind"] == "arpa":
+            raise ValueError(
+                "train.output: background expects a b that sums to one; that of an ARPA file need "
+                "not, as it may have words that the vocabulary lacks"
+            )
         return BackgroundOnly(background_of(features, 0))
     if recipe.pretraining == "background":
         uncooled = replace(recipe, temperature=False)  # that of the whole is enough
@@ -84,6 +90,10 @@ def _network(
 
 def _background(features: Features, inputs: Inputs, folds: int) -> Background:
     about = _about_background(inputs)
+    if about["kind"] == "arpa":
+        if count_subwords(inputs["encode"]):
+            raise ValueError("background.kind: arpa is one of words; a model of subwords has none")
+        return arpa.load(features, inputs["background"], about["order"])
     if about["kind"] != "ngram":
         return _unigram(features, inputs)
     texts = [read_text(inputs["encode"], "train")]

@@ -128,7 +128,7 @@ STAGE = Stage(
             "classes.npy",
         ),
         "featurise": ("phi.npz", "psi.npz"),
-        "background": ("b.npy", "group.npy", "share.npy", "about.json"),
+        "background": ("b.npy", "group.npy", "share.npy", "about.json", "ngrams.npz"),
     },
     outputs={
         "weights.safetensors": "the best weights",

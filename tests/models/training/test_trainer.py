@@ -1,5 +1,7 @@
 """Training: it learns, it stops, and it keeps the best."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -20,6 +22,13 @@ def test_validation_falls_and_the_best_epoch_is_kept(tmp_path):
     assert losses[-1] < losses[0]
     kept = -trainer.model.score(TEXT).mean()
     assert kept == pytest.approx(min(losses), abs=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.9, 0.99])
+def test_rmsprop_keeps_as_much_of_the_mean_square_as_it_is_told(tmp_path, alpha):
+    recipe = replace(RECIPE, optimiser="rmsprop", rmsprop_alpha=alpha)
+    groups = Trainer(model(), recipe, tmp_path).now.optimiser.param_groups
+    assert [group["alpha"] for group in groups] == [alpha]
 
 
 def test_an_epoch_reads_every_word_once_after_the_word_before_it():

@@ -6,10 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import pipeline
 from models.features.phi import Features
 from pipeline.artefacts.arrow import open_table, splits
+from pipeline.cli.main import app
 from pipeline.compare import paper
 from pipeline.compare import paper_figures as figures
 from pipeline.compare.paper_data import corpus_table, sentences_table, tags_table
@@ -170,6 +172,25 @@ def test_our_results_stand_beside_the_papers(trained):
     }
     for name, nats in denominators.items():
         assert table.loc["rnn", f"test2: {name}"] == f"{nats:.2f}"
+
+
+def test_sentences_of_both_models_show_the_features_of_the_ll_rnn(trained):
+    said = CliRunner().invoke(app, ["tables", str(trained.folder), "--sentences", "3"]).output
+    of_best, of_rnn = (part.split("\n") for part in said.split("Table 5, 3 sentences of ")[1:])
+    assert of_best[0] == "ll-rnn-2500:" and of_rnn[0] == "rnn:"
+    features = NamedFeatures(trained.artefacts["ll-rnn-2500", "featurise"].folder)
+    forms = pd.read_parquet(trained.artefacts["rnn", "analyse"].folder / "types.parquet")["form"]
+    top = {name.removeprefix("form=") for name in features.names if name.startswith("form=")}
+    number = {form: word for word, form in enumerate(forms)}
+    for lines in (of_best, of_rnn):
+        assert sum(line.startswith("- ") for line in lines) == 3
+        words = [line.removeprefix("    - ").rpartition(": ") for line in lines if line[:1] == " "]
+        assert words
+        for form, _, shown in words:
+            kind, *tags = shown.split(", ")
+            assert kind == ("TOPFORM" if form in top else "@notTop")
+            given = [name.partition("=")[2].lower() for name in features.grammar(number[form])]
+            assert tags == given
 
 
 def test_a_run_in_another_protocol_has_no_place_beside_the_papers(tiny_run):
