@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-FIRST = ("models.training.trainer", "models.bench.busy", "pipeline.stages.train", "pipeline.api")
+FIRST = (
+    "models.training.trainer",
+    "models.bench.busy",
+    "pipeline.prepared.trained",
+    "pipeline.api",
+)
 
 
 def heard(program: str, **environment: str) -> str:
