@@ -6,12 +6,14 @@ from typing import Annotated, Any, Literal
 from models.common.registry import Choice, check_parts
 from models.encoders import ENCODERS
 from models.outputs import OUTPUTS
+from models.outputs.experts import EXPERTS
 
 
 @dataclass(frozen=True)
 class Recipe:
     encoder: Annotated[Choice, ENCODERS] = "lstm"  # What reads the words so far
     output: Annotated[Choice, OUTPUTS] = "log-linear"  # What predicts the next one
+    expert: Annotated[Choice, EXPERTS] = "none"  # A feature of words that the context names
     layers: int = 2  # of the encoder
     embedding: int = 128  # width of ψ, the words as the encoder reads them
     hidden: int = 256  # width of the encoder's layers; a tied encoder's last has the embedding's
@@ -35,6 +37,7 @@ class Recipe:
 
     activation_penalty: float = 0.0  # on the encoder's outputs: keeps them small
     temporal_penalty: float = 0.0  # on their changes from word to word: keeps them slow
+    adaptor_penalty: float = 0.0  # on the squared norm of the weights a_t: pulls p towards b
 
     optimiser: Literal["adamw", "rmsprop", "sgd"] = "adamw"  # takes the steps
     rmsprop_alpha: float = 0.99  # how much of the mean square rmsprop keeps; Keras keeps 0.9
@@ -74,8 +77,14 @@ class Recipe:
         for name in (*shares, "ema", "rmsprop_alpha"):
             _check(name, 0 <= getattr(self, name) < 1, "from 0 to under 1", getattr(self, name))
 
-        if self.temperature and self.output != "log-linear":
-            _check("temperature", False, "a log-linear output", self.output)
+        log_linear_only = {
+            "temperature": self.temperature,
+            "expert": self.expert != "none",
+            "adaptor_penalty": self.adaptor_penalty,
+        }
+        for name, is_wanted in log_linear_only.items():
+            if is_wanted and self.output != "log-linear":
+                _check(name, False, "a log-linear output", self.output)
 
     def identity(self) -> dict[str, Any]:
         """What makes it another model: all but how to compute it."""

@@ -17,6 +17,7 @@ from models.features.phi import Features
 from models.network import prefix_tree
 from models.network.output_layer import output_layer
 from models.network.states import WORDS_AT_ONCE, states, with_others
+from models.outputs.adaptor_penalty import adaptor_penalty
 from models.outputs.log_linear import LogLinear
 from models.recipe import Recipe
 
@@ -87,6 +88,8 @@ class LanguageModel(nn.Module):
         loss = self.output.loss(before, targets, context)
         if self.training and any(self.penalties):
             loss = loss + activation_penalty(h, dropped, *self.penalties, real)
+        if self.training and self.recipe.adaptor_penalty:
+            loss = loss + adaptor_penalty(self.output, before, self.recipe.adaptor_penalty)
         return loss, state
 
     @torch.inference_mode()

@@ -10,7 +10,7 @@ log Σ_s p(unk_s | K)·spell(x | s) − log p(unk | K). The split is exact: noth
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +27,7 @@ from pipeline.inference.scorer import Scorer
 from pipeline.prepared.named_features import IDENTITY, NamedFeatures
 from pipeline.prepared.special_words import END, END_ID, UNKNOWN_ID
 
+EXPERT = "expert"  # the term of the feature that depends on the context
 BESIDE_IT = 5  # so many likeliest words are shown beside each word of a sentence
 SOUGHT = 8  # so many words show what meaning is asked for
 TELLING = 8  # so many features are followed where none are named
@@ -133,11 +134,13 @@ class Explainer:
         (log_p,) = output.log_prob_of(h, numbers, context).tolist()
         (background,) = output.log_background_of(h, numbers, context).tolist()
         log_z = output.log_normaliser(h, context).item()
-        weights = output.adaptor(h)[0].double().cpu().numpy()
-        check_finite("a term of log p", np.array([*log_p, *background, log_z, *weights]))
+        weights, expert = self._weights(h, context)
+        check_finite(
+            "a term of log p", np.array([*log_p, *background, log_z, *weights, *expert.values()])
+        )
         choices = []
         for number, word in enumerate(words):
-            terms = self._terms(ids[number], weights)
+            terms = self._terms(ids[number], weights, expert)
             total = self._log_p(word, h, context) if number in spelled else log_p[number]
             spelling = total - log_p[number]
             choices.append(Choice(word, total, background[number], terms, log_z, spelling))
@@ -152,13 +155,27 @@ class Explainer:
             np.logaddexp.reduce(log_p.numpy() + self.scorer.spelling.log_prob([word]), 1)[0]
         )
 
-    def _terms(self, word: int, weights: np.ndarray) -> tuple[Term, ...]:
+    def _weights(self, h: Tensor, context: Tensor) -> tuple[np.ndarray, dict[int, float]]:
+        """The weights of the features, and what the expert feature gives the words it names."""
+        output = self.model.output
+        weights = output.adaptor(h)[0].double().cpu().numpy()
+        if not output.expert:
+            return weights, {}
+        words, values = (each[0].tolist() for each in output.expert(context))
+        named = dict(zip(reversed(words), reversed(values), strict=True))  # the first naming counts
+        return weights[:-1], {word: weights[-1] * value for word, value in named.items()}
+
+    def _terms(
+        self, word: int, weights: np.ndarray, expert: Mapping[int, float]
+    ) -> tuple[Term, ...]:
         terms = [
             Term(self.features.names[feature], float(weights[feature]), value)
             for feature, value in self.features.of(word).items()
         ]
         if (nats := self.meaning.nats(word, weights)) is not None:
             terms.append(Term(MEANING, nats, 1.0))
+        if word in expert:
+            terms.append(Term(EXPERT, expert[word], 1.0))
         return tuple(sorted(terms, key=lambda term: -abs(term.nats)))
 
 
@@ -185,12 +202,12 @@ def label(choice: Choice, term: Term) -> str:
 def telling_features(choices: Sequence[Choice]) -> list[str]:
     """The features that gave most to some words, of several only those that not all of them have.
 
-    A single word's own feature tells nothing of others, and meaning is not one feature: neither
-    is one of them.
+    A single word's own feature tells nothing of others, meaning is not one feature, and the
+    expert's is no word's own: none of these is one of them.
     """
     given: dict[str, list[float]] = {}
     for term in (term for choice in choices for term in choice.terms):
-        if not term.feature.startswith((IDENTITY, MEANING)):
+        if not term.feature.startswith((IDENTITY, MEANING, EXPERT)):
             given.setdefault(term.feature, []).append(abs(term.nats))
     differ = {name: nats for name, nats in given.items() if len(nats) < max(2, len(choices))}
     return sorted(differ or given, key=lambda name: -max(given[name]))[:TELLING]

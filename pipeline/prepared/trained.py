@@ -73,7 +73,9 @@ def _network(
             )
         return BackgroundOnly(background_of(features, 0))
     if recipe.pretraining == "background":
-        uncooled = replace(recipe, temperature=False)  # that of the whole is enough
+        uncooled = replace(
+            recipe, temperature=False, expert="none"
+        )  # those of the whole are enough
         below = LanguageModel(uncooled, features, _unigram(features, inputs))
         background = FrozenModelBackground(features, below)
     else:
