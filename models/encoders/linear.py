@@ -6,7 +6,7 @@ from models.common.state import State
 from models.encoders import ENCODERS
 
 
-@ENCODERS.register("linear")
+@ENCODERS.register("linear", hidden="none")
 class Linear(nn.Module):
     """A log-linear model without a network, the other limit of the LL-RNN: h_t = M·ψ_t.
 

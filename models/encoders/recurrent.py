@@ -42,21 +42,21 @@ class Recurrent(nn.Module):
         return tuple(layer.initial_state(batch) for layer in self.layers)
 
 
-@ENCODERS.register("elman", last_is_output=True)
+@ENCODERS.register("elman", hidden="between layers")
 class Elman(Recurrent):
     """The simple recurrent network (Elman 1990): h_t = tanh(W·ψ_t + U·h_{t−1} + c)."""
 
     cell = "elman"
 
 
-@ENCODERS.register("gru", last_is_output=True)
+@ENCODERS.register("gru", hidden="between layers")
 class GRU(Recurrent):
     """Gated recurrent units (Cho et al. 2014)."""
 
     cell = "gru"
 
 
-@ENCODERS.register("lstm", last_is_output=True)
+@ENCODERS.register("lstm", hidden="between layers")
 class LSTM(Recurrent):
     """Long short-term memory (Hochreiter & Schmidhuber 1997)."""
 

@@ -8,7 +8,7 @@ from models.encoders import ENCODERS
 from models.encoders.recurrent import LSTM
 
 
-@ENCODERS.register("lstm-window", last_is_output=True)
+@ENCODERS.register("lstm-window", hidden="between layers")
 class LSTMWindow(nn.Module):
     """An LSTM over the last words alone, from an empty state: a sequence length that is fixed.
 
