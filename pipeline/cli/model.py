@@ -58,14 +58,16 @@ def explain(
     top: Annotated[int, typer.Option(min=1, help="Number of likeliest next words to list.")] = 10,
     html: Annotated[
         Path | None,
-        typer.Option(help="File to write a page to that explains every word of the text."),
+        typer.Option(
+            help="File to write a page to that explains every word of the text, and the next one."
+        ),
     ] = None,
 ) -> None:
     """Show what may come next and why: log p split into background, features and −log Z."""
     import pandas as pd
 
     from pipeline.inference import explain_page
-    from pipeline.inference.explain import Explainer, split, telling_features
+    from pipeline.inference.explain import Explainer, Place, split, telling_features
 
     explainer = Explainer(load_model(run, model))
     place = explainer.next_word(text, listed(words or ""), top)
@@ -85,7 +87,8 @@ def explain(
     print("\nthe weights of features after each word:\n")
     print_table(_signed(weights, "after"))
     if html:
-        page = explain_page.page([explainer.sentence(explainer.beginning(text))])
+        sentence = explainer.sentence(explainer.beginning(text))
+        page = explain_page.page([sentence], Place(tuple(choices), place.likeliest))
         html.write_text(page, encoding="utf-8")
         print(f"\npage: {html}")
 

@@ -54,7 +54,7 @@ function signed(value) {
 }
 
 function percent(p) {
-  const digits = p >= 0.1 ? 1 : p >= 0.001 ? 2 : 5;
+  const digits = p >= 0.1 ? 1 : p >= 0.001 ? 2 : p >= 1e-5 ? 4 : 6;
   const space = state.lang === "fr" ? "\u202f%" : "%";
   return p > 0 && p < 1e-7 ? `${p.toExponential(1)}` : number(100 * p, digits) + space;
 }
