@@ -58,10 +58,10 @@ def _loaders(runs: list[Path]) -> dict[str, partial]:
     found: dict[str, partial] = {}
     for run in runs:
         own = run.name if names.count(run.name) == 1 else str(run)
-        if not (run / MANIFEST).exists():
+        made = Finished.read(run).artefacts if (run / MANIFEST).exists() else {}
+        models = [name for name, stages in made.items() if "train" in stages]
+        if not models:  # an exported one, or nothing that could be loaded, which is then said
             found[own] = partial(load_model, run, None)
-            continue
-        models = [name for name, made in Finished.read(run).artefacts.items() if "train" in made]
         for model in reversed(models):
             found[f"{own}/{model}" if several else model] = partial(load_model, run, model)
     return found
