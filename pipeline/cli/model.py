@@ -1,6 +1,7 @@
 """What a trained model can be asked: `accord explain`, `generate`, `rescore`; and its vectors."""
 
 import gc
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -67,7 +68,7 @@ def explain(
     import pandas as pd
 
     from pipeline.inference import explain_page
-    from pipeline.inference.explain import Explainer, Place, split, telling_features
+    from pipeline.inference.explain import Explainer, split, telling_features
 
     explainer = Explainer(load_model(run, model))
     place = explainer.next_word(text, listed(words or ""), top)
@@ -88,7 +89,7 @@ def explain(
     print_table(_signed(weights, "after"))
     if html:
         sentence = explainer.sentence(explainer.beginning(text))
-        page = explain_page.page([sentence], Place(tuple(choices), place.likeliest))
+        page = explain_page.page([sentence], replace(place, asked=tuple(choices)))
         html.write_text(page, encoding="utf-8")
         print(f"\npage: {html}")
 
