@@ -29,7 +29,7 @@ class Recipe:
     background_gate: bool = False  # the network weighs what a background says of the context
 
     input_dropout: float = 0.3  # share of the embedding's units dropped
-    hidden_dropout: float = 0.3  # share of the subwords dropped between layers
+    hidden_dropout: float = 0.3  # share of the units dropped between layers
     output_dropout: float = 0.3  # share of the encoder's last units dropped
     feature_dropout: float = 0.0  # share of whole features dropped from the words read
     vector_dropout: float = 0.0  # share of the words read whose vectors are dropped
