@@ -23,7 +23,6 @@ from pipeline.stage import Inputs, Stage
 Column = tuple[str, str, str, int]
 # Those beside the metrics that have a column.
 OTHERS: list[Column] = [
-    ("perplexity", "part", "perplexity", 1),
     ("agreement", "suite", "accuracy", 3),
     ("parameters", "train", "parameters", 0),
     ("words/s", "train", "words trained per second", 0),
@@ -133,7 +132,11 @@ def suites(scores: pd.DataFrame) -> list[str]:
 def columns() -> list[Column]:
     """Every metric that has a column, and what is known of a model besides."""
     found = [(name, part.about) for name, part in METRICS.parts().items() if "column" in part.about]
-    of_tests = [(about["column"], "test", name, about.get("digits", 1)) for name, about in found]
+    of_tests = [
+        (about["column"], kind, name, about.get("digits", 1))
+        for name, about in found
+        for kind in (("test", "part") if name == "perplexity" else ("test",))
+    ]
     return [*of_tests, *OTHERS]
 
 
