@@ -43,7 +43,7 @@ class RecordedSteps:
     def with_room(self, prepared: Prepared, batch: Batch, contexts: np.ndarray) -> Prepared:
         """The batch, and for how many entries the background takes room in it."""
         entries = int(self.background.entries(contexts[batch.positions]))
-        coarse = 1 << max(0, entries.bit_length() - 4)  # so that few rooms differ
+        coarse = 1 << max(0, entries.bit_length() - 3)  # so that few rooms differ
         return prepared._replace(room=-(-entries // coarse) * coarse)
 
     def __call__(self, batch: Prepared, before: State) -> tuple[Tensor, State]:
@@ -63,7 +63,8 @@ class RecordedSteps:
     def _record(self, batch: Prepared, before: State) -> _Recording:
         batch, before = _copied(batch), _copied(before)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self.pool):
+        # What the thread that prepares batches asks of the GPU meanwhile is not recorded.
+        with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
             loss, after = self._compute(batch, before)
         return _Recording(graph, batch, before, loss, after)
 
