@@ -22,6 +22,7 @@ from pipeline.inference import export as exporting
 from pipeline.inference import hub
 from pipeline.inference.arpa import export_arpa, is_arpa
 from pipeline.inference.scorer import Scorer
+from pipeline.prepared.teachers import take_along
 from pipeline.runner.finished import Finished
 from pipeline.runner.run import Run
 from pipeline.runner.sweep import JOBS, read_jobs
@@ -109,7 +110,10 @@ def pack(
         inputs = {stage: each.folder.name for stage, each in made.items()}
         jobs[model] = {
             "protocol": sections["analyse"].protocol,
-            "recipe": asdict(sections["train"]),
+            "recipe": {
+                **asdict(sections["train"]),
+                "teacher": take_along(sections["train"], STAGES["train"].inputs, folder),
+            },
             "inputs": inputs,
             "artefact": artefact,
             "made from": recipe,

@@ -12,6 +12,7 @@ from models.background.ngram import NGramBackground, Prior
 from models.background.prior import discounted
 from models.background.unigram import Uniform, Unigram
 from models.common.arrays import load_array
+from models.common.batching import Sentences
 from models.common.device import choose_device
 from models.common.weights import WEIGHTS, load_weights
 from models.features.phi import Features
@@ -43,13 +44,13 @@ def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | Bac
                 "train.output: background of a model of subwords (encode.merges): expected "
                 "background.kind: ngram, or uniform; got unigram, which is one of words"
             )
-        return BackgroundOnly(_background(features, inputs, folds=0))
+        return BackgroundOnly(_background(recipe, features, inputs, folds=0))
     if recipe.pretraining == "background":
         uncooled = replace(recipe, temperature=False)  # that of the whole is enough
         below = LanguageModel(uncooled, features, _unigram(features, inputs))
         background = FrozenModelBackground(features, below)
     else:
-        background = _background(features, inputs, folds)
+        background = _background(recipe, features, inputs, folds)
     classes, psi = inputs["encode"] / "classes.npy", inputs["featurise"] / "psi.npz"
     return LanguageModel(
         recipe,
@@ -60,11 +61,17 @@ def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | Bac
     )
 
 
-def _background(features: Features, inputs: Inputs, folds: int) -> Background:
+def training_text(recipe: Recipe, inputs: Inputs) -> Sentences:
+    """What is trained on, and what n-grams are counted on: all but the fold that is left out."""
+    text = read_text(inputs["encode"], "train")
+    return text.chosen(text.parts(recipe.folds) != recipe.fold) if recipe.folds else text
+
+
+def _background(recipe: Recipe, features: Features, inputs: Inputs, folds: int) -> Background:
     about = _about_background(inputs)
     if about["kind"] != "ngram":
         return _unigram(features, inputs)
-    texts = [read_text(inputs["encode"], "train")]
+    texts = [training_text(recipe, inputs)]
     smoothing = partial(SMOOTHINGS.make, about["smoothing"])
     if about["pretraining"]:
         expect_pretraining("background.pretraining", inputs)

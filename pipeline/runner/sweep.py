@@ -23,9 +23,8 @@ from models.training import processes
 from pipeline.artefacts.artefact import Artefact
 from pipeline.display.progress import set_level
 from pipeline.evaluation.measure import FIGURES
+from pipeline.prepared.teachers import JOBS
 from pipeline.stages import evaluate, train
-
-JOBS = "jobs.json"
 
 
 def read_jobs(folder: Path) -> dict[str, dict]:
@@ -33,10 +32,16 @@ def read_jobs(folder: Path) -> dict[str, dict]:
     jobs = json.loads((folder / JOBS).read_text())
     names = [*jobs, *(name for job in jobs.values() for name in job["inputs"].values())]
     names += [job["artefact"] for job in jobs.values() if "artefact" in job]
+    names += [name for job in jobs.values() for name in _teachers(job)]
     for name in names:
         if Path(name).name != name or name.startswith("."):
             raise ValueError(f"{folder / JOBS}: expected names of folders beside it, got {name!r}")
     return jobs
+
+
+def _teachers(job: dict) -> list[str]:
+    """The folders of the models that teach it, which were packed with it."""
+    return job.get("recipe", {}).get("teacher", [])
 
 
 def sweep(folders: Sequence[Path], at_once: int) -> int:
@@ -97,7 +102,9 @@ def _train(folder: Path, name: str) -> dict[str, Path]:
     for stage, files in train.STAGE.inputs.items():
         Artefact.read(inputs[stage]).check(files)
     inputs["train"] = folder / "trained" / name
-    train.compute(Recipe(**job["recipe"]), inputs, inputs["train"])
+    teachers = [str(folder / name) for name in _teachers(job)]
+    recipe = Recipe(**{**job["recipe"], "teacher": teachers})
+    train.compute(recipe, inputs, inputs["train"])
     return inputs
 
 
