@@ -5,7 +5,9 @@ all (æ in ten proper names of Lefff), so that the ligature would hide a common 
 Signs that carry meaning stay as they are: `m²`, `½`, « ».
 """
 
+import re
 import unicodedata
+from functools import cache
 
 SPELLINGS = {
     "'": "’‘ʼ´\x92",  # typographic, opening, modifier, acute, and cp1252's in Latin-1
@@ -30,10 +32,28 @@ SPELLINGS = {
     "r": "ʳ",  # 1ᵉʳ
     "μ": "µ",  # the micro sign, for the Greek letter
 }
+# Composing sorts the marks above and below a letter, in time that grows with the square of their
+# number. Unicode's Stream-Safe Text Format allows 30 in a row, and a joiner then begins anew.
+MOST_MARKS, JOINER = 30, "\u034f"
+MAYBE_MARKS = re.compile(rf"[\u0300-\U0001ffff]{{{MOST_MARKS + 1}}}")  # no letter of French: quick
 TABLE = str.maketrans({char: one for one, several in SPELLINGS.items() for char in several})
 
 
 def normalise(text: str) -> str:
     """The text composed (NFC), respelled by SPELLINGS, with single spaces; idempotent."""
-    respelled = unicodedata.normalize("NFC", text).translate(TABLE)
-    return " ".join(unicodedata.normalize("NFC", respelled).split())  # what now meets is composed
+    respelled = composed(text).translate(TABLE)
+    return " ".join(composed(respelled).split())  # again, for what now meets
+
+
+def composed(text: str) -> str:
+    """The text in NFC, with no more marks in a row than Unicode allows where text is streamed."""
+    if MAYBE_MARKS.search(text):
+        text = too_many_marks().sub(rf"\g<0>{JOINER}", text)
+    return unicodedata.normalize("NFC", text)
+
+
+@cache
+def too_many_marks() -> re.Pattern:
+    """As many marks in a row as there may be, with another one after them."""
+    marks = "".join(chr(code) for code in range(0x20000) if unicodedata.combining(chr(code)))
+    return re.compile(f"[{marks}]{{{MOST_MARKS}}}(?=[{marks}])")

@@ -104,12 +104,14 @@ class Lexicon:
         return _analyses(self, form)
 
 
+# Letters; no lexicon lists a longer form, and composing takes the square of the marks in a row.
+LONGEST = 1000
 SPELLED = {"œ": "oe", "Œ": "Oe", "æ": "ae", "Æ": "Ae", "’": "'"}
 
 
 def plain(form: str) -> str:
     """The spelling of most lexicons: characters composed, no ligature, the straight apostrophe."""
-    if form.isascii():
+    if form.isascii() or len(form) > LONGEST:
         return form
     form = unicodedata.normalize("NFC", form)
     for letter, spelled in SPELLED.items():

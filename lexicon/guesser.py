@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lexicon.analysis import Lexicon, Request, moved, stack
-from lexicon.index import Index, build, cached, fingerprint
+from lexicon.index import MEANING, Index, build, cached, fingerprint
 from lexicon.reading import LexiconError
 from lexicon.shape import LIKELY, looks
 
@@ -96,7 +96,7 @@ def learn(rows: pd.DataFrame) -> pd.DataFrame:
     """The shares of the analyses of every suffix; `rows` has form, lemma, upos and feats."""
     rows = rows[rows["upos"].isin(OPEN)]
     # An ending tells how a word is inflected, not what it means.
-    inflection = rows["feats"].str.replace(r"(^|\|)Sem=[^|]*", "", regex=True).str.strip("|")
+    inflection = rows["feats"].str.replace(MEANING, "", regex=True).str.strip("|")
     rows = rows.assign(feats=inflection)
     if rows.empty:
         raise LexiconError("the guesser has nothing to learn from: name a lexicon before it")

@@ -24,6 +24,7 @@ def hashes(forms: np.ndarray) -> np.ndarray:
     return pd.util.hash_array(forms, categorize=False)
 
 
+MEANING = r"(?:^|\|)Sem=[^|]*"
 PROBE = int(hashes(np.array(["accord"], dtype=object))[0])  # tells whether the hash is the same
 
 
@@ -157,6 +158,7 @@ def build(rows: Iterator[Row] | pd.DataFrame, lowercase: bool = False) -> pa.Tab
     data["form"] = data["form"].map(plain)
     if lowercase:
         data["form"] = data["form"].map(str.lower)  # Arrow's own differs from it in İ and Σ
+    data = _with_meaning(data)
     keys = ["form", "lemma", "upos", "feats"]
     data = data.groupby(keys, sort=False, observed=True)["count"].sum().reset_index()
     data["hash"] = hashes(data["form"].to_numpy(dtype=object))
@@ -172,6 +174,17 @@ def build(rows: Iterator[Row] | pd.DataFrame, lowercase: bool = False) -> pa.Tab
     lists = pa.ListArray.from_arrays(pa.array([*first, len(data)], pa.int32()), entries)
     forms = pa.array(data["form"].iloc[first], pa.string())
     return pa.table({"hash": data["hash"].iloc[first].to_numpy(), "form": forms, "analyses": lists})
+
+
+def _with_meaning(data: pd.DataFrame) -> pd.DataFrame:
+    """An analysis that another only adds a meaning (Sem) to is the same one, and is left out."""
+    means = data["feats"].str.contains("Sem=", regex=False)
+    if not means.any():
+        return data
+    bare = data["feats"][means].str.replace(MEANING, "", regex=True).str.strip("|")
+    said = data[means].assign(feats=bare)[["form", "lemma", "upos", "feats"]].drop_duplicates()
+    again = data.merge(said, how="left", indicator=True)["_merge"].eq("both").to_numpy()
+    return data[~again | means.to_numpy()]
 
 
 def write(table: pa.Table, target: Path) -> None:

@@ -45,7 +45,7 @@ class Paradigms:
 
         `given` is what is known of the form in its place, the feature among it. None where there
         is no such form, or not exactly one, or one that would be right in that place as well, or
-        where the way back leads elsewhere: what is flipped twice is as it was.
+        where the way back is closed or leads elsewhere: what is flipped twice is as it was.
         """
         there = self._others(form, upos, given, feature, value)
         if len(there) != 1 or form in there:
@@ -53,6 +53,8 @@ class Paradigms:
         (other,) = there
         agreeing = {name: given[name] for name in AGREEING if name in given}
         if self.readings(other, upos, agreeing):
+            return None
+        if self.readings(form, upos, {**agreeing, feature: value}):  # an infinitive, say
             return None
         back = self._others(other, upos, {**given, feature: value}, feature, given[feature])
         return other if back == {form} else None

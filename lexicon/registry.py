@@ -20,6 +20,7 @@ BUILT_IN = {
     "unimorph": "lexicon.unimorph:unimorph",
     "guesser": "lexicon.guesser:guesser",
     "gsd-lexicon": "lexicon.treebank:gsd",
+    "gsd-contracted": "lexicon.contracted:gsd",
     "tiny": "lexicon.table:tiny",
 }
 # What makes a lexicon of a text: `treebank:PATH`, `spacy:PATH`. The path of a table is one itself.

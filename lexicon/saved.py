@@ -38,10 +38,13 @@ def _saved(lexicon: Lexicon, folder: Path) -> dict[str, Any]:
 
 def open_saved(folder: Path) -> Lexicon:
     """The chain that was saved in a folder."""
-    saved = json.loads((folder / SAVED).read_text(encoding="utf-8"))
-    if saved["hash"] != PROBE:
-        raise LexiconError(f"{folder / SAVED}: its indexes were made with another pandas")
-    return _opened(saved["chain"], folder)
+    try:
+        saved = json.loads((folder / SAVED).read_text(encoding="utf-8"))
+        if saved["hash"] != PROBE:
+            raise LexiconError(f"{folder / SAVED}: its indexes were made with another pandas")
+        return _opened(saved["chain"], folder)
+    except (KeyError, TypeError, RecursionError) as error:
+        raise LexiconError(f"{folder / SAVED}: expected a chain of lexicons: {error!r}") from None
 
 
 def _opened(saved: dict[str, Any], folder: Path) -> Lexicon:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from models.common.registry import Choice, check_parts
 from models.encoders import ENCODERS
 from models.outputs import OUTPUTS
+from models.outputs.experts import EXPERTS
 
 POSITIVE = ("patience", "learning_rate", "lr_decay", "max_grad_norm", "distillation_temperature")
 
@@ -14,6 +15,7 @@ POSITIVE = ("patience", "learning_rate", "lr_decay", "max_grad_norm", "distillat
 class Recipe:
     encoder: Annotated[Choice, ENCODERS] = "lstm"  # What reads the words so far
     output: Annotated[Choice, OUTPUTS] = "log-linear"  # What predicts the next one
+    expert: Annotated[Choice, EXPERTS] = "none"  # A feature of words that the context names
     layers: int = 2  # of the encoder
     embedding: int = 128  # width of ψ, the words as the encoder reads them
     hidden: int = 256  # width of the encoder's layers; a tied encoder's last has the embedding's
@@ -40,7 +42,7 @@ class Recipe:
     fold: int = 1  # the part that is left out, from 1
 
     input_dropout: float = 0.3  # share of the embedding's units dropped
-    hidden_dropout: float = 0.3  # share of the subwords dropped between layers
+    hidden_dropout: float = 0.3  # share of the units dropped between layers
     output_dropout: float = 0.3  # share of the encoder's last units dropped
     feature_dropout: float = 0.0  # share of whole features dropped from the words read
     vector_dropout: float = 0.0  # share of the words read whose vectors are dropped
@@ -48,8 +50,10 @@ class Recipe:
 
     activation_penalty: float = 0.0  # on the encoder's outputs: keeps them small
     temporal_penalty: float = 0.0  # on their changes from word to word: keeps them slow
+    adaptor_penalty: float = 0.0  # on the squared norm of the weights a_t: pulls p towards b
 
     optimiser: Literal["adamw", "rmsprop", "sgd"] = "adamw"  # takes the steps
+    rmsprop_alpha: float = 0.99  # how much of the mean square rmsprop keeps; Keras keeps 0.9
     learning_rate: float = 2e-3  # of the optimiser, at first
     weight_decay: float = 1e-6  # pulls the weights towards zero
     # plateau: the learning rate is divided by lr_decay after an epoch without gain in validation;
@@ -87,17 +91,27 @@ class Recipe:
         for name in POSITIVE:
             _check(name, getattr(self, name) > 0, "more than 0", getattr(self, name))
         shares = [each.name for each in fields(self) if each.name.endswith("_dropout")]
-        for name in (*shares, "ema"):
+        for name in (*shares, "ema", "rmsprop_alpha"):
             _check(name, 0 <= getattr(self, name) < 1, "from 0 to under 1", getattr(self, name))
         _check("distillation", 0 <= self.distillation <= 1, "from 0 to 1", self.distillation)
         _check("zero_state", 0 <= self.zero_state <= 1, "from 0 to 1", self.zero_state)
         _check("folds", self.folds == 0 or self.folds >= 2, "0, or 2 or more", self.folds)
         most = max(1, self.folds)
         _check("fold", self.fold <= most, f"one of {most} parts (folds)", self.fold)
-        if self.teacher and self.output != "log-linear":
-            _check("teacher", False, "a log-linear output to teach", self.output)
-        if self.temperature and self.output != "log-linear":
-            _check("temperature", False, "a log-linear output", self.output)
+
+        log_linear_only = {
+            "temperature": self.temperature,
+            "teacher": self.teacher,
+            "expert": self.expert != "none",
+            "adaptor_penalty": self.adaptor_penalty,
+        }
+        for name, is_wanted in log_linear_only.items():
+            if is_wanted and self.output != "log-linear":
+                _check(name, False, "a log-linear output", self.output)
+        if self.teacher and self.expert != "none":
+            _check("teacher", False, "no expert, whose words have no teacher", self.expert)
+        if self.teacher and self.folds:
+            _check("folds", False, "0 of a model that is taught: it reads all parts", self.folds)
 
         object.__setattr__(self, "teacher", tuple(self.teacher))  # which JSON gives as a list
 

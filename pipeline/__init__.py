@@ -6,6 +6,8 @@ Imported lazily: the training stage must load where only torch, numpy and safete
 from importlib import import_module
 from typing import Any
 
+import models  # noqa: F401  first of all: it says how threads wait
+
 PLACES = {
     "run": "pipeline.api",
     "load": "pipeline.api",

@@ -18,14 +18,14 @@ from pipeline.data.folders import MissingData
 from pipeline.display.seeds import with_seeds
 from pipeline.evaluation.measure import FIGURES
 from pipeline.evaluation.score_rows import of_models, read_epochs
-from pipeline.inference import export as exporting
-from pipeline.inference import hub
-from pipeline.inference.arpa import export_arpa, is_arpa
 from pipeline.inference.scorer import Scorer
 from pipeline.prepared.teachers import take_along
 from pipeline.runner.finished import Finished
 from pipeline.runner.run import Run
 from pipeline.runner.sweep import JOBS, read_jobs
+from pipeline.sharing import export as exporting
+from pipeline.sharing import hub
+from pipeline.sharing.arpa import export_arpa, is_arpa
 from pipeline.stage import Inputs
 from pipeline.stages.order import EXPORTED, STAGES, above, check_names
 

@@ -46,17 +46,21 @@ ROOMS = {
     "pipeline.stage": "",
     "pipeline.prepared": "display artefacts data stage",
     "pipeline.evaluation": "display data prepared",
-    "pipeline.inference": "display artefacts prepared evaluation stage",
+    "pipeline.features": "display artefacts data prepared",
+    "pipeline.sharing": "display artefacts prepared evaluation stage",
+    "pipeline.inference": "display artefacts prepared evaluation stage sharing",
     "pipeline.reading": "display data prepared evaluation inference",
-    "pipeline.stages": "display artefacts data stage prepared evaluation inference",
+    "pipeline.page": "display prepared inference reading",
+    "pipeline.stages": "display artefacts data stage prepared features evaluation inference",
     "pipeline.config": "display stages",
     "pipeline.runner": "display artefacts stage prepared stages config evaluation",
-    "pipeline.api": "display artefacts data stage prepared evaluation inference stages config "
-    "runner",
+    "pipeline.api": "display artefacts data stage prepared evaluation sharing inference stages "
+    "config runner",
     "pipeline.integrations": "prepared inference reading api",
-    "pipeline.compare": "display artefacts data stage prepared evaluation stages config runner api",
-    "pipeline.cli": "display artefacts data evaluation inference reading stages config runner "
-    "compare api",
+    "pipeline.compare": "display artefacts data stage prepared features evaluation inference "
+    "stages config runner api",
+    "pipeline.cli": "display artefacts data evaluation sharing inference reading page stages "
+    "config runner compare api",
 }
 
 

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from models.background.unigram import Unigram
-from models.bench.synthetic import vocabulary
+from models.bench.synthetic import Meaning, vocabulary
 from models.encoders.choice import encoder
 from models.features.embedding import FeatureEmbedding
 from models.features.phi import Features
@@ -31,6 +31,7 @@ LENGTH, SIZE, LAYERS = 35, 256, 2
 SMALL, LARGE = 42_500, 750_000
 SIZES = (10_000, SMALL, 100_000, 250_000, LARGE, 1_000_000)
 FEW, MANY = ("log-linear", SMALL), ("log-linear", LARGE)
+CLASSES, VECTORS = "log-linear, classes", "log-linear, vectors"
 DOCUMENTED = "adaptive, as documented"
 PROMISES = (  # what, of which output and words to which, how many times, whether at least
     ("log-linear ÷ plain softmax over its signatures", FEW, ("floor", SMALL), 1.05, False),
@@ -38,8 +39,11 @@ PROMISES = (  # what, of which output and words to which, how many times, whethe
     (f"softmax ÷ log-linear, {SMALL:,} words", ("softmax", SMALL), FEW, 4, True),
     (f"{DOCUMENTED} ÷ log-linear, {LARGE:,} words", (DOCUMENTED, LARGE), MANY, 12, True),
     (f"adaptive ÷ log-linear, {LARGE:,} words", ("adaptive", LARGE), MANY, 1, True),
+    (f"softmax ÷ {VECTORS}, {SMALL:,} words", ("softmax", SMALL), (VECTORS, SMALL), 1, True),
 )
-COMPARED = tuple(dict.fromkeys(pair for _, *pairs, _, _ in PROMISES for pair in pairs))
+OF_MEANING = tuple((output, words) for output in (CLASSES, VECTORS) for words in (SMALL, LARGE))
+PROMISED = tuple(pair for _, *pairs, _, _ in PROMISES for pair in pairs)
+COMPARED = tuple(dict.fromkeys(PROMISED + OF_MEANING))
 
 
 class SignatureSoftmax(Softmax):
@@ -56,6 +60,9 @@ class SignatureSoftmax(Softmax):
 OUTPUTS: dict[str, Callable[[Features, np.ndarray], nn.Module]] = {
     "floor": lambda features, mass: SignatureSoftmax(features),
     "log-linear": lambda features, mass: LogLinear(features, Unigram(features, mass), SIZE),
+    # Over words that also have a class or a vector of meaning, as `Setting.meaning` says.
+    CLASSES: lambda features, mass: LogLinear(features, Unigram(features, mass), SIZE),
+    VECTORS: lambda features, mass: LogLinear(features, Unigram(features, mass), SIZE),
     "softmax": lambda features, mass: Softmax(features.vocabulary_size, SIZE),
     "adaptive": lambda features, mass: Adaptive(features.vocabulary_size, SIZE, mass=mass),
     # Cut where PyTorch's manual cuts in its example, which is far from the best.
@@ -74,6 +81,10 @@ class Setting:
     device: str = "cpu"
     precision: str = "float32"
     batch: int = 32
+
+    @property
+    def meaning(self) -> Meaning:
+        return {CLASSES: "classes", VECTORS: "vectors"}.get(self.output, "no meaning")
 
     def fits(self) -> bool:
         """Whether there is memory for the logits over words of those outputs that form them."""
@@ -118,7 +129,7 @@ class Training:
 
     def __init__(self, setting: Setting):
         torch.manual_seed(0)
-        features, mass = vocabulary(setting.words)
+        features, mass = vocabulary(setting.words, setting.meaning)
         self.setting = setting
         self.embedding = FeatureEmbedding(features, SIZE)
         self.encoder = encoder("lstm", inputs=SIZE, hidden=SIZE, outputs=SIZE, layers=LAYERS)
@@ -223,7 +234,7 @@ def verdicts(costs: Sequence[Cost]) -> list[Verdict]:
         *(
             Verdict(what, _times(cost[above], cost[below]), limit, at_least)
             for what, above, below, limit, at_least in PROMISES
-            if above in cost
+            if {above, below} <= cost.keys()
         ),
         Verdict(f"memory of log-linear at {LARGE:,} words ÷ at {SMALL:,}", memory, 1.3, False),
     ]

@@ -3,6 +3,7 @@
 import errno
 import math
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ MOST_PACKED = 1100  # bytes that one byte of a compressed file may stand for; de
 # What numpy and zipfile raise when a file is not what it should be.
 DAMAGE = (
     *(ValueError, EOFError, KeyError, OverflowError, NotImplementedError, RuntimeError),
-    *(SyntaxError, struct.error, zipfile.BadZipFile, zlib.error),
+    *(SyntaxError, tokenize.TokenError, struct.error, zipfile.BadZipFile, zlib.error),
 )
 
 
@@ -41,6 +42,14 @@ def load_arrays(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
                 _check(file, member.file_size)
         with np.load(path, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in names}
+
+
+def check_stored(path: Path) -> None:
+    """Refuse a `.npz` file whose arrays are packed, and so may be far larger than the file."""
+    with _named(path), zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            if member.compress_type != zipfile.ZIP_STORED:
+                raise ValueError(f"{member.filename} is packed: expected arrays as they are")
 
 
 def _check(file: BinaryIO, size: int) -> None:

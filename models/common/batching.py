@@ -88,6 +88,20 @@ def by_length(sentences: Sentences, batch: int, generator: np.random.Generator) 
         yield Batch(*_after(targets), positions, False)
 
 
+def of_like_length(sentences: Sentences, at_once: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Positions (T × B) of words, the longest sentences first, and which of them are real.
+
+    So many together as have no more than `at_once` positions, or one sentence that has more.
+    """
+    order = np.argsort(-sentences.lengths, kind="stable")
+    starts, first = sentences.starts, 0
+    while first < len(order):
+        longest = int(sentences.lengths[order[first]])
+        chosen = order[first : first + max(1, at_once // longest)]
+        first += len(chosen)
+        yield ranges.in_columns(starts[chosen], sentences.lengths[chosen])
+
+
 def _after(targets: np.ndarray) -> "tuple[Tensor, Tensor]":
     """Each target's preceding word, END before the first, and the targets."""
     first = np.full((1, targets.shape[1]), END, targets.dtype)

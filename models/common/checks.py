@@ -30,3 +30,12 @@ def check_words(name: str, words: "Tensor", limit: int, least: int = 0) -> None:
     """Refuse ids that are no word's. On a GPU this would wait for it at each step: only on CPU."""
     if words.device.type == "cpu":
         check_range(name, "word ids", words.numpy(), least, limit, IndexError)
+
+
+def check_finite(name: str, numbers: np.ndarray) -> None:
+    """Refuse results that are no numbers or have no end: such a figure would say nothing."""
+    wrong = ~np.isfinite(numbers)
+    if wrong.any():
+        raise FloatingPointError(
+            f"{name} is not finite: {numbers[wrong][0]} in {wrong.sum():,} of {wrong.size:,} places"
+        )

@@ -1,6 +1,7 @@
 """Files that are whole or not there, whenever the writing is interrupted."""
 
 import os
+import platform
 from pathlib import Path
 
 PARTIAL = ".*.partial"  # what a killed writer may leave behind
@@ -8,7 +9,7 @@ PARTIAL = ".*.partial"  # what a killed writer may leave behind
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write beside the old file, down to the disk, and put the new one in its place."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    partial = path.with_name(f".{path.name}{_of_process(os.getpid())}")
     try:
         with partial.open("wb") as file:
             file.write(content)
@@ -17,3 +18,26 @@ def write_whole(path: Path, content: bytes) -> None:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)  # on a full disk, what there was room for
+
+
+def clear_partial(folder: Path) -> None:
+    """Remove what killed writers of this machine left in a folder."""
+    for path in folder.glob(PARTIAL):
+        pid = path.name.removesuffix(".partial").rpartition(".")[2]
+        if pid.isdecimal() and path.name.endswith(_of_process(int(pid))) and not _lives(int(pid)):
+            path.unlink(missing_ok=True)
+
+
+def _of_process(pid: int) -> str:
+    """How the files end that a process is writing; on another machine its number says nothing."""
+    return f".{platform.node()}.{pid}.partial"
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)  # no signal: it only tells whether one could be sent
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True

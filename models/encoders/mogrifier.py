@@ -9,8 +9,10 @@ from models.encoders import ENCODERS
 from models.encoders.recurrent import Stacked
 from models.encoders.variational_dropout import VariationalDropout
 
+MOST_ROUNDS = 100  # the paper's best are five or six; a folder from elsewhere may ask for any
 
-@ENCODERS.register("mogrifier")
+
+@ENCODERS.register("mogrifier", hidden="between layers")
 class Mogrifier(Stacked):
     """An LSTM whose input and state gate each other in rounds before each step.
 
@@ -33,8 +35,10 @@ class Mogrifier(Stacked):
         rounds: int = 5,  # of gating, input and state in turn
     ):
         super().__init__()
-        if rounds < 0:
-            raise ValueError(f"encoder: mogrifier.rounds: expected 0 or more, got {rounds}")
+        if not 0 <= rounds <= MOST_ROUNDS:
+            raise ValueError(
+                f"encoder: mogrifier.rounds: expected 0 to {MOST_ROUNDS}, got {rounds:,}"
+            )
         widths = [inputs, *[hidden] * (layers - 1), outputs]
         self.layers = nn.ModuleList(
             _Layer(*pair, rounds, weight_dropout) for pair in pairwise(widths)

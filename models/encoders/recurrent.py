@@ -49,21 +49,21 @@ class Recurrent(Stacked):
         self.dropout = VariationalDropout(dropout)
 
 
-@ENCODERS.register("elman")
+@ENCODERS.register("elman", hidden="between layers")
 class Elman(Recurrent):
     """The simple recurrent network (Elman 1990): h_t = tanh(W·ψ_t + U·h_{t−1} + c)."""
 
     cell = "elman"
 
 
-@ENCODERS.register("gru")
+@ENCODERS.register("gru", hidden="between layers")
 class GRU(Recurrent):
     """Gated recurrent units (Cho et al. 2014)."""
 
     cell = "gru"
 
 
-@ENCODERS.register("lstm")
+@ENCODERS.register("lstm", hidden="between layers")
 class LSTM(Recurrent):
     """Long short-term memory (Hochreiter & Schmidhuber 1997)."""
 

@@ -10,7 +10,7 @@ from models.encoders import ENCODERS
 from models.encoders.variational_dropout import VariationalDropout
 
 
-@ENCODERS.register("window")
+@ENCODERS.register("window", hidden="between layers")
 class Window(nn.Module):
     """The feed-forward model of Bengio et al. (2003): h_t sees the last inputs only."""
 

@@ -121,7 +121,10 @@ def sample(
     sentences: list[Generated | None] = [None] * count
     for _ in range(longest):
         context = reading.context
-        words = sampling.draw(output, reading.h, context, generator)
+        try:
+            words = sampling.draw(output, reading.h, context, generator)
+        except RuntimeError as error:  # torch's, of probabilities that are no numbers
+            raise FloatingPointError(f"no word can be drawn: {error}") from None
         log_p = output.log_prob_of(reading.h, words, context)
         reading = reading.after(torch.arange(len(words), device=words.device), words, log_p)
         for row, place in enumerate(positions):

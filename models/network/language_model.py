@@ -16,7 +16,8 @@ from models.features.embedding import FeatureEmbedding
 from models.features.phi import Features
 from models.network import prefix_tree
 from models.network.output_layer import output_layer
-from models.network.states import states, with_others
+from models.network.states import WORDS_AT_ONCE, states, with_others
+from models.outputs.adaptor_penalty import adaptor_penalty
 from models.outputs.distillation import Taught, Teaching
 from models.outputs.log_linear import LogLinear
 from models.recipe import Recipe
@@ -94,6 +95,8 @@ class LanguageModel(nn.Module):
             loss = self.output.taught_loss(before, targets, context, taught, self.teaching)
         if self.training and any(self.penalties):
             loss = loss + activation_penalty(h, dropped, *self.penalties, real)
+        if self.training and self.recipe.adaptor_penalty:
+            loss = loss + adaptor_penalty(self.output, before, self.recipe.adaptor_penalty)
         return loss, state
 
     @torch.inference_mode()
@@ -108,8 +111,9 @@ class LanguageModel(nn.Module):
             return prefix_tree.score_beside(self, sentences, others)
         scores = np.zeros((len(sentences.ids), 1 + len(others)))
         for positions, words, h, context in states(self, sentences):
-            log_p = self.output.log_prob_of(h, with_others(words, others), context)
-            scores[positions] = log_p.double().cpu()
+            parts = (x.split(WORDS_AT_ONCE) for x in (h, with_others(words, others), context))
+            log_p = [self.output.log_prob_of(*part) for part in zip(*parts, strict=True)]
+            scores[positions] = torch.cat(log_p).double().cpu()
         return scores
 
     @torch.inference_mode()

@@ -30,7 +30,10 @@ AT_ONCE = 1 << 23  # probabilities held at a time
 
 
 class WordValues(NamedTuple):
-    """t(x): k numbers for each of the V words, most of them 0; an entry for each that is not."""
+    """t(x): k numbers for each of the V words, most of them 0; entries for those that are not.
+
+    Several entries of a word in one column are summed.
+    """
 
     word: np.ndarray
     column: np.ndarray
@@ -66,8 +69,6 @@ class NextWord:
             shares = each, torch.zeros(len(each), device=device)
         self.shares = _Shares(*shares)
         self.means = self.shares.means(values)
-        if self.means.numel() <= AT_ONCE:  # else a table of all words would be large
-            self.means = self.means.to_dense()
 
     @torch.inference_mode()
     def ask(self, sentences: Sentences, log_p: np.ndarray) -> Expected:
@@ -157,12 +158,15 @@ class _Shares:
         return alone + (self.ends[self.several] - first).sum(dim=1)
 
     def means(self, values: WordValues) -> Tensor:
-        """t̄_s of every signature, a column each: (k × S), sparse."""
+        """t̄_s of every signature, a column each: (k × S), sparse where it would be large."""
         device = self.signature.device
         word, column, value = (torch.from_numpy(np.asarray(each)).to(device) for each in values[:3])
         weighed = self.log_share[word].exp() * value
-        at = torch.stack([column, self.signature[word]])
         shape = values.columns, len(self.entropy)
+        if shape[0] * shape[1] <= AT_ONCE:
+            at = column * shape[1] + self.signature[word]
+            return weighed.new_zeros(shape[0] * shape[1]).index_add_(0, at, weighed).view(shape)
+        at = torch.stack([column, self.signature[word]])
         return torch.sparse_coo_tensor(
             at, weighed, shape, dtype=torch.float64, check_invariants=True
         ).coalesce()

@@ -29,5 +29,6 @@ def output_layer(
         classes=classes,
         background_gate=recipe.background_gate,
         temperature=recipe.temperature,
+        expert=recipe.expert,
     )
     return OUTPUTS.make(recipe.output, given)

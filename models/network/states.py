@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.common import ranges
-from models.common.batching import END, Sentences
+from models.common.batching import END, Sentences, of_like_length
 from models.common.state import State
 
 WORDS_AT_ONCE = 4096  # read in one batch, padding included
@@ -55,27 +54,25 @@ def states(model: Reader, sentences: Sentences) -> Iterator[States]:
     device = model.embedding.weight.device
     contexts = model.contexts(sentences)
     with nothing_dropped(model):
-        for positions, is_word in _batches(sentences):
+        for positions, is_word in of_like_length(sentences, WORDS_AT_ONCE):
             targets = torch.from_numpy(sentences.ids[positions].astype(np.int64)).to(device)
             words = torch.cat([targets.new_full((1, targets.shape[1]), END), targets[:-1]])
-            h, _ = model(words, model.encoder.initial_state(words.shape[1]))
+            h = _read(model, words)
             chosen = torch.from_numpy(is_word).to(device)
             context = torch.from_numpy(contexts[positions[is_word]]).to(device)
             yield States(positions[is_word], targets[chosen], h[chosen], context)
+
+
+def _read(model: Reader, words: Tensor) -> Tensor:
+    """The encoder's outputs; what is very long is read in pieces, in room that does not grow."""
+    state, outputs = model.encoder.initial_state(words.shape[1]), []
+    for piece in words.split(WORDS_AT_ONCE):
+        h, state = model(piece, state)
+        outputs.append(h)
+    return torch.cat(outputs) if len(outputs) > 1 else outputs[0]
 
 
 def with_others(words: Tensor, others: Sequence[int]) -> Tensor:
     """Each word and, beside it, the same others: (N × 1 + M)."""
     beside = words.new_tensor(list(others)).expand(len(words), -1)
     return torch.cat([words.unsqueeze(1), beside], dim=1)
-
-
-def _batches(sentences: Sentences) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Places (T × B) of words, sentences of like length together, and which of them are real."""
-    order = np.argsort(-sentences.lengths, kind="stable")
-    starts, first = sentences.starts, 0
-    while first < len(order):
-        longest = int(sentences.lengths[order[first]])
-        chosen = order[first : first + max(1, WORDS_AT_ONCE // longest)]
-        first += len(chosen)
-        yield ranges.in_columns(starts[chosen], sentences.lengths[chosen])

@@ -18,7 +18,7 @@ import numpy as np
 from models.ngram.counts import END, pack
 from models.ngram.model import NGrams, Table
 
-START, STOP = "<s>", "</s>"
+START, STOP, UNKNOWN = "<s>", "</s>", "<unk>"
 NEVER = -99.0  # the logarithm by which ARPA files say that a word is never predicted
 MOST = 300  # as a logarithm: what a number holds
 
@@ -72,16 +72,23 @@ def _line(log_p: float, ngram: str, backoff: dict[str, float]) -> str:
     return f"{log_p:.8g}\t{ngram}{end}"
 
 
-def read_arpa(path: Path, forms: Sequence[str]) -> NGrams:
-    """The model of a file that is over these words; what is wrong with it is named by line."""
+def read_arpa(path: Path, forms: Sequence[str], others: str | None = None) -> NGrams:
+    """The model of a file that is over these words; what is wrong with it is named by line.
+
+    With `others`, n-grams with further words are left out; that form is the one that stands for
+    words which the file lacks, and as rare as its rarest if the file has no such form.
+    """
     _check_forms(forms, len(forms))
     ids = {form: number for number, form in enumerate(forms)} | {START: END}
+    skip = others is not None
     with _open(path, "rb") as file:
         lines = _Lines(path, file)
         sizes = _sizes(lines)
-        listed = [_section(lines, order, size, ids) for order, size in enumerate(sizes, start=1)]
+        listed = [_section(lines, n, size, ids, skip) for n, size in enumerate(sizes, start=1)]
         lines.expect("\\end\\")
         lines.expect_no_more()
+    if others is not None and ids[others] not in listed[0].ids:
+        listed[0] = _with_rarest(listed[0], ids[others])
     unigrams = listed[0]
     if len(unigrams.ids) != len(forms):
         missing = np.setdiff1d(np.arange(len(forms)), unigrams.ids)[0]
@@ -90,6 +97,21 @@ def read_arpa(path: Path, forms: Sequence[str]) -> NGrams:
             f"'{forms[missing]}' is missing"
         )
     return NGrams(_tables(listed, len(forms), path), len(forms))
+
+
+def words_of_arpa(path: Path) -> set[str]:
+    """The words that a file lists, `<s>` aside."""
+    with _open(path, "rb") as file:
+        lines = _Lines(path, file)
+        unigrams = (_fields(lines, lines.next("1-grams"), 1) for _ in range(_sizes(lines)[0]))
+        return {word for _, (word,), _ in unigrams} - {START}
+
+
+def _with_rarest(unigrams: Listed, word: int) -> Listed:
+    """The 1-grams and one more, whose p is the lowest that any has."""
+    lowest = unigrams.p[unigrams.p > 10**NEVER].min(initial=1.0)
+    more = (np.array([[word]]), [lowest], [1.0], [0])
+    return Listed(*(np.concatenate(pair) for pair in zip(unigrams, more, strict=True)))
 
 
 class _Lines:
@@ -145,7 +167,9 @@ def _sizes(lines: _Lines) -> list[int]:
     return sizes
 
 
-def _section(lines: _Lines, order: int, size: int, ids: dict[str, int]) -> Listed:
+def _section(
+    lines: _Lines, order: int, size: int, ids: dict[str, int], skip: bool = False
+) -> Listed:
     if order > 1:
         lines.expect(f"\\{order}-grams:")
     rows, p, backoff, positions = [], [], [], []
@@ -161,6 +185,8 @@ def _section(lines: _Lines, order: int, size: int, ids: dict[str, int]) -> Liste
         if words == [START]:
             start_weight = weight
             continue
+        if skip and not ids.keys() >= {*words}:
+            continue
         try:
             rows.append([ids[word] for word in words])
         except KeyError as unknown:
@@ -168,7 +194,9 @@ def _section(lines: _Lines, order: int, size: int, ids: dict[str, int]) -> Liste
         p.append(10**log_p)
         backoff.append(1.0 if words[-1] == STOP else weight)
         positions.append(lines.number)
-    found = Listed(np.array(rows).reshape(-1, order), *map(np.array, (p, backoff, positions)))
+    found = Listed(
+        np.array(rows, np.int64).reshape(-1, order), *map(np.array, (p, backoff, positions))
+    )
     if order == 1:  # END's own weight is that of the sentence's start, which it stands for
         found.backoff[found.ids[:, 0] == END] = start_weight
     return found

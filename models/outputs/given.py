@@ -8,6 +8,7 @@ from torch import nn
 
 from models.background.base import Background
 from models.background.unigram import Unigram
+from models.common.registry import Choice
 from models.features.embedding import FeatureEmbedding
 from models.features.phi import Features
 from models.outputs.signature_output import SignatureOutput
@@ -25,6 +26,7 @@ class Given:
     classes: np.ndarray | None  # of each word, where there are some
     background_gate: bool
     temperature: bool
+    expert: Choice = "none"
 
     @property
     def tied(self) -> dict:

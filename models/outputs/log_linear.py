@@ -10,7 +10,9 @@ from models.common.checks import check_words
 from models.features.phi import Features
 from models.features.product import FeatureProduct, tied_weight
 from models.outputs import OUTPUTS
+from models.outputs.beside_expert import BesideExpert
 from models.outputs.distillation import Taught, Teaching, divergence, tempered
+from models.outputs.experts import EXPERTS
 from models.outputs.given import Given
 from models.outputs.scored_classes import Classes
 
@@ -232,10 +234,14 @@ def log_linear_of(model: nn.Module) -> LogLinear:
 @OUTPUTS.register("log-linear")
 def log_linear(given: Given) -> LogLinear:
     """A sum over the features of a word, with weights that the network chooses at every step."""
+    expert, background = EXPERTS.make(given.expert, given.features), given.background
+    if expert is not None:
+        background = BesideExpert(given.features, background, expert)
     return LogLinear(
         given.features,
-        given.background,
+        background,
         given.size,
+        expert=None if expert is None else background.named,
         weight=given.embedding.weight if given.embedding else None,
         background_gate=given.background_gate,
         temperature=given.temperature,

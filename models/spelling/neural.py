@@ -10,12 +10,13 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from models.common.batching import NO_WORD, by_length
+from models.common.batching import NO_WORD, by_length, of_like_length
+from models.common.weights import load_tensors, load_weights
 from models.spelling.strings import STOP, Alphabet, Spelling, in_a_row, numbers
 
 EMBEDDING, HIDDEN, DROPOUT = 24, 96, 0.2
 BATCH, EPOCHS, LEARNING_RATE = 32, 7, 5e-3
-WORDS_AT_ONCE = 512  # scored together
+SYMBOLS_AT_ONCE = 1 << 15  # scored together, in all classes and padding included
 
 
 class Network(nn.Module):
@@ -76,12 +77,27 @@ class NeuralSpelling(Spelling):
     def sequences(self, sequences: Sequence[Sequence[int]]) -> np.ndarray:
         text = in_a_row(sequences)
         result = np.empty((len(sequences), self.classes))
-        for batch in by_length(text, WORDS_AT_ONCE, np.random.default_rng(1)):
-            rows = np.searchsorted(text.starts, batch.positions[0])
-            for kind in range(self.classes):
-                log_p, _ = self.network(batch.words, torch.full((len(rows),), kind))
-                result[rows, kind] = -_nats(log_p, batch.targets).double().sum(dim=0)
+        for positions, is_symbol in of_like_length(text, SYMBOLS_AT_ONCE // self.classes):
+            rows = np.searchsorted(text.starts, positions[0])
+            targets = torch.from_numpy(np.where(is_symbol, text.ids[positions], NO_WORD))
+            result[rows] = -self._nats_in_each_class(targets).numpy()
         return result
+
+    def _nats_in_each_class(self, targets: Tensor) -> Tensor:
+        """Of words in columns, their symbols from the last one on (T × N): (N × S).
+
+        All classes side by side, and a long word in pieces, in room that does not grow with it.
+        """
+        words = targets.shape[1]
+        kinds = torch.arange(self.classes).repeat(words)
+        before = torch.cat([targets.new_full((1, words), STOP), targets[:-1]]).clamp(min=0)
+        nats, state = torch.zeros(len(kinds), dtype=torch.float64), None
+        length = max(1, SYMBOLS_AT_ONCE // len(kinds))
+        for piece in zip(before.split(length), targets.split(length), strict=True):
+            read, asked = (each.repeat_interleave(self.classes, dim=1) for each in piece)
+            log_p, state = self.network(read, kinds, state)
+            nats += _nats(log_p, asked).double().sum(dim=0)
+        return nats.view(words, self.classes)
 
     @torch.inference_mode()
     def draw_symbols(self, classes: np.ndarray, generator: np.random.Generator) -> list[list[int]]:
@@ -106,12 +122,19 @@ class NeuralSpelling(Spelling):
 
     @classmethod
     def load(cls, path: Path) -> "NeuralSpelling":
-        with safe_open(path, "pt") as file:
-            about = json.loads(file.metadata()["about"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        shares = tensors.pop("numbers").numpy()
-        model = cls(Alphabet(about["letters"]), shares, about["length"])
-        model.network.load_state_dict(tensors)
+        tensors = load_tensors(path)
+        try:
+            with safe_open(path, "pt") as file:
+                about = json.loads(file.metadata()["about"])
+            letters, length = list(map(str, about["letters"])), float(about["length"])
+            shares = tensors.pop("numbers").double().numpy()
+            sound = ((shares >= 0) & (shares < 1)).all() and length >= 1
+            if not sound or shares.ndim != 1 or not len(shares):
+                raise ValueError("expected a share of numbers for each class, and their length")
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"{path} cannot be loaded: {error}") from None
+        model = cls(Alphabet(letters), shares, length)
+        load_weights(model.network, tensors, f"{path}: ")
         return model
 
 

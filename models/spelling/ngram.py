@@ -8,9 +8,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from models.common.json_file import load_json
 from models.ngram.counts import count
 from models.ngram.smoothing.kneser_ney import kneser_ney
 from models.spelling.strings import STOP, Alphabet, Spelling, in_a_row, numbers
+
+MOST = 100_000  # classes that a file may claim; each takes room in every score
 
 
 class NGramSpelling(Spelling):
@@ -97,3 +100,22 @@ class NGramSpelling(Spelling):
         """The words are kept and not the counts, which they are quickly made of again."""
         about = {"count_classes": self.classes, **self.made_of}
         path.write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> "NGramSpelling":
+        about = load_json(path, dict)
+        words, classes = (about.get(name) for name in ("words", "classes"))
+        numbers_of = [about.get("count_classes"), about.get("order")]
+        if not (
+            about.keys() == {"count_classes", "words", "classes", "order"}
+            and isinstance(words, list)
+            and isinstance(classes, list)
+            and 0 < len(words) == len(classes)
+            and all(isinstance(word, str) and word for word in words)
+            and all(type(number) is int and 0 < number <= MOST for number in numbers_of)
+            and all(type(kind) is int and 0 <= kind < about["count_classes"] for kind in classes)
+        ):
+            raise ValueError(
+                f"{path}: expected words, the class of each among at most {MOST:,}, and an order"
+            )
+        return cls(**about)

@@ -1,6 +1,5 @@
 """An open vocabulary: every string has a probability, whether it is known or not."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -57,5 +56,5 @@ def load_spelling(folder: Path) -> Spelling | None:
     if (folder / NEURAL).exists():
         return NeuralSpelling.load(folder / NEURAL)
     if (folder / NGRAM).exists():
-        return NGramSpelling(**json.loads((folder / NGRAM).read_text(encoding="utf-8")))
+        return NGramSpelling.load(folder / NGRAM)
     return None

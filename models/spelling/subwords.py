@@ -1,6 +1,5 @@
 """Words spelled in subwords, and a language model of subwords as one of words."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import numpy as np
 from models.common import ranges
 from models.common.arrays import load_arrays
 from models.common.batching import Sentences
+from models.common.json_file import load_json
 from models.common.protocol import Model
 
 SPELLER = "subwords.json"  # what spells any string, in the form of the `tokenizers` package
@@ -56,7 +56,7 @@ def _path(folder: Path, name: str) -> Path:
 def count_subwords(folder: Path) -> int | None:
     """How many subwords there are, END included; None where words are not taken apart."""
     path = folder / SPELLER
-    return 1 + len(json.loads(path.read_text())["model"]["vocab"]) if path.exists() else None
+    return 1 + len(load_json(path, dict)["model"]["vocab"]) if path.exists() else None
 
 
 class SubwordModel:

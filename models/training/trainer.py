@@ -63,8 +63,12 @@ class Trainer:
         self.model = model.to(self.device)
         self.recipe, self.folder = recipe, folder
         self.on_step, self.on_epoch, self.say = on_step, on_epoch, say
+        smoothing = {"alpha": recipe.rmsprop_alpha} if recipe.optimiser == "rmsprop" else {}
         optimiser = OPTIMISERS[recipe.optimiser](
-            model.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay
+            model.parameters(),
+            lr=recipe.learning_rate,
+            weight_decay=recipe.weight_decay,
+            **smoothing,
         )
         average = WeightAverage(model, recipe.ema) if recipe.ema else None
         self.now = TrainingState(

@@ -103,8 +103,10 @@ def read_json(path: Path) -> dict[str, Any]:
     content = path.read_bytes()
     try:
         value = json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Damaged(f"{path} is damaged: expected JSON, but {error}") from None
+    if not isinstance(value, dict) or not isinstance(value.get("format", 0), int):
+        raise Damaged(f"{path} is damaged: expected an object of format {FORMAT} or before")
     if value.get("format", 0) > FORMAT:
         raise ValueError(
             f"{path} was written by a newer Accord: it has format {value['format']}, "

@@ -4,13 +4,13 @@ An artefact lies in `artefacts/STAGE-KEY/`. Names are relative, so the folder of
 """
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from models.common.whole_file import write_whole
+from models.common.whole_file import clear_partial, write_whole
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import FORMAT, META, Artefact, write_json
 from pipeline.display.progress import say
@@ -51,6 +51,7 @@ class Store:
             partial.mkdir(exist_ok=True)
             try:
                 compute(partial)
+                clear_partial(partial)
                 meta = {"format": FORMAT, **recipe, "files": _hashes(partial)}
                 write_json(partial / META, meta)
                 self.discard(name)  # what is left of an artefact that lost its meta.json
@@ -62,6 +63,19 @@ class Store:
         with suppress(FileNotFoundError):
             (self.folder / f".{name}.lock").unlink()
         return Artefact(self.path(name), meta)
+
+    def clear(self, resuming: Collection[str]) -> None:
+        """Remove what killed processes left: locks, and half-made artefacts that none goes on with.
+
+        Those of the stages that are `resuming` stay. What a living process makes, it has locked.
+        """
+        left = [*self.folder.glob(".*.lock"), *self.folder.glob(".*.partial")]
+        for name in {path.name[1:].rpartition(".")[0] for path in left}:
+            lock = FileLock(self.folder / f".{name}.lock")
+            with suppress(OSError), lock.acquire(timeout=0):  # another's, or not ours to remove
+                if name.rpartition("-")[0] not in resuming or self.find(name):
+                    shutil.rmtree(self.folder / f".{name}.partial", ignore_errors=True)
+                Path(lock.lock_file).unlink()
 
     @contextmanager
     def _locked(self, name: str) -> Iterator[None]:

@@ -139,3 +139,14 @@ def open_vocabulary(
     ]
     print_table(pd.DataFrame(rows))
     print(f"{LARGE:,} known words: {found[LARGE] / found[SMALL]:.2f} times as fast as {SMALL:,}")
+
+
+@command(app)
+def busy(
+    rounds: Annotated[int, typer.Option(help="Times that the core is taken and left.")] = 5,
+) -> None:
+    """Measure a training step while another program takes one core, beside one while none does."""
+    from models.bench.busy import measure
+
+    quiet, taken = measure(rounds)
+    print(f"a step: {quiet:.3f} s, with one core taken {taken:.3f} s: {taken / quiet:.2f} times")

@@ -10,6 +10,7 @@ from pipeline.cli import bench as cli_bench
 from pipeline.cli import console
 from pipeline.cli import lexicon as cli_lexicon
 from pipeline.cli import model as cli_model
+from pipeline.cli import page as cli_page
 from pipeline.cli import results as cli_results
 from pipeline.cli import score as cli_score
 from pipeline.cli import surprisal as cli_surprisal
@@ -29,6 +30,7 @@ app.add_typer(cli_results.app)  # its commands stand beside those below
 app.add_typer(cli_model.app)
 app.add_typer(cli_score.app)
 app.add_typer(cli_surprisal.app)
+app.add_typer(cli_page.app)
 app.add_typer(cli_agree.app)
 app.add_typer(cli_agree.suite_app, name="suite")
 

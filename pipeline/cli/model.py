@@ -1,6 +1,7 @@
 """What a trained model can be asked: `accord explain`, `generate`, `rescore`; and its vectors."""
 
 import gc
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -58,7 +59,9 @@ def explain(
     top: Annotated[int, typer.Option(min=1, help="Number of likeliest next words to list.")] = 10,
     html: Annotated[
         Path | None,
-        typer.Option(help="File to write a page to that explains every word of the text."),
+        typer.Option(
+            help="File to write a page to that explains every word of the text, and the next one."
+        ),
     ] = None,
 ) -> None:
     """Show what may come next and why: log p split into background, features and −log Z."""
@@ -80,10 +83,13 @@ def explain(
     print_table(_signed(split(choices), "term"))
     if spelled := [choice.word for choice in choices if choice.is_spelled]:
         print(f"\nnot known to the model, and therefore spelled: {', '.join(spelled)}")
+    if place.sought:
+        print(f"\nmeaning: the network asks for words like {', '.join(place.sought)}")
     print("\nthe weights of features after each word:\n")
     print_table(_signed(weights, "after"))
     if html:
-        page = explain_page.page([explainer.sentence(explainer.beginning(text))])
+        sentence = explainer.sentence(explainer.beginning(text))
+        page = explain_page.page([sentence], replace(place, asked=tuple(choices)))
         html.write_text(page, encoding="utf-8")
         print(f"\npage: {html}")
 
@@ -167,6 +173,15 @@ def generate(
             "'2: DET' for the second one, '*: words=le,chat' for all. Can be repeated.",
         ),
     ] = None,
+    pattern: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EXPRESSION",
+            help="Regular expression over parts of speech, features and words that the generated "
+            "sentence has to match, such as 'DET ADJ* NOUN&Number=Plur . \".\"': a single point "
+            "is any word, what is in quotes a word as it is.",
+        ),
+    ] = None,
     spell: Annotated[
         bool,
         typer.Option("--spell", help="Allow words that the model does not know, which it spells."),
@@ -185,7 +200,7 @@ def generate(
     sampling = Sampling(temperature, top_k, top_p)
     if beam and sampling != Sampling():
         raise ValueError("--beam searches and draws nothing: expected no temperature, top-k, top-p")
-    generator = Generator(load_model(run, model), start, constraint or (), spell)
+    generator = Generator(load_model(run, model), start, constraint or (), spell, pattern)
     sentences = (
         generator.likeliest(count, beam) if beam else generator.sample(count, sampling, seed)
     )

@@ -80,11 +80,23 @@ def significance(
 
 
 @command(app)
-def tables(run: RunFolder) -> None:
+def tables(
+    run: RunFolder,
+    sentences: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Number of sentences to draw from the LL-RNN (2500) and the RNN: Table 5."
+        ),
+    ] = 0,
+) -> None:
     """Print the tables of the LL-RNN paper beside the figures of a run of the preset `paper`."""
     from pipeline.compare import paper
 
     print(paper.tables(run), end="")
+    if sentences:
+        from pipeline.compare.paper_sentences import sentences_table
+
+        print(f"\n{sentences_table(run, sentences)}", end="")
 
 
 @command(app)

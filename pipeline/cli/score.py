@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 AT_ONCE = 1000  # lines scored together
-LARGEST = math.log(sys.float_info.max)
+LARGEST_NATS = math.log(sys.float_info.max)  # per word; a larger perplexity is no number here
 TABLES = (".csv", ".tsv", ".parquet")
 MARK = "*"  # of a word that had to be spelled
 
@@ -56,7 +56,7 @@ class Total:
         self.nats -= sum(word.log_p for word in words)
 
     @property
-    def figures(self) -> dict[str, float | str]:
+    def figures(self) -> dict[str, float | str | None]:
         counts = asdict(self)
         nats = counts.pop("nats")
         per_word = nats / (self.words + self.sentences)
@@ -64,15 +64,18 @@ class Total:
             **counts,
             "log_p": -nats * self.unit.in_a_nat,
             # No float holds the perplexity of, say, a long word in letters that training lacks.
-            "perplexity": math.exp(per_word) if per_word < LARGEST else math.inf,
+            "perplexity": math.exp(per_word) if per_word < LARGEST_NATS else None,
             "bits_per_character": nats / math.log(2) / max(self.characters, 1),
         }
 
     def __str__(self) -> str:
+        figures = self.figures
+        perplexity = figures["perplexity"]
+        figures["perplexity"] = "over 1e308" if perplexity is None else f"{perplexity:,.1f}"
         return (
             "{sentences:,} sentences, {words:,} words, {spelled:,} of them spelled ({mark}): "
-            "log p {log_p:,.2f} {unit}, perplexity {perplexity:,.1f}, {bits_per_character:.3f} "
-            "bits per character".format(**self.figures, mark=MARK)
+            "log p {log_p:,.2f} {unit}, perplexity {perplexity}, {bits_per_character:.3f} bits "
+            "per character".format(**figures, mark=MARK)
         )
 
 

@@ -146,7 +146,7 @@ def _chosen(run: Path, model: str | None, models: str | None) -> "Scorer | dict[
 
 def _named(run: Path, name: str) -> "Scorer":
     """A model of the run, one of another by RUN/MODEL, or an exported one by its folder."""
-    from pipeline.inference.export import is_exported
+    from pipeline.sharing.export import is_exported
 
     if is_exported(Path(name)):
         return load_model(Path(name), None)

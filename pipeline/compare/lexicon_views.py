@@ -8,8 +8,8 @@ import corpora
 from corpora.tokenise import tokenised
 from lexicon import Lexicon
 from pipeline.data.folders import folder_of
+from pipeline.features.templates import fill
 from pipeline.stages import featurise
-from pipeline.stages.templates import fill
 
 
 def features_of(word: str, chain: Lexicon) -> dict[str, float]:

@@ -1,53 +1,35 @@
-"""The figures that Dymetman & Xiao published on UD French, and ours beside them.
+"""The tables of the LL-RNN paper, ours beside them, from a run of the preset `paper`."""
 
-Marc Dymetman and Chunyang Xiao (2016): Log-Linear RNNs: Towards Recurrent Neural Networks with
-Flexible Prior Knowledge. arXiv 1607.02467, Tables 2 and 4. Here stand only the figures that we
-could verify, which leaves out Table 1 and Table 4's other rows.
-"""
-
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from pipeline.artefacts.arrow import rows, splits
+from pipeline.artefacts.arrow import splits
+from pipeline.compare.paper_data import corpus_table, sentences_table, tags_table
+from pipeline.compare.paper_figures import BEST, BOUNDARIES, NATS, RNN, STRICT, TESTS
+from pipeline.display.seeds import by_seed, mean_and_spread
 from pipeline.display.tables import markdown
-from pipeline.evaluation.score_rows import read_scores
+from pipeline.evaluation.score_rows import read_epochs, read_scores
 from pipeline.runner.finished import Finished
 
-TESTS = {"test": "test1", "dev": "test2"}  # the release's name and the paper's
-BOUNDARIES = 3  # symbols that the paper adds to each sentence
-
-# Of release 1.3. Its words and contractions are the release's own statistics; with three
-# boundaries a sentence they come to the number of tokens in the paper's Table 2.
-CORPUS = {
-    "sentences": 16_448,
-    "words": 401_960,
-    "contracted rows": 11_765,
-    "surface words": None,
-    "tokens": 463_069,
-}
-SENTENCES = {"train": 13_826, "valid": 728, "test1": 298, "test2": 1_596}
-
-# Table 4: nats per token on test1 and test2; e to their power is the perplexity, 433 and 161.
-NATS = {
-    "rnn": {"test1": 6.07, "test2": 6.15},
-    "ll-rnn-2500": {"test1": 5.08, "test2": 5.07},
-}
-
-DIFFERENCES = """\
+DIFFERENCES = f"""\
 - Release 1.4 stands for 1.3: the same sentences, with slightly other words and contractions.
 - φ is the union of each form's gold analyses in a later release of the same treebank, dev and
-  test included; the paper's was the union of those of its own release.
-- The paper's count of tokens has three boundary symbols a sentence, ours one end. Two of three can
-  be foreseen, so an average over such tokens is lower: "per token" are our nats over words and
-  three boundaries a sentence.
-- A dash stands where no figure of the paper is known to Accord."""
+  test included, as 1.4 has none of its training text; the paper's was the union of those of its
+  own release. The later one has neither NIL nor Degree=Cmp nor Gender=Neut.
+- The paper's count of tokens has three boundary symbols a sentence, and it does not say whether
+  its averages do. Our models predict one end a sentence: "one end" are nats over words and ends;
+  "three boundaries" the same nats over words and three a sentence, two of which can be foreseen;
+  "none" those of the words alone.
+- Training nats are those of the best epoch, while it was trained, over words and ends.
+- "A sequence length fixed at 8": the state is carried from one window of 8 to the next, and a test
+  sentence is read as a whole; models called {STRICT} see the eight words before each word and
+  nothing else, in training and on the tests."""
 
 
 def tables(run: Path) -> str:
-    """The paper's Tables 2 and 4 beside a run of the preset `paper`, as Markdown."""
+    """The paper's Tables 1 to 4 beside a run of the preset `paper`, as Markdown."""
     finished = Finished.read(run)
     corpus = next(iter(finished.of_stage("corpus").values()))
     protocols = {sections["analyse"].protocol for sections in finished.sections.values()}
@@ -58,58 +40,68 @@ def tables(run: Path) -> str:
             f"splits {', '.join(splits(corpus))}"
         )
     parts = [
-        "The corpus (Table 2):",
-        markdown(corpus_table(corpus)),
-        "Nats per token (Table 4), in brackets the perplexity:",
+        "Table 1, sentences:",
+        markdown(sentences_table(corpus)),
+        "Table 2, the whole corpus:",
+        markdown(corpus_table(corpus, next(iter(finished.of_stage("tokenise").values())))),
+        "Table 3, the tags of a word:",
+        markdown(tags_table(finished.of_stage("featurise").values())),
+        "Table 4, nats:",
         markdown(results_table(finished)),
+        *factors(finished),
         DIFFERENCES,
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def corpus_table(corpus: Path) -> pd.DataFrame:
-    """Sizes of the corpus and its parts: the paper's release 1.3 and the run's."""
-    kinds: Counter[str] = Counter()
-    sentences = {}
-    for split, path in splits(corpus).items():
-        kept = [Counter(row["kinds"]) for row in rows(path)]
-        sentences[TESTS.get(split, split)] = len(kept)
-        kinds.update(sum(kept, Counter()))
-    words, contracted = kinds["word"] + kinds["part"], kinds["contracted"]
-    total = sum(sentences.values())
-    ours = {
-        "sentences": total,
-        "words": words,
-        "contracted rows": contracted,
-        "surface words": kinds["word"] + contracted,
-        "tokens": words + contracted + BOUNDARIES * total,
-    }
-    paper = CORPUS | {f"sentences of {part}": count for part, count in SENTENCES.items()}
-    ours |= {f"sentences of {part}": sentences.get(part) for part in SENTENCES}
-    shown = [(size, _count(paper[size]), _count(ours[size])) for size in paper]
-    return pd.DataFrame(shown, columns=["", "paper", "ours"])
-
-
 def results_table(finished: Finished) -> pd.DataFrame:
-    """Nats per word of every model on both tests, beside the paper's where we have them."""
+    """Nats of every model in training and on both tests, by each denominator."""
     found = []
-    for model, folder in finished.of_stage("evaluate").items():
-        scores = read_scores(folder).set_index(["split", "metric"])["value"]
+    for model, figures in _by_model(finished).items():
+        published = NATS.get(model.removesuffix(STRICT), {})
         row = {"model": model}
-        for split, name in TESTS.items():
-            nats, words = scores[split, "nats per word"], scores[split, "words"]
-            ends = scores[split, "sentences"]
-            per_token = nats * (words + ends) / (words + BOUNDARIES * ends)
-            row[f"{name}: paper"] = _nats(NATS.get(model, {}).get(name))
-            row[f"{name}: ours"] = _nats(nats)
-            row[f"{name}: ours per token"] = _nats(per_token)
+        for column in figures.columns:
+            part = column.partition(":")[0]
+            row.setdefault(f"{part}: paper", f"{published[part]:.2f}" if published else "–")
+            row[column] = mean_and_spread(figures[column].tolist(), 2)
         found.append(row)
     return pd.DataFrame(found)
 
 
-def _nats(nats: float | None) -> str:
-    return "–" if nats is None else f"{nats:.2f} ({np.exp(nats):,.0f})"
+def factors(finished: Finished) -> list[str]:
+    """How many times the RNN's perplexity on test1 is that of the best LL-RNN."""
+    said = [f"Perplexity of the RNN over that of the LL-RNN (2500) on test1: paper {_factor(NATS)}"]
+    models = _by_model(finished)
+    for ending in ("", STRICT):
+        if {RNN + ending, BEST + ending} <= models.keys():
+            ours = {m: {"test1": models[m + ending]["test1: one end"].mean()} for m in (RNN, BEST)}
+            said.append(f"ours{ending} {_factor(ours)}")
+    return [", ".join(said) + "."]
 
 
-def _count(count: int | None) -> str:
-    return "–" if count is None else f"{count:,}"
+def _by_model(finished: Finished) -> dict[str, pd.DataFrame]:
+    """Nats of each model, a row for each of its seeds."""
+    trained, evaluated = finished.of_stage("train"), finished.of_stage("evaluate")
+    return {
+        model: pd.DataFrame([_nats(trained[seed], evaluated[seed]) for seed in seeds])
+        for model, seeds in by_seed(evaluated).items()
+    }
+
+
+def _nats(trained: Path, evaluated: Path) -> dict[str, float]:
+    curve = read_epochs(trained)
+    figures = {"training: one end": curve["train_nats"][curve["valid_nats"].idxmin()]}
+    scores = read_scores(evaluated).set_index(["split", "metric"])["value"]
+    for split, part in TESTS.items():
+        nats, words = scores[split, "nats per word"], scores[split, "words"]
+        ends = scores[split, "sentences"]
+        figures[f"{part}: one end"] = nats
+        boundaries = nats * (words + ends) / (words + BOUNDARIES * ends)
+        figures[f"{part}: three boundaries"] = boundaries
+        figures[f"{part}: none"] = scores[split, "nats per word without ends"]
+    return figures
+
+
+def _factor(nats: dict[str, dict[str, float]]) -> str:
+    rnn, best = (np.exp(nats[model]["test1"]) for model in (RNN, BEST))
+    return f"{rnn:.0f} / {best:.0f} = {rnn / best:.2f}"

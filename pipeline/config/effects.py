@@ -5,12 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from models.common.registry import parted
+from models.encoders import ENCODERS
 from pipeline.display.progress import say
 
 Sections = Mapping[str, Any]  # stage name -> its frozen dataclass
-
-# Encoders whose only layer, where it is tied, is as wide as the embedding, so that none is hidden.
-WITHOUT_HIDDEN = ("lstm", "gru", "elman", "window")
 
 
 def effective(
@@ -27,8 +25,8 @@ def effective(
     ]
     if unused:
         say(
-            f"train.hidden has no effect on {', '.join(unused)}: the one layer of a tied encoder "
-            f"is as wide as train.embedding"
+            f"train.hidden has no effect on {', '.join(unused)}: a tied encoder without hidden "
+            f"layers is as wide as train.embedding"
         )
     return built
 
@@ -44,7 +42,9 @@ def _check_background(sections: Sections, where: str) -> None:
 def _with_width(sections: Sections) -> Sections:
     """With the width that the encoder has, so that it is not trained anew for stating another."""
     train = sections["train"]
-    if train.tied and train.layers == 1 and parted(train.encoder)[0] in WITHOUT_HIDDEN:
+    hidden = ENCODERS.part(parted(train.encoder)[0]).about.get("hidden")
+    between = hidden == "between layers" and train.layers == 1
+    if train.tied and (hidden == "none" or between):
         train = replace(train, hidden=train.embedding)
     return {**sections, "train": train}
 

@@ -17,9 +17,10 @@ CAPTIONS = {
 }
 
 
-def comparison(about: str, table: pd.DataFrame, drawn: Mapping[str, str]) -> str:
-    """The models side by side."""
-    return f"""<p>{escape(about)}</p>
+def comparison(headline: str, about: str, table: pd.DataFrame, drawn: Mapping[str, str]) -> str:
+    """The models side by side, what comes of it in a sentence first."""
+    first = f'<p class="headline">{escape(headline)}</p>\n' if headline else ""
+    return f"""{first}<p>{escape(about)}</p>
 <h2>Comparison</h2>
 {html_table(table)}
 {_figure(drawn, "perplexity")}
@@ -77,4 +78,4 @@ def _figure(drawn: Mapping[str, str], name: str) -> str:
     inline = text[text.index("<svg") :].replace(
         "<svg", f'<svg role="img" aria-label="{caption}"', 1
     )
-    return f"<figure>{inline}<figcaption>{caption}</figcaption></figure>"
+    return f'<figure><div class="scroll">{inline}</div><figcaption>{caption}</figcaption></figure>'

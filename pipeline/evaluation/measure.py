@@ -11,6 +11,7 @@ import numpy as np
 
 from models.common.arrays import load_array
 from models.common.batching import Sentences
+from models.common.checks import check_finite
 from models.common.protocol import Model
 from models.spelling.open_vocabulary import Forms, open_score
 from models.spelling.strings import Spelling
@@ -63,13 +64,17 @@ def score(
 
     A model of subwords spells them all alike, and needs no other to spell what is not known.
     """
+    is_spelled = np.zeros(len(sentences.ids), bool)
     if isinstance(model, SubwordModel):
         log_p = model.score(Sentences(text.positions, sentences.lengths), text.subwords)
-        return log_p, np.zeros(len(log_p), bool)
-    if spelling is None:
-        return model.score(sentences), np.zeros(len(sentences.ids), bool)
-    log_p = open_score(model, sentences, text, spelling, UNKNOWN_ID)
-    return log_p, np.isin(sentences.ids, range(UNKNOWN_ID, UNKNOWN_ID + spelling.classes))
+    elif spelling is None:
+        log_p = model.score(sentences)
+    else:
+        log_p = open_score(model, sentences, text, spelling, UNKNOWN_ID)
+        classes = range(UNKNOWN_ID, UNKNOWN_ID + spelling.classes)
+        is_spelled = np.isin(sentences.ids, classes)
+    check_finite("log p", log_p)
+    return log_p, is_spelled
 
 
 def summary(text: ScoredText) -> dict[str, float]:
@@ -84,6 +89,8 @@ def summary(text: ScoredText) -> dict[str, float]:
             say(f"evaluate: metric '{name}' is left out: {error}")
         else:
             figures |= {} if value is None else {name: float(value)}
+    for name, value in figures.items():
+        check_finite(name, np.asarray(value))
     return figures
 
 

@@ -85,13 +85,16 @@ def _table(path: Path) -> Iterator[tuple[int, dict[str, str] | str]]:
     first = next(text, "")
     separator = "\t" if path.suffix == ".tsv" else max(";,", key=first.count)
     rows = csv.reader([first, *text], delimiter=separator)
-    header = next(rows, [])
-    for row in rows:
-        if not any(row):
-            continue
-        fits = len(row) == len(header)
-        fault = f"expected {len(header)} columns as in the header, got {len(row)}"
-        yield rows.line_num, dict(zip(header, row, strict=True)) if fits else fault
+    try:
+        header = next(rows, [])
+        for row in rows:
+            if not any(row):
+                continue
+            fits = len(row) == len(header)
+            fault = f"expected {len(header)} columns as in the header, got {len(row)}"
+            yield rows.line_num, dict(zip(header, row, strict=True)) if fits else fault
+    except csv.Error as error:  # a carriage return in a row, a field without end
+        yield rows.line_num, f"expected a row of a table: {error}"
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:

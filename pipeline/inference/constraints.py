@@ -20,7 +20,8 @@ from pipeline.display.nearest import nearest
 from pipeline.prepared.special_words import END_ID, is_unknown
 
 EVERY = 0  # the place that stands for all
-PLACE = re.compile(r"\s*(?:(\d+|\*)\s*:)?\s*(.*)")
+LONGEST = 50  # words; few sentences are longer, and none that is generated
+PLACE = re.compile(r"\s*(?:(\d+|\*)\s*:)?\s*(.*)", re.DOTALL)
 FORBIDDEN = -1
 
 
@@ -59,9 +60,11 @@ def parse(constraints: Sequence[str]) -> list[Constraint]:
     for text in constraints:
         place, what = PLACE.fullmatch(text).groups()
         turn += place is None
-        number = turn if place is None else EVERY if place == "*" else int(place)
-        if number == EVERY and place != "*":
-            raise ValueError(f"'{text}': expected a place from 1, or *; got {place}")
+        number = turn if place is None else EVERY if place == "*" else int(place[:9])
+        if place != "*" and not 1 <= number <= LONGEST:
+            raise ValueError(
+                f"'{text:.100}': expected a place from 1 to {LONGEST}, or *; got {number}"
+            )
         parsed.append(_parse(number, what, text))
     return parsed
 
@@ -71,19 +74,21 @@ def _parse(place: int, what: str, text: str) -> Constraint:
     for part in what.split():
         name, equals, value = part.partition("=")
         if not equals:
-            upos = _known_upos(part)
+            upos = known_upos(part)
         elif name == "words":
             words |= set(value.split(","))
         else:
             feats.add(part)
     if not (upos or feats or words):
-        raise ValueError(f"'{text}': expected a part of speech, Name=Value or words=a,b; got none")
+        raise ValueError(
+            f"'{text:.100}': expected a part of speech, Name=Value or words=a,b; got none"
+        )
     return Constraint(place, upos, frozenset(feats), frozenset(words))
 
 
-def _known_upos(name: str) -> str:
+def known_upos(name: str) -> str:
     if name not in UPOS:
-        raise ValueError(f"unknown part of speech '{name}'{nearest(name, UPOS)}")
+        raise ValueError(f"unknown part of speech '{name:.100}'{nearest(name[:100], UPOS)}")
     return name
 
 
@@ -104,7 +109,7 @@ def automaton(
     for mask, each in zip(masks[1:], constraints, strict=True):
         mask[END_ID] = each.place == EVERY
     is_end = np.arange(len(types)) == END_ID
-    group, first = _groups([is_end, *masks])
+    group, first = groups_of([is_end, *masks])
     ends, *obeys = [mask[first] for mask in (is_end, *masks)]
     positions = max((each.place for each in constraints), default=0)
     follow = np.full((start + max(positions, 1) + 1, len(first)), FORBIDDEN)
@@ -121,7 +126,7 @@ def automaton(
     return Automaton(group, follow)
 
 
-def _groups(masks: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def groups_of(masks: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Words that no mask tells apart: the group of each word, and the first word of each group."""
     group = np.zeros(len(masks[0]), np.int64)
     for mask in reversed(masks):  # one after the other, as the bits of a number hold only so many

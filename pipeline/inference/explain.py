@@ -2,14 +2,15 @@
 
     log p(x | K) = log b(K, x) + Σ_f a_f·φ_f(x) − log Z(K)
 
-of a known word x, without what little it also has by being spelled. One that had to be spelled is
+where a word's vector, the dense block of φ, is one term, its meaning: a_dense·v(x). This holds of
+a known word x, without what little it also has by being spelled. One that had to be spelled is
 split as the unknown word of its class, and what its spelling adds, by all classes:
 log Σ_s p(unk_s | K)·spell(x | s) − log p(unk | K). The split is exact: nothing is left over.
 """
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,13 +19,17 @@ import torch
 from torch import Tensor
 
 from models.common.batching import Sentences
+from models.common.checks import check_finite
 from models.network.states import states
 from models.outputs.log_linear import log_linear_of
+from pipeline.inference.meaning import MEANING, Meaning
 from pipeline.inference.scorer import Scorer
 from pipeline.prepared.named_features import IDENTITY, NamedFeatures
 from pipeline.prepared.special_words import END, END_ID, UNKNOWN_ID
 
+EXPERT = "expert"  # the term of the feature that depends on the context
 BESIDE_IT = 5  # so many likeliest words are shown beside each word of a sentence
+SOUGHT = 8  # so many words show what meaning is asked for
 TELLING = 8  # so many features are followed where none are named
 GAP = re.compile(r"\s*(?:…|\.\.\.)\s*$")  # stands for the word that is asked for
 
@@ -68,6 +73,7 @@ class Place:
 
     asked: tuple[Choice, ...]
     likeliest: tuple[Choice, ...]
+    sought: tuple[str, ...]  # whose meaning is nearest to what is asked for; none without vectors
 
 
 class Explainer:
@@ -78,11 +84,16 @@ class Explainer:
         self.scorer, self.model = scorer, scorer.model
         self.features = NamedFeatures(scorer.artefacts["featurise"])
         self.forms = scorer.vocabulary.forms
+        self.meaning = Meaning(self.features.phi, len(self.forms) - len(scorer.vocabulary.known))
 
     def next_word(self, text: str, words: Sequence[str] = (), most: int = 10) -> Place:
         """What may follow a beginning, which may end in `…`: chosen words, and the likeliest."""
-        h, context = self._read(self.beginning(text))
-        return self._place(h[-1:], context[-1:], self.scorer.as_read(words), most)
+        return self.after(self.beginning(text), self.scorer.as_read(words), most)
+
+    def after(self, words: Sequence[str], asked: Sequence[str] = (), most: int = 10) -> Place:
+        """The same after words that are tokenised already."""
+        h, context = self._read(words)
+        return self._place(h[-1:], context[-1:], asked, most)
 
     def sentence(self, words: Sequence[str]) -> list[Place]:
         """Each place of a tokenised sentence and its end, the word that came being asked about."""
@@ -123,14 +134,18 @@ class Explainer:
         (log_p,) = output.log_prob_of(h, numbers, context).tolist()
         (background,) = output.log_background_of(h, numbers, context).tolist()
         log_z = output.log_normaliser(h, context).item()
-        weights = output.adaptor(h)[0].tolist()
+        weights, expert = self._weights(h, context)
+        check_finite(
+            "a term of log p", np.array([*log_p, *background, log_z, *weights, *expert.values()])
+        )
         choices = []
         for number, word in enumerate(words):
-            terms = self._terms(ids[number], weights)
+            terms = self._terms(ids[number], weights, expert)
             total = self._log_p(word, h, context) if number in spelled else log_p[number]
             spelling = total - log_p[number]
             choices.append(Choice(word, total, background[number], terms, log_z, spelling))
-        return Place(tuple(choices[: len(asked)]), tuple(choices[len(asked) :]))
+        sought = (self.forms[number] for number in self.meaning.sought(weights, SOUGHT))
+        return Place(tuple(choices[: len(asked)]), tuple(choices[len(asked) :]), tuple(sought))
 
     def _log_p(self, word: str, h: Tensor, context: Tensor) -> float:
         """log p of a word that has to be spelled, in one state: by all classes together."""
@@ -140,11 +155,27 @@ class Explainer:
             np.logaddexp.reduce(log_p.numpy() + self.scorer.spelling.log_prob([word]), 1)[0]
         )
 
-    def _terms(self, word: int, weights: Sequence[float]) -> tuple[Term, ...]:
+    def _weights(self, h: Tensor, context: Tensor) -> tuple[np.ndarray, dict[int, float]]:
+        """The weights of the features, and what the expert feature gives the words it names."""
+        output = self.model.output
+        weights = output.adaptor(h)[0].double().cpu().numpy()
+        if not output.expert:
+            return weights, {}
+        words, values = (each[0].tolist() for each in output.expert(context))
+        named = dict(zip(reversed(words), reversed(values), strict=True))  # the first naming counts
+        return weights[:-1], {word: weights[-1] * value for word, value in named.items()}
+
+    def _terms(
+        self, word: int, weights: np.ndarray, expert: Mapping[int, float]
+    ) -> tuple[Term, ...]:
         terms = [
-            Term(self.features.names[feature], weights[feature], value)
+            Term(self.features.names[feature], float(weights[feature]), value)
             for feature, value in self.features.of(word).items()
         ]
+        if (nats := self.meaning.nats(word, weights)) is not None:
+            terms.append(Term(MEANING, nats, 1.0))
+        if word in expert:
+            terms.append(Term(EXPERT, expert[word], 1.0))
         return tuple(sorted(terms, key=lambda term: -abs(term.nats)))
 
 
@@ -171,11 +202,12 @@ def label(choice: Choice, term: Term) -> str:
 def telling_features(choices: Sequence[Choice]) -> list[str]:
     """The features that gave most to some words, of several only those that not all of them have.
 
-    A single word's own feature tells nothing of others, and is none of them.
+    A single word's own feature tells nothing of others, meaning is not one feature, and the
+    expert's is no word's own: none of these is one of them.
     """
     given: dict[str, list[float]] = {}
     for term in (term for choice in choices for term in choice.terms):
-        if not term.feature.startswith(IDENTITY):
+        if not term.feature.startswith((IDENTITY, MEANING, EXPERT)):
             given.setdefault(term.feature, []).append(abs(term.nats))
     differ = {name: nats for name, nats in given.items() if len(nats) < max(2, len(choices))}
     return sorted(differ or given, key=lambda name: -max(given[name]))[:TELLING]

@@ -4,15 +4,19 @@ Each sentence is a group of radio buttons, one a word, so the browser itself bri
 touch; there is no script, and a notebook shows the same section as the report.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from zlib import crc32
 
+import pandas as pd
+
 from pipeline.artefacts.arrow import open_table
 from pipeline.display.page import document
+from pipeline.display.tables import html_table
 from pipeline.inference.explain import Choice, Explainer, Place, label
-from pipeline.inference.scorer import Scorer
+from pipeline.inference.scorer import Scorer, Word
 from pipeline.prepared.named_features import IDENTITY
 from pipeline.prepared.special_words import END
 from pipeline.stage import Inputs
@@ -20,57 +24,86 @@ from pipeline.stage import Inputs
 SAMPLES, SHORT = 3, range(5, 13)  # so many sentences of so many words are samples
 TERMS = 10  # features shown of a word; the smallest beyond them are summed
 SHOWN = {END: "⏎"}  # the end of a sentence, where words are shown
+GAP = "…"  # the place of the next word, where words are asked about that none has taken
 
 
-def page(sentences: Sequence[Sequence[Place]]) -> str:
-    """A page of its own."""
-    return document("Explained", section(sentences))
+def page(sentences: Sequence[Sequence[Place]], gap: Place | None = None) -> str:
+    """A page of its own; `gap` is what was asked about the word that follows the last sentence."""
+    return document("Explained", section(sentences, gap))
 
 
-def section(sentences: Sequence[Sequence[Place]]) -> str:
+def section(sentences: Sequence[Sequence[Place]], gap: Place | None = None) -> str:
     """Sentences whose positions each ask about the word that came, as part of a page."""
     style = (files("pipeline.inference") / "explain.css").read_text(encoding="utf-8")
-    return f"<style>{style}</style>\n" + "\n".join(map(_sentence, sentences))
+    gaps = [*[None] * (len(sentences) - 1), gap]
+    return f"<style>{style}</style>\n" + "\n".join(map(_sentence, sentences, gaps))
 
 
-def samples(model: str, artefacts: Inputs) -> str:
-    """A model's reading of the first short validation sentences, as part of the report."""
-    explainer = Explainer(Scorer(artefacts))
-    words = open_table(artefacts["tokenise"] / "valid.arrow")["words"].to_pylist()
+def samples(models: Mapping[str, Inputs]) -> str:
+    """The first short validation sentences, as part of the report.
+
+    The first model explains them; each other reads them too, word by word beside it.
+    """
+    model, *others = models
+    explainer = Explainer(Scorer(models[model]))
+    words = open_table(models[model]["tokenise"] / "valid.arrow")["words"].to_pylist()
     chosen = [
         each for each in words if len(each) in SHORT and explainer.scorer.vocabulary.knows(each)
+    ][:SAMPLES]
+    explained = [explainer.sentence(each) for each in chosen]
+    scored = {name: Scorer(models[name]).score_words(chosen) for name in others}
+    scored[model] = explainer.scorer.score_words(chosen)
+    beside = [
+        _beside({name: of_model[number] for name, of_model in scored.items()})
+        for number in range(len(chosen) if others else 0)
     ]
-    explained = [explainer.sentence(each) for each in chosen[:SAMPLES]]
+    title = "<h2>Word by word</h2><p>Surprisal of the same sentences in bits.</p>"
     return f"""<h2>Why {escape(model)} chose a word</h2>
 <p>Point at a word, tap it or reach it with the arrow keys. Its log-probability is the sum of a
 background, what each of its features gave (form: the word's own; @notTop: that of all rarer words
 together), and a normaliser that all words share. The stronger the
 line under a word, the more it surprised the model.</p>
-{section(explained)}"""
+{section(explained)}
+{title * bool(beside)}{"".join(beside)}"""
 
 
-def _sentence(positions: Sequence[Place]) -> str:
-    """The words of a sentence; open at first is that to which features of many words gave most."""
+def _beside(scored: Mapping[str, Sequence[Word]]) -> str:
+    """A sentence as a table: a row for each model, the surprisal of each word in bits."""
+    forms = [SHOWN.get(word.form, word.form) for word in next(iter(scored.values()))]
+    rows = []
+    for name, words in scored.items():
+        bits = [-word.log_p / math.log(2) for word in words]
+        rows.append([name, *map("{:.1f}".format, [*bits, sum(bits)])])
+    table = pd.DataFrame(rows, columns=["model", *forms, "all"])
+    return html_table(table)
+
+
+def _sentence(positions: Sequence[Place], gap: Place | None = None) -> str:
+    """The words of a sentence; open at first is the gap, where there is one, in place of its end.
+
+    Else it is the word to which features of many words gave most.
+    """
     group = f"sentence-{crc32(repr(positions).encode()):x}"  # its own, and the same in every run
     given = [
         sum(term.nats for term in place.asked[0].terms if not term.feature.startswith(IDENTITY))
         for place in positions
     ]
+    opened = len(positions) - 1 if gap else given.index(max(given))
     words = "".join(
-        _word(f"{group}-{number}", group, place, number == given.index(max(given)))
-        for number, place in enumerate(positions)
+        _word(f"{group}-{number}", group, place, number == opened, place is gap)
+        for number, place in enumerate([*positions[:-1], gap or positions[-1]])
     )
     return f'<fieldset class="explained"><legend hidden>A sentence</legend>{words}</fieldset>'
 
 
-def _word(id: str, group: str, place: Place, is_open: bool) -> str:
-    """The word, underlined by how surprising it is, and its panel."""
-    (choice,) = place.asked
-    surprise = min(100, round(-choice.log_p * 8))
+def _word(id: str, group: str, place: Place, is_open: bool, is_gap: bool) -> str:
+    """The word, underlined by how surprising it is, and its panel; or the gap and its words."""
+    surprise = 0 if is_gap else min(100, round(-place.asked[0].log_p * 8))
+    shown = GAP if is_gap else _shown(place.asked[0])
     return (
         f'<input type="radio" name="{group}" id="{id}"{" checked" if is_open else ""}>'
-        f'<label for="{id}" style="--surprise:{surprise}%">{_shown(choice)}</label>'
-        f'<div class="why">{_terms(choice)}{_likeliest(place.likeliest)}</div>'
+        f'<label for="{id}" style="--surprise:{surprise}%">{shown}</label>'
+        f'<div class="why">{"".join(map(_terms, place.asked))}{_likeliest(place)}</div>'
     )
 
 
@@ -91,15 +124,17 @@ def _terms(choice: Choice) -> str:
     return f"<div>{title}<table>{''.join(rows)}{total}</table></div>"
 
 
-def _likeliest(choices: Sequence[Choice]) -> str:
-    high = max(choice.probability for choice in choices)
+def _likeliest(place: Place) -> str:
+    """The likeliest words, and those whose meaning is asked for, where words have vectors."""
+    high = max(choice.probability for choice in place.likeliest)
     rows = [
         _row(
             SHOWN.get(choice.word, choice.word), _percent(choice), _bar(choice.probability, 0, high)
         )
-        for choice in choices
+        for choice in place.likeliest
     ]
-    return f"<div><h3>likeliest here</h3><table>{''.join(rows)}</table></div>"
+    sought = f"<p>meaning asked for: {escape(', '.join(place.sought))}</p>" if place.sought else ""
+    return f"<div><h3>likeliest here</h3><table>{''.join(rows)}</table>{sought}</div>"
 
 
 def _row(name: str, number: str, bar: str = "") -> str:

@@ -11,13 +11,13 @@ from corpora.detokenise import detokenise
 from models.network.constraint import constrained
 from models.network.generation import Generated, Sampling, beam, sample
 from models.outputs.log_linear import log_linear_of
-from pipeline.inference.constraints import automaton, parse
+from pipeline.inference.constraints import LONGEST, automaton, parse
+from pipeline.inference.pattern import pattern_automaton
 from pipeline.inference.scorer import Scorer
 from pipeline.prepared.named_features import NamedFeatures
 from pipeline.prepared.special_words import END_ID, UNKNOWN_ID, is_unknown
 
 AS_IT_IS = Sampling()
-LONGEST = 50  # words; few sentences are longer
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,14 @@ class Generator:
         start: str = "",
         constraints: Sequence[str] = (),
         spelled: bool = False,
+        pattern: str | None = None,
     ):
-        """With `spelled`, words that are not known may come too, written letter by letter."""
+        """With `spelled`, words that are not known may come too, written letter by letter.
+
+        A `pattern` (pipeline.inference.pattern) stands in the place of constraints.
+        """
+        if pattern is not None and constraints:
+            raise ValueError("expected a pattern of whole sentences or constraints, found both")
         log_linear_of(scorer.model)  # or an error that says what it has instead
         if spelled and not scorer.is_open:
             raise ValueError("expected a model that spells words; this one's vocabulary is closed")
@@ -60,17 +66,19 @@ class Generator:
         self.forms = scorer.vocabulary.forms
         self.features = NamedFeatures(scorer.artefacts["featurise"])
         analyse = scorer.artefacts["analyse"]
-        parsed = [
-            replace(each, words=frozenset(scorer.as_read(each.words)))
-            for each in parse(constraints)
-        ]
-        held_to = automaton(
-            parsed,
-            len(self.start),
-            pd.read_parquet(analyse / "types.parquet"),
-            pd.read_parquet(analyse / "analyses.parquet"),
-            spelled,
+        types, analyses = (
+            pd.read_parquet(analyse / f"{name}.parquet") for name in ("types", "analyses")
         )
+        if pattern is not None:
+            held_to = pattern_automaton(
+                pattern, len(self.start), types, analyses, scorer.as_read, spelled
+            )
+        else:
+            parsed = [
+                replace(each, words=frozenset(scorer.as_read(each.words)))
+                for each in parse(constraints)
+            ]
+            held_to = automaton(parsed, len(self.start), types, analyses, spelled)
         self.model = constrained(scorer.model, self.features.phi, held_to)
 
     def sample(

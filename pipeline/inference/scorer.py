@@ -1,7 +1,6 @@
 """A trained model for sentences as a person types them."""
 
 import shutil
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -15,12 +14,13 @@ from models.common.batching import Sentences
 from models.common.weights import WEIGHTS
 from models.spelling.open_vocabulary import Forms, load_spelling
 from pipeline.evaluation.measure import score
-from pipeline.inference.export import MODEL, is_exported, open_exported
 from pipeline.prepared.saved_chain import read_chain
 from pipeline.prepared.special_words import END, END_ID
 from pipeline.prepared.subwords import Speller
 from pipeline.prepared.trained import load_trained
 from pipeline.prepared.vocabulary import Vocabulary
+from pipeline.sharing.export import inputs_of, is_exported, open_exported
+from pipeline.sharing.received import MODEL
 from pipeline.stage import Inputs
 
 
@@ -47,8 +47,7 @@ class Scorer:
     @classmethod
     def from_pretrained(cls, place: str | Path) -> "Scorer":
         """A model that was exported: a folder, or the id of one on the Hugging Face hub."""
-        folder = open_exported(place)
-        return cls(defaultdict(lambda: folder), MODEL)  # it stands for the artefacts of all stages
+        return cls(inputs_of(open_exported(place)), MODEL)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Copy the folder that the model was exported to."""

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from models.common.checks import check_finite
 from pipeline.inference.scorer import Scorer
 
 NAMED = 3  # so many words stand for all that have one vector
@@ -23,6 +24,7 @@ class Vectors:
             )
         rows = embedding.product(embedding.weight).double()
         self.rows = torch.nn.functional.normalize(rows, dim=1).cpu().numpy()
+        check_finite("a vector", self.rows)
         self.signature = embedding.signature.cpu().numpy()
         self.scorer = scorer
         self.ids, self.forms = scorer.vocabulary.known, scorer.vocabulary.forms

@@ -1,9 +1,9 @@
 """Φ as a person reads it: the features of a word by their names."""
 
-import json
 import re
 from pathlib import Path
 
+from models.common.json_file import load_json
 from models.features.phi import Features
 from pipeline.display.nearest import nearest
 
@@ -16,8 +16,7 @@ class NamedFeatures:
 
     def __init__(self, folder: Path):
         self.phi = Features.load(folder / "phi.npz")
-        written = (folder / "names.json").read_text(encoding="utf-8")
-        self.names: list[str] = json.loads(written)
+        self.names: list[str] = load_json(folder / "names.json", list)
 
     def of(self, word: int) -> dict[int, float]:
         """The features of a word and their values."""

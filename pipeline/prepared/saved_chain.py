@@ -5,6 +5,7 @@ from pathlib import Path
 
 import lexicon
 from lexicon.saved import SAVED, open_saved
+from models.common.json_file import load_json
 from pipeline.data.folders import folder_of
 
 CHAIN = "lexicon.json"
@@ -16,7 +17,7 @@ def save_chain(folder: Path, **chain) -> None:
 
 
 def read_chain(folder: Path) -> dict:
-    return json.loads((folder / CHAIN).read_text())
+    return load_json(folder / CHAIN, dict)
 
 
 def load_chain(folder: Path) -> lexicon.Lexicon:

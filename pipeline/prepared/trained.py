@@ -1,12 +1,13 @@
 """A model over what the stages prepared: untrained, and with its trained weights."""
 
-import json
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import torch
 
+from models.background import arpa
 from models.background.base import Background
 from models.background.ngram import NGramBackground, Prior
 from models.background.prior import discounted
@@ -14,7 +15,8 @@ from models.background.unigram import Uniform, Unigram
 from models.common.arrays import load_array
 from models.common.batching import Sentences
 from models.common.device import choose_device
-from models.common.weights import WEIGHTS, load_weights
+from models.common.json_file import load_json
+from models.common.weights import WEIGHTS, Shapes, load_weights, shapes_of
 from models.features.phi import Features
 from models.network.background_only import BackgroundOnly
 from models.network.frozen_background import FrozenModelBackground
@@ -27,13 +29,35 @@ from pipeline.prepared.encoded import read_text
 from pipeline.prepared.special_words import PRETRAINING
 from pipeline.stage import Inputs
 
+RECIPE = "recipe.json"
+
 
 def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | BackgroundOnly:
     """An untrained model over the features and the background that were prepared.
 
     To be trained it needs folds, if its background is to be counted on the text it is trained on.
-    Where words are spelled in subwords, the model is over these, and they have no features.
     """
+    background_of = partial(_background, recipe, inputs)
+    return _network(recipe, inputs, background_of, folds)
+
+
+def parameter_shapes(recipe: Recipe, inputs: Inputs) -> Shapes:
+    """Of the model that `build` makes, with no room taken: a recipe may ask for more than there is.
+
+    No background has parameters but a model of its own, so that any other will do.
+    """
+    with torch.device("meta"):
+        model = _network(recipe, inputs, lambda features, _: Uniform(features), folds=0)
+    return shapes_of(dict(model.named_parameters()))
+
+
+def _network(
+    recipe: Recipe,
+    inputs: Inputs,
+    background_of: Callable[[Features, int], Background],
+    folds: int,
+) -> LanguageModel | BackgroundOnly:
+    """Where words are spelled in subwords, it is over these, and they have no features."""
     subwords = count_subwords(inputs["encode"])
     features = (
         Features.one_hot(subwords) if subwords else Features.load(inputs["featurise"] / "phi.npz")
@@ -44,13 +68,20 @@ def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | Bac
                 "train.output: background of a model of subwords (encode.merges): expected "
                 "background.kind: ngram, or uniform; got unigram, which is one of words"
             )
-        return BackgroundOnly(_background(recipe, features, inputs, folds=0))
+        if _about_background(inputs)["kind"] == "arpa":
+            raise ValueError(
+                "train.output: background expects a b that sums to one; that of an ARPA file need "
+                "not, as it may have words that the vocabulary lacks"
+            )
+        return BackgroundOnly(background_of(features, 0))
     if recipe.pretraining == "background":
-        uncooled = replace(recipe, temperature=False)  # that of the whole is enough
+        uncooled = replace(
+            recipe, temperature=False, expert="none"
+        )  # those of the whole are enough
         below = LanguageModel(uncooled, features, _unigram(features, inputs))
         background = FrozenModelBackground(features, below)
     else:
-        background = _background(recipe, features, inputs, folds)
+        background = background_of(features, folds)
     classes, psi = inputs["encode"] / "classes.npy", inputs["featurise"] / "psi.npz"
     return LanguageModel(
         recipe,
@@ -67,8 +98,12 @@ def training_text(recipe: Recipe, inputs: Inputs) -> Sentences:
     return text.chosen(text.parts(recipe.folds) != recipe.fold) if recipe.folds else text
 
 
-def _background(recipe: Recipe, features: Features, inputs: Inputs, folds: int) -> Background:
+def _background(recipe: Recipe, inputs: Inputs, features: Features, folds: int) -> Background:
     about = _about_background(inputs)
+    if about["kind"] == "arpa":
+        if count_subwords(inputs["encode"]):
+            raise ValueError("background.kind: arpa is one of words; a model of subwords has none")
+        return arpa.load(features, inputs["background"], about["order"])
     if about["kind"] != "ngram":
         return _unigram(features, inputs)
     texts = [training_text(recipe, inputs)]
@@ -81,7 +116,7 @@ def _background(recipe: Recipe, features: Features, inputs: Inputs, folds: int) 
 
 
 def _about_background(inputs: Inputs) -> dict:
-    return json.loads((inputs["background"] / "about.json").read_text())
+    return load_json(inputs["background"] / "about.json", dict)
 
 
 def _prior(inputs: Inputs) -> Prior:
@@ -103,7 +138,7 @@ def load_trained(
     inputs: Inputs, weights: str = WEIGHTS
 ) -> LanguageModel | BackgroundOnly | SubwordModel:
     """The model with its best weights, ready to score."""
-    recipe = Recipe(**json.loads((inputs["train"] / "recipe.json").read_text()))
+    recipe = Recipe(**load_json(inputs["train"] / RECIPE, dict))
     model = build(recipe, inputs)
     load_weights(model, inputs["train"] / weights)
     model = model.to(_device(recipe.device)).eval()

@@ -7,7 +7,7 @@ analyses without it among them, sum to one. An unknown word has the analyses of 
 sentence's end, and a word of which no lexicon says anything, has none.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ import pandas as pd
 
 from models.network.next_word import WordValues
 from pipeline.display.nearest import nearest
+from pipeline.prepared.special_words import END_ID
 
 POS = "pos"
 NONE = "none"
@@ -29,51 +30,62 @@ class FeatureValues:
     def __init__(self, analysed: Path, words: int, asked: Sequence[str]):
         if repeated := [name for name in asked if asked.count(name) > 1]:
             raise ValueError(f"features: expected each once, got '{repeated[0]}' again")
-        analyses = pd.read_parquet(analysed / "analyses.parquet") if asked else None
+        analyses = _Analyses(analysed / "analyses.parquet", words) if asked else None
         self.names: list[str] = []
         parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
         for name in asked:
-            parts.append(self._add(name, analyses, words))
+            parts.append(self._add(name, analyses))
         word, column, share = (np.concatenate(each) for each in zip(*parts, strict=True))
         self.shares = WordValues(word, column, share, words, len(self.names))
 
-    def _add(self, asked: str, analyses: pd.DataFrame, words: int) -> tuple[np.ndarray, ...]:
+    def _add(self, asked: str, analyses: "_Analyses") -> tuple[np.ndarray, ...]:
         feature, _, value = asked.partition("=")
-        share = shares(analyses, feature, words)
-        values = sorted(share.columns, key=lambda each: (each == NONE, each))
+        values, code = analyses.values(feature)
         if value and value not in values:
             raise ValueError(f"unknown value '{value}' of {feature}{nearest(value, values)}")
         chosen = [value] if value else values
-        first = len(self.names)
+        column = np.full(len(values), -1)
+        column[[values.index(each) for each in chosen]] = len(self.names) + np.arange(len(chosen))
         self.names += [f"{feature}={each}" for each in chosen]
-        dense = share[chosen].to_numpy()
-        word, column = np.nonzero(dense)
-        return word, column + first, dense[word, column]
+        kept = column[code] >= 0
+        return analyses.word[kept], column[code[kept]], analyses.share[kept]
 
 
-def shares(analyses: pd.DataFrame, feature: str, words: int) -> pd.DataFrame:
-    """The share of each value of a feature (columns) among the analyses of each word (rows)."""
-    value = _values(analyses, feature)
-    weight = analyses["weight"].astype(float)
-    table = weight.groupby([analyses["word"], value], observed=True).sum().unstack(fill_value=0.0)
-    table = table.reindex(range(words), fill_value=0.0)
-    total = table.sum(axis=1)
-    table = table.div(total.where(total > 0, 1.0), axis=0)
-    table[NONE] = table.get(NONE, 0.0) + (total == 0)
-    return table
+class _Analyses:
+    """The analyses of all words, each with its share of its word.
 
+    A word without any has one that says nothing.
+    """
 
-def _values(analyses: pd.DataFrame, feature: str) -> pd.Series:
-    """The value that each analysis has of a feature."""
-    if feature == POS:
-        return analyses["upos"].astype(str)
-    distinct = analyses["feats"].astype("category")
-    parsed = [
-        dict(pair.split("=", 1) for pair in str(feats).split("|") if pair)
-        for feats in distinct.cat.categories
-    ]
-    known = sorted({name for feats in parsed for name in feats})
-    if feature not in known:
-        raise ValueError(f"unknown feature '{feature}'{nearest(feature, [POS, *known])}")
-    values = np.array([feats.get(feature, NONE) for feats in parsed], dtype=object)
-    return pd.Series(values[distinct.cat.codes], index=analyses.index)
+    def __init__(self, path: Path, words: int):
+        columns, named = ["word", "upos", "feats", "weight"], ["upos", "feats"]
+        table = pd.read_parquet(path, columns=columns, read_dictionary=named)
+        table = table[table["word"] != END_ID]  # a guesser guesses at what it is shown, that too
+        word, weight = table["word"].to_numpy(), table["weight"].to_numpy(float)
+        total = np.bincount(word, weight, minlength=words)
+        without = np.flatnonzero(total == 0)
+        some = total[word] > 0
+        self.word = np.concatenate([word[some], without])
+        self.share = np.concatenate([weight[some] / total[word[some]], np.ones(len(without))])
+        self.upos, self.feats = table["upos"][some].cat, table["feats"][some].cat
+        self.nothing = len(without)
+
+    def values(self, feature: str) -> tuple[list[str], np.ndarray]:
+        """The values of a feature, `none` the last, and which of them each analysis has."""
+        of_analysis = self.upos if feature == POS else self.feats
+        own = of_analysis.categories.astype(str)
+        if feature != POS:
+            own = self._of_feats(feature, own)
+        values = [*sorted({*own} - {NONE}), NONE]
+        number = np.array([values.index(each) for each in own], dtype=np.int64)
+        code = number[of_analysis.codes.to_numpy()]
+        return values, np.concatenate([code, np.full(self.nothing, len(values) - 1)])
+
+    def _of_feats(self, feature: str, distinct: Iterable[str]) -> list[str]:
+        parsed = [
+            dict(pair.split("=", 1) for pair in feats.split("|") if pair) for feats in distinct
+        ]
+        known = sorted({name for feats in parsed for name in feats})
+        if feature not in known:
+            raise ValueError(f"unknown feature '{feature}'{nearest(feature, [POS, *known])}")
+        return [feats.get(feature, NONE) for feats in parsed]

@@ -1,6 +1,7 @@
 """A trained model reads sentences: a row for each word, and one for what may follow the last."""
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,6 +47,15 @@ class Reader:
         self.next_word = None
         if features or not isinstance(scorer.model, SubwordModel):
             self.next_word = NextWord(scorer.model, self.features.shares, unknown)
+
+    def of(self, scorer: Scorer) -> "Reader":
+        """The same, of a model that differs in its weights alone."""
+        other = copy(self)
+        other.scorer = scorer
+        if self.next_word:
+            other.next_word = copy(self.next_word)
+            other.next_word.model = scorer.model
+        return other
 
     def read(self, sentences: Sequence[str]) -> Iterator[Words]:
         """All words of the sentences, so many sentences at a time."""

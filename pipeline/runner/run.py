@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from models.common.whole_file import clear_partial
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import (
     ARTEFACTS,
@@ -67,6 +68,7 @@ class Run:
     def execute(self, until: str | None = None, force: frozenset[str] = frozenset()) -> None:
         """Bring every stage up to date, or every one up to and including `until`."""
         made: set[str] = set()
+        self._clear()
         for model, stage in self._steps(until):
             recipe, name = self.recipe(model, stage)
             why = self._reason(self._known(model, stage), recipe)
@@ -88,6 +90,12 @@ class Run:
             report = self.artefacts[WHOLE_RUN, "report"]
             report.check()
             publish(report, self.folder / "report")
+
+    def _clear(self) -> None:
+        """Remove what runs that were killed left behind, but what a stage goes on from."""
+        self.store.clear({stage.name for stage in STAGES.values() if stage.resumes})
+        for folder in (self.folder, self.folder / "report"):
+            clear_partial(folder)
 
     def status(self) -> Iterator[Status]:
         """Where every stage stands, without running any."""

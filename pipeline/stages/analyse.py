@@ -53,7 +53,8 @@ class Params:
     # background.unseen: frequency; null for none.
     frequency: str | None = None
     # Agreement suites that every model is asked, in the form of CLAMS: names of data folders or
-    # paths. Their words are known under `closed` and `paper`, as those of the test are.
+    # paths. Their words are known under `closed` and `paper`, as those of the test are; `paper`
+    # counts those that the corpus lacks as met once.
     suites: tuple[str, ...] = ()
 
 
@@ -78,6 +79,8 @@ def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | No
     read = [*paths] if params.protocol == "paper" else ["train"]
     sentences = sum(open_table(paths[split]).num_rows for split in read)
     total = sum((counts[split] for split in read), Counter())
+    if params.protocol == "paper":  # whose b leaves no mass for words that are not counted
+        total |= Counter(words)
     types = _types(words, total, sentences)
     if params.protocol == "open":
         types, classes, once = _with_classes(types, chain)

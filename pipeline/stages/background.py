@@ -24,8 +24,10 @@ RAREST = 0.01  # per million: what a word counts for that the lexicon of frequen
 class Params:
     # unigram: training counts, what discounting frees going to the words of the same signature;
     # uniform: every known word alike, as in a softmax;
-    # ngram: n-grams of the training ids, words that they lack sharing as in unigram.
-    kind: Literal["unigram", "uniform", "ngram"] = "unigram"
+    # ngram: n-grams of the training ids, words that they lack sharing as in unigram;
+    # arpa: the n-grams of the file `arpa`, words that it lacks sharing what it gives <unk>.
+    kind: Literal["unigram", "uniform", "ngram", "arpa"] = "unigram"
+    arpa: str | None = None  # Path of an ARPA file, as KenLM and SRILM write it; perhaps .gz
     order: int = 5  # of the n-grams: so many words, the predicted one included
     smoothing: Annotated[Choice, SMOOTHINGS] = "kneser-ney"  # Of the n-grams
     pretraining: bool = False  # n-grams of the text of corpus.pretraining too
@@ -38,6 +40,11 @@ class Params:
 
     def __post_init__(self):
         check_parts(self)
+        if (self.kind == "arpa") != (self.arpa is not None):
+            raise ValueError(
+                f"arpa: expected the path of a file for kind: arpa, and for no other; "
+                f"found {self.arpa} for {self.kind}"
+            )
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
@@ -57,6 +64,10 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     np.save(out / "group.npy", group)
     np.save(out / "share.npy", share)
     about = {name: getattr(params, name) for name in ("kind", "order", "smoothing", "pretraining")}
+    if params.kind == "arpa":
+        from models.background import arpa  # here, as it loads torch
+
+        about["order"] = arpa.prepare(Path(params.arpa), types["form"].tolist(), mass, out)
     if others := outside_files(params):  # training counts the n-grams, and must know of changes
         about["code"] = [fingerprint.of_file(file) for file in others]
     (out / "about.json").write_text(json.dumps(about, indent=1))
@@ -93,6 +104,15 @@ def _learn_spelling(params: Params, types: pd.DataFrame, out: Path) -> None:
     save_spelling(spelling, out)
 
 
+def _files(params: Params) -> list[Path]:
+    """Those of a smoothing that another package brings, and the n-grams from outside."""
+    from_outside = [] if params.arpa is None else [Path(params.arpa)]
+    for path in from_outside:
+        if not path.is_file():
+            raise ValueError(f"background.arpa: expected an ARPA file, found none at {path}")
+    return [*outside_files(params), *from_outside]
+
+
 STAGE = Stage(
     name="background",
     help="gives every known word its prior mass b, and learns to spell the others",
@@ -105,11 +125,14 @@ STAGE = Stage(
         "group.npy": "the group of each word, in which seen words leave mass to unseen ones",
         "share.npy": "what each word has, unseen, of its group's mass for unseen words",
         "about.json": "the kind of background, from which training counts its n-grams",
+        "ngrams.npz": "the n-grams of an ARPA file for the known words",
         "spelling.*": "the spelling model of an open vocabulary",
     },
     params=Params,
     compute=compute,
-    files=outside_files,
+    files=_files,
     exported=("*",),
-    audited={"b": ("b.npy", "share.npy", "about.json", "spelling.*")},  # the groups are φ's own
+    audited={
+        "b": ("b.npy", "share.npy", "about.json", "ngrams.npz", "spelling.*")
+    },  # the groups are φ's own
 )

@@ -17,13 +17,13 @@ from pipeline.artefacts.arrow import batches, splits, word_counts
 from pipeline.display.progress import say
 from pipeline.evaluation.pair import Pair
 from pipeline.evaluation.suite_encoding import encode_suite
+from pipeline.features.word_classes import word_classes
 from pipeline.prepared.encoded import SIZES, read_sentences
 from pipeline.prepared.encoded_forms import PARTS, read_forms
 from pipeline.prepared.special_words import END, END_ID, is_special, read_as_unknown
 from pipeline.prepared.subwords import Speller
 from pipeline.prepared.vocabulary import Vocabulary
 from pipeline.stage import Inputs, Stage
-from pipeline.stages.word_classes import word_classes
 
 
 @dataclass(frozen=True)

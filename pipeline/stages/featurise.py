@@ -18,13 +18,13 @@ from lexicon.registry import BUILT_IN, FROM_PATH, TABLES
 from lexicon.table import read as read_table
 from models.features.phi import Features
 from pipeline.display.progress import say
+from pipeline.features import TEMPLATES, word_vectors
+from pipeline.features.template_names import VECTORS, check, chosen, chosen_to_read
+from pipeline.features.templates import fill, known_names
+from pipeline.features.word_classes import clusters_of
+from pipeline.features.word_vectors import VectorParams, WordVectors
 from pipeline.prepared.special_words import END
 from pipeline.stage import Inputs, Stage
-from pipeline.stages import word_vectors
-from pipeline.stages.template_names import VECTORS, check, chosen, chosen_to_read
-from pipeline.stages.templates import fill, known_names
-from pipeline.stages.word_classes import clusters_of
-from pipeline.stages.word_vectors import VectorParams, WordVectors
 
 MORPHOLOGY = ("form", "pos", "gender", "number", "tense", "mood", "person", "verbform")
 
@@ -37,7 +37,8 @@ class Params:
     # the lexicon says. class-500: one of 500 classes of words that have similar vectors;
     # cluster-500: of words that have similar neighbours in the training text.
     templates: tuple[str, ...] = MORPHOLOGY
-    without: tuple[str, ...] = ()  # templates left out, and crossed ones that hold them
+    # Templates left out, or single features (PronType=Art), and crossed ones that hold them.
+    without: tuple[str, ...] = ()
     # M: so many most frequent words have a feature of their own; null: all seen more than once.
     # The others share one, `@notTop`.
     forms: int | None = 2500
@@ -144,7 +145,10 @@ def _check(sections: Mapping[str, Any]) -> None:
 
 
 def _files(params: Params) -> Sequence[Path]:
-    return word_vectors.files(params.vectors.source) if params.vectors else ()
+    """Those of the vectors, and of the templates that other packages bring."""
+    brought = [name for name in params.templates if name in TEMPLATES]
+    brought = [TEMPLATES.part(name).file for name in brought if not TEMPLATES.is_own(name)]
+    return [*(word_vectors.files(params.vectors.source) if params.vectors else ()), *brought]
 
 
 STAGE = Stage(

@@ -23,7 +23,6 @@ from pipeline.stage import Inputs, Stage
 Column = tuple[str, str, str, int]
 # Those beside the metrics that have a column.
 OTHERS: list[Column] = [
-    ("perplexity", "part", "perplexity", 1),
     ("agreement", "suite", "accuracy", 3),
     ("parameters", "train", "parameters", 0),
     ("words/s", "train", "words trained per second", 0),
@@ -71,7 +70,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
         drawn["agreement"] = figures.agreement_dots(agreement)
     svgs = {name: figures.save(figure, out / name) for name, figure in drawn.items()}
     parts = [
-        page.comparison(_about(scores), table, svgs),
+        page.comparison(headline(scores), _about(scores), table, svgs),
         page.agreement(report_agreement.table(agreement), svgs),
         _explained(inputs, models),
         page.coverage(coverage),
@@ -92,14 +91,24 @@ def _recipes(trained: Mapping[str, Path]) -> pd.DataFrame:
 
 
 def _explained(inputs: Inputs, models: list[str]) -> str:
-    """Sentences explained by the last model whose output is a sum over features, if one is."""
+    """Sentences explained by the last model whose output is a sum over features, if one is.
+
+    Beside it stands the first that has the same words, if it is another one.
+    """
     from pipeline.inference import explain_page
+
+    def of_model(model: str) -> Inputs:
+        return {each: inputs[f"{model}/{each}"] for each in INPUTS}
 
     for model in reversed(models):
         recipe = json.loads((inputs[f"{model}/train"] / "recipe.json").read_text())
         of_units = count_subwords(inputs[f"{model}/encode"])  # which have no features
         if recipe["output"] == "log-linear" and not of_units:
-            return explain_page.samples(model, {each: inputs[f"{model}/{each}"] for each in INPUTS})
+            same = [
+                each for each in models if of_model(each)["analyse"] == of_model(model)["analyse"]
+            ]
+            first = {same[0]: of_model(same[0])} if same[0] != model else {}
+            return explain_page.samples({model: of_model(model), **first})
     return ""
 
 
@@ -123,7 +132,11 @@ def suites(scores: pd.DataFrame) -> list[str]:
 def columns() -> list[Column]:
     """Every metric that has a column, and what is known of a model besides."""
     found = [(name, part.about) for name, part in METRICS.parts().items() if "column" in part.about]
-    of_tests = [(about["column"], "test", name, about.get("digits", 1)) for name, about in found]
+    of_tests = [
+        (about["column"], kind, name, about.get("digits", 1))
+        for name, about in found
+        for kind in (("test", "part") if name == "perplexity" else ("test",))
+    ]
     return [*of_tests, *OTHERS]
 
 
@@ -150,6 +163,24 @@ def comparison(scores: pd.DataFrame, chosen: Sequence[Column] | None = None) -> 
                 row[name] = mean_and_spread([each for each in found if each is not None], digits)
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def headline(scores: pd.DataFrame) -> str:
+    """The best model against the first, its seeds together, in a sentence; one alone has none."""
+    (split, *_) = test_splits(scores)
+    found = scores[(scores["split"] == split) & (scores["metric"] == "perplexity")]
+    values = found.set_index("model")["value"]
+    mean = {family: values[models].mean() for family, models in by_seed(values.index).items()}
+    first, best = next(iter(mean), None), min(mean, key=mean.get, default=None)
+    if len(mean) < 2:
+        return ""
+    if first == best:
+        return f"No model has a lower perplexity on {split} than {first}: {mean[first]:,.1f}."
+    lower = 1 - mean[best] / mean[first]
+    return (
+        f"{best}: perplexity {lower:.0%} lower than that of {first} on {split}, "
+        f"{mean[best]:,.1f} against {mean[first]:,.1f}."
+    )
 
 
 def _about(scores: pd.DataFrame) -> str:

@@ -139,7 +139,7 @@ READ = {
         "classes.npy",
     ),
     "featurise": ("phi.npz", "psi.npz"),
-    "background": ("b.npy", "group.npy", "share.npy", "about.json"),
+    "background": ("b.npy", "group.npy", "share.npy", "about.json", "ngrams.npz"),
 }
 
 

@@ -34,10 +34,14 @@ def sentences(count: int = 60) -> Sentences:
     return Sentences(ids.astype(np.int32), lengths)
 
 
-def model(**changes) -> LanguageModel:
-    torch.manual_seed(5)
+def features() -> Features:
+    """Each word has one of its own, and one of three that it shares."""
     indptr = np.arange(0, 2 * WORDS + 1, 2)
     indices = np.stack([np.arange(WORDS), WORDS + np.arange(WORDS) % 3], axis=1).ravel()
-    features = Features.from_rows(indptr, indices, np.ones(len(indices)), WORDS + 3)
-    background = Unigram(features, np.arange(1, WORDS + 1))
-    return LanguageModel(replace(RECIPE, **changes), features, background)
+    return Features.from_rows(indptr, indices, np.ones(len(indices)), WORDS + 3)
+
+
+def model(**changes) -> LanguageModel:
+    torch.manual_seed(5)
+    phi = features()
+    return LanguageModel(replace(RECIPE, **changes), phi, Unigram(phi, np.arange(1, WORDS + 1)))

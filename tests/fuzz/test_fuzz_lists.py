@@ -1,46 +1,67 @@
 """Damaged agreement suites and n-best lists: all sentences as they stand, or the line by name."""
 
 import json
-import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from fuzz_cases import CASES, damaged, excerpt, fuzz, outcome
 from hypothesis import strategies as st
 
-from pipeline.evaluation.suite import Pair, read_pairs
+from pipeline.evaluation.suite_reading import Line, read_lines
 from pipeline.inference.nbest import NBest, read_nbest
 
-PAIRS = "True\tla fille mange\nFalse\tla fille mangent\nTrue\tl' été\nFalse\tl' étés\n".encode()
 WORDS = st.lists(st.text("aàbcéêœ'-.!|", min_size=1, max_size=6), min_size=1, max_size=5)
+SUITES = {
+    ".txt": "True\tla fille mange\nFalse\tla fille mangent\nTrue\tl' été\nFalse\tl' étés\n",
+    ".csv": "item,good,bad\n1,la fille mange,la fille mangent\n2,l'été,\"l'étés, là\"\n",
+    ".tsv": "good\tbad\tUID\nla fille mange\tla fille mangent\tsv\n",
+    ".jsonl": '{"sentence_good": "l\'été", "sentence_bad": "l\'étés", "UID": "n"}\n',
+}
 
 
+def read_suite_file(path: Path) -> list[Line]:
+    return list(read_lines(path))
+
+
+@pytest.mark.parametrize("ending", SUITES)
 @CASES
-def test_damaged_suites(cases, tmp_path):
-    path = tmp_path / "simple.txt"
+def test_damaged_suites(cases, ending, tmp_path):
+    """Every line is a pair or a fault that is named; what is a pair stands in the file."""
+    path = tmp_path / f"simple{ending}"
 
     def check(data: bytes) -> None:
-        pairs = outcome(read_pairs, path, data)
-        if pairs is not None:
-            lines = [f"True\t{pair.good}\nFalse\t{pair.bad}\n" for pair in pairs]
-            sound = re.sub(rb"\r*(\n|\Z)", b"\n", data)  # however the lines end
-            assert "".join(lines).encode().rstrip(b"\n") == sound.rstrip(b"\n")
+        for line in outcome(read_suite_file, path, data) or ():
+            assert line.where.startswith(str(path))
+            assert line.fault or (line.good.strip() and line.bad.strip())
 
-    fuzz(cases, damaged([PAIRS, excerpt("clams-fr", "simple_agrmt.txt", 10**9)[:600]]), check)
+    samples = [SUITES[ending].encode()]
+    if ending == ".txt":
+        samples.append(excerpt("clams-fr", "simple_agrmt.txt", 10**9)[:600])
+    fuzz(cases, damaged(samples), check)
 
 
+@pytest.mark.parametrize("ending", SUITES)
 @CASES
-def test_any_suite_is_read_as_it_was_written(cases, tmp_path):
-    path = tmp_path / "simple.txt"
+def test_any_suite_is_read_as_it_was_written(cases, ending, tmp_path):
+    path = tmp_path / f"simple{ending}"
 
-    def check(pairs: list[Pair]) -> None:
-        lines = [f"True\t{pair.good}\nFalse\t{pair.bad}\n" for pair in pairs]
-        path.write_text("".join(lines), encoding="utf-8")
-        assert read_pairs(path) == pairs
+    def check(pairs: list[tuple[str, str]]) -> None:
+        table = pd.DataFrame(pairs, columns=["good", "bad"])
+        if ending == ".txt":
+            lines = [f"True\t{good}\nFalse\t{bad}\n" for good, bad in pairs]
+            path.write_text("".join(lines), encoding="utf-8")
+        elif ending == ".jsonl":
+            table.to_json(path, orient="records", lines=True, force_ascii=False)
+        else:
+            table.to_csv(path, index=False, sep="\t" if ending == ".tsv" else ",")
+        found = read_suite_file(path)
+        assert [(line.good, line.bad, line.fault) for line in found] == [
+            (*pair, None) for pair in pairs
+        ]
 
     sentence = WORDS.map(" ".join)
-    pair = st.builds(Pair, st.just("simple"), sentence, sentence)
-    fuzz(cases, st.lists(pair.filter(lambda pair: pair.good != pair.bad)), check)
+    fuzz(cases, st.lists(st.tuples(sentence, sentence), min_size=1), check)
 
 
 SOUND = {

@@ -1,3 +1,4 @@
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -6,6 +7,7 @@ import numpy as np
 import pytest
 
 import models
+from models.bench import busy
 from models.bench.output import (
     LARGE,
     OUTPUTS,
@@ -27,6 +29,20 @@ def test_the_vocabulary_grows_and_its_signatures_do_not(words):
     assert features.feature_count == FREQUENT + MORPHOLOGY
     assert len(np.unique(features.signature[:FREQUENT])) == FREQUENT
     assert (np.diff(mass) < 0).all()
+
+
+def test_meaning_makes_more_signatures():
+    counts = {
+        meaning: vocabulary(20_000, meaning)[0].signature_count
+        for meaning in ("no meaning", "classes", "vectors")
+    }
+    assert counts["no meaning"] < counts["classes"] < counts["vectors"] <= 20_000
+    features, _ = vocabulary(20_000, "classes")
+    rows = np.diff(features.indptr)[features.signature]
+    plain, _ = vocabulary(20_000)
+    extra = rows - np.diff(plain.indptr)[plain.signature]
+    assert set(extra[:17_600]) == {1}, "words with a vector have one class each"
+    assert set(extra[17_600:]) == {0}
 
 
 @pytest.mark.parametrize("output", OUTPUTS)
@@ -73,6 +89,20 @@ def test_it_explains_itself_without_the_other_packages():
     assert (
         "--precision" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
     )
+
+
+def test_a_core_is_taken_and_left_again(monkeypatch):
+    started = []
+
+    class Counted(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            started.append(self)
+
+    monkeypatch.setattr(busy.subprocess, "Popen", Counted)
+    with busy.one_core_taken():
+        assert started[0].poll() is None
+    assert started[0].returncode == -signal.SIGKILL
 
 
 def test_steps_of_two_checkouts_are_measured_in_turn():

@@ -40,14 +40,34 @@ def test_the_future_is_not_seen(name):
     assert not torch.allclose(before[4:], after[4:])
 
 
-def test_the_window_forgets_what_is_further_back_than_its_order():
-    model = build({"kind": "window", "order": 3}).eval()
+@pytest.mark.parametrize("name", ["window", "lstm-window"])
+def test_a_window_forgets_what_is_further_back_than_its_order(name):
+    model = build({"kind": name, "order": 3}).eval()
     inputs = torch.randn(6, 2, 6)
     changed = inputs.clone()
     changed[1] += 1
     before, after = (model(x, model.initial_state(2))[0] for x in (inputs, changed))
     differs = (before != after).flatten(1).any(dim=1)
     assert differs.tolist() == [False, True, True, True, False, False]
+
+
+def test_without_a_network_the_last_word_decides_and_its_features_add_up():
+    model = build("linear")
+    one, other = torch.randn(2, 4, 3, 6)
+    read = [model(inputs, model.initial_state(3))[0] for inputs in (one, other, one + other)]
+    assert torch.allclose(read[0] + read[1], read[2], atol=1e-6)
+    assert torch.allclose(model(one[3:], model.initial_state(3))[0], read[0][3:])
+
+
+def test_an_lstm_of_windows_is_the_lstm_over_each_of_them():
+    strict, plain = build({"kind": "lstm-window", "order": 3}), build("lstm")
+    plain.load_state_dict(strict.within.state_dict())
+    inputs = torch.randn(6, 2, 6)
+    outputs, _ = strict(inputs, strict.initial_state(2))
+    for place in range(6):
+        window = inputs[max(0, place - 2) : place + 1]
+        expected = plain(window, plain.initial_state(2))[0][-1]
+        assert torch.allclose(outputs[place], expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +146,7 @@ def test_an_unknown_name_is_refused():
         build("ltsm")
 
 
-@pytest.mark.parametrize("name", ["window", "transformer", "reservoir"])
+@pytest.mark.parametrize("name", ["window", "lstm-window", "linear", "transformer", "reservoir"])
 def test_others_have_no_recurrent_weights_to_drop(name):
     assert build(name, weight_dropout=0.0)
     with pytest.raises(ValueError, match=f"weight_dropout: a {name} trains no recurrent weights"):

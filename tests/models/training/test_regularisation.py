@@ -1,15 +1,21 @@
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import torch
 from torch import nn
+from training_cases import RECIPE, model, sentences
 
 from models.encoders.activation_penalty import activation_penalty
 from models.encoders.variational_dropout import VariationalDropout
 from models.features.embedding import FeatureEmbedding
 from models.features.phi import Features
+from models.outputs.adaptor_penalty import adaptor_penalty
 from models.recipe import Recipe
 from models.training.ema import WeightAverage
+from models.training.trainer import Trainer
 
 
 @pytest.fixture(autouse=True)
@@ -145,3 +151,22 @@ def test_tied_weights_are_averaged_once():
 def test_a_decay_out_of_range_is_refused():
     with pytest.raises(ValueError, match="ema: expected from 0 to under 1, got 1"):
         Recipe(ema=1.0)
+
+
+def test_the_adaptor_penalty_is_the_norm_of_the_weights_and_pulls_p_towards_b():
+    network = model(adaptor_penalty=0.5)
+    h = torch.randn(9, 8)
+    nn.init.normal_(network.output.bias)
+    penalty = adaptor_penalty(network.output, h, 0.5)
+    assert penalty.item() == pytest.approx(
+        0.5 * network.output.adaptor(h).pow(2).sum(dim=1).mean().item(), rel=1e-5
+    )
+    far = []
+    for strength in (0.0, 10.0):
+        with TemporaryDirectory() as folder:
+            recipe = replace(RECIPE, adaptor_penalty=strength, learning_rate=0.02)
+            trainer = Trainer(model(adaptor_penalty=strength), recipe, Path(folder))
+            trainer.fit(sentences(), sentences())
+        log_b = trainer.model.output.background.log_mass
+        far.append((trainer.model.log_distributions(sentences()) - log_b).abs().mean().item())
+    assert far[1] < 0.1 < 0.3 < far[0]

@@ -95,6 +95,34 @@ def test_who_left_a_part_out_teaches_that_part_alone():
         teach([first], TEXT, student, is_training_text=True)
 
 
+def test_a_teacher_with_an_expert_is_asked_for_words():
+    of, student = teacher(expert="copy"), model(distillation_top=10**6)
+    mean = of.log_distributions(TEXT).exp()
+    assert torch.allclose(of_words([of], student), mean, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"output": "softmax"}, "teacher: expected a log-linear output, got softmax"),
+        ({"expert": "copy"}, "teacher: expected no expert"),
+        ({"folds": 2}, "folds: expected 0 of a model that is taught"),
+    ],
+)
+def test_who_cannot_be_taught_is_refused(changes, said):
+    with pytest.raises(ValueError, match=said):
+        replace(RECIPE, teacher=("a",), **changes)
+
+
+def test_a_layer_with_an_expert_has_no_taught_loss():
+    student = model(expert="copy")
+    what = teach([teacher()], TEXT, model(), is_training_text=True).at(np.arange(3))
+    h, context = torch.zeros(3, RECIPE.embedding), torch.from_numpy(student.contexts(TEXT)[:3])
+    targets = torch.from_numpy(TEXT.ids[:3].astype(np.int64))
+    with pytest.raises(ValueError, match="teacher: words that an expert names have none"):
+        student.output.taught_loss(h, targets, context, what, student.teaching)
+
+
 def test_resumed_is_uninterrupted(tmp_path):
     recipe = replace(RECIPE, distillation=0.7, distillation_top=4, checkpoint_steps=4)
     teachers = [teacher(1), teacher(2)]

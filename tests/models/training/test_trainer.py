@@ -24,6 +24,13 @@ def test_validation_falls_and_the_best_epoch_is_kept(tmp_path):
     assert kept == pytest.approx(min(losses), abs=1e-9)
 
 
+@pytest.mark.parametrize("alpha", [0.9, 0.99])
+def test_rmsprop_keeps_as_much_of_the_mean_square_as_it_is_told(tmp_path, alpha):
+    recipe = replace(RECIPE, optimiser="rmsprop", rmsprop_alpha=alpha)
+    groups = Trainer(model(), recipe, tmp_path).now.optimiser.param_groups
+    assert [group["alpha"] for group in groups] == [alpha]
+
+
 def test_an_epoch_reads_every_word_once_after_the_word_before_it():
     recipe = Recipe(batch=4, bptt=7)
     parts = list(windows(TEXT, recipe, np.random.default_rng(0)))

@@ -6,12 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import pipeline
 from models.features.phi import Features
 from pipeline.artefacts.arrow import open_table, splits
+from pipeline.cli.main import app
 from pipeline.compare import paper
+from pipeline.compare import paper_figures as figures
+from pipeline.compare.paper_data import corpus_table, sentences_table, tags_table
 from pipeline.config.configuration import load_config
+from pipeline.evaluation.suite import read_suite, suite_words
+from pipeline.prepared.named_features import NamedFeatures
 from pipeline.runner.finished import Finished
 
 SMALL = {
@@ -19,12 +25,13 @@ SMALL = {
     "train.embedding": 8,
     "train.hidden": 8,
     "corpus.limit": 300,
+    "analyse.suites": [],
 }
 
 
 @pytest.fixture(scope="module")
 def treebank(fetched):
-    for source in ("ud-french-1.4", "gsd-lexicon"):
+    for source in ("ud-french-1.4", "gsd-lexicon", "clams-fr"):
         fetched(source)
 
 
@@ -39,35 +46,68 @@ def trained(tmp_path_factory, treebank):
     """Two models of the preset, small, on little text."""
     runs = tmp_path_factory.mktemp("small")
     (runs / "small.yaml").write_text(
-        "base: paper\nmodels: {rnn: {featurise: {templates: [form]}}, ll-rnn-2500: {}}"
+        "base: paper\n"
+        "models:\n"
+        "  rnn: {featurise: {templates: [form], without: []}}\n"
+        "  ll-rnn-2500: {}\n"
+        "  ll-rnn-2500-strict: {train: {encoder: {kind: lstm-window, order: 8}}}\n"
     )
     return pipeline.run(str(runs / "small.yaml"), set=SMALL, runs=runs)
 
 
 def test_the_published_figures_agree_with_each_other():
-    sizes = paper.CORPUS
+    sizes = figures.CORPUS
     rows = sizes["words"] + sizes["contracted rows"]
-    assert rows + paper.BOUNDARIES * sizes["sentences"] == sizes["tokens"]
-    assert sum(paper.SENTENCES.values()) == sizes["sentences"]
-    perplexities = {model: round(np.exp(nats["test1"])) for model, nats in paper.NATS.items()}
-    assert perplexities == {"rnn": 433, "ll-rnn-2500": 161}
+    assert rows + figures.BOUNDARIES * sizes["sentences"] == sizes["tokens"]
+    assert round(sizes["tokens"] / sizes["sentences"], 2) == sizes["mean sentence length"]
+    assert round(sizes["tokens"] / sizes["types"], 2) == sizes["tokens per type"]
+    assert sum(figures.SENTENCES.values()) == sizes["sentences"]
+    assert sum(len(values.split()) for values in figures.TAGS.values()) == 52
+    perplexities = [round(np.exp(figures.NATS[model]["test1"])) for model in ("rnn", figures.BEST)]
+    assert perplexities == [433, 161]
+    assert [*figures.NATS] == [*sorted(figures.NATS, key=lambda name: -_forms(name))]
+
+
+def _forms(model: str) -> int:
+    """M of a model of the sweep; the RNN stands first."""
+    return int(model.removeprefix("ll-rnn-")) if model != "rnn" else 100_000
 
 
 def test_the_corpus_stands_beside_the_papers(prepared):
-    folder = prepared.artefacts["rnn", "corpus"].folder
-    table = paper.corpus_table(folder).set_index("")
+    corpus, words = (prepared.artefacts["rnn", each].folder for each in ("corpus", "tokenise"))
+    table = corpus_table(corpus, words).set_index("")
     assert table["ours"].to_dict() == {
         "sentences": "16,448",
         "words": "402,197",
         "contracted rows": "11,057",
-        "surface words": "391,140",
         "tokens": "462,598",
-        "sentences of train": "13,826",
-        "sentences of valid": "728",
-        "sentences of test1": "298",
-        "sentences of test2": "1,596",
+        "mean sentence length": "28.12",
+        "types": "42,494",
+        "tokens per type": "10.89",
     }
     assert table.loc["tokens", "paper"] == "463,069"
+    parts = sentences_table(corpus).set_index("")
+    assert parts.loc["ours"].to_dict() == parts.loc["paper"].to_dict()
+
+
+def test_the_tags_are_the_papers_but_for_three_that_the_lexicon_never_gives(prepared):
+    table = tags_table([prepared.artefacts["ll-rnn-10", "featurise"].folder]).set_index("")
+    assert table.loc["all", ["paper", "ours"]].tolist() == [52, 49]
+    assert table.loc["all", "lacking"] == "Degree=Cmp Gender=Neut pos=NIL"
+    assert table.loc["all", "besides"] == "–"
+
+
+def test_m_forms_have_a_feature_of_their_own_and_contracted_rows_the_tag_without_a_name(prepared):
+    features = NamedFeatures(prepared.artefacts["ll-rnn-10", "featurise"].folder)
+    own = [name for name in features.names if name.startswith("form=")]
+    assert len(own) == 10 + 1 and "form=</s>" in own
+    assert len(features.names) == 10 + 53 - 3 + 1  # all but the three tags, and the end's own
+    types = pd.read_parquet(prepared.artefacts["rnn", "analyse"].folder / "types.parquet")
+    unnamed = features.number("pos=_")
+    carry = {form for word, form in enumerate(types["form"]) if unnamed in features.of(word)}
+    assert carry == {
+        "au", "aux", "auquel", "auxquelles", "auxquels", "des", "desquelles", "du", "duquel",
+    }  # fmt: skip
 
 
 def test_the_paper_counts_every_row_of_every_split(prepared):
@@ -76,8 +116,10 @@ def test_the_paper_counts_every_row_of_every_split(prepared):
     columns = [open_table(path)["words"] for path in texts]
     counts = Counter(word for column in columns for words in column.to_pylist() for word in words)
     assert counts.total() == 402_197 + 11_057
+    words_of_suite = suite_words(read_suite("clams-fr", lowercase=True))
     assert all(word == word.lower() for word in counts)
     counts["</s>"] = 16_448
+    counts |= Counter(words_of_suite)  # met once
     forms = pd.read_parquet(prepared.artefacts["rnn", "analyse"].folder / "types.parquet")["form"]
     assert set(forms) == set(counts)
     share = np.array([counts[form] for form in forms]) / counts.total()
@@ -90,35 +132,65 @@ def test_the_paper_counts_every_row_of_every_split(prepared):
             == features.feature_count
             == len(features.indices)
         )
-        assert one_hot == (model == "rnn")
-        expected = np.full(len(forms), 1 / len(forms)) if model == "rnn" else share
+        assert one_hot == model.startswith("rnn")
+        expected = np.full(len(forms), 1 / len(forms)) if model.startswith("rnn") else share
         assert mass == pytest.approx(expected)
 
 
 def test_the_sweep_differs_in_the_number_of_forms_only():
+    """The list of words begins with the sentence's end, which is none of the M."""
     models = dict(load_config("paper").models)
+    strict = {name: models.pop(name) for name in [*models] if name.endswith(figures.STRICT)}
     rnn, reference = models.pop("rnn"), models["ll-rnn-10"]
-    assert [sections["featurise"].forms for sections in models.values()] == [
-        10, 500, 1000, 2000, 2500, 3000, 5000, 10000,
-    ]  # fmt: skip
+    assert {*models, "rnn"} == {*figures.NATS}
     for model, sections in models.items():
-        forms = int(model.removeprefix("ll-rnn-"))
-        featurise = replace(reference["featurise"], forms=forms)
+        featurise = replace(reference["featurise"], forms=_forms(model) + 1)
         assert sections == {**reference, "featurise": featurise}
     assert rnn["train"] == reference["train"]
+    for name, sections in strict.items():
+        windows = (rnn if name.startswith("rnn") else models[figures.BEST])["train"]
+        read = {"encoder": {"kind": "lstm-window", "order": 8}, "text": "sentences", "batch": 8}
+        assert sections["train"] == replace(windows, **read)
 
 
 def test_our_results_stand_beside_the_papers(trained):
     said = paper.tables(trained.folder)
     assert "463,069" in said and "three boundary symbols" in said
+    assert "paper 433 / 161 = 2.69, ours " in said
     table = paper.results_table(Finished.read(trained.folder)).set_index("model")
-    assert table.loc["rnn", "test1: paper"] == "6.07 (433)"
-    assert table.loc["ll-rnn-2500", "test2: paper"] == "5.07 (159)"
+    assert table.loc["rnn", "test1: paper"] == "6.07"
+    assert table.loc["ll-rnn-2500", "training: paper"] == "4.74"
+    assert table.loc["ll-rnn-2500-strict", "test2: paper"] == "5.07"
+    curve = pd.read_csv(trained.artefacts["rnn", "train"].folder / "curve.csv")
+    assert table.loc["rnn", "training: one end"] == f"{curve['train_nats'][0]:.2f}"
     log_p = np.load(trained.artefacts["rnn", "evaluate"].folder / "dev.log_p.npy")
-    sentences = 1_596
-    assert table.loc["rnn", "test2: ours"].startswith(f"{-log_p.mean():.2f} (")
-    per_token = -log_p.sum() / (len(log_p) + 2 * sentences)
-    assert table.loc["rnn", "test2: ours per token"].startswith(f"{per_token:.2f} (")
+    ids = np.load(trained.artefacts["rnn", "encode"].folder / "dev.ids.npy")
+    denominators = {
+        "one end": -log_p.mean(),
+        "three boundaries": -log_p.sum() / (len(log_p) + 2 * (ids == 0).sum()),
+        "none": -log_p[ids != 0].mean(),
+    }
+    for name, nats in denominators.items():
+        assert table.loc["rnn", f"test2: {name}"] == f"{nats:.2f}"
+
+
+def test_sentences_of_both_models_show_the_features_of_the_ll_rnn(trained):
+    said = CliRunner().invoke(app, ["tables", str(trained.folder), "--sentences", "3"]).output
+    of_best, of_rnn = (part.split("\n") for part in said.split("Table 5, 3 sentences of ")[1:])
+    assert of_best[0] == "ll-rnn-2500:" and of_rnn[0] == "rnn:"
+    features = NamedFeatures(trained.artefacts["ll-rnn-2500", "featurise"].folder)
+    forms = pd.read_parquet(trained.artefacts["rnn", "analyse"].folder / "types.parquet")["form"]
+    top = {name.removeprefix("form=") for name in features.names if name.startswith("form=")}
+    number = {form: word for word, form in enumerate(forms)}
+    for lines in (of_best, of_rnn):
+        assert sum(line.startswith("- ") for line in lines) == 3
+        words = [line.removeprefix("    - ").rpartition(": ") for line in lines if line[:1] == " "]
+        assert words
+        for form, _, shown in words:
+            kind, *tags = shown.split(", ")
+            assert kind == ("TOPFORM" if form in top else "@notTop")
+            given = [name.partition("=")[2].lower() for name in features.grammar(number[form])]
+            assert tags == given
 
 
 def test_a_run_in_another_protocol_has_no_place_beside_the_papers(tiny_run):

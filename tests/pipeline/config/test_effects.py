@@ -36,7 +36,7 @@ def test_a_width_that_no_layer_has_is_said_and_is_no_other_model(name, layers, t
         shapes.append([weight.shape for weight in model.parameters()])
     is_unused = shapes[0] == shapes[1]
     assert (found[0] == found[1]) is is_unused
-    said = "train.hidden has no effect on rnn, ll-rnn: the one layer of a tied encoder"
+    said = "train.hidden has no effect on rnn, ll-rnn: a tied encoder without hidden layers"
     assert (said in capsys.readouterr().err) is is_unused
 
 

@@ -45,7 +45,7 @@ def test_an_override_may_name_one_model_and_then_outweighs_what_is_for_all(two, 
     assert capsys.readouterr().err == ""
     assert load_config("tiny", ["ll-rnn.train.embedding=64"]).models["rnn"]["train"].embedding == 48
     source = load_config("tiny", ["corpus.source=a.train.epochs=1.txt"]).sections["corpus"].source
-    assert source == "a.train.epochs=1.txt"
+    assert source == ("a.train.epochs=1.txt",)
 
 
 @pytest.mark.parametrize(

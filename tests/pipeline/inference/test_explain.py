@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from pipeline import load, run
+from pipeline import api, load, run
 from pipeline.cli.main import app
 from pipeline.display.figures import svg, weight_map
 from pipeline.inference.explain import Explainer, split, telling_features
@@ -114,7 +114,13 @@ def test_the_command_prints_three_tables_and_writes_a_page(tiny_run, tmp_path):
     assert terms[0].split() == ["|", "term", "|", "grande", "|", "grand", "|"]
     assert any("Gender=Fem" in line for line in terms)
     assert weights[-1].startswith("| très")
-    assert (tmp_path / "why.html").read_text().count('type="radio"') == 6
+    written = (tmp_path / "why.html").read_text()
+    assert written.count('type="radio"') == 6
+    gap = written[written.rindex("<label") :]  # open at first, with the words that were asked
+    assert gap.partition(">")[2].startswith("…</label>")
+    assert "<h3>grande <small>" in gap
+    assert "<h3>grand <small>" in gap
+    assert written.rindex(" checked") > written.rindex(">très</label>")
 
 
 def test_words_are_asked_as_a_person_types_them_and_what_is_spelled_is_said(tiny_run):
@@ -141,3 +147,14 @@ def test_the_report_explains_sentences_of_its_last_log_linear_model(tiny_run):
     assert "Why ll-rnn chose a word" in text
     tags = Tags(text[text.index("<h2>Why") :].partition("</body>")[0]).found
     assert sum(tag == "fieldset" for tag, _ in tags) == 3
+
+
+def test_the_report_begins_with_who_is_better_and_reads_word_by_word(tiny_run):
+    text = (tiny_run.folder / "report" / "index.html").read_text()
+    scores = api.scores(tiny_run.folder)
+    tested = scores[(scores["split"] == "test") & (scores["metric"] == "perplexity")]
+    ppl = tested.set_index("model")["value"]
+    said = f"{1 - ppl['ll-rnn'] / ppl['rnn']:.0%} lower than that of rnn on test"
+    assert (said in text) == (ppl["ll-rnn"] < ppl["rnn"])
+    beside = text[text.index("<h2>Word by word") :].partition("<h2>Where")[0]
+    assert beside.count("<td>rnn</td>") == beside.count("<td>ll-rnn</td>") == 3

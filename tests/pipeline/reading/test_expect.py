@@ -91,6 +91,15 @@ def test_an_end_and_a_word_without_analyses_are_none(scorers):
     assert [values.names[column] for column in of_end] == ["pos=none"]
 
 
+def test_what_is_guessed_of_the_end_counts_for_nothing(scorers, tmp_path):
+    scorer = scorers["rnn"]
+    analyses = pd.read_parquet(scorer.artefacts["analyse"] / "analyses.parquet")
+    guessed = analyses[analyses["upos"] == "NOUN"].head(1).assign(word=0, source="guesser")
+    pd.concat([guessed, analyses]).to_parquet(tmp_path / "analyses.parquet")
+    shares = FeatureValues(tmp_path, len(scorer.vocabulary.forms), ["pos=NOUN"]).shares
+    assert 0 not in shares.word
+
+
 @pytest.mark.parametrize(
     ("features", "said"),
     [

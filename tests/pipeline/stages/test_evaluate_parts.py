@@ -38,5 +38,5 @@ def test_the_parts_of_a_split_add_up_to_it(this):
 def test_the_table_shows_the_parts_of_the_test(this):
     table = (this.folder / "report" / "table.md").read_text(encoding="utf-8")
     head = table.splitlines()[0]
-    assert "| perplexity (test/few.txt) | perplexity (test/many.txt) |" in head
+    assert "| perplexity | perplexity (test/few.txt) | perplexity (test/many.txt) |" in head
     assert "valid/" not in table

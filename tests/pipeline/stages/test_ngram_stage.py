@@ -62,3 +62,26 @@ def test_exported_ngrams_score_the_test_as_the_run_did(tmp_path, tiny_run):
         export(run.folder, "kneser-ney", path)
     with pytest.raises(ValueError, match="an ARPA file holds n-grams; expected a model that is"):
         export(tiny_run.folder, "ll-rnn", tmp_path / "ll-rnn.arpa")
+
+
+def test_ngrams_of_a_file_are_a_background_from_outside(tmp_path):
+    counted = tmp_path / "counted.yaml"
+    counted.write_text(
+        "base: tiny\nanalyse: {protocol: closed}\ntrain: {output: background}\n"
+        "background: {kind: ngram, order: 3}\nmodels: {kneser-ney: {}}"
+    )
+    made = pipeline.run(str(counted), runs=tmp_path / "runs")
+    path = export(made.folder, "kneser-ney", tmp_path / "kneser-ney.arpa")
+    over = {"analyse.protocol": "closed", "train.epochs": 1, "background.kind": "arpa"}
+    with pytest.raises(ValueError, match="expected the path of a file for kind: arpa"):
+        pipeline.run("tiny", set=over, runs=tmp_path / "runs")
+    over |= {"background.arpa": str(path), "train.learning_rate": 1e-9}
+    run = pipeline.run("tiny", set=over, models=["ll-rnn"], runs=tmp_path / "runs")
+    # A network that has learned nothing says almost what the file says.
+    nats = scores(run.folder).set_index(["model", "split", "metric"])["value"]
+    expected = scores(made.folder).set_index(["model", "split", "metric"])["value"]
+    assert nats["ll-rnn", "test", "nats per word"] == pytest.approx(
+        expected["kneser-ney", "test", "nats per word"], abs=0.1
+    )
+    words = pipeline.load(run.folder, "ll-rnn").score("Le chat dort.")
+    assert all(math.isfinite(word.log_p) for word in words)

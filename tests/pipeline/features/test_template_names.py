@@ -4,15 +4,9 @@ import pytest
 
 import pipeline
 from lexicon.analysis import FEATURES
-from pipeline.stages import template_names
+from pipeline.features.template_names import check, chosen, chosen_to_read
+from pipeline.features.word_vectors import VectorParams
 from pipeline.stages.featurise import Params
-from pipeline.stages.template_names import check, chosen, chosen_to_read
-from pipeline.stages.templates import OF_FORM
-from pipeline.stages.word_vectors import VectorParams
-
-
-def test_every_template_of_the_form_can_be_filled():
-    assert tuple(OF_FORM) == template_names.OF_FORM
 
 
 @pytest.mark.parametrize(

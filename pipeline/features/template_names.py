@@ -9,8 +9,8 @@ from collections.abc import Sequence, Set
 
 from lexicon.analysis import FEATURES
 from pipeline.display.nearest import nearest
+from pipeline.features import TEMPLATES
 
-OF_FORM = ("form", "suffix", "shape", "number-class", "frequency")
 OF_ANALYSIS = ("pos", "source", "lemma")  # beside the features of the lexicon
 OF_MEANING = re.compile("(class|cluster)-([1-9][0-9]{0,5})")  # of vectors, of the training text
 VECTORS = "vectors"  # the dense features, and the one that says that there are none
@@ -25,7 +25,7 @@ def chosen(params, names: Sequence[str] | None) -> list[str]:
     fields = {name for template in templates for name in template.split("×")}
     left_out = {name.lower() for name in params.without}
     for name in params.without:
-        if name.lower() not in fields:
+        if name.lower().partition("=")[0] not in fields:
             valid = ", ".join(sorted(fields))
             raise ValueError(f"featurise.without: no template has '{name}'; there are {valid}")
     return [each for each in templates if not {*each.split("×")} & left_out]
@@ -61,19 +61,19 @@ def check(params, names: Sequence[str] | None) -> None:
 def _parsed(template: str, names: Sequence[str] | None, key: str) -> str:
     """A template as φ names it; one that is not known is refused with the nearest."""
     template = template.lower()
-    if template in OF_FORM or OF_MEANING.fullmatch(template):
+    if template in TEMPLATES or OF_MEANING.fullmatch(template):
         return template
     known = [*OF_ANALYSIS, *(name.lower() for name in (FEATURES if names is None else names))]
     fields: list[str] = []
     for part in re.split(r"\s*[×*]\s*", template):
         parts = _parted_by_x(part, {*known})
-        if parts is None and part != template and (part in OF_FORM or OF_MEANING.fullmatch(part)):
+        if parts is None and part != template and (part in TEMPLATES or OF_MEANING.fullmatch(part)):
             raise ValueError(
                 f"featurise.{key}: expected fields of the lexicon in '{template}', found '{part}', "
                 f"which stands alone"
             )
         if parts is None and names is not None:
-            valid = [*OF_FORM, *known, "class-100", "cluster-100"]
+            valid = [*TEMPLATES, *known, "class-100", "cluster-100"]
             raise ValueError(f"featurise.{key}: unknown template '{part}'{nearest(part, valid)}")
         fields += parts or [part]
     return "×".join(fields)

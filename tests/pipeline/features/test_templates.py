@@ -11,11 +11,11 @@ import corpora
 import lexicon
 from lexicon.analysis import FEATURES
 from pipeline.data.folders import folder_of
+from pipeline.features import TEMPLATES, word_vectors
+from pipeline.features.templates import fill
+from pipeline.features.word_vectors import VectorParams
 from pipeline.prepared.special_words import END, UNKNOWN
-from pipeline.stages import word_vectors
 from pipeline.stages.featurise import Params
-from pipeline.stages.templates import OF_FORM, fill
-from pipeline.stages.word_vectors import VectorParams
 
 FORMS = [END, UNKNOWN, "le", "portes", "1999", "XIVe", "zorglubons"]
 COUNTS = [9, 1, 5, 2, 1, 0, 0]
@@ -112,7 +112,7 @@ def test_frequency_goes_by_half_powers_of_ten_and_source_names_the_lexicon(types
 def test_the_end_has_only_itself_and_an_unknown_word_no_letters(types, analyses):
     guess = analyses[analyses["word"] == 6].assign(word=1)
     uncounted = types.assign(count=types["count"].where(types["form"] != UNKNOWN, 0))
-    found = phi(uncounted, pd.concat([analyses, guess]), *OF_FORM, "pos", *FEATURES)
+    found = phi(uncounted, pd.concat([analyses, guess]), *TEMPLATES, "pos", *FEATURES)
     assert found[END] == {f"form={END}": 1}
     of_class = {"pos=VERB": 0.75, "pos=NOUN": 0.25, "Number=Plur": 1, "Person=1": 0.75}
     of_class |= {"VerbForm=Fin": 0.75, "Gender=Masc": 0.25}
@@ -131,6 +131,21 @@ def test_what_is_left_out_takes_the_crossed_templates_that_hold_it_along(types, 
     assert kept == phi(types, analyses, "pos")
     with pytest.raises(ValueError, match=r"no template has 'gendre'; there are gender, pos"):
         phi(types, analyses, "pos", "pos×gender", without=("gendre",))
+
+
+def test_a_single_feature_can_be_left_out_with_the_crossed_ones_that_hold_it(types, analyses):
+    all_of_it = phi(types, analyses, "pos", "number", "pos×number")
+    kept = phi(types, analyses, "pos", "number", "pos×number", without=("Number=Plur",))
+    gone = {"Number=Plur", "pos=NOUN×Number=Plur"}
+    assert gone <= {feature for features in all_of_it.values() for feature in features}
+    assert kept == {
+        word: {name: value for name, value in features.items() if "Number=Plur" not in name}
+        for word, features in all_of_it.items()
+    }
+    with pytest.raises(
+        ValueError, match=r"no word has 'number=plus'; the nearest is 'Number=Plur'"
+    ):
+        phi(types, analyses, "pos", "number", without=("Number=Plus",))
 
 
 def test_any_feature_of_the_lexicon_is_a_template(types, analyses):

@@ -21,8 +21,8 @@ from lexicon.vector_classes import kmeans
 from models.common.arrays import load_array, load_arrays
 from pipeline.data.folders import folder_of
 from pipeline.display.progress import say
+from pipeline.features.template_names import VECTORS
 from pipeline.prepared.special_words import is_special, read_as_unknown
-from pipeline.stages.template_names import VECTORS
 
 SPACY = "spacy"
 TEXTS = (".vec", ".vec.gz", ".vec.bz2", ".vec.xz")

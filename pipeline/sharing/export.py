@@ -6,6 +6,7 @@ made of and has the hash of every file.
 """
 
 import shutil
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,17 +15,15 @@ from lexicon.saved import save
 from models.common.weights import WEIGHTS
 from models.spelling.subwords import count_subwords
 from pipeline.artefacts import fingerprint
-from pipeline.artefacts.artefact import FORMAT, Artefact, Damaged, read_json, write_json
+from pipeline.artefacts.artefact import FORMAT, Artefact, write_json
 from pipeline.evaluation.score_rows import read_scores
-from pipeline.inference import hub
-from pipeline.inference.model_card import card, licences, plain_name
 from pipeline.prepared.saved_chain import load_chain, read_chain, save_chain
 from pipeline.prepared.special_words import PRETRAINING
 from pipeline.prepared.vocabulary import Vocabulary
+from pipeline.sharing import hub, received
+from pipeline.sharing.model_card import card, licences, plain_name
+from pipeline.sharing.received import CONFIG, MODEL
 from pipeline.stage import Inputs
-
-CONFIG = "config.json"
-MODEL = "model.safetensors"
 
 
 def export(artefacts: Inputs, folder: Path, exported: Mapping[str, Sequence[str]]) -> Path:
@@ -107,6 +106,10 @@ def open_exported(place: str | Path) -> Path:
         if folder.exists():
             raise FileNotFoundError(f"{folder} is no exported model: expected {folder / CONFIG}")
         folder = hub.download(str(place))
-    for fault in Artefact(folder, read_json(folder / CONFIG)).faults():
-        raise Damaged(fault)
+    received.check(folder, inputs_of(folder))
     return folder
+
+
+def inputs_of(folder: Path) -> Inputs:
+    """An exported model's folder stands for what every stage made."""
+    return defaultdict(lambda: folder)

@@ -1,0 +1,142 @@
+"""Regular expressions whose letters are tests of words: `DET ADJ* (NOUN | PROPN)`.
+
+Each test in the expression is a position. Which positions may come first, last, and after each
+other (Glushkov 1961) is an automaton without empty steps; sets of its positions are the states of
+a deterministic one.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+TOKEN = re.compile(r'\s*("[^"]*"|[()|*+?]|[^\s()|*+?"]+|$)')
+REPEAT = ("*", "+", "?")
+FORBIDDEN = -1
+MOST_STATES = 10_000
+
+
+class Part(NamedTuple):
+    """What matters of a part of an expression: whether it may be empty, and its ends."""
+
+    nullable: bool = True
+    first: frozenset[int] = frozenset()
+    last: frozenset[int] = frozenset()
+
+
+@dataclass
+class Expression:
+    """A parsed expression: its tests in order, and which of them may follow which."""
+
+    text: str
+    tests: list[str] = field(default_factory=list)
+    after: list[set[int]] = field(default_factory=list)
+
+    def __post_init__(self):
+        self._tokens = [*self._tokenised()]
+        self.whole = self._alternatives()
+        if self._tokens:
+            raise self._wrong("the end", self._tokens[0])
+
+    def automaton(self, obeys: np.ndarray, end: int) -> np.ndarray:
+        """`follow` of an Automaton (Q × G) that holds sentences to the expression as a whole.
+
+        `obeys` (P × G) says which groups of words pass each test; the group `end` closes a
+        sentence. What no sentence can be completed from is forbidden.
+        """
+        states: dict[frozenset[int] | None, int] = {None: 0}  # None: nothing has been read
+        rows, accepts, found = [], [], [None]
+        for state in found:  # which grows meanwhile
+            read = (
+                self.whole.first
+                if state is None
+                else set().union(*map(self.after.__getitem__, state))
+            )
+            is_whole = self.whole.nullable if state is None else bool(self.whole.last & state)
+            row = np.full(obeys.shape[1], FORBIDDEN)
+            for group in np.flatnonzero(obeys[sorted(read)].any(axis=0)):
+                reached = frozenset(place for place in read if obeys[place, group])
+                if reached not in states:
+                    states[reached] = len(states)
+                    found.append(reached)
+                row[group] = states[reached]
+            if len(states) > MOST_STATES:
+                raise ValueError(f"'{self.text}': expected at most {MOST_STATES:,} states")
+            rows.append(row)
+            accepts.append(is_whole)
+        return self._trimmed(np.array(rows), np.array(accepts), end)
+
+    def _trimmed(self, follow: np.ndarray, accepts: np.ndarray, end: int) -> np.ndarray:
+        alive = accepts.copy()
+        while (more := ~alive & (alive[follow] & (follow >= 0)).any(axis=1)).any():
+            alive |= more
+        if not alive[0]:
+            raise ValueError(f"'{self.text}': no sentence of known words matches")
+        follow[~alive[follow]] = FORBIDDEN
+        follow[:, end] = np.where(accepts, np.arange(len(follow)), FORBIDDEN)
+        return follow
+
+    def _tokenised(self) -> Iterator[str]:
+        place = 0
+        while place < len(self.text):
+            found = TOKEN.match(self.text, place)
+            if not found:
+                raise self._wrong('a closing "', self.text[place:])
+            if found[1]:
+                yield found[1]
+            place = max(found.end(), place + 1)
+
+    def _alternatives(self) -> Part:
+        part = self._sequence()
+        while self._tokens[:1] == ["|"]:
+            self._tokens.pop(0)
+            other = self._sequence()
+            part = Part(
+                part.nullable or other.nullable, part.first | other.first, part.last | other.last
+            )
+        return part
+
+    def _sequence(self) -> Part:
+        part = Part()
+        while self._tokens and self._tokens[0] not in ("|", ")"):
+            other = self._repeated()
+            self._link(part.last, other.first)
+            part = Part(
+                part.nullable and other.nullable,
+                part.first | other.first if part.nullable else part.first,
+                part.last | other.last if other.nullable else other.last,
+            )
+        return part
+
+    def _repeated(self) -> Part:
+        part = self._single()
+        while self._tokens and self._tokens[0] in REPEAT:
+            sign = self._tokens.pop(0)
+            if sign != "?":
+                self._link(part.last, part.first)
+            part = part._replace(nullable=part.nullable or sign != "+")
+        return part
+
+    def _single(self) -> Part:
+        token = self._tokens.pop(0)
+        if token in REPEAT:
+            raise self._wrong("a test or a bracket", token)
+        if token == "(":
+            part = self._alternatives()
+            if self._tokens[:1] != [")"]:
+                raise self._wrong(")", self._tokens[0] if self._tokens else "the end")
+            self._tokens.pop(0)
+            return part
+        self.tests.append(token)
+        self.after.append(set())
+        place = frozenset({len(self.tests) - 1})
+        return Part(False, place, place)
+
+    def _link(self, last: frozenset[int], first: frozenset[int]) -> None:
+        for place in last:
+            self.after[place] |= first
+
+    def _wrong(self, expected: str, found: str) -> ValueError:
+        return ValueError(f"'{self.text}': expected {expected}, found '{found}'")

@@ -1,0 +1,67 @@
+"""A page to type into: `accord page`."""
+
+import threading
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.cli.console import command
+from pipeline.cli.model import load_model
+from pipeline.inference.default_model import DEFAULT_RUN
+
+app = typer.Typer()
+PORT = 8420
+
+
+@command(app)
+def page(
+    run: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--run",
+            metavar="FOLDER|ID",
+            help="Folder of a run, whose models are all offered, or of an exported model, or the "
+            "id of one on the Hugging Face hub. Can be repeated.",
+        ),
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = PORT,
+    host: Annotated[
+        str, typer.Option(help="Address to serve on; by default only this machine can ask.")
+    ] = "127.0.0.1",
+) -> None:
+    """Serve a page on which sentences can be typed, explained, changed and compared."""
+    from pipeline.page.questions import Models
+    from pipeline.page.server import PageServer
+
+    models = Models(_loaders(run or [DEFAULT_RUN]))
+    with PageServer(models, host, port) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            print(f"{server.address}  (Ctrl-C ends it)", flush=True)
+            models.first()  # meanwhile a browser can open the page; what it asks waits
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            print()
+        finally:
+            server.shutdown()
+
+
+def _loaders(runs: list[Path]) -> dict[str, partial]:
+    """How each model is loaded, by its name: those of a run with its last first."""
+    from pipeline.artefacts.artefact import MANIFEST
+    from pipeline.runner.finished import Finished
+
+    names = [run.name for run in runs]
+    several = len(runs) > 1
+    found: dict[str, partial] = {}
+    for run in runs:
+        own = run.name if names.count(run.name) == 1 else str(run)
+        made = Finished.read(run).artefacts if (run / MANIFEST).exists() else {}
+        models = [name for name, stages in made.items() if "train" in stages]
+        if not models:  # an exported one, or nothing that could be loaded, which is then said
+            found[own] = partial(load_model, run, None)
+        for model in reversed(models):
+            found[f"{own}/{model}" if several else model] = partial(load_model, run, model)
+    return found

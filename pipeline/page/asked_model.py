@@ -1,0 +1,155 @@
+"""A trained model as the page asks it: what it reads, why, and how it would write on."""
+
+import math
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import asdict
+from functools import cached_property, lru_cache
+from typing import Any
+
+from models.network.switched_off import switched_off
+from models.outputs.log_linear import LogLinear
+from pipeline.inference.explain import GAP, Choice, Explainer
+from pipeline.inference.generate import Generator
+from pipeline.inference.scorer import Scorer
+from pipeline.page.families import all_families, members
+from pipeline.page.readings import Readings
+from pipeline.prepared.special_words import END
+from pipeline.reading.expect import FEATURES
+from pipeline.reading.feature_values import POS
+from pipeline.reading.reader import Reader, Words
+
+BITS = 1 / math.log(2)  # in a nat
+LIKELIEST, SENTENCES = 12, 5  # so many words and sentences are shown
+LONGEST = 1000  # words of a text that is read while one types
+KEPT = 8  # choices of features that are switched off, held ready
+Answer = dict[str, Any]
+
+
+class AskedModel:
+    """Answers in what JSON can hold; of a model that is no sum over features, only its reading."""
+
+    def __init__(self, scorer: Scorer):
+        self.scorer = scorer
+        self.readings = Readings(scorer.artefacts["analyse"])
+        over_words = scorer.speller is None
+        followed = [each for each in FEATURES if each == POS or self.readings.has(each)]
+        self.reader = Reader(scorer, followed if over_words else ())
+        is_sum = over_words and isinstance(getattr(scorer.model, "output", None), LogLinear)
+        self.explainer = Explainer(scorer) if is_sum else None
+        self.without = lru_cache(KEPT)(self._without)
+
+    @cached_property
+    def families(self) -> list[str]:
+        """What can be switched off."""
+        return all_families(self.explainer.features.names) if self.explainer else []
+
+    def read(self, text: str) -> Answer:
+        """Each word of a text and what follows, and what was expected before it."""
+        is_gap = bool(GAP.search(text))
+        beginning = GAP.sub("", text)
+        count = len(beginning.split())
+        if count > LONGEST:
+            raise ValueError(f"expected at most {LONGEST:,} words, got {count:,}")
+        (words,) = self.reader.read([beginning])
+        return {
+            "words": [_word(words, place, beginning) for place in range(len(words.form))],
+            "values": self._values(words),
+            "gap": is_gap,
+        }
+
+    def place(self, text: str, at: int, others: Sequence[str]) -> Answer:
+        """Why the word in a place of a text, and others there, have their probabilities."""
+        if not self.explainer:
+            raise ValueError(
+                "expected a model whose score is a sum over features; this one has no such terms"
+            )
+        words = self.scorer.words(GAP.sub("", text))
+        if not 0 <= at <= len(words):
+            raise ValueError(f"expected a place from 0 to {len(words)}, got {at}")
+        asked = list(dict.fromkeys([[*words, END][at], *self.scorer.as_read(others)]))
+        place = self.explainer.after(words[:at], asked, LIKELIEST)
+        return {
+            "asked": [self._choice(each) for each in place.asked],
+            "likeliest": [{"word": each.word, "p": each.probability} for each in place.likeliest],
+        }
+
+    def write(self, start: str, constraints: Sequence[str], seed: int) -> Answer:
+        """How the model would write on after a beginning."""
+        generator = Generator(self.scorer, start, constraints)
+        sentences = generator.sample(SENTENCES, seed=seed)
+        return {
+            "sentences": [
+                {
+                    "text": each.text,
+                    "bits": -each.log_p * BITS,
+                    "ended": each.ended,
+                    "words": [
+                        {"form": word.form, "features": word.features} for word in each.words
+                    ],
+                }
+                for each in sentences
+            ]
+        }
+
+    def _without(self, off: frozenset[str]) -> "AskedModel":
+        """The same model without what the features of some families say of the next word."""
+        if not off:
+            return self
+        if not self.explainer:
+            raise ValueError("expected a model whose score is a sum over features to switch off")
+        scorer, other = copy(self.scorer), copy(self)
+        scorer.model = switched_off(scorer.model, members(self.explainer.features.names, off))
+        other.scorer, other.reader = scorer, self.reader.of(scorer)
+        other.explainer = Explainer(scorer)
+        return other
+
+    def _values(self, words: Words) -> dict[str, dict[str, list[float]]]:
+        """The probability of each value of the features that are followed, before each word."""
+        found: dict[str, dict[str, list[float]]] = {}
+        for column, name in enumerate(self.reader.features.names):
+            feature, _, value = name.partition("=")
+            found.setdefault(feature, {})[value] = words.expected.means[:, column].tolist()
+        return found
+
+    def _choice(self, choice: Choice) -> Answer:
+        readings = self.readings.of(self.scorer.id_of(choice.word))
+        terms = [
+            {
+                **asdict(term),
+                "nats": term.nats,
+                "readings": [n for n, each in enumerate(readings) if each.has(term.feature)],
+            }
+            for term in choice.terms
+        ]
+        return {
+            "word": choice.word,
+            "p": choice.probability,
+            "log_p": finite(choice.log_p),
+            "background": finite(choice.background),
+            "terms": terms,
+            "spelling": finite(choice.spelling),
+            "log_z": choice.log_z,
+            "spelled": choice.is_spelled,
+            "readings": [asdict(each) for each in readings],
+        }
+
+
+def _word(words: Words, place: int, text: str) -> Answer:
+    start, end = int(words.start[place]), int(words.end[place])
+    found = {
+        "form": "" if words.is_end[place] else text[start:end],
+        "start": start,
+        "end": end,
+        "bits": finite(words.nats[place] * BITS),
+        "spelled": bool(words.spelled[place]),
+    }
+    if words.expected:
+        found["rank"] = int(words.expected.rank[place])
+        found["entropy"] = finite(words.expected.entropy[place] * BITS)
+    return found
+
+
+def finite(number: float) -> float | None:
+    """A number as JSON has it: nothing where it is infinite, as of what cannot be."""
+    return float(number) if math.isfinite(number) else None

@@ -1,0 +1,106 @@
+"""What the page may ask: questions in JSON, each checked before a model hears of it."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from typing import Any
+
+from pipeline.inference.scorer import Scorer
+from pipeline.page.asked_model import Answer, AskedModel
+
+
+@dataclass(frozen=True)
+class Read:
+    model: str
+    text: str
+    off: tuple[str, ...] = ()  # families of features that are switched off
+
+    def answer(self, model: AskedModel) -> Answer:
+        return model.without(frozenset(self.off)).read(self.text)
+
+
+@dataclass(frozen=True)
+class Place:
+    model: str
+    text: str
+    at: int  # the number of the word, from 0
+    others: tuple[str, ...] = ()  # words to compare it with
+    off: tuple[str, ...] = ()
+
+    def answer(self, model: AskedModel) -> Answer:
+        return model.without(frozenset(self.off)).place(self.text, self.at, self.others)
+
+
+@dataclass(frozen=True)
+class Write:
+    model: str
+    start: str
+    constraints: tuple[str, ...] = ()
+    seed: int = 1
+
+    def answer(self, model: AskedModel) -> Answer:
+        return model.write(self.start, self.constraints, self.seed)
+
+
+@dataclass(frozen=True)
+class About:
+    model: str
+
+    def answer(self, model: AskedModel) -> Answer:
+        return {"families": model.families, "explained": model.explainer is not None}
+
+
+QUESTIONS = {"read": Read, "place": Place, "write": Write, "about": About}
+
+
+class Models:
+    """The models of the page by name, each loaded when it is first asked, one question a time."""
+
+    def __init__(self, load: Mapping[str, Callable[[], Scorer]]):
+        self.names = list(load)
+        self._load = load
+        self._one_at_a_time = threading.Lock()
+        self._model = cache(self._loaded)
+
+    def first(self) -> None:
+        """Load the model that is asked at first."""
+        self.answer({"ask": "about", "model": self.names[0]})
+
+    def answer(self, question: Any) -> Answer:
+        asked = parse(question)
+        with self._one_at_a_time:
+            return asked.answer(self._model(asked.model))
+
+    def _loaded(self, name: str) -> AskedModel:
+        if name not in self._load:
+            raise ValueError(f"expected one of the models {', '.join(self.names)}; got {name!r}")
+        return AskedModel(self._load[name]())
+
+
+def parse(question: Any) -> Read | Place | Write | About:
+    """A question from what JSON held; what is missing, unknown or of another kind is named."""
+    given = dict(question) if isinstance(question, dict) else {}
+    ask = given.pop("ask", None)
+    if ask not in QUESTIONS:
+        raise ValueError(f"ask: expected one of {', '.join(QUESTIONS)}; got {ask!r}")
+    kind = QUESTIONS[ask]
+    known = {each.name: each for each in fields(kind)}
+    if unknown := sorted(given.keys() - known.keys()):
+        raise ValueError(f"{ask}: expected {', '.join(known)}; got {unknown[0]!r}")
+    for name, field in known.items():
+        if name in given:
+            given[name] = _checked(f"{ask}.{name}", given[name], field.type)
+        elif field.default is MISSING:
+            raise ValueError(f"{ask}: expected {name}, found none")
+    return kind(**given)
+
+
+def _checked(name: str, value: Any, kind: Any) -> Any:
+    if kind in (int, str) and type(value) is kind:
+        return value
+    of_texts = isinstance(value, list) and all(isinstance(each, str) for each in value)
+    if kind == tuple[str, ...] and of_texts:
+        return tuple(value)
+    wanted = {int: "a whole number", str: "text"}.get(kind, "a list of texts")
+    raise ValueError(f"{name}: expected {wanted}, got {value!r:.80}")

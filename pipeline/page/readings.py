@@ -1,0 +1,58 @@
+"""The readings of a word: what the lexicon says that it can be, and which feature says which."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pipeline.page.families import CROSSED
+from pipeline.prepared.special_words import END_ID
+
+COLUMNS = ["word", "lemma", "upos", "feats", "weight", "source"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    lemma: str
+    upos: str
+    feats: tuple[str, ...]
+    share: float  # of the word's readings
+    source: str  # the lexicon
+
+    def has(self, feature: str) -> bool:
+        """Whether this reading gives the word a feature, all parts of it if it is crossed."""
+        own = {f"pos={self.upos}", f"lemma={self.lemma}", f"source={self.source}", *self.feats}
+        return own.issuperset(CROSSED.split(feature))
+
+
+class Readings:
+    """The analyses of every known word, and of each class of unknown words."""
+
+    def __init__(self, analysed: Path):
+        named = ["upos", "feats", "source"]
+        table = pd.read_parquet(
+            analysed / "analyses.parquet", columns=COLUMNS, read_dictionary=named
+        )
+        self.table = table[table["word"] != END_ID]  # which no lexicon knows, whatever is guessed
+        self.words = self.table["word"].to_numpy()  # ascending
+
+    def of(self, word: int) -> Sequence[Reading]:
+        """Those of a word, the likeliest first."""
+        first, end = np.searchsorted(self.words, [word, word + 1])
+        rows = self.table.iloc[first:end].sort_values("weight", ascending=False, kind="stable")
+        total = rows["weight"].sum()
+        return [
+            Reading(row.lemma, row.upos, _parts(row.feats), row.weight / total, row.source)
+            for row in rows.itertuples()
+        ]
+
+    def has(self, feature: str) -> bool:
+        """Whether any reading has a value of a feature such as `Gender`."""
+        distinct = self.table["feats"].cat.categories
+        return any(part.startswith(f"{feature}=") for feats in distinct for part in _parts(feats))
+
+
+def _parts(feats: str) -> tuple[str, ...]:
+    return tuple(part for part in feats.split("|") if part)

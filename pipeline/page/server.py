@@ -1,0 +1,113 @@
+"""The page's server: one document, one address for questions, asked from this page alone.
+
+Python's own server is enough for a GET and a POST. What else a browser could be led to do is
+refused: a name in `Host` that is not this machine's (so no name can be bound to this address from
+outside), another `Origin`, and questions that are not JSON.
+"""
+
+import ipaddress
+import json
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+from pipeline.page.document import document, policy
+from pipeline.page.questions import Models
+
+LOOPBACK = "127.0.0.1"
+LARGEST = 1 << 20  # bytes of a question
+
+
+class PageServer(ThreadingHTTPServer):
+    """Serves on an address until it is shut down; port 0 takes one that is free."""
+
+    daemon_threads = True
+
+    def __init__(self, models: Models, host: str = LOOPBACK, port: int = 0):
+        self.models = models
+        self.page = document(models.names).encode()
+        self.policy = policy() + "; frame-ancestors 'none'"
+        try:
+            super().__init__((host, port), Handler)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, f"{host}:{port}") from None
+        self.host = host
+
+    @property
+    def address(self) -> str:
+        return f"http://{self.host}:{self.server_address[1]}/"
+
+    def is_own(self, host: str | None) -> bool:
+        """Whether a request names this machine: by number, as localhost or as it was told."""
+        name = urlsplit(f"//{host or ''}").hostname or ""
+        return name in ("localhost", self.host) or _is_number(name)
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: PageServer
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "accord", ""
+
+    def do_GET(self) -> None:
+        if self._refused():
+            return
+        if self.path != "/":
+            self._tell(HTTPStatus.NOT_FOUND, "there is only one page: /")
+            return
+        self._send(HTTPStatus.OK, "text/html", self.server.page)
+
+    def do_POST(self) -> None:
+        if self._refused():
+            return
+        length = self.headers.get("Content-Length", "")
+        if self.path != "/ask" or self.headers.get_content_type() != "application/json":
+            self._tell(HTTPStatus.BAD_REQUEST, "expected a question in JSON for /ask")
+        elif not length.isdecimal() or int(length) > LARGEST:
+            self._tell(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"expected at most {LARGEST:,} bytes")
+        else:
+            self._answer(self.rfile.read(int(length)))
+
+    def _answer(self, asked: bytes) -> None:
+        try:
+            found = self.server.models.answer(json.loads(asked))
+        except (ValueError, LookupError, OSError, RecursionError) as error:
+            self._tell(HTTPStatus.BAD_REQUEST, str(error))
+        else:
+            self._send(HTTPStatus.OK, "application/json", json.dumps(found).encode())
+
+    def _refused(self) -> bool:
+        """Whether another site's page or name is behind a request, which then is told so."""
+        host, origin = self.headers.get("Host"), self.headers.get("Origin")
+        if self.server.is_own(host) and origin in (None, f"http://{host}"):
+            return False
+        self._tell(HTTPStatus.FORBIDDEN, f"expected a question from {self.server.address}")
+        return True
+
+    def _tell(self, status: HTTPStatus, message: str) -> None:
+        self.close_connection = True  # what was not read of the request is no further one
+        self._send(status, "application/json", json.dumps({"error": message}).encode())
+
+    def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        for name, value in {
+            "Content-Type": f"{kind}; charset=utf-8",
+            "Content-Length": str(len(body)),
+            "Content-Security-Policy": self.server.policy,
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Cache-Control": "no-store",
+        }.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *said: object) -> None:
+        """Questions are not printed: what a person types is theirs."""
+
+
+def _is_number(name: str) -> bool:
+    try:
+        return bool(ipaddress.ip_address(name))
+    except ValueError:
+        return False

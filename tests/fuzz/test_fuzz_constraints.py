@@ -1,0 +1,60 @@
+"""Constraints as they may be typed: what obeys them is what they say, or an error quotes them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from fuzz_cases import CASES, fuzz
+from hypothesis import strategies as st
+
+from pipeline.inference.constraints import LONGEST, Constraint, automaton, parse
+
+TYPES = pd.DataFrame({"form": ["</s>", "<unk>", "le", "la", "chat", "dort"]})
+ANALYSES = pd.DataFrame(
+    {
+        "word": [2, 3, 4, 5],
+        "upos": ["DET", "DET", "NOUN", "VERB"],
+        "feats": ["Gender=Masc|Number=Sing", "Gender=Fem|Number=Sing", "Gender=Masc", ""],
+    }
+)
+PIECES = st.sampled_from(
+    [
+        *("NOUN", "DET", "VERB", "noun", "Gender=Fem", "Gender=", "=", "words=le,la", "words="),
+        *("words=</s>", "words=<unk>", "1:", "2 :", "*:", "0:", "-1:", "50:", "51:", "9" * 5000),
+        *(f"{'9' * 5000}:", "٣:", "²:", "\n", "\0", "\t", ",", "|", "(", "[", "*", "\ud800", "é"),
+    ]
+)
+
+
+@CASES
+def test_what_is_typed(cases):
+    def check(texts: list[str]) -> None:
+        try:
+            parsed = parse(texts)
+            built = automaton(parsed, 0, TYPES, ANALYSES)
+        except ValueError as error:
+            assert len(str(error)) < 1000
+            return
+        assert all(0 <= each.place <= LONGEST for each in parsed)
+        for each in parsed:
+            allowed = each.allowed(TYPES, ANALYSES)
+            places = range(LONGEST) if not each.place else [each.place - 1]
+            for place in places:
+                state = min(place, len(built.follow) - 1)
+                taken = built.follow.numpy()[state][built.group.numpy()] >= 0
+                assert not (taken & ~allowed)[2:].any(), (each, place)
+
+    texts = st.lists(PIECES, max_size=5).map(" ".join) | st.text(max_size=30)
+    fuzz(cases, st.lists(texts, max_size=4), check)
+
+
+def test_each_of_very_many_constraints_is_kept():
+    """More than a word of the machine has bits."""
+    same = [Constraint(0, words=frozenset({"le", "chat"}))] * 80
+    built = automaton([*same, Constraint(0, words=frozenset({"chat"}))], 0, TYPES, ANALYSES)
+    assert np.flatnonzero(built.follow[0][built.group] >= 0).tolist() == [4]
+
+
+@pytest.mark.parametrize("text", ["51: NOUN", f"{10**12}: NOUN", f"{'9' * 5000}: NOUN"])
+def test_a_place_that_no_sentence_reaches_is_refused_with_the_limit(text):
+    with pytest.raises(ValueError, match="expected a place from 1 to 50"):
+        parse([text])

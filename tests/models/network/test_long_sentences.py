@@ -1,0 +1,29 @@
+"""A sentence of any length is read and scored in room that does not grow with it."""
+
+import numpy as np
+import pytest
+from training_cases import model, sentences
+
+from models.common.batching import END, Sentences
+
+SHORT = sentences()
+
+
+@pytest.mark.parametrize("encoder", ["lstm", "window", "transformer"])
+def test_a_sentence_read_in_pieces_is_the_sentence_read_at_once(encoder, monkeypatch):
+    network = model(encoder=encoder, weight_dropout=0.0).eval()
+    ids = np.append(SHORT.ids[SHORT.ids != END][:200], END)
+    long = Sentences(ids, np.array([len(ids)]))
+    whole = network.score(long)
+    rows = []
+    log_prob_of = network.output.log_prob_of
+
+    def counted(h, *asked):
+        rows.append(len(h))
+        return log_prob_of(h, *asked)
+
+    for module in ("states", "language_model"):
+        monkeypatch.setattr(f"models.network.{module}.WORDS_AT_ONCE", 16)
+    monkeypatch.setattr(network.output, "log_prob_of", counted)
+    assert network.score(long) == pytest.approx(whole, abs=1e-4)
+    assert max(rows) <= 16 and sum(rows) == len(ids)

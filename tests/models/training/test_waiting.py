@@ -1,0 +1,41 @@
+"""Threads that wait for each other sleep, whichever part of Accord a program imports first."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+FIRST = (
+    "models.training.trainer",
+    "models.bench.busy",
+    "pipeline.prepared.trained",
+    "pipeline.api",
+)
+
+
+def heard(program: str, **environment: str) -> str:
+    """What the threads' own library says of its settings when torch loads it."""
+    unset = {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}
+    inherited = {name: value for name, value in os.environ.items() if name not in unset}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env=inherited | {"OMP_DISPLAY_ENV": "true"} | environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize("module", FIRST)
+def test_they_sleep(module):
+    assert "OMP_WAIT_POLICY = 'PASSIVE'" in heard(f"import {module}")
+
+
+def test_what_a_user_says_stands():
+    said = heard(f"import {FIRST[0]}", OMP_WAIT_POLICY="active")
+    assert "OMP_WAIT_POLICY = 'ACTIVE'" in said

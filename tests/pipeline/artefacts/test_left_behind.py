@@ -1,0 +1,125 @@
+"""What a killed run leaves is cleared by the next; what a living process holds is not."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pipeline
+from models.common import whole_file
+from models.common.whole_file import clear_partial, write_whole
+from pipeline.artefacts.store import Store
+
+# Does what the store does, up to the named moment, and dies there.
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from models.common import whole_file
+from pipeline.artefacts import store
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+moment, folder, stage = sys.argv[1:]
+def compute(out):
+    (out / "file.txt").write_text("half")
+    if moment == "computing":
+        die()
+if moment == "writing":
+    whole_file.os.fsync = die
+if moment == "moved":
+    store.suppress = die  # which is next
+store.Store(Path(folder)).make(f"{stage}-0123", {"stage": stage}, compute, stage == "train")
+"""
+# Makes an artefact and is not done until it is told so.
+LIVING = """
+import sys
+from pathlib import Path
+from pipeline.artefacts.store import Store
+
+def compute(out):
+    (out / "file.txt").write_text("whole")
+    print("begun", flush=True)
+    sys.stdin.readline()
+Store(Path(sys.argv[1])).make("tokenise-0123", {"stage": "tokenise"}, compute, False)
+"""
+
+
+def killed(folder: Path, moment: str, stage: str = "tokenise") -> None:
+    command = [sys.executable, "-c", KILLED, moment, str(folder), stage]
+    assert subprocess.run(command).returncode == -9
+
+
+def hidden(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob(".*"))
+
+
+@pytest.mark.parametrize("moment", ["computing", "writing", "moved"])
+def test_the_store_clears_what_killed_processes_left(tmp_path, moment):
+    killed(tmp_path, moment)
+    assert hidden(tmp_path)
+    Store(tmp_path).clear({"train"})
+    assert hidden(tmp_path) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["tokenise-0123"] * (moment == "moved")
+
+
+def test_what_a_stage_goes_on_from_stays(tmp_path):
+    killed(tmp_path, "computing", "train")
+    Store(tmp_path).clear({"train"})
+    assert hidden(tmp_path) == [".train-0123.partial"]
+    artefact = Store(tmp_path).make("train-0123", {"stage": "train"}, lambda out: None, True)
+    assert artefact.meta["files"].keys() == {"file.txt"}
+    assert hidden(tmp_path) == []
+
+
+def test_no_half_written_file_becomes_part_of_an_artefact(tmp_path):
+    killed(tmp_path, "writing", "train")
+    artefact = Store(tmp_path).make("train-0123", {"stage": "train"}, lambda out: None, True)
+    assert artefact.meta["files"].keys() == {"file.txt"}
+    assert hidden(tmp_path) == []
+
+
+def test_what_another_process_makes_is_left_to_it(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-c", LIVING, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "begun\n"
+    Store(tmp_path).clear(())
+    assert hidden(tmp_path) == [".tokenise-0123.lock", ".tokenise-0123.partial"]
+    process.communicate("\n")
+    assert process.returncode == 0
+    assert Store(tmp_path).find("tokenise-0123")
+
+
+def test_half_written_files_of_the_dead_are_removed_and_those_of_others_are_not(tmp_path):
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    dead, own = (whole_file._of_process(pid) for pid in (child.pid, os.getpid()))
+    kept = {f".run.json{own}", f".run.json.elsewhere.{child.pid}.partial", ".x.partial", "x.txt"}
+    for name in (*kept, f".run.json{dead}", f".index.html{dead}"):
+        (tmp_path / name).write_text("half")
+    clear_partial(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == kept
+    clear_partial(tmp_path / "none")
+    write_whole(tmp_path / "y.txt", b"whole")
+    assert {path.name for path in tmp_path.iterdir()} == {*kept, "y.txt"}
+
+
+def test_the_next_run_leaves_nothing_hidden(tmp_path):
+    runs = tmp_path / "runs"
+    run = pipeline.run("tiny", set={"train.epochs": 1}, runs=runs)
+    tokenised = next((runs / "artefacts").glob("tokenise-*"))
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    dead = whole_file._of_process(child.pid)
+    (runs / "artefacts" / f".{tokenised.name}.lock").touch()
+    (runs / "artefacts" / ".analyse-0123.partial").mkdir()
+    (run.folder / f".run.json{dead}").write_text("{")
+    (run.folder / "report" / f".index.html{dead}").write_text("<")
+    pipeline.run("tiny", set={"train.epochs": 1}, runs=runs)
+    assert hidden(runs) == []

@@ -1,0 +1,83 @@
+"""Word vectors from a file to a trained model: explained exactly, exported, read or not read."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from pipeline import load, run
+from pipeline.inference.explain import Explainer, split
+from pipeline.inference.meaning import MEANING
+
+BEGINNING = "La petite fille mange une …"
+SENTENCE = "La petite fille mange une xylophone."
+
+
+@pytest.fixture(scope="module")
+def vectors(tiny_run, tmp_path_factory):
+    """A vector for nine in ten of the words of the tiny corpus."""
+    types = pd.read_parquet(tiny_run.artefacts["ll-rnn", "analyse"].folder / "types.parquet")
+    forms = types["form"].to_numpy(dtype=str)
+    generator = np.random.default_rng(1)
+    chosen = generator.random(len(forms)) < 0.9
+    path = tmp_path_factory.mktemp("vectors") / "mine.npz"
+    rows = generator.normal(size=(chosen.sum(), 12)).astype(np.float32)
+    np.savez(path, forms=forms[chosen], vectors=rows)
+    return path
+
+
+@pytest.fixture(scope="module")
+def runs(vectors, tmp_path_factory):
+    """A model that reads and predicts vectors, and one that only predicts them."""
+    folder = tmp_path_factory.mktemp("runs")
+    made = {}
+    for name, read in (("both", None), ("predicted", ["form", "pos", "gender", "number"])):
+        changes = {
+            "featurise.vectors": f"{{source: {vectors}, dimensions: 6}}",
+            "train.epochs": 2,
+            "train.vector_dropout": 0.2,
+        }
+        changes |= {"featurise.read": read} if read else {}
+        made[name] = run("tiny", set=changes, models=["ll-rnn"], name=name, runs=folder)
+    return made
+
+
+@pytest.mark.parametrize("name", ["both", "predicted"])
+def test_meaning_is_one_term_of_the_exact_sum(runs, name):
+    explainer = Explainer(load(runs[name].folder))
+    place = explainer.next_word(BEGINNING, ["pomme", "chat", "xylophone"], 20)
+    table = split([*place.asked, *place.likeliest]).fillna(0)
+    assert table.loc[MEANING].abs().max() > 0
+    assert (table.drop(index="log p").sum() - table.loc["log p"]).abs().max() < 1e-5
+
+
+def test_the_words_sought_are_those_whose_meaning_gives_most(runs):
+    explainer = Explainer(load(runs["both"].folder))
+    place = explainer.next_word(BEGINNING, most=5)
+    assert len(place.sought) == len(set(place.sought)) == 8
+    h, _ = explainer._read(explainer.beginning(BEGINNING))
+    with torch.inference_mode():
+        weights = explainer.model.output.adaptor(h[-1:])[0].numpy()
+    phi = explainer.features.phi
+    given = {}
+    for word, number in explainer.scorer.vocabulary.known.items():
+        vector = phi.vectors[phi.vector[phi.signature[number]]]
+        if vector.any():
+            given[word] = weights[phi.sparse_count :] @ vector / np.linalg.norm(vector)
+    best = sorted(given, key=lambda word: -given[word])
+    assert given[place.sought[0]] == pytest.approx(given[best[0]])
+    assert given[place.sought[-1]] >= given[best[7]] - 1e-6
+
+
+def test_an_exported_model_has_its_vectors(runs, tmp_path):
+    model = load(runs["predicted"].folder)
+    model.save_pretrained(tmp_path / "exported")
+    again = load(tmp_path / "exported")
+    scores = [[word.log_p for word in each.score(SENTENCE)] for each in (model, again)]
+    assert scores[0] == scores[1]
+
+
+def test_models_without_vectors_seek_nothing(tiny_run):
+    place = Explainer(load(tiny_run.folder, "ll-rnn")).next_word(BEGINNING, ["pomme"])
+    assert place.sought == ()
+    assert MEANING not in {term.feature for term in place.asked[0].terms}

@@ -1,0 +1,139 @@
+"""Answers of the page are those of the commands; what cannot be meant is refused."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from pipeline import api
+from pipeline.inference.explain import Explainer
+from pipeline.page.families import all_families, families, members
+from pipeline.page.readings import Reading
+from pipeline.prepared.special_words import END
+from pipeline.reading.expect import expect
+
+TEXT = "Les chiens du voisin dorment."
+ASK = {"model": "ll-rnn", "text": TEXT}
+
+
+@pytest.fixture(scope="module")
+def scorer(tiny_run):
+    return api.load(tiny_run.folder, "ll-rnn")
+
+
+def test_a_sentence_is_read_as_the_commands_read_it(models, scorer):
+    answer = models.answer({"ask": "read", **ASK})
+    scored = scorer.score(TEXT)
+    bits = [word["bits"] for word in answer["words"]]
+    np.testing.assert_allclose(bits, [-each.log_p / math.log(2) for each in scored], rtol=1e-6)
+    assert "".join(word["form"] for word in answer["words"]) == TEXT.replace(" ", "")
+    expected = expect(TEXT, scorer)
+    for feature, values in answer["values"].items():
+        for value, p in values.items():
+            np.testing.assert_allclose(p, expected[f"{feature}={value}"], atol=1e-9)
+
+
+def test_a_place_is_explained_and_its_terms_sum_to_log_p(models, scorer):
+    answer = models.answer({"ask": "place", **ASK, "at": 4, "others": ["Dort", "zorglube"]})
+    words = [choice["word"] for choice in answer["asked"]]
+    assert words == ["dorment", "dort", "zorglube"]
+    for choice in answer["asked"]:
+        terms = sum(term["nats"] for term in choice["terms"])
+        total = choice["background"] + terms + choice["spelling"] - choice["log_z"]
+        assert total == pytest.approx(choice["log_p"], abs=1e-4)
+    own = Explainer(scorer).sentence(scorer.words(TEXT))[4].asked[0]
+    assert answer["asked"][0]["log_p"] == pytest.approx(own.log_p, abs=1e-6)
+    end = models.answer({"ask": "place", **ASK, "at": 6})
+    assert end["asked"][0]["word"] == END
+
+
+def test_each_term_of_grammar_names_the_readings_it_comes_from(models):
+    (choice,) = models.answer({"ask": "place", **ASK, "at": 4})["asked"]
+    terms = {term["feature"]: term["readings"] for term in choice["terms"]}
+    every = list(range(len(choice["readings"])))
+    assert terms["pos=VERB"] == every
+    assert terms["Number=Plur"] == every
+    assert [found for name, found in terms.items() if name.startswith(("form", "@"))] == [[]]
+
+
+def test_a_reading_has_a_crossed_feature_if_it_has_all_its_parts():
+    reading = Reading("chat", "NOUN", ("Gender=Masc", "Number=Plur"), 1.0, "tiny")
+    assert reading.has("pos=NOUN×Number=Plur")
+    assert not reading.has("pos=NOUN×Number=Sing")
+    assert not reading.has("form=chats")
+
+
+def test_a_feature_switched_off_gives_nothing_and_the_rest_sums_to_one(models):
+    whole = models.answer({"ask": "read", **ASK})
+    off = models.answer({"ask": "read", **ASK, "off": ["Number"]})
+    assert [word["bits"] for word in off["words"]] != [word["bits"] for word in whole["words"]]
+    for values in off["values"].values():
+        np.testing.assert_allclose(np.sum(list(values.values()), axis=0), 1, atol=1e-5)
+    (choice,) = models.answer({"ask": "place", **ASK, "at": 4, "off": ["Number"]})["asked"]
+    terms = {term["feature"]: term["nats"] for term in choice["terms"]}
+    assert terms["Number=Plur"] == 0
+    assert terms["pos=VERB"] != 0
+    assert models.answer({"ask": "read", **ASK, "off": []}) == whole
+
+
+def test_families_of_features():
+    names = ["form=×", "@notTop", "Number=Plur", "pos=NOUN×Number=Plur", "vector[3]"]
+    assert families("pos=NOUN×Number=Plur") == {"pos", "Number"}
+    assert all_families(names) == ["form", "Number", "pos", "meaning"]
+    assert members(names, ["Number"]) == [2, 3]
+    assert members(names, ["form", "meaning"]) == [0, 1, 4]
+
+
+def test_the_model_writes_on_under_a_constraint(models):
+    asked = {"ask": "write", "model": "ll-rnn", "start": "Les", "constraints": ["NOUN"]}
+    sentences = models.answer(asked)["sentences"]
+    assert all("pos=NOUN" in each["words"][0]["features"] for each in sentences)
+    assert all(each["text"].startswith("Les ") for each in sentences)
+    assert models.answer(asked)["sentences"] == sentences
+
+
+def test_a_beginning_ends_in_a_gap_and_nothing_is_a_text_too(models):
+    gap = models.answer({"ask": "read", "model": "rnn", "text": "Les chiens …"})
+    assert gap["gap"]
+    assert [word["form"] for word in gap["words"]] == ["Les", "chiens", ""]
+    assert len(models.answer({"ask": "read", "model": "rnn", "text": ""})["words"]) == 1
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "👩‍👩‍👧 🇫🇷",
+    "שלום عالم",
+    "a\u0000b \u202e c",
+    "\ud800",
+    "\n\t",
+    "…",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_any_text_has_an_answer_in_json(models, text):
+    answer = models.answer({"ask": "read", "model": "ll-rnn", "text": text})
+    json.dumps(answer, allow_nan=False)
+    json.dumps(models.answer({"ask": "place", "model": "ll-rnn", "text": text, "at": 0}))
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        (None, "ask: expected one of read, place, write, about; got None"),
+        ({"ask": "delete"}, "got 'delete'"),
+        ({"ask": "read", "model": "ll-rnn"}, "read: expected text, found none"),
+        ({"ask": "read", **ASK, "on": []}, "read: expected model, text, off; got 'on'"),
+        ({"ask": "read", "model": "ll-rnn", "text": 3}, "read.text: expected text, got 3"),
+        ({"ask": "read", **ASK, "off": "Number"}, "read.off: expected a list of texts"),
+        ({"ask": "read", **ASK, "off": ["Size"]}, "to switch off; got Size"),
+        ({"ask": "read", **ASK, "model": "gpt"}, "one of the models ll-rnn, rnn; got 'gpt'"),
+        ({"ask": "place", **ASK, "at": True}, "place.at: expected a whole number, got True"),
+        ({"ask": "place", **ASK, "at": 99}, "expected a place from 0 to 6, got 99"),
+        ({"ask": "read", "model": "rnn", "text": "mot " * 10_000}, "at most 1,000 words, got 10"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(models, question, said):
+    with pytest.raises(ValueError, match=said):
+        models.answer(question)

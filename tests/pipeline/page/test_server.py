@@ -1,0 +1,106 @@
+"""The server answers its own page and nobody else's, and serves nothing but the page."""
+
+import http.client
+import json
+import re
+import socket
+from pathlib import Path
+
+import pytest
+
+import pipeline.page
+from pipeline.page.server import PageServer
+
+QUESTION = json.dumps({"ask": "about", "model": "ll-rnn"})
+
+
+def answer(server, method="POST", path="/ask", body=QUESTION, **headers):
+    port = server.server_address[1]
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    sent = {"Content-Type": "application/json", **headers}
+    connection.request(method, path, body if method == "POST" else None, sent)
+    response = connection.getresponse()
+    return response.status, response.read().decode(), response.headers
+
+
+def test_the_page_needs_nothing_from_outside(server):
+    status, page, headers = answer(server, "GET", "/")
+    assert status == 200
+    assert not re.search(r"""(?:src|href)=["'](?!data:)""", page)
+    assert re.findall(r"https?://[^\s\"'`]+", page) == ["http://www.w3.org/2000/svg"]
+    assert "default-src 'none'" in headers["Content-Security-Policy"]
+    assert "unsafe" not in headers["Content-Security-Policy"]
+    assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_a_question_is_answered(server):
+    status, found, _ = answer(server)
+    assert status == 200
+    assert "Number" in json.loads(found)["families"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "evil.example"}, 403),
+        ({"Host": "evil.example:80"}, 403),
+        ({"Host": ""}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Content-Type": "text/plain"}, 400),
+        ({"Content-Type": "application/x-www-form-urlencoded"}, 400),
+        ({"Host": "localhost"}, 200),
+    ],
+)
+def test_other_sites_and_other_names_are_refused(server, headers, status):
+    assert answer(server, **headers)[0] == status
+
+
+def test_its_own_origin_is_heard(server):
+    port = server.server_address[1]
+    own = {"Host": f"127.0.0.1:{port}", "Origin": f"http://127.0.0.1:{port}"}
+    assert answer(server, **own)[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [("{", "Expecting property name"), ("[" * 100_000, ""), ('{"ask": "steal"}', "got 'steal'")],
+)
+def test_a_question_that_is_none_is_told_so(server, body, said):
+    status, found, _ = answer(server, body=body)
+    assert status == 400
+    assert said in json.loads(found)["error"]
+
+
+def test_too_long_a_question_is_not_read(server):
+    status, found, _ = answer(server, **{"Content-Length": str((1 << 20) + 1)})
+    assert status == 413
+    assert "at most 1,048,576 bytes" in found
+
+
+@pytest.mark.parametrize("path", ["/page.js", "/../setup.cfg", "/etc/passwd", "/?"])
+def test_no_file_is_served(server, path):
+    assert answer(server, "GET", path)[0] == 404
+
+
+def test_only_this_machine_is_asked_unless_told(server, models):
+    assert server.server_address[0] == "127.0.0.1"
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(OSError, match=f"127.0.0.1:{port}"):
+            PageServer(models, port=port)
+
+
+def test_both_languages_have_every_label_that_the_page_asks_for():
+    folder = Path(pipeline.page.__file__).parent
+    table = json.loads((folder / "labels.json").read_text(encoding="utf-8"))
+    for part in table.values():
+        assert all(len(both) == 2 and all(both) for both in part.values())
+    used = set(re.findall(r'data-label="([^"]+)"', (folder / "page.html").read_text("utf-8")))
+    for script in folder.glob("*.js"):
+        used |= set(re.findall(r'\bsay\("([^"]+)"', script.read_text("utf-8")))
+    assert used <= table["interface"].keys()
+    examples = json.loads((folder / "examples.json").read_text(encoding="utf-8"))
+    assert len(examples) == 10
