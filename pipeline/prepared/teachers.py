@@ -6,7 +6,7 @@ Needs torch, numpy and safetensors only, as models are also taught where they ar
 import json
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,7 @@ def find(teacher: str) -> list[Inputs]:
     for run, model in ((path, None), (path.parent, path.name)):
         if (run / MANIFEST).is_file() and (found := _of_run(run, model)):
             return found
-    if (path.parent.parent / JOBS).is_file():
+    if (path.parent.parent / JOBS).is_file() and (path / TRAINED[1]).is_file():
         packed = path.parent.parent
         job = json.loads((packed / JOBS).read_text()).get(path.name)
         if job:
@@ -65,6 +65,18 @@ def _files(folders: Inputs, read: Read) -> list[Path]:
     names += [("train", name) for name in (*TRAINED, EXPORTED_WEIGHTS)]
     paths = (folders[stage] / name for stage, name in names if not name.startswith("valid."))
     return list(dict.fromkeys(path for path in paths if path.is_file()))
+
+
+def of_folder(recipe: Recipe, packed: Path, before: Collection[str]) -> list[str]:
+    """The models packed before it into one folder, to be trained there first, if they teach it."""
+    place = (packed / "trained").resolve()
+    names = [Path(each).name for each in recipe.teacher if Path(each).parent.resolve() == place]
+    if names and (len(names) < len(recipe.teacher) or not {*names} <= {*before}):
+        raise ValueError(
+            f"train.teacher: expected models of {packed} alone, that come before the one they "
+            f"teach ({', '.join(before) or 'none'}); got {', '.join(recipe.teacher)}"
+        )
+    return names
 
 
 def take_along(recipe: Recipe, read: Read, folder: Path) -> list[str]:

@@ -1,6 +1,7 @@
 """Models of runs teach others, here and where models are trained elsewhere."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 import pipeline
 from pipeline import api
 from pipeline.prepared.teachers import find
+from pipeline.runner.sweep import _train
 
 ROOT = Path(__file__).parents[3]
 ONE_EPOCH = ["train.epochs=1", "analyse.protocol=closed"]
@@ -58,6 +60,50 @@ def test_teachers_are_packed_with_the_student_and_teach_the_same_elsewhere(taugh
     trained = here.artefacts["ll-rnn", "train"].folder
     assert (trained / "weights.safetensors").read_bytes() == elsewhere
     assert find(str(packed / "trained" / "ll-rnn"))[0]["train"] == packed / "trained" / "ll-rnn"
+
+
+TOGETHER = """
+base: tiny
+analyse: {protocol: closed}
+train: {epochs: 1}
+models:
+  fold-1: {train: {folds: 2, fold: 1}}
+  fold-2: {train: {folds: 2, fold: 2}}
+  student: {train: {teacher: [PACKED/trained/fold-1, PACKED/trained/fold-2]}}
+"""
+WITHOUT = "pandas pyarrow spacy yaml typer"  # what is not where models are trained
+
+
+def test_teachers_and_their_student_are_trained_elsewhere_in_one_call(taught_by, tmp_path, capsys):
+    packed, config = tmp_path / "packed", tmp_path / "together.yaml"
+    config.write_text(TOGETHER.replace("PACKED", str(packed)))
+    assert api.pack(str(config), packed, runs=taught_by)["student"]["taught by"] == [
+        "fold-1",
+        "fold-2",
+    ]
+    for module in WITHOUT.split():
+        (tmp_path / f"{module}.py").write_text("raise ImportError(__name__)")
+    command = [sys.executable, "-m", "pipeline.runner.sweep", str(packed), "--at-once", "3"]
+    path = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    done = subprocess.run(command, cwd=ROOT, env=path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith("student: test")
+    assert api.unpack(packed, runs=taught_by) == ["fold-1", "fold-2", "student"]
+    capsys.readouterr()
+    pipeline.run(str(config), runs=taught_by)
+    assert "train [" not in capsys.readouterr().err
+
+
+def test_a_student_is_not_trained_without_its_teachers(taught_by, tmp_path):
+    packed, config = tmp_path / "packed", tmp_path / "together.yaml"
+    config.write_text(TOGETHER.replace("PACKED", str(packed)))
+    with pytest.raises(FileNotFoundError, match="trained before it teaches; found none"):
+        pipeline.run(str(config), runs=taught_by)
+    with pytest.raises(ValueError, match=r"expected models of .* that come before the one they"):
+        api.pack(str(config), packed, models=["fold-1", "student"], runs=taught_by)
+    api.pack(str(config), packed, runs=taught_by)
+    with pytest.raises(ValueError, match="expected its teacher fold-1 to be trained"):
+        _train(packed, "student")
 
 
 def test_what_cannot_teach_is_refused(taught_by, tmp_path):
