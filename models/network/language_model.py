@@ -131,6 +131,12 @@ class LanguageModel(nn.Module):
             return self.output.background.contexts(sentences, training)
         return np.zeros((len(sentences.ids), 0), np.int64)
 
+    @property
+    def has_fixed_shapes(self) -> bool:
+        """Whether a step computes with the same shapes and on the GPU alone, whatever the words."""
+        output = self.output
+        return isinstance(output, LogLinear) and not output.expert and output.background.is_static
+
     def over(self, features: Features, background: Background) -> "LanguageModel":
         """The same weights over words that are in other signatures, ready to score."""
         model = LanguageModel(self.recipe, features, background, psi=self.psi)

@@ -24,7 +24,8 @@ class Prepared(NamedTuple):
     context: Tensor  # (N × n), what the output needs to know of the words before each target
     real: Tensor | None  # where the targets are among the T·B, if not everywhere
     goes_on: bool  # whether columns go on from the batch before
-    taught: Taught | None  # what teachers say of the targets
+    taught: Taught | None = None  # what teachers say of the targets
+    room: int | None = None  # for what the background adds up, where it must be known beforehand
 
 
 def prepare(
