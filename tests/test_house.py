@@ -37,7 +37,7 @@ ROOMS = {
     "models.recipe": "common encoders outputs",
     "models.spelling": "common ngram",
     "models.network": "common features encoders background outputs recipe",
-    "models.training": "common encoders outputs network recipe",
+    "models.training": "common encoders background outputs network recipe",
     "models.bench": "common features encoders ngram background outputs spelling network training "
     "recipe",
     "pipeline.display": "",
