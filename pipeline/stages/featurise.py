@@ -5,7 +5,7 @@ Most features are sparse. Where there are word vectors, a few dense ones follow 
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -16,6 +16,7 @@ from lexicon.analysis import FEATURES, feature_names
 from lexicon.reading import Report
 from lexicon.registry import BUILT_IN, FROM_PATH, TABLES
 from lexicon.table import read as read_table
+from models.common.json_file import load_json
 from models.features.phi import Features
 from pipeline.display.progress import say
 from pipeline.features import TEMPLATES, word_vectors
@@ -23,8 +24,9 @@ from pipeline.features.template_names import VECTORS, check, chosen, chosen_to_r
 from pipeline.features.templates import fill, known_names
 from pipeline.features.word_classes import clusters_of
 from pipeline.features.word_vectors import VectorParams, WordVectors
-from pipeline.prepared.special_words import END
-from pipeline.stage import Inputs, Stage
+from pipeline.inference.start import start_weights
+from pipeline.prepared.special_words import END, START_WEIGHTS
+from pipeline.stage import START, Inputs, Stage
 
 MORPHOLOGY = ("form", "pos", "gender", "number", "tense", "mood", "person", "verbform")
 
@@ -58,7 +60,10 @@ class Params:
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
     analyses = pd.read_parquet(inputs["analyse"] / "analyses.parquet")
-    built = build(params, types, analyses, inputs["tokenise"] / "train.arrow")
+    if START in inputs:
+        built = _go_on(inputs[START], types, out)
+    else:
+        built = build(params, types, analyses, inputs["tokenise"] / "train.arrow")
     built.phi.save(out / "phi.npz")
     if built.psi:
         built.psi.save(out / "psi.npz")
@@ -109,6 +114,25 @@ def build(
     return Built(phi, psi, [*of_table, *(f"vector[{number}]" for number in dimensions)])
 
 
+def _go_on(start: Path, types: pd.DataFrame, out: Path) -> Built:
+    """Φ and Ψ of the start, in which new words have the rows of their classes; and its weights."""
+    from models.common.weights import save_tensors  # here, as it loads torch
+
+    save_tensors(start_weights(start), out / START_WEIGHTS)
+
+    def beyond(features: Features) -> Features:
+        read_as = types["unknown"].to_numpy()[features.vocabulary_size :]
+        signature = np.concatenate([features.signature, features.signature[read_as]])
+        return replace(features, signature=signature)
+
+    psi = start / "psi.npz"
+    return Built(
+        beyond(Features.load(start / "phi.npz")),
+        beyond(Features.load(psi)) if psi.exists() else None,
+        load_json(start / "names.json", list),
+    )
+
+
 def _cluster_rows(template: str, types: pd.DataFrame, training: Path) -> pd.DataFrame:
     number = clusters_of(types, training, int(template.removeprefix("cluster-")))
     names = [f"{template}={each}" for each in number]
@@ -133,6 +157,8 @@ def _check(sections: Mapping[str, Any]) -> None:
     Accord's own lexicons have those of UD and tables can be asked; a treebank, or the lexicon of
     another package, may have any, and its analyses will show.
     """
+    if sections["train"].start:  # whose features they are
+        return
     names: set[str] | None = {*FEATURES}
     for lexicon in sections["analyse"].lexicon:
         of_text = lexicon.partition(":")[0] in FROM_PATH
@@ -159,11 +185,13 @@ STAGE = Stage(
         "phi.npz": "Φ by signature in CSR, and the signature of each word",
         "psi.npz": "the same of what is read, where that is not all of it",
         "names.json": "the name of each feature",
+        START_WEIGHTS: "the weights of the model that training goes on from, where there is one",
     },
     params=Params,
     compute=compute,
     files=_files,
+    starts=True,
     check=_check,
-    exported=("*",),
-    audited={"φ": ("*",)},
+    exported=("phi.npz", "psi.npz", "names.json"),
+    audited={"φ": ("phi.npz", "psi.npz", "names.json")},
 )

@@ -16,7 +16,7 @@ from models.recipe import Recipe
 from models.training.curve import CURVE, Epoch, write_curve
 from pipeline.display.progress import meter, say
 from pipeline.prepared.encoded import read_text
-from pipeline.prepared.special_words import CURVE_PRETRAINING, PRETRAINING
+from pipeline.prepared.special_words import CURVE_PRETRAINING, PRETRAINING, START_WEIGHTS
 from pipeline.stage import Inputs, Stage
 
 if TYPE_CHECKING:
@@ -30,25 +30,29 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
     import torch  # in functions, here and below, as the stage is also declared where none trains
 
     from models.background.ngram import FOLDS
+    from models.common.weights import load_weights
     from models.network.background_only import BackgroundOnly
     from models.training import processes
     from pipeline.prepared.trained import build
 
     if processes.is_first():
-        (out / "recipe.json").write_text(json.dumps(asdict(recipe), indent=1))
+        (out / "recipe.json").write_text(json.dumps(asdict(replace(recipe, start=None)), indent=1))
     train, valid = (read_text(inputs["encode"], split) for split in ("train", "valid"))
     torch.manual_seed(recipe.seed)
-    start = time.monotonic()
+    began = time.monotonic()
     model = build(recipe, inputs, FOLDS)
     if isinstance(model, BackgroundOnly):
         if processes.is_first():
-            _keep(model, train, valid, time.monotonic() - start, out)
+            _keep(model, train, valid, time.monotonic() - began, out)
         return
     say(f"train: {model.parameter_count():,} parameters, {len(train.ids):,} words an epoch")
     is_done = processes.total(processes.is_first() and (out / CURVE).exists())
     if recipe.pretraining != "none" and not is_done:
         _pretrain(model, recipe, inputs, valid, out / PRETRAINING)
-    _fit(model, recipe, train, valid, out)
+    start = inputs["featurise"] / START_WEIGHTS
+    if start.exists():
+        load_weights(model, start)
+    _fit(model, recipe, train, valid, out, goes_on=start.exists())
     if processes.is_first():
         if (out / PRETRAINING / CURVE).exists():
             (out / PRETRAINING / CURVE).replace(out / CURVE_PRETRAINING)
@@ -82,7 +86,12 @@ def _pretrain(
 
 
 def _fit(
-    model: "LanguageModel", recipe: Recipe, train: Sentences, valid: Sentences, out: Path
+    model: "LanguageModel",
+    recipe: Recipe,
+    train: Sentences,
+    valid: Sentences,
+    out: Path,
+    goes_on: bool = False,
 ) -> None:
     from models.training.trainer import Trainer
 
@@ -98,7 +107,7 @@ def _fit(
         )
 
     trainer = Trainer(model, recipe, out, lambda words: advance(words), on_epoch, say)
-    trainer.fit(train, valid)
+    trainer.fit(train, valid, goes_on)
 
 
 def _keep(
@@ -127,7 +136,7 @@ STAGE = Stage(
             "subwords.json",
             "classes.npy",
         ),
-        "featurise": ("phi.npz", "psi.npz"),
+        "featurise": ("phi.npz", "psi.npz", START_WEIGHTS),
         "background": ("b.npy", "group.npy", "share.npy", "about.json", "ngrams.npz"),
     },
     outputs={
