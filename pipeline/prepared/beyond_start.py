@@ -4,15 +4,19 @@ The start's words keep their ids, then come the words of the text that it does n
 such a word as the unknown one of its class, and this is what φ says of it from now on too.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
 
 from lexicon.saved import SAVED, save
+from models.common.json_file import load_json
 from pipeline.prepared.saved_chain import load_chain, read_chain, save_chain
 from pipeline.prepared.special_words import END_ID, UNKNOWN_ID, is_special
 from pipeline.prepared.vocabulary import Vocabulary
+
+MADE_OF = "start.json"  # the name of the start, and its texts and lexicons with their licences
 
 
 def beyond_start(
@@ -20,8 +24,11 @@ def beyond_start(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The start's words and the others of these, as counted in the text, and their analyses.
 
-    The lexicons go with them, for words that are met later.
+    The lexicons go with them, for words that are met later, and what the start was made of.
     """
+    about = load_json(start / "config.json", dict)
+    made_of = {key: about[key] for key in ("name", "corpora", "lexicons")}
+    (out / MADE_OF).write_text(json.dumps(made_of, ensure_ascii=False, indent=1))
     save_chain(out, **read_chain(start))
     if (start / SAVED).exists():
         save(load_chain(start), out)

@@ -21,7 +21,7 @@ from pipeline.data.folders import folder_of
 from pipeline.display.progress import say
 from pipeline.evaluation.pair import Pair
 from pipeline.evaluation.suite import read_suite, suite_files, suite_name, suite_words
-from pipeline.prepared.beyond_start import beyond_start
+from pipeline.prepared.beyond_start import MADE_OF, beyond_start
 from pipeline.prepared.saved_chain import read_chain, save_chain
 from pipeline.prepared.special_words import (
     END,
@@ -214,7 +214,8 @@ STAGE = Stage(
         "analyses.parquet": "lemma, POS and features of each, and which lexicon said so",
         "coverage.csv": "types and counted tokens that each lexicon answered for",
         "lexicon.json": "how the lexicons were chained, for words that are met later",
-        "lexicon*.json": "the lexicons themselves, where a model goes on from another",
+        "lexicon*": "the lexicons themselves, where training goes on from a finished model",
+        MADE_OF: "the name of that model, and of what it was made",
         "*.suite.parquet": "the pairs of each agreement suite",
     },
     params=Params,

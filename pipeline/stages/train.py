@@ -101,10 +101,12 @@ def _fit(
         nonlocal advance
         advance(0)
         advance = meter("words", len(train.ids))
-        say(
-            f"  epoch {row.epoch}: train {row.train_nats:.3f}, valid {row.valid_nats:.3f} nats, "
+        trained = (
+            f"train {row.train_nats:.3f}, valid {row.valid_nats:.3f} nats, "
             f"{row.words_per_second:,.0f} words/s, {row.seconds:.1f} s"
         )
+        as_given = f"valid {row.valid_nats:.3f} nats, before the first step"
+        say(f"  epoch {row.epoch}: {trained if row.epoch else as_given}")
 
     trainer = Trainer(model, recipe, out, lambda words: advance(words), on_epoch, say)
     trainer.fit(train, valid, goes_on)

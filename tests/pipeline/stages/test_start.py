@@ -15,6 +15,7 @@ from models.features.phi import Features
 from models.training.trainer import Trainer
 from pipeline import api
 from pipeline.artefacts.artefact import Damaged
+from pipeline.compare.audit import audit, starts
 from pipeline.config.configuration import load_config
 from pipeline.evaluation.score_rows import read_epochs, read_scores
 
@@ -47,9 +48,9 @@ def mine(tmp_path) -> str:
     return str(path)
 
 
-def go_on(config: str, start: Path, runs: Path, **changes):
+def go_on(config: str, start: Path, runs: Path, until: str | None = "train", **changes):
     settings = {"train.start": start, **BRIEF, **changes}
-    return pipeline.run(config, set=settings, runs=runs)
+    return pipeline.run(config, set=settings, until=until, runs=runs)
 
 
 def folder(run, stage: str) -> Path:
@@ -86,7 +87,13 @@ def test_words_of_the_text_become_known_and_the_features_stay(mine, start, text,
 
 
 def test_it_never_ends_worse_than_it_began(mine, start, text, tmp_path):
-    run = go_on(mine, start, tmp_path, **{"corpus.source": text, "train.learning_rate": 3.0})
+    run = go_on(
+        mine,
+        start,
+        tmp_path,
+        **{"corpus.source": text, "train.learning_rate": 3.0},
+        until="evaluate",
+    )
     curve = read_epochs(folder(run, "train"))
     assert curve["valid_nats"].idxmin() == 0
     kept = load_tensors(folder(run, "train") / "weights.safetensors")
@@ -114,7 +121,7 @@ def test_a_packed_training_goes_on_from_the_start_too(mine, start, text, tmp_pat
 
 
 def test_an_interrupted_training_ends_as_one_that_was_not(mine, start, text, tmp_path, monkeypatch):
-    changes = {"corpus.source": text, "train.checkpoint_steps": 5}
+    changes = {"corpus.source": text, "train.bptt": 5, "train.checkpoint_steps": 5}
     whole = go_on(mine, start, tmp_path / "whole", **changes)
     step, done = Trainer._step, []
 
@@ -195,8 +202,16 @@ def test_what_the_start_holds_decides_what_is_made_anew(mine, start, text, tmp_p
         go_on(mine, copied, tmp_path / "others", **{"corpus.source": text})
 
 
+def test_an_audit_computes_again_from_the_start(mine, start, text, tmp_path):
+    run = go_on(mine, start, tmp_path, until="encode", **{"corpus.source": text})
+    answers = audit(run.folder).set_index("part")
+    assert answers["train"].to_dict() == {"vocabulary": "yes", "φ": "no", "b": "yes"}
+    assert set(answers["test"]) == {"no"}
+    assert starts(run.folder) == [str(start)]
+
+
 def test_an_adapted_model_is_exported_and_gone_on_from_again(mine, start, text, tmp_path):
-    run = go_on(mine, start, tmp_path / "runs", **{"corpus.source": text})
+    run = go_on(mine, start, tmp_path / "runs", None, **{"corpus.source": text})
     exported = api.export(run.folder, "mine", tmp_path / "adapted")
     about = json.loads((exported / "config.json").read_text())
     assert [each["name"] for each in about["corpora"]] == ["tiny", "mine.txt"]
