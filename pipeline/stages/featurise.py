@@ -20,6 +20,7 @@ from models.common.json_file import load_json
 from models.features.phi import Features
 from pipeline.display.progress import say
 from pipeline.features import TEMPLATES, word_vectors
+from pipeline.features.of_form import NOT_TOP
 from pipeline.features.template_names import VECTORS, check, chosen, chosen_to_read
 from pipeline.features.templates import fill, known_names
 from pipeline.features.word_classes import clusters_of
@@ -29,6 +30,8 @@ from pipeline.prepared.special_words import END, START_WEIGHTS
 from pipeline.stage import START, Inputs, Stage
 
 MORPHOLOGY = ("form", "pos", "gender", "number", "tense", "mood", "person", "verbform")
+
+OWN_FEATURE = 3  # times that a text has a word for it to get a feature beside those of a start
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
     analyses = pd.read_parquet(inputs["analyse"] / "analyses.parquet")
     if START in inputs:
-        built = _go_on(inputs[START], types, out)
+        built = _go_on(params, inputs[START], types, out)
     else:
         built = build(params, types, analyses, inputs["tokenise"] / "train.arrow")
     built.phi.save(out / "phi.npz")
@@ -114,23 +117,29 @@ def build(
     return Built(phi, psi, [*of_table, *(f"vector[{number}]" for number in dimensions)])
 
 
-def _go_on(start: Path, types: pd.DataFrame, out: Path) -> Built:
-    """Φ and Ψ of the start, in which new words have the rows of their classes; and its weights."""
+def _go_on(params: Params, start: Path, types: pd.DataFrame, out: Path) -> Built:
+    """Φ and Ψ of the start for all words, and its weights.
+
+    New words have the rows of their classes. A word that the text has often enough, and that has
+    no feature of its own, has one more, whose weights are zero: what it does, training will tell.
+    """
     from models.common.weights import save_tensors  # here, as it loads torch
+    from models.features.grown import by_name, with_own_features, with_words
 
-    save_tensors(start_weights(start), out / START_WEIGHTS)
-
-    def beyond(features: Features) -> Features:
-        read_as = types["unknown"].to_numpy()[features.vocabulary_size :]
-        signature = np.concatenate([features.signature, features.signature[read_as]])
-        return replace(features, signature=signature)
-
-    psi = start / "psi.npz"
-    return Built(
-        beyond(Features.load(start / "phi.npz")),
-        beyond(Features.load(psi)) if psi.exists() else None,
-        load_json(start / "names.json", list),
-    )
+    before, phi = load_json(start / "names.json", list), Features.load(start / "phi.npz")
+    read_as = types["unknown"].to_numpy()[phi.vocabulary_size :]
+    of_form = "form=" + types["form"]
+    own = (types["count"] >= OWN_FEATURE) & ~of_form.isin(before) & (NOT_TOP in before)
+    words = np.flatnonzero(own)
+    names = [*before[: phi.sparse_count], *of_form[own], *before[phi.sparse_count :]]
+    save_tensors(by_name(start_weights(start), before, names), out / START_WEIGHTS)
+    phi, psi = with_own_features(with_words(phi, read_as), words), None
+    if (start / "psi.npz").exists():
+        psi = with_words(Features.load(start / "psi.npz"), read_as)
+        is_read = "form" in map(str.lower, params.read or ())
+        grown = replace(psi, feature_count=phi.feature_count)  # by features that no word has
+        psi = with_own_features(psi, words) if is_read else grown
+    return Built(phi, psi, names)
 
 
 def _cluster_rows(template: str, types: pd.DataFrame, training: Path) -> pd.DataFrame:
