@@ -19,8 +19,12 @@ def with_words(features: Features, read_as: np.ndarray) -> Features:
     return replace(features, signature=np.concatenate([features.signature, more]))
 
 
-def with_own_features(features: Features, words: np.ndarray) -> Features:
-    """A further feature for each of these words, of value 1; the last of the sparse ones."""
+def with_own_features(features: Features, words: np.ndarray, first: int) -> Features:
+    """A further sparse feature for each of these words, of value 1, numbered from `first` on.
+
+    That is after the sparse features there are; a Ψ may have the numbers of dense ones as sparse
+    ones that no word has, and these go up.
+    """
     own = np.zeros(features.vocabulary_size, np.int64)
     own[words] = 1 + np.arange(len(words))
     split = features.split_by(own)
@@ -29,7 +33,7 @@ def with_own_features(features: Features, words: np.ndarray) -> Features:
     return replace(
         split,
         indptr=split.indptr + np.concatenate(([0], np.cumsum(own > 0))),
-        indices=np.insert(split.indices, ends, features.sparse_count + own[own > 0] - 1),
+        indices=np.insert(split.indices, ends, first + own[own > 0] - 1),
         values=np.insert(split.values, ends, 1.0),
         feature_count=features.feature_count + len(words),
     )

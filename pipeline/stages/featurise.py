@@ -131,14 +131,15 @@ def _go_on(params: Params, start: Path, types: pd.DataFrame, out: Path) -> Built
     of_form = "form=" + types["form"]
     own = (types["count"] >= OWN_FEATURE) & ~of_form.isin(before) & (NOT_TOP in before)
     words = np.flatnonzero(own)
-    names = [*before[: phi.sparse_count], *of_form[own], *before[phi.sparse_count :]]
+    first = phi.sparse_count
+    names = [*before[:first], *of_form[own], *before[first:]]
     save_tensors(by_name(start_weights(start), before, names), out / START_WEIGHTS)
-    phi, psi = with_own_features(with_words(phi, read_as), words), None
+    phi, psi = with_own_features(with_words(phi, read_as), words, first), None
     if (start / "psi.npz").exists():
         psi = with_words(Features.load(start / "psi.npz"), read_as)
         is_read = "form" in map(str.lower, params.read or ())
         grown = replace(psi, feature_count=phi.feature_count)  # by features that no word has
-        psi = with_own_features(psi, words) if is_read else grown
+        psi = with_own_features(psi, words, first) if is_read else grown
     return Built(phi, psi, names)
 
 

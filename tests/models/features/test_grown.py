@@ -1,5 +1,7 @@
 """Φ grown by words and features computes as before until the new weights are learned."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -21,7 +23,9 @@ def test_words_and_features_that_are_added_change_nothing_at_first(features):
     before = [f"old {number}" for number in range(features.feature_count)]
     after = [*before[: features.sparse_count], "new a", "new b", *before[features.sparse_count :]]
     weight = torch.randn(len(before), 5)
-    grown = with_own_features(with_words(features, np.array([2, 0])), np.array([1, 4]))
+    grown = with_own_features(
+        with_words(features, np.array([2, 0])), np.array([1, 4]), features.sparse_count
+    )
     assert grown.feature_count == len(after)
     tensors = {"embedding.weight": weight, "encoder.weight": torch.ones(7, 3)}
     new = by_name(tensors, before, after)
@@ -32,6 +36,18 @@ def test_words_and_features_that_are_added_change_nothing_at_first(features):
     added[features.sparse_count + 1] = 1.0  # the second new feature, which is word 4's
     changed = (rows_of_words(grown, added) - expected).abs().amax(dim=1) > 0.5
     assert changed.tolist() == [False, False, False, False, True, False]
+
+
+def test_what_is_read_has_the_same_features_as_what_is_predicted():
+    read = replace(SPARSE, feature_count=DENSE.feature_count)  # without the vectors
+    words = np.array([0])
+    psi, phi = (with_own_features(each, words, DENSE.sparse_count) for each in (read, DENSE))
+    assert psi.feature_count == phi.feature_count
+    of_word = [
+        each.indices[each.indptr[s] : each.indptr[s + 1]]
+        for each, s in ((psi, psi.signature[0]), (phi, phi.signature[0]))
+    ]
+    assert of_word[0].tolist() == of_word[1].tolist() == [0, 1, 3]
 
 
 def test_rows_are_found_by_name_and_new_ones_are_zero():
