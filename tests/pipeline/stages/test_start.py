@@ -17,6 +17,7 @@ from pipeline.artefacts.artefact import Damaged
 from pipeline.compare.audit import audit, starts
 from pipeline.config.configuration import load_config
 from pipeline.evaluation.score_rows import read_epochs, read_scores
+from pipeline.prepared.encoded import read_sentences
 
 ROOT = Path(__file__).parents[3]
 NEW = "Le zyglotron mange une pomme et le zyglotron dort."
@@ -52,6 +53,12 @@ def go_on(config: str, start: Path, runs: Path, until: str | None = "train", **c
     return pipeline.run(config, set=settings, until=until, runs=runs)
 
 
+def tiny(changes: dict, folder: Path):
+    """The LL-RNN of the tiny preset with changes, as far as it is exported."""
+    runs = folder / "runs"
+    return pipeline.run("tiny", set=changes, models=["ll-rnn"], until="evaluate", runs=runs)
+
+
 def folder(run, stage: str) -> Path:
     return run.artefacts["mine", stage].folder
 
@@ -63,6 +70,29 @@ def test_on_its_own_text_it_begins_where_the_start_ended(mine, tiny_run, start, 
     assert after["epoch"].tolist() == [0, 1, 2]
     assert after["valid_nats"][0] == pytest.approx(before["valid_nats"].min(), abs=1e-6)
     assert np.array_equal(np.load(start / "b.npy"), np.load(folder(run, "background") / "b.npy"))
+
+
+@pytest.mark.parametrize("read", [["form", "pos"], ["pos", "vectors"]], ids=" ".join)
+def test_vectors_and_what_is_read_are_the_starts_own(mine, tmp_path, read):
+    forms = (ROOT / "lexicon/tiny.tsv").read_text(encoding="utf-8").split()[::4]
+    vectors = np.random.default_rng(1).normal(size=(len(forms), 6)).astype(np.float32)
+    np.savez(tmp_path / "vectors.npz", forms=np.array(forms), vectors=vectors)
+    meaning = {
+        "featurise.vectors": {"source": str(tmp_path / "vectors.npz"), "dimensions": 3},
+        "featurise.read": read,
+        "train.tied": False,
+        "train.temperature": True,
+        "train.epochs": 1,
+    }
+    first = tiny(meaning, tmp_path)
+    start = api.export(first.folder, "ll-rnn", tmp_path / "start")
+    (tmp_path / "vectors.npz").unlink()  # none is needed any more
+    run = go_on(mine, start, tmp_path / "runs", until="evaluate", **OLD_TEXT)
+    assert (folder(run, "featurise") / "psi.npz").exists()
+    valid = read_sentences(first.artefacts["ll-rnn", "encode"].folder, "valid")
+    assert np.array_equal(valid.ids, read_sentences(folder(run, "encode"), "valid").ids)
+    nats = -pipeline.load(start).model.score(valid).mean()
+    assert read_epochs(folder(run, "train"))["valid_nats"][0] == pytest.approx(nats, abs=1e-6)
 
 
 def test_words_of_the_text_become_known_and_the_features_stay(mine, start, text, tmp_path):
@@ -170,12 +200,7 @@ def test_what_agrees_with_the_start_may_be_stated(mine, start, tmp_path):
 
 
 def test_only_a_model_of_features_of_an_open_vocabulary_is_a_start(mine, tmp_path):
-    closed = pipeline.run(
-        "tiny",
-        models=["ll-rnn"],
-        set={"analyse.protocol": "closed", "train.epochs": 1},
-        runs=tmp_path / "runs",
-    )
+    closed = tiny({"analyse.protocol": "closed", "train.epochs": 1}, tmp_path)
     exported = api.export(closed.folder, "ll-rnn", tmp_path / "closed")
     with pytest.raises(
         ValueError, match=r"expected a model with analyse\.protocol: open, .* closed"
