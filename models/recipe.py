@@ -23,6 +23,9 @@ class Recipe:
     input: Literal["features", "words"] = "features"
     tied: bool = True  # one matrix serves to read words and to predict them; not for input: words
 
+    # A finished model to go on from: french, or a folder that `accord export` wrote. Features,
+    # lexicons and sizes are its own, and may be left out; words of the new text become known.
+    start: str | None = field(default=None, compare=False)
     # none: the text of corpus.pretraining is not read; initialise: it is trained on first, and its
     # weights are the start; background: it trains a model that is the background of this one.
     pretraining: Literal["none", "initialise", "background"] = "none"

@@ -98,12 +98,11 @@ def training_figures(model: "LanguageModel", trained: Path) -> dict:
     """The size of a model, and how long and how fast it was trained."""
     curve, first = read_curve(trained / CURVE), trained / CURVE_PRETRAINING
     best = min(curve, key=lambda row: row.valid_nats).epoch
-    seconds = [row.seconds for row in curve]
     before = sum(row.seconds for row in read_curve(first)) if first.exists() else 0.0
     return {
         "parameters": float(model.parameter_count()),
         "best epoch": float(best),
-        "seconds": before + sum(seconds),
-        "seconds to the best epoch": before + sum(seconds[:best]),
-        "words trained per second": float(np.median([row.words_per_second for row in curve])),
+        "seconds": before + sum(row.seconds for row in curve),
+        "seconds to the best epoch": before + sum(r.seconds for r in curve if r.epoch <= best),
+        "words trained per second": float(np.nanmedian([row.words_per_second for row in curve])),
     }
