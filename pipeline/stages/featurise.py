@@ -138,7 +138,7 @@ def _go_on(params: Params, start: Path, types: pd.DataFrame, out: Path) -> Built
     of_form = "form=" + types["form"]
     own = (types["count"] >= OWN_FEATURE) & ~of_form.isin(before) & (NOT_TOP in before)
     words = np.flatnonzero(own)
-    first = phi.sparse_count
+    first = sum(not name.startswith("vector[") for name in before)  # the dense ones come last
     names = [*before[:first], *of_form[own], *before[first:]]
     save_tensors(by_name(start_weights(start), before, names), out / START_WEIGHTS)
 
