@@ -97,7 +97,7 @@ def score(
     ] = False,
 ) -> None:
     """Score a text: log p of each word and sentence, perplexity, bits per character."""
-    sentences = _sentences(text)
+    sentences = numbered_sentences(text)
     if not sentences:
         raise ValueError(f"{text}: expected a sentence a line, found no text")
     scorer, total = load_model(run, model), Total(unit)
@@ -117,7 +117,7 @@ def _finite(figures: dict[str, float | str]) -> dict[str, float | str | None]:
     return {name: None if value == math.inf else value for name, value in figures.items()}
 
 
-def _sentences(text: str) -> list[tuple[int, str]]:
+def numbered_sentences(text: str) -> list[tuple[int, str]]:
     """The lines that are not blank, with their numbers; what has spaces and is no file is one."""
     if text == "-":
         found = typer.get_text_stream("stdin", "utf-8")
