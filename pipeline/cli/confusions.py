@@ -147,7 +147,7 @@ def nbest(
 
     channel = Channel(_homophones(), spelling)
     said = [
-        (name, [word.lower() for word in words])
+        (name, " ".join(words).lower().split())  # 50 000 is two words to a recogniser
         for name, words in islice(sentences(corpus, split), limit)
     ]
     heard = ((channel.lattice(name, words), " ".join(words)) for name, words in said)

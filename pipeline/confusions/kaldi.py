@@ -10,7 +10,8 @@ said stands in a file of the same name that ends in `.txt`, as Kaldi's `text`: t
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from corpora.text import lines
@@ -36,38 +37,39 @@ def _reference(line: str) -> tuple[str, str]:
     return name, words
 
 
-def read_lattices(path: Path) -> Iterator[Lattice]:
-    """The lattices of a file; what is wrong with it is named by line."""
-    name, arcs, ends = None, [], {}
-    number = 0
-    for number, line in enumerate(lines(path), start=1):
-        fields = line.split()
-        try:
-            if not fields:
-                if name is not None:
-                    yield _lattice(name, arcs, ends)
-                name, arcs, ends = None, [], {}
-            elif name is None:
-                (name,) = _expect(fields, 1, 1, "the ID of a lattice")
-            elif len(fields) < 3:
+def read_lattices(path: Path) -> list[Lattice]:
+    """The lattices of a file, in order; what is wrong with it is named by line."""
+    numbered = enumerate((line.removeprefix("\ufeff").split() for line in lines(path)), start=1)
+    blocks = groupby(numbered, key=lambda line: bool(line[1]))  # blank lines stand between them
+    found = [_lattice(path, list(block)) for has_fields, block in blocks if has_fields]
+    if not found:
+        raise ValueError(f"{path}: expected lattices, but there is none")
+    return found
+
+
+def _lattice(path: Path, block: list[tuple[int, list[str]]]) -> Lattice:
+    """What stands between two blank lines, in numbered lines of fields."""
+    arcs, ends = [], {}
+    (number, name), *rest = block
+    try:
+        _expect(name, 1, 1, "the ID of a lattice")
+        for line, fields in rest:
+            number = line
+            if len(fields) < 3:
                 ends[_node(fields[0])] = -_cost(fields[1:])
             else:
-                start, end, word, *cost = _expect(fields, 3, 4, "START END WORD COSTS")
-                arc = Arc(_node(start), _node(end), "" if word == SILENT else word, -_cost(cost))
-                if arc.start >= arc.end:
-                    raise ValueError(f"expected an arc to a later node, found {start} to {end}")
-                arcs.append(arc)
-        except ValueError as error:
-            raise ValueError(f"{path}, line {number}: {error}") from None
-    if name is not None:
-        yield _lattice(name, arcs, ends)
-    if not number:
-        raise ValueError(f"{path}: expected lattices, but there is none")
+                arcs.append(_arc(*_expect(fields, 3, 4, "START END WORD COSTS")))
+        lattice = Lattice(*name, tuple(arcs), ends)
+        lattice.nbest(1)  # or an error: there must be a path
+    except ValueError as error:
+        raise ValueError(f"{path}, line {number}: {error}") from None
+    return lattice
 
 
 def write_lattices(path: Path, lattices: Iterable[tuple[Lattice, str]]) -> None:
     """Lattices, and what was said in a file beside them."""
-    with path.open("w", encoding="utf-8") as file, _beside(path) as texts:
+    beside = path.with_suffix(".txt")
+    with path.open("w", encoding="utf-8") as file, beside.open("w", encoding="utf-8") as texts:
         for lattice, reference in lattices:
             arcs = (f"{a.start} {a.end} {a.word or SILENT} {-a.score},0," for a in lattice.arcs)
             ends = (f"{node} {-score},0," for node, score in lattice.ends.items())
@@ -75,14 +77,11 @@ def write_lattices(path: Path, lattices: Iterable[tuple[Lattice, str]]) -> None:
             print(lattice.id, reference, file=texts)
 
 
-def _beside(path: Path):
-    return path.with_suffix(".txt").open("w", encoding="utf-8")
-
-
-def _lattice(name: str, arcs: list[Arc], ends: dict[int, float]) -> Lattice:
-    if not ends:
-        raise ValueError(f"expected a final state of '{name}', found none")
-    return Lattice(name, tuple(arcs), ends)
+def _arc(start: str, end: str, word: str, *cost: str) -> Arc:
+    arc = Arc(_node(start), _node(end), "" if word == SILENT else word, -_cost(cost))
+    if arc.start >= arc.end:
+        raise ValueError(f"expected an arc to a later node, found {start} to {end}")
+    return arc
 
 
 def _expect(fields: Sequence[str], least: int, most: int, what: str) -> Sequence[str]:

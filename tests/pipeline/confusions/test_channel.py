@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from lexicon.homophones import Homophones, Spoken
 from pipeline.cli.main import app
 from pipeline.confusions.channel import COST, Channel
+from pipeline.confusions.kaldi import read_lists
 from pipeline.confusions.source import sentences
 from pipeline.inference.nbest import read_nbest
 
@@ -46,13 +47,19 @@ def test_scores_are_frequencies_and_a_letter_costs():
 def test_lists_of_a_text_are_made_and_read(fetched, tmp_path):
     fetched("lexique")
     text, lists = tmp_path / "text.txt", tmp_path / "lists.jsonl"
-    text.write_text("Elle est partie.\nCes enfants chantent.\n", encoding="utf-8")
+    text.write_text("Elle est partie.\nCes 50 000 enfants chantent.\n", encoding="utf-8")
     done = CliRunner().invoke(app, ["nbest", str(text), "--to", str(lists), "--size", "20"])
     assert done.exit_code == 0, done.output
     first, second = read_nbest(lists)
     assert first.reference == "elle est partie ."
     assert "elle est parti ." in first.texts
-    assert "ses enfants chante ." in second.texts
+    assert "ses 50 000 enfants chante ." in second.texts
+    lattices = tmp_path / "lattices.lat"
+    done = CliRunner().invoke(app, ["nbest", str(text), "--to", str(lattices)])
+    assert done.exit_code == 0, done.output
+    again = read_lists(lattices)
+    assert [each.reference for each in again] == [first.reference, second.reference]
+    assert again[1].texts[:20] == second.texts
 
 
 def test_a_split_that_a_source_lacks_is_refused(tmp_path):

@@ -110,8 +110,18 @@ def test_the_right_sentence_of_a_pair_is_found_by_its_repair(corrector):
     ]
 
 
-def test_the_commands(trained, fetched, tmp_path):
-    fetched("lexique")
+@pytest.fixture
+def small_lexique(tmp_path, monkeypatch):
+    """A file as Lexique's, with a few words in it."""
+    names = ["1_ortho", "2_phon", "3_lemme", "4_cgram", "9_freqfilms2", "10_freqlivres"]
+    rows = [[s.form, s.sound, s.lemma, "NOM", str(s.count), "0,5"] for s in SOUNDS]
+    (tmp_path / "lexique").mkdir()
+    text = "".join("\t".join(row) + "\n" for row in [names, *rows])
+    (tmp_path / "lexique" / "Lexique383.txt").write_text(text, encoding="cp1252")
+    monkeypatch.setenv("ACCORD_DATA", str(tmp_path))
+
+
+def test_the_commands(trained, small_lexique, tmp_path):
     sentence = "La petites fille mange une pomme."
     command = ["correct", sentence, "--run", str(trained), "--margin", "1"]
     done = CliRunner().invoke(app, [*command, "--json"])

@@ -76,8 +76,8 @@ def test_what_kaldi_prints_is_read(tmp_path):
         ("u\n1 1 le 1,1,\n", "line 2: expected an arc to a later node, found 1 to 1"),
         ("u\n0 1 le chat 1 1\n", "line 2: expected START END WORD COSTS, found"),
         ("u v\n0 1 le\n", "line 1: expected the ID of a lattice, found 'u v'"),
-        ("u\n0 1 le 1,1,\n\n", "line 3: expected a final state of 'u', found none"),
-        ("u\n0 1 le 1,1,", "expected a final state of 'u', found none"),
+        ("u\n0 1 le 1,1,\n\n", "line 2: 'u': expected a path with words from node 0"),
+        ("\n\n", "expected lattices, but there is none"),
         ("u\n0 1 le 1,1,\n2 0,0,\n", "'u': expected a path with words from node 0 to an end"),
     ],
 )
