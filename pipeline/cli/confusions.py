@@ -1,4 +1,4 @@
-"""Words taken for others: `accord correct`, `corrections`, `nbest` and `suite plant`."""
+"""Words taken for others: `accord correct`, `corrections` and `nbest`."""
 
 import json as jsons
 from pathlib import Path
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.agree import suite_app
+from pipeline.cli.agree import Corpus, Limit, Split
 from pipeline.cli.console import command, print_table
 from pipeline.cli.model import Model, TrainedRun, load_model
-from pipeline.cli.score import numbered_sentences
+from pipeline.cli.score import Text, numbered_sentences
 from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
@@ -18,27 +18,12 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-Corpus = Annotated[
-    str, typer.Argument(metavar="CORPUS", help="Treebank or text to use: its name, or its path.")
-]
-Split = Annotated[
-    str | None, typer.Option(help="Part of the corpus to use, such as test; by default all of it.")
-]
-Limit = Annotated[
-    int | None, typer.Option(min=1, help="Number of sentences to use; by default all.")
-]
 SHOWN = 4  # so many reasons are printed
 
 
 @command(app)
 def correct(
-    text: Annotated[
-        str,
-        typer.Argument(
-            metavar="TEXT|FILE",
-            help="A sentence in quotes, a file with a sentence a line, or - for standard input.",
-        ),
-    ],
+    text: Text,
     run: TrainedRun = DEFAULT_RUN,
     model: Model = None,
     margin: Annotated[
@@ -52,39 +37,24 @@ def correct(
     """Suggest words that agree better, or that sound the same and fit better, and say why."""
     import pandas as pd
 
-    from corpora.offsets import spans
-    from corpora.tokenise import tokenised
     from pipeline.confusions.correct import Corrector
+    from pipeline.confusions.rows import rows
 
     sentences = numbered_sentences(text)
-    corrector = Corrector(load_model(run, model), _homophones())
-    rows = []
+    corrector, found = Corrector(load_model(run, model), _homophones()), []
     for number, sentence in sentences:
-        (words,) = tokenised([sentence])
-        found = corrector.corrections(words, margin)
-        places = spans(sentence, words)
-        line = [
-            {
-                "line": number,
-                "word": each.word,
-                "suggestion": each.written,
-                "start": places[each.place][0],
-                "end": places[each.place][1],
-                "gain": each.gain,
-                "why": reasons,
-            }
-            for each, reasons in found
-        ]
+        suggestions = rows(corrector, sentence, margin)
+        found += [{"line": number} | each for each in suggestions]
         if json:
-            print(jsons.dumps({"text": sentence, "suggestions": line}, ensure_ascii=False))
-        rows += line
+            line = {"line": number, "text": sentence, "suggestions": suggestions}
+            print(jsons.dumps(line, ensure_ascii=False))
     if json:
         return
-    if rows:
-        table = pd.DataFrame(rows).drop(columns=["start", "end"])
+    if found:
+        table = pd.DataFrame(found).drop(columns=["start", "end"])
         shown = {"gain": table["gain"].map("{:+.2f}".format), "why": table["why"].map(_shown)}
         print_table(table.assign(**shown))
-    print(f"{len(rows):,} suggestions in {len(sentences):,} sentences")
+    print(f"{len(found):,} suggestions in {len(sentences):,} sentences")
 
 
 @command(app)
@@ -156,29 +126,6 @@ def nbest(
     else:
         write_nbest(to, (lattice.nbest(size, reference) for lattice, reference in heard))
     print(f"{len(said):,} sentences: {to}")
-
-
-@command(suite_app)
-def plant(
-    corpus: Corpus,
-    to: Annotated[Path, typer.Option(help="File to write the suite to: .csv.")],
-    split: Split = None,
-    limit: Limit = None,
-    seed: Annotated[int, typer.Option(help="Seed that chooses the words.")] = 1,
-) -> None:
-    """Plant an error in each sentence: a word that sounds the same as one of its words."""
-    from itertools import islice
-
-    from pipeline.confusions import planted
-    from pipeline.confusions.source import sentences
-
-    if to.suffix != ".csv":
-        raise ValueError(f"--to: expected a name that ends in .csv, got {to}")
-    words = (words for _, words in sentences(corpus, split))
-    table = planted.plant(islice(words, limit), _homophones(), seed)
-    table.to_csv(to, index=False)
-    print_table(table.groupby("construction").size().rename("pairs").reset_index())
-    print(f"written to {to}; `accord corrections {to}` asks a model, `accord agree` too")
 
 
 def _shown(reasons: "Reasons") -> str:

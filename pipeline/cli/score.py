@@ -25,6 +25,13 @@ AT_ONCE = 1000  # lines scored together
 LARGEST_NATS = math.log(sys.float_info.max)  # per word; a larger perplexity is no number here
 TABLES = (".csv", ".tsv", ".parquet")
 MARK = "*"  # of a word that had to be spelled
+Text = Annotated[
+    str,
+    typer.Argument(
+        metavar="TEXT|FILE",
+        help="A sentence in quotes, a file with a sentence a line, or - for standard input.",
+    ),
+]
 
 
 class Unit(StrEnum):
@@ -81,13 +88,7 @@ class Total:
 
 @command(app)
 def score(
-    text: Annotated[
-        str,
-        typer.Argument(
-            metavar="TEXT|FILE",
-            help="A sentence in quotes, a file with a sentence a line, or - for standard input.",
-        ),
-    ],
+    text: Text,
     run: TrainedRun = DEFAULT_RUN,
     model: Model = None,
     unit: Annotated[Unit, typer.Option(help="Of log p: nats or bits.")] = Unit.nats,

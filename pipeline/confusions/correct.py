@@ -34,16 +34,11 @@ class Suggestion:
 
     def made(self, words: Sequence[str]) -> list[str]:
         """The sentence with the suggestion in it."""
-        return [*words[: self.place], self.written, *words[self.place + 1 :]]
-
-    @property
-    def written(self) -> str:
-        """The other word with a capital where the word has one."""
-        return self.other.capitalize() if self.word[:1].isupper() else self.other
+        return replaced(words, self.place, self.other)
 
 
 class Corrector:
-    """Asks a trained model; its words are lowercased as the model reads them."""
+    """Asks a trained model about sentences, which are words in the case of the text."""
 
     def __init__(self, scorer: Scorer, homophones: Homophones):
         self.scorer = scorer
@@ -73,16 +68,16 @@ class Corrector:
         for number, words in enumerate(sentences):
             for place, word in enumerate(words):
                 if place == 0 or word == word.lower():
-                    (read,) = self.scorer.cased([word])
-                    yield from ((number, place, other) for other in self.candidates(read))
+                    for other in self.candidates(word.lower()):
+                        yield number, place, other.capitalize() if word[:1].isupper() else other
 
     def _scored(
         self, sentences: Sequence[Sequence[str]], asked: Sequence[tuple[int, int, str]]
     ) -> Iterator[tuple[int, Suggestion]]:
         numbers = list(dict.fromkeys(number for number, _, _ in asked))
-        texts = {number: self.scorer.cased(sentences[number]) for number in numbers}
-        changed = [[*texts[n][:place], other, *texts[n][place + 1 :]] for n, place, other in asked]
-        scored = self.scorer.score_words([*texts.values(), *changed])
+        changed = [replaced(sentences[number], place, other) for number, place, other in asked]
+        texts = [*(sentences[number] for number in numbers), *changed]
+        scored = self.scorer.score_words([*map(self.scorer.cased, texts)])
         log_p = [[word.log_p for word in words] for words in scored]
         before = dict(zip(numbers, log_p, strict=False))
         for (number, place, other), after in zip(asked, log_p[len(numbers) :], strict=True):
@@ -108,7 +103,7 @@ class Corrector:
         here = {HERE: suggestion.here}
         if self._explainer:
             before = self.scorer.cased(words[: suggestion.place])
-            asked = [*self.scorer.cased([suggestion.word]), suggestion.other]
+            asked = self.scorer.cased([suggestion.word, suggestion.other])
             here = differences(*self._explainer.after(before, asked, 1).asked)
         rest = suggestion.gain - sum(here.values())
         parts = {**here, AFTERWARDS: rest}
@@ -120,6 +115,10 @@ class Corrector:
         output = getattr(self.scorer.model, "output", None)
         is_sum = isinstance(output, LogLinear) and self.scorer.speller is None
         return Explainer(self.scorer) if is_sum else None
+
+
+def replaced(words: Sequence[str], place: int, other: str) -> list[str]:
+    return [*words[:place], other, *words[place + 1 :]]
 
 
 def differences(word: Choice, other: Choice) -> Reasons:

@@ -67,7 +67,7 @@ def test_names_stay_and_a_capital_is_kept(corrector):
     assert corrector.best([["oh", "Petite", "Fille"]]) == [None]
     (best,) = corrector.best([["Petite", "Fille"]])
     assert best.place == 0
-    assert best.written[0] == "P"
+    assert best.other[0] == "P"
 
 
 def test_an_infinite_margin_lets_nothing_pass(corrector):
