@@ -77,14 +77,18 @@ def corrections(
 ) -> None:
     """Show how many planted errors `accord correct` repairs, and how often it is wrong."""
     from pipeline.confusions.correct import Corrector
-    from pipeline.confusions.measure import Judged
+    from pipeline.confusions.measure import Judged, readable
+    from pipeline.display.progress import say
     from pipeline.evaluation.suite import read_suite
 
     pairs, development = read_suite(suite), read_suite(tune) if tune else []
     corrector = Corrector(load_model(run, model), _homophones())
     if tune:
-        margin = Judged.of(development, corrector).tuned()
-    table = Judged.of(pairs, corrector).table(margin)
+        margin = Judged.of(readable(development, corrector.scorer), corrector).tuned()
+    known = readable(pairs, corrector.scorer)
+    if len(known) < len(pairs):
+        say(f"pairs left out, with words the model does not know: {len(pairs) - len(known):,}")
+    table = Judged.of(known, corrector).table(margin)
     shares = {name: table[name].map("{:.1%}".format) for name in table.columns[1:]}
     print_table(table.astype({"planted": int}).assign(**shares).rename_axis("error").reset_index())
     print(f"margin: {margin:.2f} nats; half of the sentences have one error, half have none")
@@ -106,6 +110,10 @@ def nbest(
     spelling: Annotated[
         bool, typer.Option("--spelling", help="Confuse words that are one letter apart, too.")
     ] = False,
+    known: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Run of a closed vocabulary: hear no words but its own."),
+    ] = None,
 ) -> None:
     """Make n-best lists of what sounds the same, for `accord rescore`, out of any sentences."""
     from itertools import islice
@@ -115,7 +123,8 @@ def nbest(
     from pipeline.confusions.source import sentences
     from pipeline.inference.nbest import write_nbest
 
-    channel = Channel(_homophones(), spelling)
+    vocabulary = load_model(known, None).vocabulary.known if known else None
+    channel = Channel(_homophones(), spelling, vocabulary)
     said = [
         (name, " ".join(words).lower().split())  # 50 000 is two words to a recogniser
         for name, words in islice(sentences(corpus, split), limit)

@@ -9,7 +9,7 @@ one (*l'a*, *la*) and back, for nothing; by the spelling channel one that is a l
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from lexicon.homophones import Homophones
 from pipeline.confusions.lattice import Arc, Lattice
@@ -22,26 +22,39 @@ WORD = re.compile(r"[^\W\d_][\w'-]*")
 
 
 class Channel:
-    """Makes lattices out of sentences."""
+    """Makes lattices out of sentences; where its vocabulary is known, it hears no other words."""
 
-    def __init__(self, homophones: Homophones, spelling: bool = False):
+    def __init__(
+        self,
+        homophones: Homophones,
+        spelling: bool = False,
+        vocabulary: Container[str] | None = None,
+    ):
         self.homophones = homophones
         self.spelling = spelling
+        self.vocabulary = homophones if vocabulary is None else vocabulary
 
     def lattice(self, name: str, words: Sequence[str]) -> Lattice:
         """All that may have been heard; nodes with odd numbers stand within a word."""
         arcs = []
         for place, word in enumerate(words):
             start, middle, end = 2 * place, 2 * place + 1, 2 * place + 2
-            heard = {word: 0.0} | dict.fromkeys(self.homophones.of(word), 0.0)
-            if self.spelling:
-                heard = dict.fromkeys(self.typed(word), COST) | heard
-            arcs += [self._arc(start, end, other, cost) for other, cost in heard.items()]
+            arcs.append(self._arc(start, end, word))
+            for other, cost in self._heard(word).items():
+                arcs.append(self._arc(start, end, other, cost))
             for elided, other in self.homophones.parted(word):
-                arcs += [self._arc(start, middle, elided), self._arc(middle, end, other)]
+                if elided in self.vocabulary and other in self.vocabulary:
+                    arcs += [self._arc(start, middle, elided), self._arc(middle, end, other)]
             for other in self.homophones.joined(word, *words[place + 1 : place + 2] or [""]):
-                arcs.append(self._arc(start, end + 2, other))
+                if other in self.vocabulary:
+                    arcs.append(self._arc(start, end + 2, other))
         return Lattice(name, tuple(dict.fromkeys(arcs)), {2 * len(words): 0.0})
+
+    def _heard(self, word: str) -> dict[str, float]:
+        """The other words that one may become, and what that costs."""
+        typed = dict.fromkeys(self.typed(word), COST) if self.spelling else {}
+        heard = typed | dict.fromkeys(self.homophones.of(word), 0.0)
+        return {other: cost for other, cost in heard.items() if other in self.vocabulary}
 
     def typed(self, word: str) -> Iterator[str]:
         """The words that are one letter too many, too few, another or swapped away from a word."""

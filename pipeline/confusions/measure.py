@@ -13,6 +13,7 @@ import pandas as pd
 
 from pipeline.confusions.correct import Corrector
 from pipeline.evaluation.pair import Pair, words_of
+from pipeline.inference.scorer import Scorer
 
 BETA = 0.5  # a checker's false alarms weigh more than what it misses
 
@@ -64,3 +65,18 @@ class Judged:
         """A row for each construction, and one for all."""
         rows = {name: self.figures(margin, name) for name in np.unique(self.construction)}
         return pd.DataFrame.from_dict(rows | {"all": self.figures(margin)}, orient="index")
+
+
+def readable(pairs: Sequence[Pair], scorer: Scorer) -> list[Pair]:
+    """The pairs whose words a model knows; one of an open vocabulary reads them all."""
+    if scorer.is_open:
+        return list(pairs)
+    knows = scorer.vocabulary.knows
+    found = [
+        each
+        for each in pairs
+        if all(knows(scorer.cased(words_of(text))) for text in (each.good, each.bad))
+    ]
+    if not found:
+        raise ValueError("expected pairs of words that the model knows, found none")
+    return found

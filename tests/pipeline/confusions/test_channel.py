@@ -37,6 +37,12 @@ def test_a_word_becomes_what_sounds_the_same_alone_or_with_an_elided_one():
     assert set(channel.lattice("u", ["l'", "a"]).nbest(9).texts) == {"la", "là", "l' a", "l' à"}
 
 
+def test_with_a_vocabulary_no_other_words_are_heard():
+    channel = Channel(Homophones(SOUNDS), spelling=True, vocabulary={"là", "l'", "à"})
+    assert set(channel.lattice("u", ["la"]).nbest(9).texts) == {"la", "là", "l' à"}
+    assert set(channel.lattice("u", ["chat"]).nbest(9).texts) == {"chat"}
+
+
 def test_scores_are_frequencies_and_a_letter_costs():
     found = Channel(Homophones(SOUNDS), spelling=True).lattice("u", ["chat"]).nbest(9)
     scores = dict(zip(found.texts, found.scores, strict=True))

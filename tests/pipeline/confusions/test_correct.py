@@ -10,7 +10,7 @@ import pipeline
 from lexicon.homophones import Homophones, Spoken
 from pipeline.cli.main import app
 from pipeline.confusions.correct import Corrector
-from pipeline.confusions.measure import Judged
+from pipeline.confusions.measure import Judged, readable
 from pipeline.confusions.planted import INFLECTED, OTHER_WORD, plant
 from pipeline.evaluation.pair import Pair
 
@@ -108,6 +108,16 @@ def test_the_right_sentence_of_a_pair_is_found_by_its_repair(corrector):
     assert judged.repaired.tolist() == [
         corrector.best([pair.bad.split()])[0].made(pair.bad.split()) == pair.good.split()
     ]
+
+
+def test_pairs_that_a_closed_vocabulary_cannot_read_are_left_out(tmp_path):
+    set = {"train.epochs": 1, "analyse.protocol": "closed"}
+    scorer = pipeline.load(pipeline.run("tiny", set=set, runs=tmp_path).folder, "ll-rnn")
+    known = Pair("number", "la fille dort", "la filles dort")
+    unknown = Pair("number", "la schtroumpfette dort", "la schtroumpfettes dort")
+    assert readable([known, unknown], scorer) == [known]
+    with pytest.raises(ValueError, match="expected pairs of words that the model knows"):
+        readable([unknown], scorer)
 
 
 @pytest.fixture
