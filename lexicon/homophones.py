@@ -23,7 +23,7 @@ class Spoken(NamedTuple):
     form: str
     lemma: str
     sound: str
-    count: float = 0.0
+    count: float | None = 0.0  # None where it was not counted
 
 
 class Homophones:
@@ -35,7 +35,8 @@ class Homophones:
         self._sounds: dict[str, set[str]] = defaultdict(set)  # of a form
         self._forms: dict[str, set[str]] = defaultdict(set)  # of a sound
         for form, lemma, sound, count in spoken:
-            self._count[form] += count
+            if count is not None:
+                self._count[form] += count
             self._lemmas[form].add(lemma)
             self._sounds[form].add(sound)
             self._forms[sound].add(form)
@@ -67,7 +68,12 @@ class Homophones:
         return sorted(alike, key=lambda other: (-self.count(other), other))
 
     def count(self, form: str) -> float:
-        """How often a form occurs in Lexique's subtitles and books, per million words."""
+        """How often a form occurs in Lexique's subtitles and books, per million words.
+
+        Some elided words it counts with their full forms: *j'* with *je*.
+        """
+        if form.endswith("'") and form not in self._count:
+            form = f"{form[:-1]}e"
         return self._count.get(form, 0.0)
 
     def share_lemma(self, one: str, other: str) -> bool:
@@ -106,6 +112,5 @@ def parse(line: str, names: Sequence[str]) -> list[Spoken]:
     cells = dict(zip(names, columns(line, len(names)), strict=True))
     form, lemma, sound, name = (cells[column] for column in COLUMNS)
     check_word(form, lemma)
-    return (
-        [Spoken(form + apostrophe(form, name), lemma, sound, per_million(cells))] if sound else []
-    )
+    mark, count = apostrophe(form, name), per_million(cells)
+    return [Spoken(form + mark, lemma, sound, None if mark else count)] if sound else []

@@ -29,6 +29,12 @@ def test_elided_words_are_confused_with_elided_words_alone(real):
     assert real.of("l'") == []
 
 
+def test_elided_words_are_as_frequent_as_they_are(real):
+    assert min(map(real.count, ["j'", "c'", "qu'", "l'", "d'"])) > 1000
+    assert real.count("l'") < real.count("le"), "which is counted by itself"
+    assert real.count("xyzzy'") == 0
+
+
 def test_two_words_that_sound_like_one(real):
     assert {"la", "là"} <= set(real.joined("l'", "a"))
     assert "quelle" in real.joined("qu'", "elle")
