@@ -24,12 +24,15 @@ class KnownParadigms:
             columns=["word", "lemma", *named],
             read_dictionary=named,
         )
+        # A contraction (du) is two words at once, and no form of either.
+        word, upos = rows["word"].to_numpy(), rows["upos"].astype(str)
+        contracted = np.intersect1d(word[upos == "ADP"], word[upos == "DET"])
+        rows = rows[~np.isin(word, contracted)]
         # Auxiliaries count as verbs; what is left of the features must be the same.
-        upos = rows["upos"].cat.rename_categories(lambda name: f" {name}").astype(str)
-        upos = upos.str.replace("AUX", "VERB")
+        upos = rows["upos"].astype(str).replace("AUX", "VERB")
         rest = rows["feats"].cat.categories.map(lambda feats: AGREEMENT.sub("", feats).strip("|"))
         rest = rest.to_numpy()[rows["feats"].cat.codes]
-        cell = pd.factorize(rows["lemma"].astype(str) + upos + " " + rest)[0]
+        cell = pd.factorize(rows["lemma"].astype(str) + " " + upos + " " + rest)[0]
         word = rows["word"].to_numpy()
         self._by_word = _Groups(word, cell)
         self._by_cell = _Groups(cell, word)
@@ -40,8 +43,9 @@ class KnownParadigms:
         if number is None:
             return set()
         found = {w for cell in self._by_word[number] for w in self._by_cell[cell]} - {number}
-        forms = (self.vocabulary.forms[word] for word in found)
-        return {form for form in forms if not is_special(form)}
+        others = (self.vocabulary.forms[word] for word in found)
+        is_enclitic = form.startswith("-")  # -il stands where il cannot
+        return {o for o in others if not is_special(o) and o.startswith("-") == is_enclitic}
 
 
 class _Groups:
