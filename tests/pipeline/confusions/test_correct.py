@@ -36,6 +36,7 @@ def test_candidates_sound_the_same_or_agree_otherwise(corrector):
     assert {"petit", "petits", "petites"} <= set(corrector.candidates("petite"))
     assert "mangent" in corrector.candidates("mange"), "another person or number"
     assert "manger" not in corrector.candidates("mange"), "another mood"
+    assert "le" not in corrector.candidates("du"), "a contraction is no form of its parts"
     assert corrector.candidates("xyzzy") == corrector.candidates(",") == []
 
 
