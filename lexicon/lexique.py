@@ -1,7 +1,7 @@
 """Lexique 3.83: forms with their frequencies per million words in subtitles and in books."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 
@@ -94,11 +94,20 @@ def parse(line: str, names: Sequence[str]) -> list[Row]:
     found = list(readings(*tags))
     if tags[0] == "CON" and lemma in COORDINATORS:
         found = [("CCONJ", "")]
-    if form in ELIDED and tags[0] in ELIDING:
-        form, lemma = f"{form}'", f"{lemma}'"
-    # Per million words, subtitles and books weighing the same.
-    count = sum(amount(cells[name].replace(",", ".")) for name in FREQUENCIES) / 2
-    return [Row(form, lemma, upos, feats, count / len(found)) for upos, feats in found]
+    mark, count = apostrophe(form, tags[0]), per_million(cells)
+    return [
+        Row(form + mark, lemma + mark, upos, feats, count / len(found)) for upos, feats in found
+    ]
+
+
+def apostrophe(form: str, name: str) -> str:
+    """What Lexique leaves out of an elided word of some classes."""
+    return "'" if form in ELIDED and name in ELIDING else ""
+
+
+def per_million(cells: Mapping[str, str]) -> float:
+    """How often a word occurs per million, subtitles and books weighing the same."""
+    return sum(amount(cells[name].replace(",", ".")) for name in FREQUENCIES) / 2
 
 
 def read(path: Path, report: Report) -> Iterator[Row]:

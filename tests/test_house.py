@@ -50,6 +50,7 @@ ROOMS = {
     "pipeline.sharing": "display artefacts prepared evaluation stage",
     "pipeline.inference": "display artefacts prepared evaluation stage sharing",
     "pipeline.reading": "display data prepared evaluation inference",
+    "pipeline.confusions": "data prepared evaluation inference",
     "pipeline.page": "display prepared inference reading",
     "pipeline.stages": "display artefacts data stage prepared features evaluation inference",
     "pipeline.config": "display prepared inference stages",
@@ -59,8 +60,8 @@ ROOMS = {
     "pipeline.integrations": "prepared inference reading api",
     "pipeline.compare": "display artefacts data stage prepared features evaluation inference "
     "stages config runner api",
-    "pipeline.cli": "display artefacts data evaluation sharing inference reading page stages "
-    "config runner compare api",
+    "pipeline.cli": "display artefacts data evaluation sharing inference reading confusions page "
+    "stages config runner compare api",
 }
 
 

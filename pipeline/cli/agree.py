@@ -1,4 +1,4 @@
-"""What models know of agreement: `accord agree` and `accord suite make`."""
+"""What models know of agreement: `accord agree`, `accord suite make` and `accord suite plant`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +9,16 @@ from pipeline.cli.console import Group, command, listed, print_table
 
 app = typer.Typer()
 suite_app = typer.Typer(cls=Group, help="Make agreement suites out of sentences of your own.")
+
+Corpus = Annotated[
+    str, typer.Argument(metavar="CORPUS", help="Treebank or text to use: its name, or its path.")
+]
+Split = Annotated[
+    str | None, typer.Option(help="Part of the corpus to use, such as test; by default all of it.")
+]
+Limit = Annotated[
+    int | None, typer.Option(min=1, help="Number of sentences to use; by default all.")
+]
 
 
 @command(app)
@@ -61,10 +71,7 @@ def agree(
 
 @command(suite_app)
 def make(
-    corpus: Annotated[
-        str,
-        typer.Argument(metavar="CORPUS", help="Treebank or text to use: its name, or its path."),
-    ],
+    corpus: Corpus,
     to: Annotated[Path, typer.Option(help="Folder to write the suite to.")],
     lexicon: Annotated[
         str,
@@ -87,3 +94,28 @@ def make(
     )
     print_table(table.rename(columns={"with_attractors": "with attractors"}).reset_index())
     print(f"written to {to}; `accord agree RUN --suite {to}` asks models")
+
+
+@command(suite_app)
+def plant(
+    corpus: Corpus,
+    to: Annotated[Path, typer.Option(help="File to write the suite to, a table .csv.")],
+    split: Split = None,
+    limit: Limit = None,
+    seed: Annotated[int, typer.Option(help="Seed that chooses the words.")] = 1,
+) -> None:
+    """Plant an error in each sentence: instead of a word another that sounds the same."""
+    from itertools import islice
+
+    from lexicon.homophones import Homophones
+    from pipeline.confusions import planted
+    from pipeline.confusions.source import sentences
+    from pipeline.data.folders import folder_of
+
+    if to.suffix != ".csv":
+        raise ValueError(f"--to: expected a name that ends in .csv, got {to}")
+    chosen = islice(sentences(corpus, split), limit)
+    table = planted.plant((words for _, words in chosen), Homophones.load(folder_of), seed)
+    table.to_csv(to, index=False)
+    print_table(table.groupby("construction").size().rename("pairs").reset_index())
+    print(f"written to {to}; `accord corrections {to}` and `accord agree RUN --suite {to}` ask it")

@@ -7,6 +7,7 @@ import typer
 
 from pipeline.cli import agree as cli_agree
 from pipeline.cli import bench as cli_bench
+from pipeline.cli import confusions as cli_confusions
 from pipeline.cli import console
 from pipeline.cli import lexicon as cli_lexicon
 from pipeline.cli import model as cli_model
@@ -33,6 +34,7 @@ app.add_typer(cli_surprisal.app)
 app.add_typer(cli_page.app)
 app.add_typer(cli_agree.app)
 app.add_typer(cli_agree.suite_app, name="suite")
+app.add_typer(cli_confusions.app)
 
 
 @app.callback()

@@ -100,7 +100,8 @@ def rescore(
         Path,
         typer.Argument(
             metavar="NBEST",
-            help="File of n-best lists, in lines ID ||| HYPOTHESIS ||| SCORE or in JSON lines.",
+            help="File of n-best lists, in lines ID ||| HYPOTHESIS ||| SCORE or in JSON lines; or "
+            "of lattices in Kaldi's text form, if its name ends in .lat.",
         ),
     ],
     tune: Annotated[
@@ -119,11 +120,11 @@ def rescore(
     ] = 0.0,
 ) -> None:
     """Rank n-best lists anew with a model, and print the best hypothesis of each."""
+    from pipeline.confusions.kaldi import read_lists
     from pipeline.display.progress import say
-    from pipeline.inference.nbest import read_nbest
-    from pipeline.inference.rescore import Terms, Weights, error_rate, tuned
+    from pipeline.inference.rescore import Terms, Weights, error_rate, oracle, tuned
 
-    lists, development = read_nbest(nbest), read_nbest(tune) if tune else []
+    lists, development = read_lists(nbest), read_lists(tune) if tune else []
     scorer = load_model(run, model)
     weights = Weights(model_weight, word_weight)
     if tune:
@@ -137,7 +138,8 @@ def rescore(
         print(f"{found.id} ||| {found.texts[at]}")
     if all(found.reference for found in lists):
         before = error_rate(lists, Weights(0, 0).best(terms))
-        say(f"word error rate: {before:.2%} before, {error_rate(lists, chosen):.2%} after")
+        after, least = error_rate(lists, chosen), error_rate(lists, oracle(lists))
+        say(f"word error rate: {before:.2%} before, {after:.2%} after, {least:.2%} at the least")
 
 
 @command(app)

@@ -25,6 +25,13 @@ AT_ONCE = 1000  # lines scored together
 LARGEST_NATS = math.log(sys.float_info.max)  # per word; a larger perplexity is no number here
 TABLES = (".csv", ".tsv", ".parquet")
 MARK = "*"  # of a word that had to be spelled
+Text = Annotated[
+    str,
+    typer.Argument(
+        metavar="TEXT|FILE",
+        help="A sentence in quotes, a file with a sentence a line, or - for standard input.",
+    ),
+]
 
 
 class Unit(StrEnum):
@@ -81,13 +88,7 @@ class Total:
 
 @command(app)
 def score(
-    text: Annotated[
-        str,
-        typer.Argument(
-            metavar="TEXT|FILE",
-            help="A sentence in quotes, a file with a sentence a line, or - for standard input.",
-        ),
-    ],
+    text: Text,
     run: TrainedRun = DEFAULT_RUN,
     model: Model = None,
     unit: Annotated[Unit, typer.Option(help="Of log p: nats or bits.")] = Unit.nats,
@@ -97,7 +98,7 @@ def score(
     ] = False,
 ) -> None:
     """Score a text: log p of each word and sentence, perplexity, bits per character."""
-    sentences = _sentences(text)
+    sentences = numbered_sentences(text)
     if not sentences:
         raise ValueError(f"{text}: expected a sentence a line, found no text")
     scorer, total = load_model(run, model), Total(unit)
@@ -117,7 +118,7 @@ def _finite(figures: dict[str, float | str]) -> dict[str, float | str | None]:
     return {name: None if value == math.inf else value for name, value in figures.items()}
 
 
-def _sentences(text: str) -> list[tuple[int, str]]:
+def numbered_sentences(text: str) -> list[tuple[int, str]]:
     """The lines that are not blank, with their numbers; what has spaces and is no file is one."""
     if text == "-":
         found = typer.get_text_stream("stdin", "utf-8")

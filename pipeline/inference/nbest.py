@@ -8,7 +8,7 @@ Scores are logarithms, the more the better; a reference is needed to tune weight
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -53,6 +53,16 @@ def read_nbest(path: Path) -> list[NBest]:
         where = f"'{without}' has" if lists else "there is"
         raise ValueError(f"{path}: expected hypotheses, but {where} none")
     return list(lists.values())
+
+
+def write_nbest(path: Path, lists: Iterable[NBest]) -> None:
+    """Lists as JSON lines."""
+    with path.open("w", encoding="utf-8") as file:
+        for found in lists:
+            scored = zip(found.texts, found.scores, strict=True)
+            hypotheses = [{"text": text, "score": score} for text, score in scored]
+            line = {"id": found.id, "reference": found.reference, "hypotheses": hypotheses}
+            print(json.dumps(line, ensure_ascii=False), file=file)
 
 
 def _from_text(line: str) -> Iterator[tuple[str, str, float | None]]:

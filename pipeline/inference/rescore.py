@@ -97,6 +97,14 @@ def error_rate(lists: Sequence[NBest], chosen: Sequence[int]) -> float:
     return wrong / sum(map(len, references))
 
 
+def oracle(lists: Sequence[NBest]) -> list[int]:
+    """The place of the hypothesis with the fewest word errors in each list."""
+    return [
+        int(np.argmin([distance(text.split(), _reference(found)) for text in found.texts]))
+        for found in lists
+    ]
+
+
 def _reference(found: NBest) -> list[str]:
     if found.reference is None:
         raise ValueError(f"'{found.id}' has no reference: expected one for every list")

@@ -1,6 +1,7 @@
 """Damaged agreement suites and n-best lists: all sentences as they stand, or the line by name."""
 
 import json
+import math
 from pathlib import Path
 
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from fuzz_cases import CASES, damaged, excerpt, fuzz, outcome
 from hypothesis import strategies as st
 
+from pipeline.confusions.kaldi import read_lists
 from pipeline.evaluation.suite_reading import Line, read_lines
 from pipeline.inference.nbest import NBest, read_nbest
 
@@ -80,6 +82,17 @@ def test_damaged_n_best_lists(cases, ending, tmp_path):
             assert read_nbest(tmp_path / "again.jsonl") == found
 
     fuzz(cases, damaged([SOUND[ending].encode()]), check)
+
+
+@CASES
+def test_damaged_lattices(cases, tmp_path):
+    def check(data: bytes) -> None:
+        for found in outcome(read_lists, tmp_path / "some.lat", data) or ():
+            assert found.texts
+            assert all(map(math.isfinite, found.scores))
+
+    sound = "a\n0 1 le 1.5,2,\n0 1 <eps> ,,\n1 2 été 0,0.5,3_4\n2 0,1,\n\nb\n0 1 oui\n1\n"
+    fuzz(cases, damaged([sound.encode()]), check)
 
 
 @CASES

@@ -1,0 +1,152 @@
+"""Words taken for others: `accord correct`, `corrections` and `nbest`."""
+
+import json as jsons
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pipeline.cli.agree import Corpus, Limit, Split
+from pipeline.cli.console import command, print_table
+from pipeline.cli.model import Model, TrainedRun, load_model
+from pipeline.cli.score import Text, numbered_sentences
+from pipeline.inference.default_model import DEFAULT_RUN
+
+if TYPE_CHECKING:
+    from lexicon.homophones import Homophones
+    from pipeline.confusions.correct import Reasons
+
+app = typer.Typer()
+
+MARGIN = 5.0  # nats; about what planted homophones in UD French are found best with
+SHOWN = 4  # so many reasons are printed
+
+
+@command(app)
+def correct(
+    text: Text,
+    run: TrainedRun = DEFAULT_RUN,
+    model: Model = None,
+    margin: Annotated[
+        float,
+        typer.Option(help="Nats that a sentence must gain from a word for it to be suggested."),
+    ] = MARGIN,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON object for each sentence.")
+    ] = False,
+) -> None:
+    """Suggest words that agree better, or that sound the same and fit better, and say why."""
+    import pandas as pd
+
+    from pipeline.confusions.correct import Corrector
+    from pipeline.confusions.rows import rows
+
+    sentences = numbered_sentences(text)
+    corrector, found = Corrector(load_model(run, model), _homophones()), []
+    for number, sentence in sentences:
+        suggestions = rows(corrector, sentence, margin)
+        found += [{"line": number} | each for each in suggestions]
+        if json:
+            line = {"line": number, "text": sentence, "suggestions": suggestions}
+            print(jsons.dumps(line, ensure_ascii=False))
+    if json:
+        return
+    if found:
+        table = pd.DataFrame(found).drop(columns=["start", "end"])
+        shown = {"gain": table["gain"].map("{:+.2f}".format), "why": table["why"].map(_shown)}
+        print_table(table.assign(**shown))
+    print(f"{len(found):,} suggestions in {len(sentences):,} sentences")
+
+
+@command(app)
+def corrections(
+    suite: Annotated[
+        str,
+        typer.Argument(
+            metavar="SUITE", help="Right and wrong sentences: a suite of `accord suite`, or a path."
+        ),
+    ],
+    tune: Annotated[
+        str | None,
+        typer.Option(metavar="SUITE", help="Other such sentences, to tune the margin on."),
+    ] = None,
+    run: TrainedRun = DEFAULT_RUN,
+    model: Model = None,
+    margin: Annotated[
+        float, typer.Option(help="Nats that a sentence must gain, if nothing is tuned.")
+    ] = MARGIN,
+) -> None:
+    """Show how many planted errors `accord correct` repairs, and how often it is wrong."""
+    from pipeline.confusions.correct import Corrector
+    from pipeline.confusions.measure import Judged, readable
+    from pipeline.display.progress import say
+    from pipeline.evaluation.suite import read_suite
+
+    pairs, development = read_suite(suite), read_suite(tune) if tune else []
+    corrector = Corrector(load_model(run, model), _homophones())
+    if tune:
+        margin = Judged.of(readable(development, corrector.scorer), corrector).tuned()
+    known = readable(pairs, corrector.scorer)
+    if len(known) < len(pairs):
+        say(f"pairs left out, with words the model does not know: {len(pairs) - len(known):,}")
+    table = Judged.of(known, corrector).table(margin)
+    shares = {name: table[name].map("{:.1%}".format) for name in table.columns[1:]}
+    print_table(table.astype({"planted": int}).assign(**shares).rename_axis("error").reset_index())
+    print(f"margin: {margin:.2f} nats; half of the sentences have one error, half have none")
+
+
+@command(app)
+def nbest(
+    corpus: Corpus,
+    to: Annotated[
+        Path,
+        typer.Option(
+            help="File to write: lattices in Kaldi's text form if it ends in .lat, else n-best "
+            "lists in JSON lines."
+        ),
+    ],
+    split: Split = None,
+    limit: Limit = None,
+    size: Annotated[int, typer.Option(min=1, help="Hypotheses in each list.")] = 100,
+    spelling: Annotated[
+        bool, typer.Option("--spelling", help="Confuse words that are one letter apart, too.")
+    ] = False,
+    known: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Run of a closed vocabulary: hear no words but its own."),
+    ] = None,
+) -> None:
+    """Make n-best lists of what sounds the same, for `accord rescore`, out of any sentences."""
+    from itertools import islice
+
+    from pipeline.confusions.channel import Channel
+    from pipeline.confusions.kaldi import KIND, write_lattices
+    from pipeline.confusions.source import sentences
+    from pipeline.inference.nbest import write_nbest
+
+    vocabulary = load_model(known, None).vocabulary.known if known else None
+    channel = Channel(_homophones(), spelling, vocabulary)
+    said = [
+        (name, " ".join(words).lower().split())  # 50 000 is two words to a recogniser
+        for name, words in islice(sentences(corpus, split), limit)
+    ]
+    heard = ((channel.lattice(name, words), " ".join(words)) for name, words in said)
+    if to.suffix == KIND:
+        write_lattices(to, heard)
+    else:
+        write_nbest(to, (lattice.nbest(size, reference) for lattice, reference in heard))
+    print(f"{len(said):,} sentences: {to}")
+
+
+def _shown(reasons: "Reasons") -> str:
+    """The largest reasons, and how much all others give together."""
+    first, others = list(reasons.items())[:SHOWN], list(reasons.values())[SHOWN:]
+    rest = [("others", sum(others))] if others else []
+    return ", ".join(f"{name} {nats:+.2f}" for name, nats in [*first, *rest])
+
+
+def _homophones() -> "Homophones":
+    from lexicon.homophones import Homophones
+    from pipeline.data.folders import folder_of
+
+    return Homophones.load(folder_of)

@@ -1,0 +1,1 @@
+"""Words taken for others: channels that confuse them, lattices, planted errors, corrections."""

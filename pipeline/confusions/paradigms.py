@@ -1,0 +1,60 @@
+"""The other known forms of a word that differ in gender, number or person, and nothing else."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from lexicon.paradigm import AGREEING
+from pipeline.prepared.special_words import is_special
+from pipeline.prepared.vocabulary import Vocabulary
+
+AGREEMENT = re.compile(rf"(?:^|\|)(?:{'|'.join(AGREEING)})=[^|]*")
+
+
+class KnownParadigms:
+    """The analyses that a run has of its known words, gathered by lemma."""
+
+    def __init__(self, vocabulary: Vocabulary):
+        self.vocabulary = vocabulary
+        named = ["upos", "feats"]
+        rows = pd.read_parquet(
+            Path(vocabulary.folder) / "analyses.parquet",
+            columns=["word", "lemma", *named],
+            read_dictionary=named,
+        )
+        # A contraction (du) is two words at once, and no form of either.
+        word, upos = rows["word"].to_numpy(), rows["upos"].astype(str)
+        contracted = np.intersect1d(word[upos == "ADP"], word[upos == "DET"])
+        rows = rows[~np.isin(word, contracted)]
+        # Auxiliaries count as verbs; what is left of the features must be the same.
+        upos = rows["upos"].astype(str).replace("AUX", "VERB")
+        rest = rows["feats"].cat.categories.map(lambda feats: AGREEMENT.sub("", feats).strip("|"))
+        rest = rest.to_numpy()[rows["feats"].cat.codes]
+        cell = pd.factorize(rows["lemma"].astype(str) + " " + upos + " " + rest)[0]
+        word = rows["word"].to_numpy()
+        self._by_word = _Groups(word, cell)
+        self._by_cell = _Groups(cell, word)
+
+    def others(self, form: str) -> set[str]:
+        """The forms that might stand for this one where it does not agree."""
+        number = self.vocabulary.known.get(form)
+        if number is None:
+            return set()
+        found = {w for cell in self._by_word[number] for w in self._by_cell[cell]} - {number}
+        others = (self.vocabulary.forms[word] for word in found)
+        is_enclitic = form.startswith("-")  # -il stands where il cannot
+        return {o for o in others if not is_special(o) and o.startswith("-") == is_enclitic}
+
+
+class _Groups:
+    """The values of each key."""
+
+    def __init__(self, keys: np.ndarray, values: np.ndarray):
+        order = np.argsort(keys, kind="stable")
+        self._keys, self._values = keys[order], values[order]
+
+    def __getitem__(self, key: int) -> list[int]:
+        first, end = np.searchsorted(self._keys, [key, key + 1])
+        return self._values[first:end].tolist()

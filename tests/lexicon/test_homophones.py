@@ -1,0 +1,66 @@
+"""Words that sound the same: a relation that is the same in both directions, on Lexique's file."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lexicon.homophones import Homophones, Spoken
+from lexicon.reading import LexiconError
+
+FORMS = st.text("aelst'", min_size=1, max_size=3)
+SPOKEN = st.lists(st.builds(Spoken, FORMS, FORMS, st.text("aelst", min_size=1, max_size=3)))
+
+
+@pytest.fixture(scope="module")
+def real(folder):
+    return Homophones.load(folder)
+
+
+def test_the_homophones_on_which_agreement_turns(real):
+    assert "est" in real.of("et")
+    assert real.of("ces")[0] == "ses"
+    assert set(real.of("chantée")) == {"chanter", "chanté", "chantez", "chantées", "chantés"}
+    assert {"fil", "fissent"} <= set(real.of("fils")), "it is pronounced in two ways"
+    assert real.of("xyzzy") == []
+
+
+def test_elided_words_are_confused_with_elided_words_alone(real):
+    assert real.of("c'") == ["s'"]
+    assert real.of("l'") == []
+
+
+def test_elided_words_are_as_frequent_as_they_are(real):
+    assert min(map(real.count, ["j'", "c'", "qu'", "l'", "d'"])) > 1000
+    assert real.count("l'") < real.count("le"), "which is counted by itself"
+    assert real.count("xyzzy'") == 0
+
+
+def test_two_words_that_sound_like_one(real):
+    assert {"la", "là"} <= set(real.joined("l'", "a"))
+    assert "quelle" in real.joined("qu'", "elle")
+    assert ("l'", "a") in real.parted("la")
+    assert ("s'", "en") in real.parted("sans")
+    assert real.joined("la", "a") == real.joined("l'", "chat") == real.parted("chat") == []
+
+
+def test_a_form_shares_its_lemma_with_its_inflections(real):
+    assert real.share_lemma("chanté", "chanter")
+    assert not real.share_lemma("et", "est")
+
+
+@given(SPOKEN)
+def test_whoever_sounds_like_another_is_sounded_like(spoken):
+    found = Homophones(spoken)
+    for form in found:
+        others = found.of(form)
+        assert form not in others
+        assert len(set(others)) == len(others)
+        assert all(form in found.of(other) for other in others)
+        for elided, word in found.parted(form):
+            assert form in found.joined(elided, word)
+
+
+def test_a_file_without_pronunciations_is_refused(tmp_path):
+    (tmp_path / "Lexique383.txt").write_text("1_ortho\t3_lemme\nle\tle\n", encoding="cp1252")
+    with pytest.raises(LexiconError, match="no column 2_phon"):
+        Homophones.load(lambda _: tmp_path)
