@@ -174,6 +174,25 @@ def agreement_dots(accuracy: pd.DataFrame) -> Figure:
 
 
 @styled
+def agreement_lines(accuracy: pd.DataFrame) -> Figure:
+    """The share of pairs that each model judges rightly, along groups in their order."""
+    groups = list(dict.fromkeys(accuracy["group"]))
+    figure = Figure(figsize=(7, 3.6))
+    axes = figure.subplots()
+    models = accuracy.groupby("model", sort=False)
+    for (model, found), colour in zip(models, cycle(COLOURS), strict=False):
+        places = [groups.index(each) for each in found["group"]]
+        axes.plot(places, found["share"], "o-", color=colour, linewidth=2, label=model)
+        axes.fill_between(places, found["low"], found["high"], color=colour, alpha=0.15)
+    axes.axhline(0.5, color=INK, linewidth=1, linestyle=":")
+    axes.set_xticks(range(len(groups)), groups)
+    axes.set_ylim(0, 1.02)
+    axes.set_title("share of pairs judged rightly; dotted: by chance", loc="left", fontsize=11)
+    axes.legend(loc="lower right")
+    return figure
+
+
+@styled
 def weight_map(weights: pd.DataFrame) -> Figure:
     """How the weights of features (columns) move from word to word (rows): red is for it."""
     figure = Figure(figsize=(max(4.5, 1.6 + 0.75 * weights.shape[1]), 1.6 + 0.42 * len(weights)))
