@@ -2,16 +2,17 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import pipeline
+
 # What the notebooks look at instead of what takes minutes or a download.
 SMALL = {"ACCORD_PRESET": "tiny", "ACCORD_CORPUS": "tiny", "ACCORD_LEXICONS": "closed,tiny"}
-NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 
 
 def cells(path: Path, kind: str) -> list[str]:
@@ -20,10 +21,10 @@ def cells(path: Path, kind: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def repository(tmp_path_factory, tiny_run) -> Path:
-    """A repository in which the models have been trained: notebooks/ beside runs/."""
+def repository(tmp_path_factory) -> Path:
+    """A repository in which the models have been trained, to the end: notebooks/ beside runs/."""
     folder = tmp_path_factory.mktemp("repository")
-    shutil.copytree(tiny_run.folder.parent, folder / "runs")
+    pipeline.run("tiny", runs=folder / "runs")
     (folder / "notebooks").mkdir()
     return folder
 
