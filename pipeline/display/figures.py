@@ -16,6 +16,7 @@ from pipeline.display.seeds import by_seed
 
 COLOURS = ["#8a8f98", "#2f6fde", "#d9822b", "#3a9d5d", "#b5488f", "#7a5cc7", "#c23b3b", "#2a9da8"]
 INK = "#6b7280"  # legible on white and on near-black
+PAGE = {"wide": 11, "narrow": 4.6}  # inches
 STYLE = {
     "font.size": 11,
     "text.color": INK,
@@ -217,6 +218,16 @@ def save(figure: Figure, path: Path) -> str:
     figure.savefig(path.with_suffix(".png"), dpi=150, metadata={"Software": None})
     drawn = svg(figure)
     path.with_suffix(".svg").write_text(drawn, encoding="utf-8")
+    return drawn
+
+
+def for_page(figure: Figure) -> dict[str, str]:
+    """As SVG for wide and for narrow screens: the letters of each have the size of a text's."""
+    _, height = figure.get_size_inches()
+    drawn = {}
+    for width, inches in PAGE.items():
+        figure.set_size_inches(inches, height)
+        drawn[width] = svg(figure)
     return drawn
 
 
