@@ -150,3 +150,29 @@ def busy(
 
     quiet, taken = measure(rounds)
     print(f"a step: {quiet:.3f} s, with one core taken {taken:.3f} s: {taken / quiet:.2f} times")
+
+
+@command(app)
+def page(
+    run: Annotated[
+        list[Path] | None,
+        typer.Option("--run", metavar="FOLDER|ID", help="As of `accord page`. Can be repeated."),
+    ] = None,
+    sentences: Annotated[int, typer.Option(min=1, help="Number of sentences to type.")] = 200,
+) -> None:
+    """Measure how long `accord page` takes to start, and to answer each sentence typed into it."""
+    from itertools import islice
+    from statistics import median
+
+    import corpora
+    from pipeline.page.bench import measure
+
+    texts = [sentence.text for sentence in islice(corpora.read("tiny"), sentences)]
+    waits = measure(run or [], texts)
+    print(
+        f"the page is there after {waits.page:.1f} s, its first answer after {waits.answer:.1f} s"
+    )
+    print(
+        f"{len(texts)} sentences typed: {1000 * median(waits.sentences):.0f} ms each (median), "
+        f"{1000 * max(waits.sentences):.0f} ms at worst"
+    )

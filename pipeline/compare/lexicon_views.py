@@ -1,6 +1,7 @@
 """What `accord lexicon` looks at: the φ of a word, the words of a corpus."""
 
 from collections import Counter
+from itertools import islice
 
 import pandas as pd
 
@@ -19,15 +20,18 @@ def features_of(word: str, chain: Lexicon) -> dict[str, float]:
     return dict(zip(filled["feature"], filled["value"], strict=True))
 
 
-def counted_words(source: str) -> pd.DataFrame:
-    """The distinct words of a corpus with their counts, and with their POS in a treebank."""
+def counted_words(source: str, limit: int | None = None) -> pd.DataFrame:
+    """The distinct words of a corpus with their counts, and with their POS in a treebank.
+
+    With a limit, those of so many sentences.
+    """
     counts: Counter = Counter()
     if trees := corpora.trees(source, folder=folder_of):
-        for tree in trees:
+        for tree in islice(trees, limit):
             counts.update((t.form, t.upos) for t in tree.tokens if t.id.isdigit())
         rows = [(form, upos, count) for (form, upos), count in counts.items()]
         return pd.DataFrame(rows, columns=["form", "upos", "count"])
-    sentences = corpora.read(source, folder=folder_of)
+    sentences = islice(corpora.read(source, folder=folder_of), limit)
     for words in tokenised(sentence.text for sentence in sentences):
         counts.update(words)
     return pd.DataFrame(counts.items(), columns=["form", "count"])

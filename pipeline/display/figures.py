@@ -16,6 +16,7 @@ from pipeline.display.seeds import by_seed
 
 COLOURS = ["#8a8f98", "#2f6fde", "#d9822b", "#3a9d5d", "#b5488f", "#7a5cc7", "#c23b3b", "#2a9da8"]
 INK = "#6b7280"  # legible on white and on near-black
+PAGE = {"wide": 11, "narrow": 4.6}  # inches
 STYLE = {
     "font.size": 11,
     "text.color": INK,
@@ -174,6 +175,25 @@ def agreement_dots(accuracy: pd.DataFrame) -> Figure:
 
 
 @styled
+def agreement_lines(accuracy: pd.DataFrame) -> Figure:
+    """The share of pairs that each model judges rightly, along groups in their order."""
+    groups = list(dict.fromkeys(accuracy["group"]))
+    figure = Figure(figsize=(7, 3.6))
+    axes = figure.subplots()
+    models = accuracy.groupby("model", sort=False)
+    for (model, found), colour in zip(models, cycle(COLOURS), strict=False):
+        places = [groups.index(each) for each in found["group"]]
+        axes.plot(places, found["share"], "o-", color=colour, linewidth=2, label=model)
+        axes.fill_between(places, found["low"], found["high"], color=colour, alpha=0.15)
+    axes.axhline(0.5, color=INK, linewidth=1, linestyle=":")
+    axes.set_xticks(range(len(groups)), groups)
+    axes.set_ylim(0, 1.02)
+    axes.set_title("share of pairs judged rightly; dotted: by chance", loc="left", fontsize=11)
+    axes.legend(loc="lower right")
+    return figure
+
+
+@styled
 def weight_map(weights: pd.DataFrame) -> Figure:
     """How the weights of features (columns) move from word to word (rows): red is for it."""
     figure = Figure(figsize=(max(4.5, 1.6 + 0.75 * weights.shape[1]), 1.6 + 0.42 * len(weights)))
@@ -198,6 +218,16 @@ def save(figure: Figure, path: Path) -> str:
     figure.savefig(path.with_suffix(".png"), dpi=150, metadata={"Software": None})
     drawn = svg(figure)
     path.with_suffix(".svg").write_text(drawn, encoding="utf-8")
+    return drawn
+
+
+def for_page(figure: Figure) -> dict[str, str]:
+    """As SVG for wide and for narrow screens: the letters of each have the size of a text's."""
+    _, height = figure.get_size_inches()
+    drawn = {}
+    for width, inches in PAGE.items():
+        figure.set_size_inches(inches, height)
+        drawn[width] = svg(figure)
     return drawn
 
 

@@ -9,6 +9,11 @@ import pandas as pd
 
 from pipeline.display.tables import html_table
 
+Drawn = Mapping[str, Mapping[str, str]]  # figures by name, each by the width of a screen
+REAL = (
+    "Is it chance? Sentences of the test are drawn anew 10,000 times; a difference is real where "
+    "95 % of the draws lie on one side of none. It tells nothing of another training."
+)
 CAPTIONS = {
     "perplexity": "Perplexity on the test sentences.",
     "learning": "Perplexity by the size of the training text; a cross is a seed.",
@@ -18,18 +23,22 @@ CAPTIONS = {
 }
 
 
-def comparison(headline: str, about: str, table: pd.DataFrame, drawn: Mapping[str, str]) -> str:
-    """The models side by side, what comes of it in a sentence first."""
+def comparison(
+    headline: str, about: str, table: pd.DataFrame, differ: pd.DataFrame, drawn: Drawn
+) -> str:
+    """The models side by side, what comes of it in a sentence first, and whether it is chance."""
     first = f'<p class="headline">{escape(headline)}</p>\n' if headline else ""
+    real = "" if differ.empty else f"<p>{REAL}</p>\n{html_table(differ)}"
     return f"""{first}<p>{escape(about)}</p>
 <h2>Comparison</h2>
 {html_table(table)}
 {_figure(drawn, "perplexity")}
+{real}
 {_figure(drawn, "learning")}
 {_figure(drawn, "curves")}"""
 
 
-def agreement(table: pd.DataFrame, drawn: Mapping[str, str]) -> str:
+def agreement(table: pd.DataFrame, drawn: Drawn) -> str:
     """What the models know of agreement, where they were asked."""
     if table.empty:
         return ""
@@ -44,11 +53,12 @@ def coverage(table: pd.DataFrame) -> str:
 {html_table(_covered(table))}"""
 
 
-def recipes(table: pd.DataFrame) -> str:
-    """How each model was built and trained, for who asks."""
+def configuration(table: pd.DataFrame, made: str) -> str:
+    """How each model was built and trained, for who asks, and when the page was written."""
     return f"""<details><summary>How each was built and trained</summary>
 {html_table(table)}
-</details>"""
+</details>
+<p>{escape(made)} run.json beside this folder has the whole configuration.</p>"""
 
 
 def document(title: str, body: str) -> str:
@@ -75,12 +85,17 @@ def _covered(coverage: pd.DataFrame) -> pd.DataFrame:
     return shown
 
 
-def _figure(drawn: Mapping[str, str], name: str) -> str:
-    """A figure inside the page, if it was drawn."""
+def _figure(drawn: Drawn, name: str) -> str:
+    """A figure as it is drawn for wide screens and for narrow ones, of which the page shows one."""
     if name not in drawn:
         return ""
-    caption, text = CAPTIONS[name], drawn[name]
-    inline = text[text.index("<svg") :].replace(
-        "<svg", f'<svg role="img" aria-label="{caption}"', 1
+    caption = CAPTIONS[name]
+    both = "".join(
+        f'<div class="{width}">{_inline(text, caption)}</div>'
+        for width, text in drawn[name].items()
     )
-    return f'<figure><div class="scroll">{inline}</div><figcaption>{caption}</figcaption></figure>'
+    return f"<figure>{both}<figcaption>{caption}</figcaption></figure>"
+
+
+def _inline(text: str, caption: str) -> str:
+    return text[text.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{caption}"', 1)

@@ -17,7 +17,7 @@ import pandas as pd
 from lexicon.analysis import UPOS
 from models.network.constraint import Automaton
 from pipeline.display.nearest import nearest
-from pipeline.prepared.special_words import END_ID, is_unknown
+from pipeline.prepared.special_words import END_ID, UNKNOWN
 
 EVERY = 0  # the place that stands for all
 LONGEST = 50  # words; few sentences are longer, and none that is generated
@@ -36,9 +36,13 @@ class Constraint:
         """Whether each known word obeys."""
         allowed = np.ones(len(types), bool)
         if self.upos or self.feats:
-            has = analyses["feats"].map(lambda feats: self.feats <= set(feats.split("|")))
-            fits = has & (analyses["upos"] == self.upos if self.upos else True)
-            allowed = np.isin(np.arange(len(types)), analyses["word"][fits])
+            feats = analyses["feats"].cat  # each combination is asked once, not each analysis
+            has = np.array([self.feats.issubset(each.split("|")) for each in feats.categories])
+            fits = has[feats.codes]
+            if self.upos:
+                fits &= (analyses["upos"] == self.upos).to_numpy()
+            allowed = np.zeros(len(types), bool)
+            allowed[analyses["word"].to_numpy()[fits]] = True
         if self.words:
             allowed &= types["form"].isin(self.words).to_numpy()
         if not allowed.any():
@@ -47,7 +51,7 @@ class Constraint:
 
     def _why_none(self, analyses: pd.DataFrame) -> str:
         """What no known word has, or that none has it all."""
-        there_are = set("|".join(analyses["feats"].unique()).split("|"))
+        there_are = set("|".join(analyses["feats"].cat.categories).split("|"))
         for feature in sorted(self.feats - there_are):
             return f"no known word has '{feature}'{nearest(feature, sorted(there_are - {''}))}"
         return "no known word obeys it"
@@ -104,7 +108,7 @@ def automaton(
     No sentence is empty or ends before its last constrained place. Words that are not known may
     come only if they are `spelled`.
     """
-    known = spelled | ~types["form"].map(is_unknown).to_numpy()
+    known = spelled | ~types["form"].str.startswith(UNKNOWN).to_numpy(bool)
     masks = [known, *(each.allowed(types, analyses) for each in constraints)]
     for mask, each in zip(masks[1:], constraints, strict=True):
         mask[END_ID] = each.place == EVERY

@@ -16,6 +16,7 @@ from pipeline.inference.pattern import pattern_automaton
 from pipeline.inference.scorer import Scorer
 from pipeline.prepared.named_features import NamedFeatures
 from pipeline.prepared.special_words import END_ID, UNKNOWN_ID, is_unknown
+from pipeline.stage import Inputs
 
 AS_IT_IS = Sampling()
 
@@ -40,6 +41,25 @@ class NewSentence:
     ended: bool  # or cut because it was too long
 
 
+@dataclass(frozen=True)
+class KnownWords:
+    """What constraints ask of the words of a model; read once, for as many generators as wanted."""
+
+    types: pd.DataFrame
+    analyses: pd.DataFrame  # whose feats are categories: a few thousand for all words
+    features: NamedFeatures
+
+    @classmethod
+    def read(cls, artefacts: Inputs) -> "KnownWords":
+        analyse = artefacts["analyse"]
+        types = pd.read_parquet(analyse / "types.parquet", columns=["form"])
+        named = ["upos", "feats"]
+        analyses = pd.read_parquet(
+            analyse / "analyses.parquet", columns=["word", *named], read_dictionary=named
+        )
+        return cls(types, analyses, NamedFeatures(artefacts["featurise"]))
+
+
 class Generator:
     """Generates with one model under one set of constraints (pipeline.inference.constraints)."""
 
@@ -50,10 +70,12 @@ class Generator:
         constraints: Sequence[str] = (),
         spelled: bool = False,
         pattern: str | None = None,
+        words: KnownWords | None = None,
     ):
         """With `spelled`, words that are not known may come too, written letter by letter.
 
-        A `pattern` (pipeline.inference.pattern) stands in the place of constraints.
+        A `pattern` (pipeline.inference.pattern) stands in the place of constraints. The model's
+        `words` are read where they are not given.
         """
         if pattern is not None and constraints:
             raise ValueError("expected a pattern of whole sentences or constraints, found both")
@@ -64,11 +86,8 @@ class Generator:
         self.start = scorer.words(start) if start else []
         self.start_ids = [scorer.id_of(word) for word in self.start]
         self.forms = scorer.vocabulary.forms
-        self.features = NamedFeatures(scorer.artefacts["featurise"])
-        analyse = scorer.artefacts["analyse"]
-        types, analyses = (
-            pd.read_parquet(analyse / f"{name}.parquet") for name in ("types", "analyses")
-        )
+        words = words or KnownWords.read(scorer.artefacts)
+        types, analyses, self.features = words.types, words.analyses, words.features
         if pattern is not None:
             held_to = pattern_automaton(
                 pattern, len(self.start), types, analyses, scorer.as_read, spelled

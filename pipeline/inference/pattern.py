@@ -16,7 +16,7 @@ import pandas as pd
 from models.network.constraint import Automaton
 from models.network.regular_expression import Expression
 from pipeline.inference.constraints import EVERY, FORBIDDEN, Constraint, groups_of, known_upos
-from pipeline.prepared.special_words import END_ID, is_unknown
+from pipeline.prepared.special_words import END_ID, UNKNOWN
 
 ANY = "."
 
@@ -35,7 +35,7 @@ def pattern_automaton(
     `spelled`.
     """
     expression = Expression(pattern)
-    known = spelled | ~types["form"].map(is_unknown).to_numpy()
+    known = spelled | ~types["form"].str.startswith(UNKNOWN).to_numpy(bool)
     masks = [
         _constraint(test, as_read).allowed(types, analyses) & known for test in expression.tests
     ]

@@ -4,13 +4,15 @@ import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import asdict
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
+
+import pandas as pd
 
 from models.network.switched_off import switched_off
 from models.outputs.log_linear import LogLinear
 from pipeline.inference.explain import GAP, Choice, Explainer
-from pipeline.inference.generate import Generator
+from pipeline.inference.generate import Generator, KnownWords
 from pipeline.inference.scorer import Scorer
 from pipeline.page.families import all_families, members
 from pipeline.page.readings import Readings
@@ -21,7 +23,8 @@ from pipeline.reading.reader import Reader, Words
 
 BITS = 1 / math.log(2)  # in a nat
 LIKELIEST, SENTENCES = 12, 5  # so many words and sentences are shown
-LONGEST = 1000  # words of a text that is read while one types
+FOLLOWED = 1000  # words of a text along which curves and entropy are shown, while one types
+LONGEST = 20_000  # words of a text that is read at all
 KEPT = 8  # choices of features that are switched off, held ready
 Answer = dict[str, Any]
 
@@ -32,12 +35,13 @@ class AskedModel:
     def __init__(self, scorer: Scorer):
         self.scorer = scorer
         self.readings = Readings(scorer.artefacts["analyse"])
-        over_words = scorer.speller is None
+        self.over_words = scorer.speller is None
         followed = [each for each in FEATURES if each == POS or self.readings.has(each)]
-        self.reader = Reader(scorer, followed if over_words else ())
-        is_sum = over_words and isinstance(getattr(scorer.model, "output", None), LogLinear)
+        self.reader = Reader(scorer, followed if self.over_words else ())
+        is_sum = self.over_words and isinstance(getattr(scorer.model, "output", None), LogLinear)
         self.explainer = Explainer(scorer) if is_sum else None
         self.without = lru_cache(KEPT)(self._without)
+        self.known_words = cache(self._known_words)  # once for all that is switched off
 
     @cached_property
     def families(self) -> list[str]:
@@ -48,23 +52,20 @@ class AskedModel:
         """Each word of a text and what follows, and what was expected before it."""
         is_gap = bool(GAP.search(text))
         beginning = GAP.sub("", text)
-        count = len(beginning.split())
-        if count > LONGEST:
-            raise ValueError(f"expected at most {LONGEST:,} words, got {count:,}")
-        (words,) = self.reader.read([beginning])
+        is_long = len(self._words(text)) > FOLLOWED
+        reader = self.reader.of_surprisal() if is_long else self.reader
+        (words,) = reader.read([beginning])
         return {
             "words": [_word(words, place, beginning) for place in range(len(words.form))],
-            "values": self._values(words),
+            "values": self._values(words) if words.expected else {},
             "gap": is_gap,
+            "followed": FOLLOWED if is_long and self.over_words else None,
         }
 
     def place(self, text: str, at: int, others: Sequence[str]) -> Answer:
         """Why the word in a place of a text, and others there, have their probabilities."""
-        if not self.explainer:
-            raise ValueError(
-                "expected a model whose score is a sum over features; this one has no such terms"
-            )
-        words = self.scorer.words(GAP.sub("", text))
+        self._expect_a_sum()
+        words = self._words(text)
         if not 0 <= at <= len(words):
             raise ValueError(f"expected a place from 0 to {len(words)}, got {at}")
         asked = list(dict.fromkeys([[*words, END][at], *self.scorer.as_read(others)]))
@@ -76,7 +77,9 @@ class AskedModel:
 
     def write(self, start: str, constraints: Sequence[str], seed: int) -> Answer:
         """How the model would write on after a beginning."""
-        generator = Generator(self.scorer, start, constraints)
+        self._expect_a_sum()
+        self._words(start)  # or too many
+        generator = Generator(self.scorer, start, constraints, words=self.known_words())
         sentences = generator.sample(SENTENCES, seed=seed)
         return {
             "sentences": [
@@ -96,13 +99,29 @@ class AskedModel:
         """The same model without what the features of some families say of the next word."""
         if not off:
             return self
-        if not self.explainer:
-            raise ValueError("expected a model whose score is a sum over features to switch off")
+        self._expect_a_sum()
         scorer, other = copy(self.scorer), copy(self)
         scorer.model = switched_off(scorer.model, members(self.explainer.features.names, off))
         other.scorer, other.reader = scorer, self.reader.of(scorer)
         other.explainer = Explainer(scorer)
         return other
+
+    def _known_words(self) -> KnownWords:
+        forms = pd.DataFrame({"form": self.scorer.vocabulary.forms})
+        return KnownWords(forms, self.readings.table, self.explainer.features)
+
+    def _expect_a_sum(self) -> None:
+        if not self.explainer:
+            raise ValueError(
+                "expected a model whose score is a sum over features; this one has no such terms"
+            )
+
+    def _words(self, text: str) -> list[str]:
+        """The words of a text, which may end in a gap, unless they are too many."""
+        words = self.scorer.words(GAP.sub("", text))
+        if len(words) > LONGEST:
+            raise ValueError(f"expected at most {LONGEST:,} words, got {len(words):,}")
+        return words
 
     def _values(self, words: Words) -> dict[str, dict[str, list[float]]]:
         """The probability of each value of the features that are followed, before each word."""

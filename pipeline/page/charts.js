@@ -4,7 +4,11 @@ const SERIES = 6, HEIGHT = 190, LEFT = 34, RIGHT = 14, TOP = 8, BOTTOM = 64, STE
 const CURVES = { Number: ["Sing", "Plur"], Gender: ["Fem", "Masc"], pos: null };
 
 function drawCharts(into, rows, at) {
-  const { values } = rows[0].answer;
+  const { values, followed } = rows[0].answer;
+  if (followed) {
+    into.replaceChildren(make("p", { className: "help" }, say("too long", { count: followed.toLocaleString(state.lang) })));
+    return;
+  }
   const shown = Object.entries(CURVES).filter(([feature]) => values[feature]).map(([feature, wanted]) => {
     const names = (wanted ?? likeliest(values[feature])).filter((name) => values[feature][name]);
     return { feature, names, figure: make("figure", {}) };

@@ -1,6 +1,6 @@
 // The page itself: what is typed, clicked and chosen changes the state; the state is drawn.
 
-const END = given.end, PAUSE = 120; // ms after the last key before a question is asked
+const END = given.end, PAUSE = 120, AT_WORK = 600; // ms after the last key before a question is asked, and before it is said
 const byId = (id) => document.getElementById(id);
 let turn = 0, waiting = null, seed = 0;
 
@@ -19,6 +19,7 @@ function change(what) {
 async function update() {
   const mine = ++turn;
   fillControls();
+  const slow = setTimeout(() => tell(say("at work")), AT_WORK);
   try {
     const about = await ask({ ask: "about", model: state.model });
     if (mine !== turn) return;
@@ -33,6 +34,8 @@ async function update() {
     if (mine === turn) tell("");
   } catch (error) {
     if (mine === turn) tell(error.message, true);
+  } finally {
+    clearTimeout(slow);
   }
 }
 
@@ -90,7 +93,9 @@ const bitsOf = (row) => row.answer.words.reduce((sum, word) => sum + (word.bits 
 const oneDigit = (value) => number(Number.isFinite(value) ? value : null, 1);
 
 function wordButton(row, word, place, { pressed, isFirst, differs }) {
-  const entropy = word.entropy === undefined ? null : make("i", {}, ` · H ${number(word.entropy, 1)}`);
+  const known = word.entropy !== undefined;
+  const entropy = known ? make("i", {}, ` · H ${number(word.entropy, 1)}`) : null;
+  const expected = known ? `, ${say("entropy title", { entropy: number(word.entropy, 2) })}` : "";
   const isEnd = place === row.answer.words.length - 1;
   const rank = word.rank ? `, ${say("rank", { rank: word.rank.toLocaleString(state.lang) })}` : "";
   const shown = isEnd ? row.end : word.form;
@@ -98,7 +103,7 @@ function wordButton(row, word, place, { pressed, isFirst, differs }) {
   return make("button", {
     type: "button", className: `word${differs ? " differs" : ""}${isEnd ? " end" : ""}`, "aria-pressed": String(pressed), dir: "auto",
     tabIndex: pressed || (state.at === null && place === 0) ? 0 : -1,
-    title: say("word title", { bits: number(word.bits, 2), entropy: number(word.entropy, 2) }) + rank + (word.spelled ? `, ${say("spelled")}` : ""),
+    title: say("word title", { bits: number(word.bits, 2) }) + expected + rank + (word.spelled ? `, ${say("spelled")}` : ""),
     style: { "--surprise": `${bits === "" ? 0 : Math.min(75, (word.bits ?? 20) * 4)}%` },
     onclick: () => change({ at: isFirst ? place : placeIn(place, row.answer.words, firstWords()) }),
   }, shown, make("small", {}, bits, entropy));
@@ -162,8 +167,9 @@ async function write() {
   const constraints = byId("constraint").value.split(",").map((each) => each.trim()).filter(Boolean);
   byId("written").replaceChildren(make("p", {}, say("writing")));
   try {
-    const { sentences } = await ask({ ask: "write", model: state.model, start, constraints, seed: ++seed });
-    byId("written").replaceChildren(...sentences.map(sentenceShown));
+    const way = { model: state.model, off: state.off };
+    const { sentences } = await ask({ ask: "write", ...way, start, constraints, seed: ++seed });
+    byId("written").replaceChildren(make("p", { className: "help" }, rowName(way)), ...sentences.map(sentenceShown));
   } catch (error) {
     byId("written").replaceChildren(make("p", {}, error.message));
   }

@@ -4,10 +4,11 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pipeline.inference.scorer import Scorer
-from pipeline.page.asked_model import Answer, AskedModel
+if TYPE_CHECKING:  # a model is imported when one is asked: the page is there before
+    from pipeline.inference.scorer import Scorer
+    from pipeline.page.asked_model import Answer, AskedModel
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Read:
     text: str
     off: tuple[str, ...] = ()  # families of features that are switched off
 
-    def answer(self, model: AskedModel) -> Answer:
+    def answer(self, model: "AskedModel") -> "Answer":
         return model.without(frozenset(self.off)).read(self.text)
 
 
@@ -28,7 +29,7 @@ class Place:
     others: tuple[str, ...] = ()  # words to compare it with
     off: tuple[str, ...] = ()
 
-    def answer(self, model: AskedModel) -> Answer:
+    def answer(self, model: "AskedModel") -> "Answer":
         return model.without(frozenset(self.off)).place(self.text, self.at, self.others)
 
 
@@ -38,16 +39,17 @@ class Write:
     start: str
     constraints: tuple[str, ...] = ()
     seed: int = 1
+    off: tuple[str, ...] = ()
 
-    def answer(self, model: AskedModel) -> Answer:
-        return model.write(self.start, self.constraints, self.seed)
+    def answer(self, model: "AskedModel") -> "Answer":
+        return model.without(frozenset(self.off)).write(self.start, self.constraints, self.seed)
 
 
 @dataclass(frozen=True)
 class About:
     model: str
 
-    def answer(self, model: AskedModel) -> Answer:
+    def answer(self, model: "AskedModel") -> "Answer":
         return {"families": model.families, "explained": model.explainer is not None}
 
 
@@ -57,22 +59,28 @@ QUESTIONS = {"read": Read, "place": Place, "write": Write, "about": About}
 class Models:
     """The models of the page by name, each loaded when it is first asked, one question a time."""
 
-    def __init__(self, load: Mapping[str, Callable[[], Scorer]]):
+    def __init__(self, load: "Mapping[str, Callable[[], Scorer]]"):
         self.names = list(load)
         self._load = load
         self._one_at_a_time = threading.Lock()
         self._model = cache(self._loaded)
 
     def first(self) -> None:
-        """Load the model that is asked at first."""
-        self.answer({"ask": "about", "model": self.names[0]})
+        """Load the model that is asked at first, and all that a first question would wait for."""
+        model = {"model": self.names[0]}
+        explained = self.answer({"ask": "about", **model})["explained"]
+        self.answer({"ask": "read", "text": "", **model})
+        if explained:
+            self.answer({"ask": "place", "text": "", "at": 0, **model})
 
-    def answer(self, question: Any) -> Answer:
+    def answer(self, question: Any) -> "Answer":
         asked = parse(question)
         with self._one_at_a_time:
             return asked.answer(self._model(asked.model))
 
-    def _loaded(self, name: str) -> AskedModel:
+    def _loaded(self, name: str) -> "AskedModel":
+        from pipeline.page.asked_model import AskedModel
+
         if name not in self._load:
             raise ValueError(f"expected one of the models {', '.join(self.names)}; got {name!r}")
         return AskedModel(self._load[name]())

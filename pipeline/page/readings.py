@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 from pipeline.page.families import CROSSED
 from pipeline.prepared.special_words import END_ID
 
+NAMED = ["upos", "feats", "source"]  # of few values, each kept once
 COLUMNS = ["word", "lemma", "upos", "feats", "weight", "source"]
 
 
@@ -31,12 +33,16 @@ class Readings:
     """The analyses of every known word, and of each class of unknown words."""
 
     def __init__(self, analysed: Path):
-        named = ["upos", "feats", "source"]
-        table = pd.read_parquet(
-            analysed / "analyses.parquet", columns=COLUMNS, read_dictionary=named
-        )
-        self.table = table[table["word"] != END_ID]  # which no lexicon knows, whatever is guessed
-        self.words = self.table["word"].to_numpy()  # ascending
+        self.file = analysed / "analyses.parquet"
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        table = pd.read_parquet(self.file, columns=COLUMNS, read_dictionary=NAMED)
+        return table[table["word"] != END_ID]  # which no lexicon knows, whatever is guessed
+
+    @cached_property
+    def words(self) -> np.ndarray:
+        return self.table["word"].to_numpy()  # ascending
 
     def of(self, word: int) -> Sequence[Reading]:
         """Those of a word, the likeliest first."""
@@ -50,8 +56,15 @@ class Readings:
 
     def has(self, feature: str) -> bool:
         """Whether any reading has a value of a feature such as `Gender`."""
-        distinct = self.table["feats"].cat.categories
-        return any(part.startswith(f"{feature}=") for feats in distinct for part in _parts(feats))
+        return any(
+            part.startswith(f"{feature}=") for feats in self._distinct for part in _parts(feats)
+        )
+
+    @cached_property
+    def _distinct(self) -> list[str]:
+        """Every combination of features; read alone, before any reading is asked for."""
+        table = pd.read_parquet(self.file, columns=["feats"], read_dictionary=["feats"])
+        return table["feats"].cat.categories.tolist()
 
 
 def _parts(feats: str) -> tuple[str, ...]:

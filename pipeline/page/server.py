@@ -7,6 +7,7 @@ outside), another `Origin`, and questions that are not JSON.
 
 import ipaddress
 import json
+import sys
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
@@ -22,6 +23,7 @@ class PageServer(ThreadingHTTPServer):
     """Serves on an address until it is shut down; port 0 takes one that is free."""
 
     daemon_threads = True
+    request_queue_size = 128  # connections that may wait: a browser opens several at once
 
     def __init__(self, models: Models, host: str = LOOPBACK, port: int = 0):
         self.models = models
@@ -37,6 +39,11 @@ class PageServer(ThreadingHTTPServer):
     def address(self) -> str:
         return f"http://{self.host}:{self.server_address[1]}/"
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Who goes away before the answer is no error."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
     def is_own(self, host: str | None) -> bool:
         """Whether a request names this machine: by number, as localhost or as it was told."""
         name = urlsplit(f"//{host or ''}").hostname or ""
@@ -46,6 +53,8 @@ class PageServer(ThreadingHTTPServer):
 class Handler(BaseHTTPRequestHandler):
     server: PageServer
     protocol_version = "HTTP/1.1"
+    wbufsize, disable_nagle_algorithm = -1, True  # an answer leaves whole and at once
+    timeout = 60  # seconds that a connection may be silent before its thread ends
     server_version, sys_version = "accord", ""
 
     def do_GET(self) -> None:

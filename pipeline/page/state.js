@@ -80,10 +80,12 @@ async function savedPage() {
   for (const model of new Set(rows.map((row) => row.model))) await keep({ ask: "about", model });
   for (const row of rows) {
     await keep(readQuestion(row));
-    const { words } = await ask(readQuestion(row));
+    const { words, followed } = await ask(readQuestion(row));
     const about = await ask({ ask: "about", model: row.model });
     if (!about.explained) continue;
-    for (let at = 0; at < words.length; at += 1) await keep(placeQuestion(row, at, otherWords(state)));
+    const shown = placeIn(state.at ?? 0, (await ask(readQuestion(rows[0]))).words, words);
+    const places = followed ? [shown] : words.keys(); // of a long text only what is on screen
+    for (const at of places) await keep(placeQuestion(row, at, otherWords(state)));
   }
   const page = await (await fetch(location.pathname)).text();
   const json = JSON.stringify({ state, answers: needed }).replaceAll("<", "\\u003c");

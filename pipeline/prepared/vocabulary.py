@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 
 from pipeline.prepared.saved_chain import load_chain
-from pipeline.prepared.special_words import UNKNOWN_ID, is_special, is_unknown
+from pipeline.prepared.special_words import END, UNKNOWN, UNKNOWN_ID, is_special, is_unknown
 from pipeline.prepared.unknown_words import Classes
+
+STARTS = {END[0], UNKNOWN[0]}  # few of hundreds of thousands of words have one, so few are asked
 
 
 class Vocabulary:
@@ -19,7 +21,9 @@ class Vocabulary:
     def __init__(self, analysed: Path):
         self.folder = analysed
         self.forms = pd.read_parquet(analysed / "types.parquet", columns=["form"])["form"].tolist()
-        self.known = {f: number for number, f in enumerate(self.forms) if not is_special(f)}
+        self.known = dict(zip(self.forms, range(len(self.forms)), strict=True))
+        for form in [form for form in self.forms if form[:1] in STARTS and is_special(form)]:
+            del self.known[form]
         self.unknown = list(takewhile(is_unknown, self.forms[UNKNOWN_ID:]))
 
     @property

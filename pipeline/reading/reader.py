@@ -57,6 +57,12 @@ class Reader:
             other.next_word.model = scorer.model
         return other
 
+    def of_surprisal(self) -> "Reader":
+        """The same without what was expected, which costs most of the time of a long text."""
+        other = copy(self)
+        other.next_word = None
+        return other
+
     def read(self, sentences: Sequence[str]) -> Iterator[Words]:
         """All words of the sentences, so many sentences at a time."""
         for first in range(0, len(sentences), AT_ONCE):

@@ -1,18 +1,22 @@
 """Stage `report`: all models' rows become tables, figures and one page."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pandas as pd
 
 from models.spelling.subwords import SPELLER, count_subwords
+from pipeline.artefacts.artefact import Artefact
 from pipeline.display import page
 from pipeline.display.progress import say
 from pipeline.display.seeds import by_seed, mean_and_spread
 from pipeline.display.tables import markdown
 from pipeline.evaluation import report_agreement, report_learning
+from pipeline.evaluation.bootstrap import differences
 from pipeline.evaluation.measure import FIGURES
 from pipeline.evaluation.metrics import METRICS
 from pipeline.evaluation.score_rows import of_models, read_epochs
@@ -31,15 +35,18 @@ OTHERS: list[Column] = [
 ]
 
 INPUTS = {
-    "evaluate": (FIGURES,),
+    "evaluate": (FIGURES, "*.log_p.npy"),
     "train": ("curve.csv", "recipe.json", "weights.safetensors"),
     "analyse": ("coverage.csv", "types.parquet"),
     # What a model is loaded from, and the sentences that it explains.
     "featurise": (),
     "background": (),
-    "encode": ("train.ids.npy", "train.lengths.npy", SPELLER, SIZES),
+    "encode": ("train.ids.npy", "*.lengths.npy", SPELLER, SIZES),
     "tokenise": ("valid.arrow",),
 }
+
+# Whose configuration the page shows.
+SHOWN = ("tokenise", "analyse", "featurise", "background", "encode", "train", "evaluate")
 
 
 @dataclass(frozen=True)
@@ -72,26 +79,51 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     by_size = report_learning.by_size(scores, test_splits(scores)[0], of_stage("encode"))
     if len(by_size):
         drawn["learning"] = figures_learning.learning_curve(by_size, "perplexity")
-    svgs = {name: figures.save(figure, out / name) for name, figure in drawn.items()}
+    for name, figure in drawn.items():
+        figures.save(figure, out / name)
+    svgs = {name: figures.for_page(figure) for name, figure in drawn.items()}
+    differ = differences(of_stage("evaluate"), of_stage("encode"), test_splits(scores))
     parts = [
-        page.comparison(headline(scores), _about(scores), table, svgs),
+        page.comparison(headline(scores), _about(scores), table, differ, svgs),
         page.agreement(report_agreement.table(agreement), svgs),
         _explained(inputs, models),
         page.coverage(coverage),
-        page.recipes(_recipes(of_stage("train"))),
+        page.configuration(_configuration(inputs, models), _made()),
     ]
     text = page.document(params.title, "\n".join(parts))
     (out / "index.html").write_text(text, encoding="utf-8")
     say("report: written")
 
 
-def _recipes(trained: Mapping[str, Path]) -> pd.DataFrame:
-    """A row for each key of the recipe, a column for each model, its seeds together."""
-    read = {
-        family: json.loads((trained[models[0]] / "recipe.json").read_text())
-        for family, models in by_seed(trained).items()
-    }
-    return pd.DataFrame(read).rename_axis("key").reset_index()
+def _configuration(inputs: Inputs, models: Sequence[str]) -> pd.DataFrame:
+    """A row for each key, a column for each model, its seeds together."""
+    read = {}
+    for family, (model, *_) in by_seed(models).items():
+        params = {
+            stage: Artefact.read(inputs[f"{model}/{stage}"]).meta["params"] for stage in SHOWN
+        }
+        read[family] = {
+            f"{stage}.{key}": _value(value)
+            for stage, own in params.items()
+            for key, value in own.items()
+        }
+    return pd.DataFrame(read).fillna("–").rename_axis("key").reset_index()
+
+
+def _value(value: object) -> str:
+    """As it would be said: nothing as a dash, several with commas."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "–"
+    return "–" if value is None else str(value)
+
+
+def _made() -> str:
+    """Which Accord wrote the page, and when."""
+    try:
+        written = f"Accord {version('accord-lm')}"
+    except PackageNotFoundError:  # from a checkout that is not installed
+        written = "Accord"
+    return f"Written by {written} on {date.today().isoformat()}."
 
 
 def _explained(inputs: Inputs, models: list[str]) -> str:

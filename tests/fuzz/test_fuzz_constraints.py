@@ -15,7 +15,7 @@ ANALYSES = pd.DataFrame(
         "upos": ["DET", "DET", "NOUN", "VERB"],
         "feats": ["Gender=Masc|Number=Sing", "Gender=Fem|Number=Sing", "Gender=Masc", ""],
     }
-)
+).astype({"feats": "category"})
 PIECES = st.sampled_from(
     [
         *("NOUN", "DET", "VERB", "noun", "Gender=Fem", "Gender=", "=", "words=le,la", "words="),

@@ -5,7 +5,8 @@ import pytest
 
 import pipeline
 from pipeline import api
-from pipeline.compare.significance import compare, paired_bootstrap
+from pipeline.compare.significance import compare
+from pipeline.evaluation.bootstrap import paired_bootstrap
 
 
 def drawn(generator: np.random.Generator, mean: float) -> tuple[np.ndarray, np.ndarray]:

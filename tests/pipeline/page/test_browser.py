@@ -202,6 +202,10 @@ def test_the_model_writes_on_and_its_words_are_glossed(page):
     page.until(lambda: len(page.all(".sentence")) == 5)
     page.one(".sentence summary").click()
     assert "noun" in page.one(".gloss span small").text
+    page.one("#off input[value=Number]").click()
+    page.until(lambda: len(page.all(".row")) == 2)
+    page.one("#write").click()
+    page.until(lambda: "without number" in page.one("#written").text)
     page.type("#constraint", "NOM")
     page.one("#write").click()
     page.until(lambda: "unknown part of speech 'NOM'" in page.one("#written").text)
@@ -278,10 +282,15 @@ def test_hostile_text_is_shown_as_text(page, text, downloads):
     assert page.browser.title == "Accord"
 
 
-def test_ten_thousand_words_are_refused_with_a_word_and_the_page_goes_on(page):
+def test_ten_thousand_words_are_shown_as_text_and_the_page_goes_on(page):
     script = "const e = document.getElementById('text'); e.value = arguments[0]; e.oninput();"
-    page.browser.execute_script(script, "mot " * 10_000)
-    page.until(lambda: "at most 1,000 words, got 10,000" in page.one("#status").text)
+    page.browser.execute_script(script, "<b>mot</b> " * 2_000)
+    page.until(lambda: len(page.all(".word")) == 10_001)
+    assert page.words()[-6:] == ["<", "b", ">", "mot</b", ">", "⏎"]
+    assert not page.all("#rows .word b")
+    assert "up to 1,000 words" in page.one("#charts").text
+    page.browser.execute_script(script, "mot " * 20_001)
+    page.until(lambda: "at most 20,000 words, got 20,001" in page.one("#status").text)
     page.browser.execute_script(script, "Le chien dort.")
     page.until(lambda: page.words() == ["Le", "chien", "dort", ".", "⏎"])
     assert page.one("#status").text == ""

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 import pipeline
 from pipeline.cli.main import app
 from pipeline.cli.page import _loaders
+from pipeline.page.bench import measure
 
 
 def test_the_models_of_a_run_are_offered_by_name_with_the_last_first(tiny_run, tmp_path):
@@ -26,3 +27,9 @@ def test_without_a_trained_model_it_ends_with_a_word(tmp_path):
         done = CliRunner().invoke(app, ["page", "--run", str(folder), "--port", "0"])
         assert done.exit_code == 1
         assert said in done.stderr
+
+
+def test_the_bench_waits_for_the_page_and_for_each_sentence(tiny_run):
+    waits = measure([tiny_run.folder], ["Les chiens dorment.", "Le chat dort."])
+    assert 0 < waits.page < waits.answer
+    assert len(waits.sentences) == 2

@@ -93,6 +93,31 @@ def test_the_model_writes_on_under_a_constraint(models):
     assert models.answer(asked)["sentences"] == sentences
 
 
+def test_what_is_switched_off_says_nothing_in_what_the_model_writes(models):
+    """With every feature off all that is left is the background, which no beginning changes."""
+    asked = {"ask": "write", "model": "ll-rnn"}
+    families = models.answer({"ask": "about", "model": "ll-rnn"})["families"]
+
+    def written(start: str, off: list[str]) -> list[list[dict]]:
+        answer = models.answer({**asked, "start": start, "off": off})
+        return [sentence["words"] for sentence in answer["sentences"]]
+
+    assert written("Les", families) == written("La", families)
+    assert written("Les", []) != written("La", [])
+    assert written("Les", ["Number"]) != written("Les", [])
+
+
+def test_a_long_text_is_read_without_curves_and_says_so(models, scorer):
+    text = "Les chiens du voisin dorment . " * 200
+    answer = models.answer({"ask": "read", "model": "ll-rnn", "text": text})
+    assert (answer["values"], answer["followed"]) == ({}, 1000)
+    bits = [word["bits"] for word in answer["words"]]
+    np.testing.assert_allclose(
+        bits, [-w.log_p / math.log(2) for w in scorer.score(text)], rtol=1e-6
+    )
+    assert models.answer({"ask": "read", **ASK})["followed"] is None
+
+
 def test_a_beginning_ends_in_a_gap_and_nothing_is_a_text_too(models):
     gap = models.answer({"ask": "read", "model": "rnn", "text": "Les chiens …"})
     assert gap["gap"]
@@ -131,7 +156,10 @@ def test_any_text_has_an_answer_in_json(models, text):
         ({"ask": "read", **ASK, "model": "gpt"}, "one of the models ll-rnn, rnn; got 'gpt'"),
         ({"ask": "place", **ASK, "at": True}, "place.at: expected a whole number, got True"),
         ({"ask": "place", **ASK, "at": 99}, "expected a place from 0 to 6, got 99"),
-        ({"ask": "read", "model": "rnn", "text": "mot " * 10_000}, "at most 1,000 words, got 10"),
+        ({"ask": "read", "model": "rnn", "text": "mot " * 20_001}, "at most 20,000 words, got 20"),
+        ({"ask": "read", "model": "rnn", "text": "a," * 10_001}, "at most 20,000 words, got 20"),
+        ({"ask": "place", "model": "rnn", "text": "a " * 20_001, "at": 0}, "at most 20,000 words"),
+        ({"ask": "write", "model": "rnn", "start": "a " * 20_001}, "at most 20,000 words"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(models, question, said):
