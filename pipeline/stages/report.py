@@ -15,10 +15,10 @@ from pipeline.display import page
 from pipeline.display.progress import say
 from pipeline.display.seeds import by_seed, mean_and_spread
 from pipeline.display.tables import markdown
-from pipeline.evaluation import report_agreement, report_learning
 from pipeline.evaluation.bootstrap import differences
 from pipeline.evaluation.measure import FIGURES
 from pipeline.evaluation.metrics import METRICS
+from pipeline.evaluation.report import by_construction, by_size
 from pipeline.evaluation.score_rows import of_models, read_epochs
 from pipeline.prepared.encoded import SIZES
 from pipeline.stage import Inputs, Stage
@@ -73,19 +73,19 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
         "curves": figures.loss_curves(curves),
         "perplexity": figures.perplexity_bars(scores),
     }
-    agreement = report_agreement.constructions(scores)
+    agreement = by_construction.constructions(scores)
     if len(agreement):
         drawn["agreement"] = figures.agreement_dots(agreement)
-    by_size = report_learning.by_size(scores, test_splits(scores)[0], of_stage("encode"))
-    if len(by_size):
-        drawn["learning"] = figures_learning.learning_curve(by_size, "perplexity")
+    sizes = by_size.by_size(scores, test_splits(scores)[0], of_stage("encode"))
+    if len(sizes):
+        drawn["learning"] = figures_learning.learning_curve(sizes, "perplexity")
     for name, figure in drawn.items():
         figures.save(figure, out / name)
     svgs = {name: figures.for_page(figure) for name, figure in drawn.items()}
     differ = differences(of_stage("evaluate"), of_stage("encode"), test_splits(scores))
     parts = [
         page.comparison(headline(scores), _about(scores), table, differ, svgs),
-        page.agreement(report_agreement.table(agreement), svgs),
+        page.agreement(by_construction.table(agreement), svgs),
         _explained(inputs, models),
         page.coverage(coverage),
         page.configuration(_configuration(inputs, models), _made()),

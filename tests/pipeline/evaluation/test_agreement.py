@@ -11,7 +11,7 @@ from pipeline.compare import agree
 from pipeline.compare.scored_models import find
 from pipeline.evaluation.agreement import agreement, margins, measure_agreement
 from pipeline.evaluation.pair import Pair
-from pipeline.evaluation.report_agreement import constructions
+from pipeline.evaluation.report.by_construction import constructions
 from pipeline.evaluation.suite import read_suite
 from pipeline.evaluation.suite_encoding import encode_suite, is_made_of
 from pipeline.prepared.encoded_forms import suites
