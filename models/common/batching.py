@@ -12,10 +12,15 @@ if TYPE_CHECKING:
 
 
 class Sentences(NamedTuple):
-    """Sentences in a row: the ids of all words, and the length of each sentence, END included."""
+    """Sentences in a row: the ids of all words, and the length of each sentence, END included.
+
+    `labels` (sentences × k) are what is known of each beside its words, one label of each kind,
+    numbered from 1; 0 is none.
+    """
 
     ids: np.ndarray
     lengths: np.ndarray
+    labels: np.ndarray | None = None
 
     @property
     def starts(self) -> np.ndarray:
@@ -25,6 +30,11 @@ class Sentences(NamedTuple):
     def offsets(self) -> np.ndarray:
         """How many words of its sentence are before each word."""
         return ranges.in_a_row(0, self.lengths)
+
+    @property
+    def labels_of_words(self) -> np.ndarray | None:
+        """For each word the labels of its sentence: (N × k)."""
+        return None if self.labels is None else np.repeat(self.labels, self.lengths, axis=0)
 
 
 def preceding(sentences: Sentences, reach: int, end: int) -> np.ndarray:

@@ -21,17 +21,21 @@ class Prepared(NamedTuple):
     targets: Tensor  # (N), those that are words
     context: Tensor  # (N × n), what the output needs to know of the words before each target
     real: Tensor | None  # where the targets are among the T·B, if not everywhere
+    labels: Tensor | None  # of the sentences of the targets (T × B × k), if they have some
     goes_on: bool  # whether columns go on from the batch before
 
 
-def prepare(batch: Batch, contexts: np.ndarray, device: torch.device) -> Prepared:
-    """The batch on the device, with the contexts of its targets, from those of the text."""
+def prepare(
+    batch: Batch, contexts: np.ndarray, device: torch.device, labels: np.ndarray | None = None
+) -> Prepared:
+    """The batch on the device, with contexts and labels of its targets, from those of the text."""
     is_word = batch.targets != NO_WORD
     context = torch.from_numpy(contexts[batch.positions[is_word.numpy()]])
     real = None if is_word.all() else is_word.flatten().nonzero().squeeze(1)
+    of_words = None if labels is None else torch.from_numpy(labels[batch.positions])
     sent = (
         part if part is None else _sent(part, device)
-        for part in (batch.words, batch.targets[is_word], context, real)
+        for part in (batch.words, batch.targets[is_word], context, real, of_words)
     )
     return Prepared(*sent, batch.goes_on)
 

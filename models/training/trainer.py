@@ -19,6 +19,7 @@ from models.common.batching import NO_WORD, Batch, Sentences, batches
 from models.common.device import be_deterministic, choose_device
 from models.common.state import State, detached
 from models.common.weights import WEIGHTS, load_weights, parameters_of, save_tensors
+from models.encoders.condition import Condition
 from models.encoders.variational_dropout import VariationalDropout
 from models.network.language_model import LanguageModel
 from models.recipe import Recipe
@@ -36,6 +37,7 @@ OPTIMISERS = {
     "rmsprop": torch.optim.RMSprop,
     "sgd": torch.optim.SGD,
 }
+SHARED = (VariationalDropout, Condition)  # what draws for all columns, whoever reads them
 CHECKED_EVERY = 50  # steps between two looks at the losses, for which a GPU is waited for
 
 
@@ -73,7 +75,7 @@ class Trainer:
         self.now = TrainingState(
             model, optimiser, average, nats=torch.zeros((), device=self.device)
         )
-        self.dropouts = [each for each in model.modules() if isinstance(each, VariationalDropout)]
+        self.dropouts = [each for each in model.modules() if isinstance(each, SHARED)]
         self.log = StepLog(folder / STEPS, writes=processes.is_first())
         self.checkpoints = Checkpoints(folder)
         self.saved = time.monotonic()
@@ -146,10 +148,11 @@ class Trainer:
 
     def _prepared(self, train: Sentences, contexts: np.ndarray) -> Iterator[tuple[Batch, Prepared]]:
         """The batches that are left of the epoch, and what this process reads of each."""
+        labels = train.labels_of_words
 
         def both(batch: Batch) -> tuple[Batch, Prepared]:
             own = self._share_of(batch).batch(batch) if processes.count() > 1 else batch
-            return batch, prepare(own, contexts, self.device)
+            return batch, prepare(own, contexts, self.device, labels)
 
         left = islice(self._batches(train), self.now.step, None)
         return ahead(left, both) if self.device.type == "cuda" else map(both, left)
@@ -185,7 +188,9 @@ class Trainer:
         with torch.autocast(
             self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bfloat16"
         ):
-            return self.model.loss(batch.words, batch.targets, before, batch.context, batch.real)
+            return self.model.loss(
+                batch.words, batch.targets, before, batch.context, batch.real, batch.labels
+            )
 
     def _share_of(self, batch: Batch) -> processes.Share:
         """Which columns of a batch this process reads."""
