@@ -30,6 +30,14 @@ Model = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Model of the run to ask; by default its last one."),
 ]
+Condition = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=LABEL",
+        help="Label that all sentences have, such as source=orangesum, for a model that was "
+        "trained with labels; without it they have none. Can be repeated.",
+    ),
+]
 SPLIT = 3  # so many of the likeliest words are split into terms where none are named
 
 
@@ -57,6 +65,7 @@ def explain(
         ),
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="Number of likeliest next words to list.")] = 10,
+    condition: Condition = None,
     html: Annotated[
         Path | None,
         typer.Option(
@@ -70,7 +79,7 @@ def explain(
     from pipeline.inference import explain_page
     from pipeline.inference.explain import Explainer, split, telling_features
 
-    explainer = Explainer(load_model(run, model))
+    explainer = Explainer(load_model(run, model, condition))
     place = explainer.next_word(text, listed(words or ""), top)
     choices = place.asked or place.likeliest[:SPLIT]
     followed = listed(features or "") or telling_features(choices)
@@ -182,6 +191,7 @@ def generate(
             "is any word, what is in quotes a word as it is.",
         ),
     ] = None,
+    condition: Condition = None,
     spell: Annotated[
         bool,
         typer.Option("--spell", help="Allow words that the model does not know, which it spells."),
@@ -200,7 +210,8 @@ def generate(
     sampling = Sampling(temperature, top_k, top_p)
     if beam and sampling != Sampling():
         raise ValueError("--beam searches and draws nothing: expected no temperature, top-k, top-p")
-    generator = Generator(load_model(run, model), start, constraint or (), spell, pattern)
+    scorer = load_model(run, model, condition)
+    generator = Generator(scorer, start, constraint or (), spell, pattern)
     sentences = (
         generator.likeliest(count, beam) if beam else generator.sample(count, sampling, seed)
     )
@@ -208,6 +219,24 @@ def generate(
         print(sentence.text + ("" if sentence.ended else " […]"))
         if features:
             print("    " + "…  " * bool(start) + "  ".join(map(_glossed, sentence.words)))
+
+
+@command(app)
+def condition(
+    run: TrainedRun = DEFAULT_RUN,
+    model: Model = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Kind of label to judge; by default the first one."),
+    ] = None,
+    split: Annotated[str, typer.Option(help="Split of the run to score.")] = "test",
+) -> None:
+    """Show the perplexity of sentences under their label, under none and under a wrong one."""
+    from pipeline.inference.condition import perplexities
+
+    table = perplexities(load_model(run, model), kind, split)
+    shown = {name: table[name].map("{:,.1f}".format) for name in ("right", "none", "wrong")}
+    print_table(table.assign(words=table["words"].map("{:,}".format), **shown))
 
 
 @command(app)
@@ -255,8 +284,8 @@ def _signed(table: "pd.DataFrame", title: str) -> "pd.DataFrame":
     return shown.rename_axis(title).reset_index()
 
 
-def load_model(run: Path, model: str | None) -> "Scorer":
-    """`api.load`, imported when a command needs it.
+def load_model(run: Path, model: str | None, condition: list[str] | None = None) -> "Scorer":
+    """`api.load`, imported when a command needs it; the model is told the labels, if any.
 
     Garbage is not looked for meanwhile, nor in what was loaded: all of it stays.
     """
@@ -264,7 +293,12 @@ def load_model(run: Path, model: str | None) -> "Scorer":
     try:
         from pipeline import api
 
-        return api.load(run, model)
+        scorer = api.load(run, model)
+        if condition:
+            from pipeline.inference.condition import tell
+
+            tell(scorer, condition)
+        return scorer
     finally:
         gc.freeze()
         gc.enable()

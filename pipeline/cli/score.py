@@ -13,7 +13,7 @@ import typer
 
 from corpora.text import lines
 from pipeline.cli.console import command
-from pipeline.cli.model import Model, TrainedRun, load_model
+from pipeline.cli.model import Condition, Model, TrainedRun, load_model
 from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def score(
     ],
     run: TrainedRun = DEFAULT_RUN,
     model: Model = None,
+    condition: Condition = None,
     unit: Annotated[Unit, typer.Option(help="Of log p: nats or bits.")] = Unit.nats,
     json: Annotated[
         bool,
@@ -100,7 +101,7 @@ def score(
     sentences = _sentences(text)
     if not sentences:
         raise ValueError(f"{text}: expected a sentence a line, found no text")
-    scorer, total = load_model(run, model), Total(unit)
+    scorer, total = load_model(run, model, condition), Total(unit)
     if not json:
         print(f"{'log p':>9}  in {unit}, that of each word, </s> being the sentence's end")
     for number, words in _scored(scorer, sentences):

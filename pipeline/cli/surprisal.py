@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.cli.console import command, listed, print_table
-from pipeline.cli.model import Model, TrainedRun, load_model
+from pipeline.cli.model import Condition, Model, TrainedRun, load_model
 from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def surprisal(
     run: TrainedRun = DEFAULT_RUN,
     model: Model = None,
     models: Models = None,
+    condition: Condition = None,
     to: To = None,
     plot: Plot = None,
     by: Annotated[
@@ -74,7 +75,7 @@ def surprisal(
         raise ValueError(f"--by: expected a column of {table}: {', '.join(found)}; got {by!r}")
     words = measure(
         found,
-        _chosen(run, model, models),
+        _chosen(run, model, models, condition),
         column=column,
         regions=regions,
         expect=listed(expect or ""),
@@ -105,6 +106,7 @@ def expect(
     run: TrainedRun = DEFAULT_RUN,
     model: Model = None,
     models: Models = None,
+    condition: Condition = None,
     to: To = None,
     plot: Plot = None,
 ) -> None:
@@ -115,7 +117,7 @@ def expect(
     from pipeline.reading.expect import expect as measure
 
     _check_files(to, plot)
-    table = measure(text, _chosen(run, model, models), listed(features))
+    table = measure(text, _chosen(run, model, models, condition), listed(features))
     if to:
         _write(table, to)
     for feature in dict.fromkeys(name.partition("=")[0] for name in listed(features)):
@@ -135,23 +137,25 @@ def _of_feature(table: "pd.DataFrame", feature: str) -> "pd.DataFrame":
     return before.join(values.loc[:, values.max() >= 0.0005].map("{:.3f}".format))
 
 
-def _chosen(run: Path, model: str | None, models: str | None) -> "Scorer | dict[str, Scorer]":
+def _chosen(
+    run: Path, model: str | None, models: str | None, condition: list[str] | None
+) -> "Scorer | dict[str, Scorer]":
     """One model, or several by the names that they were given."""
     if not models:
-        return load_model(run, model)
+        return load_model(run, model, condition)
     if model:
         raise ValueError(f"expected --model or --models, got both: {model} and {models}")
-    return {name: _named(run, name) for name in listed(models)}
+    return {name: _named(run, name, condition) for name in listed(models)}
 
 
-def _named(run: Path, name: str) -> "Scorer":
+def _named(run: Path, name: str, condition: list[str] | None) -> "Scorer":
     """A model of the run, one of another by RUN/MODEL, or an exported one by its folder."""
     from pipeline.sharing.export import is_exported
 
     if is_exported(Path(name)):
-        return load_model(Path(name), None)
+        return load_model(Path(name), None, condition)
     place = Path(name) if "/" in name else run / name
-    return load_model(place.parent, place.name)
+    return load_model(place.parent, place.name, condition)
 
 
 def _check_files(to: Path | None, plot: Path | None) -> None:

@@ -16,6 +16,7 @@ from models.recipe import Recipe
 from models.training.curve import CURVE, Epoch, write_curve
 from pipeline.display.progress import meter, say
 from pipeline.prepared.encoded import read_text
+from pipeline.prepared.labels import VALUES
 from pipeline.prepared.special_words import CURVE_PRETRAINING, PRETRAINING
 from pipeline.stage import Inputs, Stage
 
@@ -122,10 +123,11 @@ STAGE = Stage(
             *(
                 f"{split}.{file}"
                 for split in ("train", "valid", PRETRAINING)
-                for file in ("ids.npy", "lengths.npy", "form.npy", "subwords.npz")
+                for file in ("ids.npy", "lengths.npy", "form.npy", "subwords.npz", "labels.npy")
             ),
             "subwords.json",
             "classes.npy",
+            VALUES,
         ),
         "featurise": ("phi.npz", "psi.npz"),
         "background": ("b.npy", "group.npy", "share.npy", "about.json", "ngrams.npz"),
