@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.cli.console import command, listed, print_table
+from pipeline.cli.under import Condition, Prime, PrimeWeight, under
 from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
@@ -29,14 +30,6 @@ TrainedRun = Annotated[
 Model = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Model of the run to ask; by default its last one."),
-]
-Condition = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME=LABEL",
-        help="Label that all sentences have, such as source=orangesum, for a model that was "
-        "trained with labels; without it they have none. Can be repeated.",
-    ),
 ]
 SPLIT = 3  # so many of the likeliest words are split into terms where none are named
 
@@ -79,7 +72,7 @@ def explain(
     from pipeline.inference import explain_page
     from pipeline.inference.explain import Explainer, split, telling_features
 
-    explainer = Explainer(load_model(run, model, condition))
+    explainer = Explainer(under(load_model(run, model), condition))
     place = explainer.next_word(text, listed(words or ""), top)
     choices = place.asked or place.likeliest[:SPLIT]
     followed = listed(features or "") or telling_features(choices)
@@ -192,6 +185,8 @@ def generate(
         ),
     ] = None,
     condition: Condition = None,
+    prime: Prime = None,
+    prime_weight: PrimeWeight = None,
     spell: Annotated[
         bool,
         typer.Option("--spell", help="Allow words that the model does not know, which it spells."),
@@ -210,7 +205,7 @@ def generate(
     sampling = Sampling(temperature, top_k, top_p)
     if beam and sampling != Sampling():
         raise ValueError("--beam searches and draws nothing: expected no temperature, top-k, top-p")
-    scorer = load_model(run, model, condition)
+    scorer = under(load_model(run, model), condition, prime, prime_weight)
     generator = Generator(scorer, start, constraint or (), spell, pattern)
     sentences = (
         generator.likeliest(count, beam) if beam else generator.sample(count, sampling, seed)
@@ -219,24 +214,6 @@ def generate(
         print(sentence.text + ("" if sentence.ended else " […]"))
         if features:
             print("    " + "…  " * bool(start) + "  ".join(map(_glossed, sentence.words)))
-
-
-@command(app)
-def condition(
-    run: TrainedRun = DEFAULT_RUN,
-    model: Model = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Kind of label to judge; by default the first one."),
-    ] = None,
-    split: Annotated[str, typer.Option(help="Split of the run to score.")] = "test",
-) -> None:
-    """Show the perplexity of sentences under their label, under none and under a wrong one."""
-    from pipeline.inference.condition import perplexities
-
-    table = perplexities(load_model(run, model), kind, split)
-    shown = {name: table[name].map("{:,.1f}".format) for name in ("right", "none", "wrong")}
-    print_table(table.assign(words=table["words"].map("{:,}".format), **shown))
 
 
 @command(app)
@@ -284,8 +261,8 @@ def _signed(table: "pd.DataFrame", title: str) -> "pd.DataFrame":
     return shown.rename_axis(title).reset_index()
 
 
-def load_model(run: Path, model: str | None, condition: list[str] | None = None) -> "Scorer":
-    """`api.load`, imported when a command needs it; the model is told the labels, if any.
+def load_model(run: Path, model: str | None) -> "Scorer":
+    """`api.load`, imported when a command needs it.
 
     Garbage is not looked for meanwhile, nor in what was loaded: all of it stays.
     """
@@ -293,12 +270,7 @@ def load_model(run: Path, model: str | None, condition: list[str] | None = None)
     try:
         from pipeline import api
 
-        scorer = api.load(run, model)
-        if condition:
-            from pipeline.inference.condition import tell
-
-            tell(scorer, condition)
-        return scorer
+        return api.load(run, model)
     finally:
         gc.freeze()
         gc.enable()

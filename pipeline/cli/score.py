@@ -13,7 +13,8 @@ import typer
 
 from corpora.text import lines
 from pipeline.cli.console import command
-from pipeline.cli.model import Condition, Model, TrainedRun, load_model
+from pipeline.cli.model import Model, TrainedRun, load_model
+from pipeline.cli.under import Condition, Prime, PrimeWeight, under
 from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
@@ -91,6 +92,8 @@ def score(
     run: TrainedRun = DEFAULT_RUN,
     model: Model = None,
     condition: Condition = None,
+    prime: Prime = None,
+    prime_weight: PrimeWeight = None,
     unit: Annotated[Unit, typer.Option(help="Of log p: nats or bits.")] = Unit.nats,
     json: Annotated[
         bool,
@@ -101,7 +104,8 @@ def score(
     sentences = _sentences(text)
     if not sentences:
         raise ValueError(f"{text}: expected a sentence a line, found no text")
-    scorer, total = load_model(run, model, condition), Total(unit)
+    scorer = under(load_model(run, model), condition, prime, prime_weight)
+    total = Total(unit)
     if not json:
         print(f"{'log p':>9}  in {unit}, that of each word, </s> being the sentence's end")
     for number, words in _scored(scorer, sentences):

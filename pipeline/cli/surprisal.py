@@ -2,12 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pipeline.cli.console import command, listed, print_table
-from pipeline.cli.model import Condition, Model, TrainedRun, load_model
+from pipeline.cli.model import Model, TrainedRun, load_model
+from pipeline.cli.under import Condition, Prime, PrimeWeight, under
 from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ def surprisal(
     model: Model = None,
     models: Models = None,
     condition: Condition = None,
+    prime: Prime = None,
+    prime_weight: PrimeWeight = None,
     to: To = None,
     plot: Plot = None,
     by: Annotated[
@@ -73,9 +76,10 @@ def surprisal(
         by = CONDITION
     if by is not None and by not in found:
         raise ValueError(f"--by: expected a column of {table}: {', '.join(found)}; got {by!r}")
+    asked = _chosen(run, model, models, condition, prime, prime_weight)
     words = measure(
         found,
-        _chosen(run, model, models, condition),
+        asked,
         column=column,
         regions=regions,
         expect=listed(expect or ""),
@@ -138,24 +142,24 @@ def _of_feature(table: "pd.DataFrame", feature: str) -> "pd.DataFrame":
 
 
 def _chosen(
-    run: Path, model: str | None, models: str | None, condition: list[str] | None
+    run: Path, model: str | None, models: str | None, *told: Any
 ) -> "Scorer | dict[str, Scorer]":
-    """One model, or several by the names that they were given."""
+    """One model, or several by the names that they were given, each `told` the same."""
     if not models:
-        return load_model(run, model, condition)
+        return under(load_model(run, model), *told)
     if model:
         raise ValueError(f"expected --model or --models, got both: {model} and {models}")
-    return {name: _named(run, name, condition) for name in listed(models)}
+    return {name: under(_named(run, name), *told) for name in listed(models)}
 
 
-def _named(run: Path, name: str, condition: list[str] | None) -> "Scorer":
+def _named(run: Path, name: str) -> "Scorer":
     """A model of the run, one of another by RUN/MODEL, or an exported one by its folder."""
     from pipeline.sharing.export import is_exported
 
     if is_exported(Path(name)):
-        return load_model(Path(name), None, condition)
+        return load_model(Path(name), None)
     place = Path(name) if "/" in name else run / name
-    return load_model(place.parent, place.name, condition)
+    return load_model(place.parent, place.name)
 
 
 def _check_files(to: Path | None, plot: Path | None) -> None:
