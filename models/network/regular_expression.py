@@ -40,6 +40,13 @@ class Expression:
         if self._tokens:
             raise self._wrong("the end", self._tokens[0])
 
+    def reversed(self) -> "Expression":
+        """The same of what is read from its end."""
+        places = range(len(self.tests))
+        self.after = [{before for before in places if at in self.after[before]} for at in places]
+        self.whole = self.whole._replace(first=self.whole.last, last=self.whole.first)
+        return self
+
     def automaton(self, obeys: np.ndarray, end: int) -> np.ndarray:
         """`follow` of an Automaton (Q × G) that holds sentences to the expression as a whole.
 

@@ -50,12 +50,12 @@ class Alphabet:
     def word(self, symbols: Sequence[int], generator: np.random.Generator) -> str:
         """The word whose symbols, the last one first, these are; escapes are drawn."""
         letters = [
-            self._other(generator) if symbol == ESCAPE else self.letters[symbol - 2]
+            self.other(generator) if symbol == ESCAPE else self.letters[symbol - 2]
             for symbol in symbols
         ]
         return "".join(reversed(letters))
 
-    def _other(self, generator: np.random.Generator) -> str:
+    def other(self, generator: np.random.Generator) -> str:
         while True:
             letter = chr(generator.integers(0x110000))
             if letter not in self.symbol and not "\ud800" <= letter <= "\udfff":
