@@ -181,7 +181,7 @@ def generate(
             metavar="EXPRESSION",
             help="Regular expression over parts of speech, features and words that the generated "
             "sentence has to match, such as 'DET ADJ* NOUN&Number=Plur . \".\"': a single point "
-            "is any word, what is in quotes a word as it is.",
+            "is any word, what is in quotes a word as it is, /an.*eur/ one that is written so.",
         ),
     ] = None,
     condition: Condition = None,
