@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.cli.console import command, listed, print_table
-from pipeline.cli.under import Condition, Prime, PrimeWeight, under
+from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
 from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
@@ -187,6 +187,7 @@ def generate(
     condition: Condition = None,
     prime: Prime = None,
     prime_weight: PrimeWeight = None,
+    prime_tune: PrimeTune = None,
     spell: Annotated[
         bool,
         typer.Option("--spell", help="Allow words that the model does not know, which it spells."),
@@ -205,7 +206,7 @@ def generate(
     sampling = Sampling(temperature, top_k, top_p)
     if beam and sampling != Sampling():
         raise ValueError("--beam searches and draws nothing: expected no temperature, top-k, top-p")
-    scorer = under(load_model(run, model), condition, prime, prime_weight)
+    scorer = under(load_model(run, model), condition, prime, prime_weight, prime_tune)
     generator = Generator(scorer, start, constraint or (), spell, pattern)
     sentences = (
         generator.likeliest(count, beam) if beam else generator.sample(count, sampling, seed)

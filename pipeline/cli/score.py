@@ -14,7 +14,7 @@ import typer
 from corpora.text import lines
 from pipeline.cli.console import command
 from pipeline.cli.model import Model, TrainedRun, load_model
-from pipeline.cli.under import Condition, Prime, PrimeWeight, under
+from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
 from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ def score(
     condition: Condition = None,
     prime: Prime = None,
     prime_weight: PrimeWeight = None,
+    prime_tune: PrimeTune = None,
     unit: Annotated[Unit, typer.Option(help="Of log p: nats or bits.")] = Unit.nats,
     json: Annotated[
         bool,
@@ -104,7 +105,7 @@ def score(
     sentences = _sentences(text)
     if not sentences:
         raise ValueError(f"{text}: expected a sentence a line, found no text")
-    scorer = under(load_model(run, model), condition, prime, prime_weight)
+    scorer = under(load_model(run, model), condition, prime, prime_weight, prime_tune)
     total = Total(unit)
     if not json:
         print(f"{'log p':>9}  in {unit}, that of each word, </s> being the sentence's end")

@@ -8,7 +8,7 @@ import typer
 
 from pipeline.cli.console import command, listed, print_table
 from pipeline.cli.model import Model, TrainedRun, load_model
-from pipeline.cli.under import Condition, Prime, PrimeWeight, under
+from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
 from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def surprisal(
     condition: Condition = None,
     prime: Prime = None,
     prime_weight: PrimeWeight = None,
+    prime_tune: PrimeTune = None,
     to: To = None,
     plot: Plot = None,
     by: Annotated[
@@ -76,7 +77,7 @@ def surprisal(
         by = CONDITION
     if by is not None and by not in found:
         raise ValueError(f"--by: expected a column of {table}: {', '.join(found)}; got {by!r}")
-    asked = _chosen(run, model, models, condition, prime, prime_weight)
+    asked = _chosen(run, model, models, condition, prime, prime_weight, prime_tune)
     words = measure(
         found,
         asked,

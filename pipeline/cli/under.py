@@ -24,8 +24,15 @@ PrimeWeight = Annotated[
     float | None,
     typer.Option(
         metavar="NATS",
-        help="By how much the words of --prime are likelier; by default what suits the validation "
-        "text of the run best, with --condition its sentences of that label.",
+        help="By how much the words of --prime are likelier; by default it is tuned.",
+    ),
+]
+PrimeTune = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Text to tune the weight of --prime on, a sentence a line, that goes with its words; "
+        "by default the validation text of the run, with --condition its sentences of that label.",
     ),
 ]
 
@@ -35,16 +42,21 @@ def under(
     condition: list[str] | None,
     prime: Path | None = None,
     prime_weight: float | None = None,
+    prime_tune: Path | None = None,
 ) -> "Scorer":
     """The model, told all that it is to be told."""
     if condition:
         from pipeline.inference.condition import tell
 
         tell(scorer, condition)
+    if not prime and (prime_weight is not None or prime_tune):
+        raise ValueError("--prime-weight, --prime-tune: expected --prime and its words too")
+    if prime_weight is not None and prime_tune:
+        raise ValueError("expected --prime-weight or --prime-tune, got both")
     if prime:
         from pipeline.inference import priming
 
-        priming.prime(scorer, priming.read_words(scorer, prime), prime_weight)
-    elif prime_weight is not None:
-        raise ValueError("--prime-weight: expected --prime and its words too")
+        words = priming.read_words(scorer, prime)
+        tune = priming.read_lines(prime_tune) if prime_tune else ()
+        priming.prime(scorer, words, prime_weight, tune)
     return scorer

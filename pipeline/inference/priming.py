@@ -17,20 +17,30 @@ from pipeline.prepared.encoded import read_sentences
 VALIDATION = "valid"
 
 
+def read_lines(path: Path) -> list[str]:
+    """The lines of a file that are not blank."""
+    return [line.strip() for line in lines(path) if line.strip()]
+
+
 def read_words(scorer: Scorer, path: Path) -> list[str]:
     """Each word of a file once: a list of words, or a text."""
-    texts = (line.strip() for line in lines(path))
-    found = dict.fromkeys(w for words in scorer.read(t for t in texts if t) for w in words)
+    found = dict.fromkeys(w for words in scorer.read(read_lines(path)) for w in words)
     if not found:
         raise ValueError(f"{path}: expected words, found none")
     return [*found]
 
 
-def prime(scorer: Scorer, words: Sequence[str], weight: float | None = None) -> float:
+def prime(
+    scorer: Scorer,
+    words: Sequence[str],
+    weight: float | None = None,
+    tune: Sequence[str] = (),
+) -> float:
     """From now on words are likelier by so many nats, before all is normalised; returns them.
 
-    Without a weight, that under which the validation text of the run is likeliest is taken; of a
-    model that has been told labels (pipeline.inference.condition), those sentences that have them.
+    Without a weight, that is taken under which the sentences to `tune` on are likeliest. They are
+    to go with the words as what is scored does. Without these it is the validation text of the run;
+    of a model that has been told labels (pipeline.inference.condition), its sentences with these.
     """
     log_linear_of(scorer.model)  # or an error that says what it has instead
     known = [scorer.vocabulary.known[word] for word in words if word in scorer.vocabulary.known]
@@ -40,8 +50,11 @@ def prime(scorer: Scorer, words: Sequence[str], weight: float | None = None) -> 
         say(f"priming: {len(words) - len(known):,} words are not known, and no likelier for it")
     phi, ids = Features.load(scorer.artefacts["featurise"] / "phi.npz"), np.array(known)
     if weight is None:
-        weight = likeliest_weight(scorer.model, phi, ids, _validation(scorer))
-        say(f"priming: {len(known):,} words are likelier by {weight:.3f} nats, by validation")
+        text = scorer.encoded([*scorer.read(tune)])[0] if tune else _validation(scorer)
+        weight = likeliest_weight(scorer.model, phi, ids, text)
+        how = "likelier" if weight > 0 else "less likely"
+        by = "the text to tune on" if tune else "validation"
+        say(f"priming: {len(known):,} words are {how} by {abs(weight):.3f} nats, as {by} has it")
     scorer.model = primed(scorer.model, phi, ids, weight)
     return weight
 

@@ -116,8 +116,10 @@ def test_words_are_primed_by_what_validation_says(this):
     weight = prime(scorer, ["chien", "xylophage-inconnu"], 2.0)
     after = scorer.score(SENTENCE)
     assert weight == 2.0 and after[1].log_p > before[1].log_p and after[0].log_p < before[0].log_p
+    assert math.isfinite(prime(load(this.folder), ["le", "la", "les", "de", "un"]))
     tuned = load(this.folder)
-    assert math.isfinite(prime(tuned, [word for word in ("le", "la", "les", "de", "un")]))
+    assert prime(tuned, ["chien"], tune=[SENTENCE]) > 0
+    assert sum(word.log_p for word in tuned.score(SENTENCE)) > sum(word.log_p for word in before)
 
 
 def test_prepared_models_are_trained_elsewhere_with_their_labels(changes, this, tmp_path):
