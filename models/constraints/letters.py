@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.network.regular_expression import Expression
-from models.spelling.strings import CODE_POINTS, ESCAPE, Alphabet
+from models.spelling.strings import ESCAPE, Alphabet
 
 UNIT = re.compile(r"\\(.)|\[(\^?)((?:\\.|[^\]\\])+)\]|([()|*+?])|(.)", re.DOTALL)
 RANGE = re.compile(r"\\?(.)(?:-\\?(.))?", re.DOTALL)
@@ -37,18 +37,18 @@ def letters(expression: str, alphabet: Alphabet) -> Letters:
     """The automaton of all words that an expression matches as a whole."""
     tests, named, text = _parsed(expression)
     outside = sorted(c for c in named | {*DIGITS} if c not in alphabet.symbol)
-    characters = [*alphabet.letters, *outside, OTHER]
+    characters = [*alphabet.symbol, *outside, OTHER]
     obeys = np.array([[test(c) for c in characters] for test in tests], bool)
     obeys = np.pad(obeys.reshape(len(tests), -1), ((0, 0), (0, 1)))  # and the end of the word
     follow = Expression(text).reversed().automaton(obeys, len(characters))
-    rest = CODE_POINTS - len(alphabet.letters)
-    escaped = [*[1 / rest] * len(outside), (rest - len(outside)) / rest]
+    rest = alphabet.others
+    inside = [1 / 10 if alphabet.has_digits and c in DIGITS else 1.0 for c in alphabet.symbol]
     return Letters(
         follow[:, :-1],
         follow[:, -1] >= 0,
         characters,
         np.array([alphabet.symbol.get(c, ESCAPE) for c in characters]),
-        np.array([*[1.0] * len(alphabet.letters), *escaped]),
+        np.array([*inside, *[1 / rest] * len(outside), (rest - len(outside)) / rest]),
     )
 
 
