@@ -10,7 +10,7 @@ from pathlib import Path
 
 from corpora.sentence import Row, Sentence
 from corpora.text import CorpusError, lines, open_bytes
-from corpora.tree import ID_KEYS, Token, Tree, comment, kinds, text
+from corpora.tree import ID_KEYS, Token, Tree, comment, kinds, labels, text
 
 # What each column must look like. Forms and lemmas may hold a space inside (`50 000`).
 ANY, SPACED = r"\S+", r"\S(?:[^\t]*\S)?"
@@ -80,7 +80,7 @@ def read_sentences(path: Path, split: str | None = None) -> Iterator[Sentence]:
     for tree in read(path):
         rows = tuple(map(Row, (token.form for token in tree.tokens), kinds(tree.tokens)))
         name = comment(tree, ID_KEYS) or f"{path.name}:{tree.line}"
-        yield Sentence(name, text(tree), rows, split)
+        yield Sentence(name, text(tree), rows, split, labels(tree))
 
 
 def without_end(path: Path, number: int, line: str) -> str:

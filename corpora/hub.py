@@ -65,7 +65,7 @@ def sentences(example: dict, place: str, split: str | None, address: Address) ->
     if address.column is None and isinstance(example.get("tokens"), list):
         rows = tuple(treebank_rows(example))
         text = example.get("text") or " ".join(row.form for row in rows if row.kind != "part")
-        yield Sentence(name, text, rows, split)
+        yield Sentence(name, text, rows, split, labels(example))
         return
     column = address.column or "text"
     if not isinstance(example.get(column), str):
@@ -75,7 +75,14 @@ def sentences(example: dict, place: str, split: str | None, address: Address) ->
         )
     for number, line in enumerate(example[column].splitlines()):
         if line.strip():
-            yield Sentence(f"{name}.{number}" if number else name, line.strip(), None, split)
+            place = f"{name}.{number}" if number else name
+            yield Sentence(place, line.strip(), None, split, labels(example, column))
+
+
+def labels(example: dict, text: str = "text") -> tuple[tuple[str, str], ...]:
+    """The other columns of an example, as far as they are words or whole numbers."""
+    simple = {name: value for name, value in example.items() if isinstance(value, str | int)}
+    return tuple((name, str(value)) for name, value in simple.items() if name != text)
 
 
 def treebank_rows(example: dict) -> Iterator[Row]:

@@ -15,13 +15,15 @@ class Sentence(NamedTuple):
     """Text with, where a treebank fixed them, its words.
 
     `rows` is None for raw text, whose words the tokeniser makes. `split` is the source's own
-    name for the part the sentence belongs to, or None where the pipeline is to split.
+    name for the part the sentence belongs to, or None where the pipeline is to split. `labels` are
+    what it says of the sentence beside that, each with its name: `("genre", "news")`.
     """
 
     id: str
     text: str
     rows: tuple[Row, ...] | None = None
     split: str | None = None
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 # Which kinds of rows are words.

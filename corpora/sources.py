@@ -6,14 +6,19 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from corpora import conllu, hub, text
+from corpora import conllu, hub, labelled, text
 from corpora.named import CORPORA
 from corpora.sentence import Sentence
 from corpora.text import CorpusError
 from corpora.tree import Tree
 
 # In a folder that holds both, the text files are a treebank's notes and licence.
-READERS = {".conllu": conllu.read_sentences, ".txt": text.read}
+READERS = {
+    ".conllu": conllu.read_sentences,
+    ".txt": text.read,
+    ".tsv": labelled.read_tsv,
+    ".jsonl": labelled.read_jsonl,
+}
 SPLITS = ("train", "valid", "dev", "test")
 Folder = Callable[[str], Path]
 
@@ -24,8 +29,8 @@ def read(
     """The sentences of a source; `folder(name)` says where a named corpus's data lies.
 
     A source is a name in CORPORA, a file, a pattern (`texts/*.txt`), a folder, or
-    `hub:ID[:CONFIG][#COLUMN]`. Files are `.txt` or `.conllu`, compressed or not. Of a hub data
-    set no more than the first `limit` sentences to train on are downloaded.
+    `hub:ID[:CONFIG][#COLUMN]`. Files are `.txt`, `.conllu`, `.tsv` or `.jsonl`, compressed or not.
+    Of a hub data set no more than the first `limit` sentences to train on are downloaded.
     """
     empty = True
     for sentence in sentences(source, folder, limit):

@@ -54,6 +54,15 @@ def comment(tree: Tree, keys: tuple[str, ...]) -> str | None:
     return None
 
 
+def labels(tree: Tree) -> tuple[tuple[str, str], ...]:
+    """What the comments say of the sentence, `# genre = news`, but for its id and text."""
+    known = tuple(key.rstrip(" =:") for key in (*ID_KEYS, *TEXT_KEYS))
+    said = (line.partition(" = ") for line in tree.comments if not line.startswith(known))
+    return tuple(
+        (name.removeprefix("#").strip(), value.strip()) for name, sign, value in said if sign
+    )
+
+
 def text(tree: Tree) -> str:
     """The text in the comments, else as the surface rows and `SpaceAfter=No` give it."""
     if found := comment(tree, TEXT_KEYS):

@@ -31,6 +31,9 @@ class Recipe:
     pretraining: Literal["none", "initialise", "background"] = "none"
     pretraining_epochs: int = 4  # over that text, at most
     temperature: bool = False  # of p, fitted on validation after the training; log-linear only
+    # What the network is told of a sentence's labels (corpus.labels): none; input: a vector that is
+    # added to what is read of each word; crossed: that, and weights of features for each label.
+    condition: Literal["none", "input", "crossed"] = "none"
     background_gate: bool = False  # the network weighs what a background says of the context
 
     # Trained models whose mean this one is trained towards: a run, a model of it (RUN/MODEL), one
@@ -50,6 +53,7 @@ class Recipe:
     feature_dropout: float = 0.0  # share of whole features dropped from the words read
     vector_dropout: float = 0.0  # share of the words read whose vectors are dropped
     weight_dropout: float = 0.0  # share of the connections from state to state dropped
+    condition_dropout: float = 0.2  # share of sentences whose label is kept from the network
 
     activation_penalty: float = 0.0  # on the encoder's outputs: keeps them small
     temporal_penalty: float = 0.0  # on their changes from word to word: keeps them slow
@@ -107,6 +111,7 @@ class Recipe:
             "teacher": self.teacher,
             "expert": self.expert != "none",
             "adaptor_penalty": self.adaptor_penalty,
+            "condition: crossed": self.condition == "crossed",
         }
         for name, is_wanted in log_linear_only.items():
             if is_wanted and self.output != "log-linear":
@@ -117,6 +122,9 @@ class Recipe:
             _check("folds", False, "0 of a model that is taught: it reads all parts", self.folds)
 
         object.__setattr__(self, "teacher", tuple(self.teacher))  # which JSON gives as a list
+
+        if self.condition != "none" and self.output == "background":
+            _check("condition", False, "a network that can be told it", "output: background")
 
     def identity(self) -> dict[str, Any]:
         """What makes it another model: all but how to compute it."""

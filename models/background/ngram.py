@@ -69,7 +69,7 @@ class NGramBackground(Background):
         they lack share what discounting frees by the prior mass that the counts give them. Every
         part has its own: a word that only the left-out part holds is unseen.
         """
-        whole = Sentences(*(np.concatenate(arrays) for arrays in zip(*texts, strict=True)))
+        whole = Sentences(*map(np.concatenate, zip(*(text[:2] for text in texts), strict=True)))
         fold = np.concatenate([text.parts(max(folds, 1)) for text in texts])
         lacking = (whole.chosen(fold != part) for part in range(1, folds + 1))
         models = [

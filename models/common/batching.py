@@ -12,10 +12,15 @@ if TYPE_CHECKING:
 
 
 class Sentences(NamedTuple):
-    """Sentences in a row: the ids of all words, and the length of each sentence, END included."""
+    """Sentences in a row: the ids of all words, and the length of each sentence, END included.
+
+    `labels` (sentences × k) are what is known of each beside its words, one label of each kind,
+    numbered from 1; 0 is none.
+    """
 
     ids: np.ndarray
     lengths: np.ndarray
+    labels: np.ndarray | None = None
 
     @property
     def starts(self) -> np.ndarray:
@@ -28,11 +33,17 @@ class Sentences(NamedTuple):
 
     def chosen(self, chosen: np.ndarray) -> "Sentences":
         """Those of which it is true."""
-        return Sentences(self.ids[np.repeat(chosen, self.lengths)], self.lengths[chosen])
+        labels = None if self.labels is None else self.labels[chosen]
+        return Sentences(self.ids[np.repeat(chosen, self.lengths)], self.lengths[chosen], labels)
 
     def parts(self, folds: int) -> np.ndarray:
         """Which of so many parts of the text each sentence is in, from 1."""
         return np.arange(len(self.lengths)) % folds + 1
+
+    @property
+    def labels_of_words(self) -> np.ndarray | None:
+        """For each word the labels of its sentence: (N × k)."""
+        return None if self.labels is None else np.repeat(self.labels, self.lengths, axis=0)
 
 
 def preceding(sentences: Sentences, reach: int, end: int) -> np.ndarray:

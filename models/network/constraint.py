@@ -1,4 +1,4 @@
-"""A priori constraints: a background that forbids words by the state of an automaton."""
+"""A priori constraints: a background that forbids or weighs words by the state of an automaton."""
 
 import numpy as np
 import torch
@@ -15,10 +15,11 @@ class Automaton(nn.Module):
     """Reads words, one group of them being as good as another, and forbids some in each state.
 
     `group` (V) is the group of each word; `follow` (Q × G) the state after a word of a group, −1
-    where the state forbids it. It starts in state 0.
+    where the state forbids it; `log_weight` (Q × G), if not all are alike, by how many nats the
+    state makes a word of a group likelier. It starts in state 0.
     """
 
-    def __init__(self, group: np.ndarray, follow: np.ndarray):
+    def __init__(self, group: np.ndarray, follow: np.ndarray, log_weight: np.ndarray | None = None):
         super().__init__()
         group, follow = np.asarray(group, np.int64), np.asarray(follow, np.int64)
         states, groups = follow.shape
@@ -26,6 +27,8 @@ class Automaton(nn.Module):
         check_range("follow", "states", follow, -1, states)
         self.register_buffer("group", torch.from_numpy(group), persistent=False)
         self.register_buffer("follow", torch.from_numpy(follow), persistent=False)
+        weight = np.where(follow >= 0, 0.0 if log_weight is None else log_weight, -np.inf)
+        self.register_buffer("log_weight", torch.from_numpy(weight), persistent=False)
 
     def states(self, sentences: Sentences) -> np.ndarray:
         """The state before each word of each sentence: (N).
@@ -45,7 +48,7 @@ class Automaton(nn.Module):
 
 
 class Constrained(Background):
-    """b(K, x) where the automaton allows x after K, else 0.
+    """b(K, x) times the weight that the automaton has for x after K, 0 where it forbids x.
 
     Words of one signature must be of one group, so that a signature is allowed or forbidden as
     a whole: `features.split_by(group)` sees to that, and leaves W and c as they are.
@@ -56,8 +59,8 @@ class Constrained(Background):
         background.check_made_for(features)
         self.background, self.automaton = background, automaton
         group = features.group_of_signatures("group", automaton.group.cpu().numpy())
-        allowed = automaton.follow[:, torch.from_numpy(group)] >= 0
-        self.register_buffer("allowed", allowed.double().log(), persistent=False)
+        allowed = automaton.log_weight[:, torch.from_numpy(group)]
+        self.register_buffer("allowed", allowed, persistent=False)
         self.register_buffer("signature", torch.from_numpy(features.signature), persistent=False)
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
@@ -95,6 +98,9 @@ class Constrained(Background):
     def draw(self, signatures: Tensor, context: Tensor | None, chance: Chance) -> Tensor:
         return self.background.draw(signatures, self._apart(context)[0], chance)
 
+    def regrouped(self, features: Features) -> "Constrained":
+        return Constrained(features, self.background.regrouped(features), self.automaton)
+
     def _apart(self, context: Tensor | None) -> tuple[Tensor | None, Tensor]:
         """The inner background's context and the state; before any word, none and state 0."""
         if context is None:
@@ -103,7 +109,11 @@ class Constrained(Background):
 
 
 def constrained(model: LanguageModel, features: Features, automaton: Automaton) -> LanguageModel:
-    """A trained model, held to what an automaton allows; `features` are those it was trained on."""
+    """A trained model, held to what an automaton allows; `features` are those it was trained on.
+
+    What it is held to already goes on to hold.
+    """
     split = features.split_by(automaton.group.cpu().numpy())
+    split = split.split_by(model.output.signature.cpu().numpy())
     background = Constrained(split, model.output.background.regrouped(split), automaton)
     return model.over(split, background)

@@ -37,7 +37,7 @@ class FrozenModelBackground(Background):
 
     @torch.inference_mode()
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
-        width = self.model.output.weight.shape[1]
+        width = self.model.output.whole_weight.shape[1]
         contexts = np.zeros((len(sentences.ids), width), np.float32)
         for at in states(self.model, sentences):
             contexts[at.positions] = at.h.cpu()
@@ -74,5 +74,5 @@ class FrozenModelBackground(Background):
 
     def _apart(self, context: Tensor) -> tuple[Tensor, Tensor]:
         """The model's states, and the contexts of its own background."""
-        weight = self.model.output.weight
+        weight = self.model.output.whole_weight
         return context[:, : weight.shape[1]].to(weight.dtype), context[:, weight.shape[1] :].long()

@@ -11,6 +11,7 @@ from models.common.batching import Sentences
 from models.common.state import State
 from models.encoders.activation_penalty import activation_penalty
 from models.encoders.choice import encoder
+from models.encoders.condition import Condition
 from models.encoders.variational_dropout import VariationalDropout
 from models.features.embedding import FeatureEmbedding
 from models.features.phi import Features
@@ -30,7 +31,8 @@ class LanguageModel(nn.Module):
 
     ψ is φ unless `psi` has other features of the same words, or the recipe says that words are
     read one-hot. The baseline RNN is this model with one-hot features and a uniform background.
-    `classes` of words are for the output that predicts these first.
+    `classes` of words are for the output that predicts these first; `labels` says how many labels
+    of each kind a sentence may have, for a model that is told them (models.encoders.condition).
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class LanguageModel(nn.Module):
         background: Background,
         classes: np.ndarray | None = None,
         psi: Features | None = None,
+        labels: Sequence[int] = (),
     ):
         super().__init__()
         self.recipe, self.psi = recipe, psi
@@ -58,16 +61,25 @@ class LanguageModel(nn.Module):
             dropout=recipe.hidden_dropout,
             weight_dropout=recipe.weight_dropout,
         )
-        self.output = output_layer(recipe, features, background, self.embedding, classes)
+        self.condition = _condition(recipe, labels)
+        self.output = output_layer(
+            recipe, features, background, self.embedding, classes, sum(labels)
+        )
         self.teaching = Teaching(recipe.distillation, recipe.distillation_temperature)
         self.penalties = recipe.activation_penalty, recipe.temporal_penalty
         self.input_dropout = VariationalDropout(recipe.input_dropout)
         self.output_dropout = VariationalDropout(recipe.output_dropout)
 
-    def forward(self, words: Tensor, state: State) -> tuple[Tensor, State]:
-        """The encoder's outputs (T × B × H) for words (T × B), and the state after them."""
-        h, state = self.encoder(self.input_dropout(self.embedding(words)), state)
-        return self.output_dropout(h), state
+    def forward(
+        self, words: Tensor, state: State, labels: Tensor | None = None
+    ) -> tuple[Tensor, State]:
+        """The encoder's outputs (T × B × H) for words (T × B), and the state after them.
+
+        `labels` (T × B × k) are those of the sentences; where they are crossed with features, H
+        includes them.
+        """
+        h, condition, state = self._encoded(words, state, labels)
+        return self._crossed(self.output_dropout(h), condition), state
 
     def loss(
         self,
@@ -77,16 +89,18 @@ class LanguageModel(nn.Module):
         context: Tensor,
         real: Tensor | None = None,
         taught: Taught | None = None,
+        labels: Tensor | None = None,
     ) -> tuple[Tensor, State]:
         """Nats per target word, in training with penalties, and the state after the last word.
 
         `targets` (N) follow the words (T × B), or those alone whose positions among the T·B are in
-        `real`; `context` (N × n) is what `contexts` has for the targets. With `taught`,
-        what teachers say of each target has its part in the loss.
+        `real`; `context` (N × n) is what `contexts` has for the targets, `labels` (T × B × k) are
+        those of their sentences. With `taught`, what teachers say of each target has its part in
+        the loss.
         """
-        h, state = self.encoder(self.input_dropout(self.embedding(words)), state)
+        h, condition, state = self._encoded(words, state, labels)
         dropped = self.output_dropout(h)
-        before = dropped.flatten(0, 1)
+        before = self._crossed(dropped, condition).flatten(0, 1)
         if real is not None:
             before = before.index_select(0, real)
         if taught is None:
@@ -99,6 +113,23 @@ class LanguageModel(nn.Module):
             loss = loss + adaptor_penalty(self.output, before, self.recipe.adaptor_penalty)
         return loss, state
 
+    def _encoded(
+        self, words: Tensor, state: State, labels: Tensor | None
+    ) -> tuple[Tensor, Tensor | None, State]:
+        """What the encoder makes of words and their condition, which is returned too."""
+        read, condition = self.embedding(words), None
+        if self.condition is not None:
+            condition = self.condition(labels, words)
+            read = read + condition @ self.condition.weight
+        h, state = self.encoder(self.input_dropout(read), state)
+        return h, condition, state
+
+    def _crossed(self, h: Tensor, condition: Tensor | None) -> Tensor:
+        """Labels beside h, where the features' weights depend on them directly."""
+        if self.recipe.condition != "crossed":
+            return h
+        return torch.cat([h, condition.to(h.dtype)], dim=2)
+
     @torch.inference_mode()
     def score(self, sentences: Sentences) -> np.ndarray:
         """log p of every word of every sentence in order, END included, in nats."""
@@ -107,7 +138,7 @@ class LanguageModel(nn.Module):
     @torch.inference_mode()
     def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
         """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
-        if prefix_tree.begin_alike(sentences):
+        if sentences.labels is None and prefix_tree.begin_alike(sentences):
             return prefix_tree.score_beside(self, sentences, others)
         scores = np.zeros((len(sentences.ids), 1 + len(others)))
         for positions, words, h, context in states(self, sentences):
@@ -139,7 +170,10 @@ class LanguageModel(nn.Module):
 
     def over(self, features: Features, background: Background) -> "LanguageModel":
         """The same weights over words that are in other signatures, ready to score."""
-        model = LanguageModel(self.recipe, features, background, psi=self.psi)
+        labels = () if self.condition is None else self.condition.sizes.tolist()
+        model = LanguageModel(self.recipe, features, background, psi=self.psi, labels=labels)
+        if self.condition is not None:
+            model.condition.given = self.condition.given
         weights = self.state_dict()
         own = {name: weights[name] for name in weights if not name.startswith(BACKGROUND)}
         model.load_state_dict(own, strict=False)  # a background brings its weights with it
@@ -147,6 +181,16 @@ class LanguageModel(nn.Module):
 
     def parameter_count(self) -> int:
         return sum(parameter.numel() for parameter in self.parameters())
+
+
+def _condition(recipe: Recipe, labels: Sequence[int]) -> Condition | None:
+    if recipe.condition == "none":
+        return None
+    if not labels:
+        raise ValueError(
+            f"condition: {recipe.condition} expects labels of the sentences, found none"
+        )
+    return Condition(labels, recipe.embedding, recipe.condition_dropout)
 
 
 def _read(recipe: Recipe, features: Features, psi: Features | None) -> Features:

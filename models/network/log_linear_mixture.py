@@ -71,4 +71,5 @@ def chunks(sentences: Sentences) -> Iterator[Sentences]:
     cuts = np.flatnonzero(np.diff(ends // WORDS_AT_ONCE, append=-1))
     for first, last in zip([0, *(cuts[:-1] + 1)], cuts, strict=True):
         words = slice(sentences.starts[first], ends[last])
-        yield Sentences(np.array(sentences.ids[words]), sentences.lengths[first : last + 1])
+        labels = None if sentences.labels is None else sentences.labels[first : last + 1]
+        yield Sentences(np.array(sentences.ids[words]), sentences.lengths[first : last + 1], labels)

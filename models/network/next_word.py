@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from models.background.unigram import Unigram
 from models.common.batching import Sentences
 from models.network.background_only import BackgroundOnly
+from models.network.constraint import Constrained
 from models.network.states import states
 from models.outputs.log_linear import LogLinear
 from models.outputs.signature_output import SignatureOutput
@@ -123,6 +124,8 @@ def _fixed_shares(model: nn.Module) -> tuple[Tensor, Tensor] | None:
         return output.signature, output.log_share
     if isinstance(output, LogLinear) and output.expert is None:
         background = output.background
+        while isinstance(background, Constrained):  # which treats words of a signature alike
+            background = background.background
         if isinstance(background, Unigram):
             log_share = background.log_mass - background.class_mass()[output.signature]
             return output.signature, log_share.nan_to_num(nan=-torch.inf)

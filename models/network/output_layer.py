@@ -18,8 +18,12 @@ def output_layer(
     background: Background,
     embedding: FeatureEmbedding,
     classes: np.ndarray | None,
+    labels: int = 0,
 ) -> nn.Module:
-    """Log-linear, or another over the signatures; `classes` has the class of each word."""
+    """Log-linear, or another over the signatures; `classes` has the class of each word.
+
+    So many labels stand beside h, where they are crossed with features.
+    """
     given = Given(
         output=parted(recipe.output)[0],
         features=features,
@@ -30,5 +34,6 @@ def output_layer(
         background_gate=recipe.background_gate,
         temperature=recipe.temperature,
         expert=recipe.expert,
+        labels=labels if recipe.condition == "crossed" else 0,
     )
     return OUTPUTS.make(recipe.output, given)

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-TOKEN = re.compile(r'\s*("[^"]*"|[()|*+?]|[^\s()|*+?"]+|$)')
+PIECE = r"/(?:\\.|[^/\\\s])+/(?=[\s()|*+?&]|$)|[^\s()|*+?&\"]+"  # /an.*eur/ is one, as km/h is
+TOKEN = re.compile(rf'\s*("[^"]*"|[()|*+?]|(?:{PIECE})(?:&(?:{PIECE}))*|$)')
 REPEAT = ("*", "+", "?")
 FORBIDDEN = -1
 MOST_STATES = 10_000
@@ -40,11 +41,19 @@ class Expression:
         if self._tokens:
             raise self._wrong("the end", self._tokens[0])
 
+    def reversed(self) -> "Expression":
+        """The same of what is read from its end."""
+        places = range(len(self.tests))
+        self.after = [{before for before in places if at in self.after[before]} for at in places]
+        self.whole = self.whole._replace(first=self.whole.last, last=self.whole.first)
+        return self
+
     def automaton(self, obeys: np.ndarray, end: int) -> np.ndarray:
         """`follow` of an Automaton (Q × G) that holds sentences to the expression as a whole.
 
         `obeys` (P × G) says which groups of words pass each test; the group `end` closes a
-        sentence. What no sentence can be completed from is forbidden.
+        sentence. What no sentence can be completed from is forbidden. `states` are then the tests
+        that the last word may have passed, of each state.
         """
         states: dict[frozenset[int] | None, int] = {None: 0}  # None: nothing has been read
         rows, accepts, found = [], [], [None]
@@ -66,6 +75,7 @@ class Expression:
                 raise ValueError(f"'{self.text}': expected at most {MOST_STATES:,} states")
             rows.append(row)
             accepts.append(is_whole)
+        self.states = found
         return self._trimmed(np.array(rows), np.array(accepts), end)
 
     def _trimmed(self, follow: np.ndarray, accepts: np.ndarray, end: int) -> np.ndarray:

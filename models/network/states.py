@@ -22,7 +22,9 @@ class Reader(Protocol):
     output: nn.Module
     training: bool
 
-    def __call__(self, words: Tensor, state: State) -> tuple[Tensor, State]: ...
+    def __call__(
+        self, words: Tensor, state: State, labels: Tensor | None = None
+    ) -> tuple[Tensor, State]: ...
 
     def contexts(self, sentences: Sentences) -> np.ndarray: ...
 
@@ -52,22 +54,24 @@ def nothing_dropped(model: Reader) -> Iterator[None]:
 def states(model: Reader, sentences: Sentences) -> Iterator[States]:
     """The states before all words of the sentences, nothing being dropped."""
     device = model.embedding.weight.device
-    contexts = model.contexts(sentences)
+    contexts, labels = model.contexts(sentences), sentences.labels_of_words
     with nothing_dropped(model):
         for positions, is_word in of_like_length(sentences, WORDS_AT_ONCE):
             targets = torch.from_numpy(sentences.ids[positions].astype(np.int64)).to(device)
             words = torch.cat([targets.new_full((1, targets.shape[1]), END), targets[:-1]])
-            h = _read(model, words)
+            of_words = None if labels is None else torch.from_numpy(labels[positions]).to(device)
+            h = _read(model, words, of_words)
             chosen = torch.from_numpy(is_word).to(device)
             context = torch.from_numpy(contexts[positions[is_word]]).to(device)
             yield States(positions[is_word], targets[chosen], h[chosen], context)
 
 
-def _read(model: Reader, words: Tensor) -> Tensor:
+def _read(model: Reader, words: Tensor, labels: Tensor | None) -> Tensor:
     """The encoder's outputs; what is very long is read in pieces, in room that does not grow."""
     state, outputs = model.encoder.initial_state(words.shape[1]), []
-    for piece in words.split(WORDS_AT_ONCE):
-        h, state = model(piece, state)
+    for start in range(0, len(words), WORDS_AT_ONCE):
+        piece = slice(start, start + WORDS_AT_ONCE)
+        h, state = model(words[piece], state, None if labels is None else labels[piece])
         outputs.append(h)
     return torch.cat(outputs) if len(outputs) > 1 else outputs[0]
 

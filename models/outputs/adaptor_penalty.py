@@ -10,6 +10,6 @@ def adaptor_penalty(output: LogLinear, h: Tensor, strength: float) -> Tensor:
 
     ‖a_t‖² = h_t·WᵀW·h_t + 2c·W·h_t + ‖c‖²: the many weights of a_t are never formed.
     """
-    weight, bias = output.weight, output.bias
+    weight, bias = output.whole_weight, output.bias
     quadratic = (h @ (weight.T @ weight) * h).sum(dim=1)
     return strength * (quadratic + 2 * h @ (weight.T @ bias) + bias @ bias).mean()

@@ -27,6 +27,7 @@ class Given:
     background_gate: bool
     temperature: bool
     expert: Choice = "none"
+    labels: int = 0  # of sentences, that stand behind h
 
     @property
     def tied(self) -> dict:

@@ -45,7 +45,8 @@ class LogLinear(nn.Module):
 
     `weight`, where given, is W shared with the input embedding. `expert` maps contexts to words
     (N × P; −1 where there are fewer) and the values (N × P) that one more feature has for them;
-    for all other words it is 0.
+    for all other words it is 0. With `labels`, so many behind those of h say which of them a
+    sentence has, c, and a_t = W·h_t + U·c + c₀: labels crossed with features.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class LogLinear(nn.Module):
         expert: Expert | None = None,
         background_gate: bool = False,
         temperature: bool = False,
+        labels: int = 0,
     ):
         super().__init__()
         background.check_made_for(features)
@@ -65,13 +67,23 @@ class LogLinear(nn.Module):
         self.product = FeatureProduct(features)
         self.weight = tied_weight(weight, features.feature_count, size)
         self.bias = nn.Parameter(torch.zeros(features.feature_count))
-        self.expert = expert
+        self.label_weight = (
+            nn.Parameter(torch.zeros(features.feature_count, labels)) if labels else None
+        )
+        self.expert, size = expert, size + labels
         self.expert_weight = nn.Parameter(torch.zeros(1, size)) if expert else None
         self.background_gate = _half_open(size) if background_gate else None
         # 1/T is no weight that is learned, but is kept with these.
         sharpness = nn.Parameter(torch.ones(()), requires_grad=False)
         self.inverse_temperature = sharpness if temperature else None
         self.register_buffer("signature", torch.from_numpy(features.signature), persistent=False)
+
+    @property
+    def whole_weight(self) -> Tensor:
+        """W, and behind it U where labels are crossed with features: (F × H)."""
+        if self.label_weight is None:
+            return self.weight
+        return torch.cat([self.weight, self.label_weight], dim=1)
 
     def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
         """Nats per target. Its gradient on a_t is E_p[φ(K, x)] − φ(K, x̄)."""
@@ -127,7 +139,7 @@ class LogLinear(nn.Module):
 
     def adaptor(self, h: Tensor) -> Tensor:
         """a_t = W·h_t + c, one weight per feature, the expert's last: (N × F)."""
-        weights = self._scaled(nn.functional.linear(h, self.weight, self.bias))
+        weights = self._scaled(nn.functional.linear(h, self.whole_weight, self.bias))
         return torch.cat([weights, h @ self.expert_weight.T], dim=1) if self.expert else weights
 
     def expected_features(self, h: Tensor, context: Tensor | None = None) -> Tensor:
@@ -183,10 +195,11 @@ class LogLinear(nn.Module):
 
     def _rows_and_biases(self) -> tuple[Tensor, Tensor]:
         """Φ·W (S × H) and Φ·c (S) by one product; rows begin where a GPU's fast kernels want it."""
-        size = self.weight.shape[1]
+        weight = self.whole_weight
+        size = weight.shape[1]
         copies = ALIGNED - size % ALIGNED
         biases = self.bias.unsqueeze(1).expand(-1, copies)
-        folded = self.product(torch.cat([self.weight, biases], dim=1))
+        folded = self.product(torch.cat([weight, biases], dim=1))
         rows, bias, _ = folded.split([size, 1, copies - 1], dim=1)
         return rows, bias.squeeze(1)
 
@@ -254,4 +267,5 @@ def log_linear(given: Given) -> LogLinear:
         weight=given.embedding.weight if given.embedding else None,
         background_gate=given.background_gate,
         temperature=given.temperature,
+        labels=given.labels,
     )

@@ -46,7 +46,7 @@ class NGramSpelling(Spelling):
         self.discount = times[1] / (times[1] + 2 * times[2]) if times[1] and times[2] else 0.5
         stop = np.full(self.classes, float(self._shared([[STOP]])[0][0]))
         for kind, after in self.begun[()].items():
-            stop[kind] = self._of_class(after, after[STOP], stop[kind])
+            stop[kind] = self.of_class(after, after[STOP], stop[kind])
         self.not_empty = np.log1p(-stop)
 
     def with_words(self, words: Sequence[str], classes: Sequence[int]) -> "NGramSpelling":
@@ -66,7 +66,7 @@ class NGramSpelling(Spelling):
                 if begun is None:
                     break
                 for kind, after in begun.items():
-                    p = self._of_class(after, after[symbol], shared[place])
+                    p = self.of_class(after, after[symbol], shared[place])
                     result[row, kind] += np.log(p / shared[place])
         return result
 
@@ -75,7 +75,7 @@ class NGramSpelling(Spelling):
         sentences = in_a_row(sequences)
         return np.split(np.exp(self.ngrams.score(sentences)), np.cumsum(sentences.lengths)[:-1])
 
-    def _of_class(self, after: Counter, seen, shared):
+    def of_class(self, after: Counter, seen, shared):
         """p(c | s, h) of one letter or all, from how often each was seen next and from p(c | h)."""
         total = after.total()
         own = np.maximum(seen - self.discount, 0) / total
@@ -93,7 +93,7 @@ class NGramSpelling(Spelling):
             for row, p in zip(writing, shared, strict=True):
                 if after := self.begun.get(tuple(drawn[row]), {}).get(classes[row]):
                     seen = np.array([after[symbol] for symbol in range(len(p))])
-                    p = self._of_class(after, seen, p)
+                    p = self.of_class(after, seen, p)
                 if not drawn[row]:
                     p[STOP] = 0
                 drawn[row].append(int(generator.choice(len(p), p=p / p.sum())))

@@ -3,8 +3,10 @@
     spell(u | s) = ν_s·number(u) + (1 − ν_s)·letters(u | s)
     number(u) = (1 − q)·qⁿ⁻¹·10⁻ⁿ for n digits, 0 for all else: the paper's background of numbers
 
-letters(·|s) writes a word from its end, whose letters tell most of gender, number and tense.
-A character that is not in the alphabet is an escape and then any other of Unicode's.
+letters(·|s) writes a word from its end, whose letters tell most of gender, number and tense. In it
+all digits are one letter, `10h30` being `00h00`, and each is then any of ten: numbers inside words
+are by their length too. A character that is not in the alphabet is an escape and then any other of
+Unicode's.
 """
 
 import re
@@ -20,18 +22,23 @@ CODE_POINTS = 0x110000 - 0x800  # all characters of Unicode; halves of surrogate
 STOP, ESCAPE = END, 1  # symbols beside the letters, which are numbered from 2
 FEWEST = 2  # occurrences that a letter needs
 DIGITS = re.compile(r"[0-9]+")
+DIGIT, OTHER_DIGITS = "0", "123456789"
 
 
 class Alphabet:
-    """The letters that words were seen to be written with."""
+    """The letters that words were seen to be written with, 0 standing for all digits."""
 
     def __init__(self, letters: Sequence[str]):
         self.letters = list(letters)
         self.symbol = {letter: number for number, letter in enumerate(letters, start=2)}
+        # Of a model that was saved when each digit was a letter by itself, it still is one.
+        self.has_digits = DIGIT in self.symbol and not self.symbol.keys() & set(OTHER_DIGITS)
+        if self.has_digits:
+            self.symbol |= dict.fromkeys(OTHER_DIGITS, self.symbol[DIGIT])
 
     @classmethod
     def of(cls, words: Sequence[str]) -> "Alphabet":
-        counts = Counter(letter for word in words for letter in word)
+        counts = Counter(letter for word in words for letter in DIGITS.sub(_zeros, word))
         return cls(sorted(letter for letter, count in counts.items() if count >= FEWEST))
 
     def __len__(self) -> int:
@@ -43,19 +50,28 @@ class Alphabet:
         return [self.symbol.get(letter, ESCAPE) for letter in reversed(word)]
 
     def escapes(self, word: str) -> float:
-        """The log-probability of the characters that escapes stand for."""
+        """The log-probability of the characters that escapes and digits stand for."""
         count = sum(letter not in self.symbol for letter in word)
-        return -count * np.log(CODE_POINTS - len(self.letters)) if count else 0.0
+        digits = sum(map(len, DIGITS.findall(word))) if self.has_digits else 0
+        escaped = count * np.log(self.others) if count else 0.0
+        return -escaped - digits * np.log(10)
 
     def word(self, symbols: Sequence[int], generator: np.random.Generator) -> str:
         """The word whose symbols, the last one first, these are; escapes are drawn."""
         letters = [
-            self._other(generator) if symbol == ESCAPE else self.letters[symbol - 2]
+            self.other(generator) if symbol == ESCAPE else self.letters[symbol - 2]
             for symbol in symbols
         ]
+        if self.has_digits:
+            letters = [str(generator.integers(10)) if c == DIGIT else c for c in letters]
         return "".join(reversed(letters))
 
-    def _other(self, generator: np.random.Generator) -> str:
+    @property
+    def others(self) -> int:
+        """How many characters an escape may stand for."""
+        return CODE_POINTS - len(self.symbol)
+
+    def other(self, generator: np.random.Generator) -> str:
         while True:
             letter = chr(generator.integers(0x110000))
             if letter not in self.symbol and not "\ud800" <= letter <= "\udfff":
@@ -115,6 +131,10 @@ class Spelling:
     def draw_symbols(self, classes: np.ndarray, generator: np.random.Generator) -> list[list[int]]:
         """The symbols of a word of each class, without the STOP after them."""
         raise NotImplementedError
+
+
+def _zeros(digits: re.Match) -> str:
+    return DIGIT * len(digits[0])
 
 
 def numbers(words: Sequence[str], classes: Sequence[int], count: int) -> tuple[np.ndarray, float]:

@@ -29,7 +29,9 @@ class Subwords:
         """Sentences of subwords."""
         lengths = self._lengths(text)
         positions = ranges.in_a_row(self.starts[:-1][text.ids], lengths)
-        return Sentences(self.subwords[positions], np.add.reduceat(lengths, text.starts))
+        return Sentences(
+            self.subwords[positions], np.add.reduceat(lengths, text.starts), text.labels
+        )
 
     def sum_by_word(self, text: Sentences, values: np.ndarray) -> np.ndarray:
         """For each word the sum of the values of its subwords."""

@@ -23,22 +23,28 @@ class Prepared(NamedTuple):
     targets: Tensor  # (N), those that are words
     context: Tensor  # (N × n), what the output needs to know of the words before each target
     real: Tensor | None  # where the targets are among the T·B, if not everywhere
+    labels: Tensor | None  # of the sentences of the targets (T × B × k), if they have some
     goes_on: bool  # whether columns go on from the batch before
     taught: Taught | None = None  # what teachers say of the targets
     room: int | None = None  # for what the background adds up, where it must be known beforehand
 
 
 def prepare(
-    batch: Batch, contexts: np.ndarray, device: torch.device, taught: TaughtText | None = None
+    batch: Batch,
+    contexts: np.ndarray,
+    device: torch.device,
+    taught: TaughtText | None = None,
+    labels: np.ndarray | None = None,
 ) -> Prepared:
     """The batch on the device, with what is known of its targets, from that of the whole text."""
     is_word = batch.targets != NO_WORD
     positions = batch.positions[is_word.numpy()]
     context = torch.from_numpy(contexts[positions])
     real = None if is_word.all() else is_word.flatten().nonzero().squeeze(1)
+    of_words = None if labels is None else torch.from_numpy(labels[batch.positions])
     sent = (
         part if part is None else _sent(part, device)
-        for part in (batch.words, batch.targets[is_word], context, real)
+        for part in (batch.words, batch.targets[is_word], context, real, of_words)
     )
     of_targets = taught and Taught(*(_sent(part, device) for part in taught.at(positions)))
     return Prepared(*sent, batch.goes_on, of_targets)

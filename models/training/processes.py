@@ -73,7 +73,8 @@ class Share:
     def sentences(self, whole: Sentences) -> Sentences:
         ends = whole.starts + whole.lengths
         ids = whole.ids[whole.starts[self.first] : ends[self.stop - 1]]
-        return Sentences(ids, whole.lengths[self.first : self.stop])
+        labels = None if whole.labels is None else whole.labels[self.first : self.stop]
+        return Sentences(ids, whole.lengths[self.first : self.stop], labels)
 
     def state(self, whole: State) -> State:
         return columns(whole, self.columns)

@@ -19,6 +19,7 @@ from models.common.batching import NO_WORD, Batch, Sentences, batches
 from models.common.device import be_deterministic, choose_device
 from models.common.state import State, detached
 from models.common.weights import WEIGHTS, load_weights, parameters_of, save_tensors
+from models.encoders.condition import Condition
 from models.encoders.variational_dropout import VariationalDropout
 from models.network.language_model import LanguageModel
 from models.recipe import Recipe
@@ -38,6 +39,7 @@ OPTIMISERS = {
     "rmsprop": torch.optim.RMSprop,
     "sgd": torch.optim.SGD,
 }
+SHARED = (VariationalDropout, Condition)  # what draws for all columns, whoever reads them
 CHECKED_EVERY = 50  # steps between two looks at the losses, for which a GPU is waited for
 
 
@@ -85,7 +87,7 @@ class Trainer:
         self.recorded = (
             RecordedSteps(self._computed, model.output.background) if is_recorded else None
         )
-        self.dropouts = [each for each in model.modules() if isinstance(each, VariationalDropout)]
+        self.dropouts = [each for each in model.modules() if isinstance(each, SHARED)]
         self.log = StepLog(folder / STEPS, writes=processes.is_first())
         self.checkpoints = Checkpoints(folder)
         self.saved = time.monotonic()
@@ -174,13 +176,14 @@ class Trainer:
         self, train: Sentences, contexts: np.ndarray, taught: TaughtText | None
     ) -> Iterator[tuple[Batch, Prepared]]:
         """The batches that are left of the epoch, and what this process reads of each."""
+        labels = train.labels_of_words
 
         def both(batch: Batch) -> tuple[Batch, Prepared]:
             own = self._share_of(batch).batch(batch) if processes.count() > 1 else batch
-            prepared = prepare(own, contexts, self.device, taught)
-            return batch, self.recorded.with_room(
-                prepared, batch, contexts
-            ) if self.recorded else prepared
+            prepared = prepare(own, contexts, self.device, taught, labels)
+            if self.recorded:
+                prepared = self.recorded.with_room(prepared, batch, contexts)
+            return batch, prepared
 
         left = islice(self._batches(train), self.now.step, None)
         return ahead(left, both) if self.device.type == "cuda" else map(both, left)
@@ -220,7 +223,13 @@ class Trainer:
             self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bfloat16"
         ):
             loss, after = self.model.loss(
-                batch.words, batch.targets, before, batch.context, batch.real, batch.taught
+                batch.words,
+                batch.targets,
+                before,
+                batch.context,
+                batch.real,
+                batch.taught,
+                batch.labels,
             )
         loss.backward()
         return loss.detach(), detached(after)

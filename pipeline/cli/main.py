@@ -7,6 +7,7 @@ import typer
 
 from pipeline.cli import agree as cli_agree
 from pipeline.cli import bench as cli_bench
+from pipeline.cli import condition as cli_condition
 from pipeline.cli import confusions as cli_confusions
 from pipeline.cli import console
 from pipeline.cli import lexicon as cli_lexicon
@@ -29,6 +30,7 @@ app.add_typer(cli_lexicon.app, name="lexicon")
 app.add_typer(cli_bench.app, name="bench")
 app.add_typer(cli_results.app)  # its commands stand beside those below
 app.add_typer(cli_model.app)
+app.add_typer(cli_condition.app)
 app.add_typer(cli_score.app)
 app.add_typer(cli_surprisal.app)
 app.add_typer(cli_page.app)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.cli.console import command, listed, print_table
+from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
 from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def explain(
         ),
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="Number of likeliest next words to list.")] = 10,
+    condition: Condition = None,
     html: Annotated[
         Path | None,
         typer.Option(
@@ -70,7 +72,7 @@ def explain(
     from pipeline.inference import explain_page
     from pipeline.inference.explain import Explainer, split, telling_features
 
-    explainer = Explainer(load_model(run, model))
+    explainer = Explainer(under(load_model(run, model), condition))
     place = explainer.next_word(text, listed(words or ""), top)
     choices = place.asked or place.likeliest[:SPLIT]
     followed = listed(features or "") or telling_features(choices)
@@ -181,9 +183,13 @@ def generate(
             metavar="EXPRESSION",
             help="Regular expression over parts of speech, features and words that the generated "
             "sentence has to match, such as 'DET ADJ* NOUN&Number=Plur . \".\"': a single point "
-            "is any word, what is in quotes a word as it is.",
+            "is any word, what is in quotes a word as it is, /an.*eur/ one that is written so.",
         ),
     ] = None,
+    condition: Condition = None,
+    prime: Prime = None,
+    prime_weight: PrimeWeight = None,
+    prime_tune: PrimeTune = None,
     spell: Annotated[
         bool,
         typer.Option("--spell", help="Allow words that the model does not know, which it spells."),
@@ -202,7 +208,8 @@ def generate(
     sampling = Sampling(temperature, top_k, top_p)
     if beam and sampling != Sampling():
         raise ValueError("--beam searches and draws nothing: expected no temperature, top-k, top-p")
-    generator = Generator(load_model(run, model), start, constraint or (), spell, pattern)
+    scorer = under(load_model(run, model), condition, prime, prime_weight, prime_tune)
+    generator = Generator(scorer, start, constraint or (), spell, pattern)
     sentences = (
         generator.likeliest(count, beam) if beam else generator.sample(count, sampling, seed)
     )

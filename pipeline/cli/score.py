@@ -14,6 +14,7 @@ import typer
 from corpora.text import lines
 from pipeline.cli.console import command
 from pipeline.cli.model import Model, TrainedRun, load_model
+from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
 from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
@@ -91,6 +92,10 @@ def score(
     text: Text,
     run: TrainedRun = DEFAULT_RUN,
     model: Model = None,
+    condition: Condition = None,
+    prime: Prime = None,
+    prime_weight: PrimeWeight = None,
+    prime_tune: PrimeTune = None,
     unit: Annotated[Unit, typer.Option(help="Of log p: nats or bits.")] = Unit.nats,
     json: Annotated[
         bool,
@@ -101,7 +106,8 @@ def score(
     sentences = numbered_sentences(text)
     if not sentences:
         raise ValueError(f"{text}: expected a sentence a line, found no text")
-    scorer, total = load_model(run, model), Total(unit)
+    scorer = under(load_model(run, model), condition, prime, prime_weight, prime_tune)
+    total = Total(unit)
     if not json:
         print(f"{'log p':>9}  in {unit}, that of each word, </s> being the sentence's end")
     for number, words in _scored(scorer, sentences):

@@ -2,12 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pipeline.cli.console import command, listed, print_table
 from pipeline.cli.model import Model, TrainedRun, load_model
+from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
 from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
@@ -53,6 +54,10 @@ def surprisal(
     run: TrainedRun = DEFAULT_RUN,
     model: Model = None,
     models: Models = None,
+    condition: Condition = None,
+    prime: Prime = None,
+    prime_weight: PrimeWeight = None,
+    prime_tune: PrimeTune = None,
     to: To = None,
     plot: Plot = None,
     by: Annotated[
@@ -72,9 +77,10 @@ def surprisal(
         by = CONDITION
     if by is not None and by not in found:
         raise ValueError(f"--by: expected a column of {table}: {', '.join(found)}; got {by!r}")
+    asked = _chosen(run, model, models, condition, prime, prime_weight, prime_tune)
     words = measure(
         found,
-        _chosen(run, model, models),
+        asked,
         column=column,
         regions=regions,
         expect=listed(expect or ""),
@@ -105,6 +111,7 @@ def expect(
     run: TrainedRun = DEFAULT_RUN,
     model: Model = None,
     models: Models = None,
+    condition: Condition = None,
     to: To = None,
     plot: Plot = None,
 ) -> None:
@@ -115,7 +122,7 @@ def expect(
     from pipeline.reading.expect import expect as measure
 
     _check_files(to, plot)
-    table = measure(text, _chosen(run, model, models), listed(features))
+    table = measure(text, _chosen(run, model, models, condition), listed(features))
     if to:
         _write(table, to)
     for feature in dict.fromkeys(name.partition("=")[0] for name in listed(features)):
@@ -135,13 +142,15 @@ def _of_feature(table: "pd.DataFrame", feature: str) -> "pd.DataFrame":
     return before.join(values.loc[:, values.max() >= 0.0005].map("{:.3f}".format))
 
 
-def _chosen(run: Path, model: str | None, models: str | None) -> "Scorer | dict[str, Scorer]":
-    """One model, or several by the names that they were given."""
+def _chosen(
+    run: Path, model: str | None, models: str | None, *told: Any
+) -> "Scorer | dict[str, Scorer]":
+    """One model, or several by the names that they were given, each `told` the same."""
     if not models:
-        return load_model(run, model)
+        return under(load_model(run, model), *told)
     if model:
         raise ValueError(f"expected --model or --models, got both: {model} and {models}")
-    return {name: _named(run, name) for name in listed(models)}
+    return {name: under(_named(run, name), *told) for name in listed(models)}
 
 
 def _named(run: Path, name: str) -> "Scorer":

@@ -66,7 +66,8 @@ def score(
     """
     is_spelled = np.zeros(len(sentences.ids), bool)
     if isinstance(model, SubwordModel):
-        log_p = model.score(Sentences(text.positions, sentences.lengths), text.subwords)
+        forms = Sentences(text.positions, sentences.lengths, sentences.labels)
+        log_p = model.score(forms, text.subwords)
     elif spelling is None:
         log_p = model.score(sentences)
     else:

@@ -8,11 +8,13 @@ import pandas as pd
 import torch
 
 from corpora.detokenise import detokenise
+from models.common.batching import Sentences
+from models.constraints.matching import Matching
 from models.network.constraint import constrained
 from models.network.generation import Generated, Sampling, beam, sample
 from models.outputs.log_linear import log_linear_of
 from pipeline.inference.constraints import LONGEST, automaton, parse
-from pipeline.inference.pattern import pattern_automaton
+from pipeline.inference.pattern import Held, pattern_automaton
 from pipeline.inference.scorer import Scorer
 from pipeline.prepared.named_features import NamedFeatures
 from pipeline.prepared.special_words import END_ID, UNKNOWN_ID, is_unknown
@@ -89,16 +91,18 @@ class Generator:
         words = words or KnownWords.read(scorer.artefacts)
         types, analyses, self.features = words.types, words.analyses, words.features
         if pattern is not None:
-            held_to = pattern_automaton(
-                pattern, len(self.start), types, analyses, scorer.as_read, spelled
+            spelling = scorer.spelling if spelled else None
+            held = pattern_automaton(
+                pattern, len(self.start), types, analyses, scorer.as_read, spelling
             )
         else:
             parsed = [
                 replace(each, words=frozenset(scorer.as_read(each.words)))
                 for each in parse(constraints)
             ]
-            held_to = automaton(parsed, len(self.start), types, analyses, spelled)
-        self.model = constrained(scorer.model, self.features.phi, held_to)
+            held = Held(automaton(parsed, len(self.start), types, analyses, spelled), {})
+        self.held = held
+        self.model = constrained(scorer.model, self.features.phi, held.automaton)
 
     def sample(
         self, count: int = 10, sampling: Sampling = AS_IT_IS, seed: int = 1
@@ -115,19 +119,30 @@ class Generator:
         return [self._sentence(each, np.random.default_rng(0)) for each in found[:count]]
 
     def _sentence(self, generated: Generated, letters: np.random.Generator) -> NewSentence:
-        *words, end = (
-            self._word(word, log_p, letters) for word, log_p in zip(*generated, strict=True)
-        )
+        strings = map(self.held.strings.get, self._states_after(generated.words))
+        *words, end = (self._word(*each, letters) for each in zip(*generated, strings, strict=True))
         ended = generated.words[-1] == END_ID
         shown = tuple(words if ended else [*words, end])
         text = detokenise([*self.start, *(word.form for word in shown)])
         return NewSentence(text, shown, sum(word.log_p for word in (*words, end)), ended)
 
-    def _word(self, word: int, log_p: float, letters: np.random.Generator) -> NewWord:
-        """A known word, or one of a class of unknown words, which is then spelled."""
+    def _states_after(self, words: Sequence[int]) -> list[int]:
+        """The states of what holds them, after each of some generated words."""
+        ids = np.array([*self.start_ids, *words, END_ID])
+        states = self.held.automaton.states(Sentences(ids, np.array([len(ids)])))
+        return states[len(self.start_ids) + 1 :].tolist()
+
+    def _word(
+        self, word: int, log_p: float, strings: Matching | None, letters: np.random.Generator
+    ) -> NewWord:
+        """A known word, or one of a class of unknown words, spelled as it has to match."""
         form = self.forms[word]
         if is_unknown(form):
             kind = word - UNKNOWN_ID
-            (form,) = self.spelling.draw([kind], letters)
+            if strings is None:
+                (form,) = self.spelling.draw([kind], letters)
+            else:
+                form = strings.draw(kind, letters)
+                log_p -= float(strings.log_mass[kind])
             log_p += float(self.spelling.log_prob([form])[0, kind])
         return NewWord(form, log_p, tuple(self.features.grammar(word)))

@@ -9,6 +9,7 @@ from pathlib import Path
 from models.common.arrays import load_array
 from models.common.batching import Sentences
 from models.spelling.subwords import load_subwords
+from pipeline.prepared.labels import read_labels
 from pipeline.prepared.special_words import PRETRAINING
 
 SIZES = "about.json"
@@ -20,7 +21,8 @@ def read_text(folder: Path, split: str) -> Sentences:
     subwords = load_subwords(folder, split)
     if subwords is None:
         return sentences
-    return subwords.spell(Sentences(load_array(folder / f"{split}.form.npy"), sentences.lengths))
+    forms = load_array(folder / f"{split}.form.npy")
+    return subwords.spell(Sentences(forms, sentences.lengths, sentences.labels))
 
 
 def read_sentences(folder: Path, split: str) -> Sentences:
@@ -28,6 +30,7 @@ def read_sentences(folder: Path, split: str) -> Sentences:
     return Sentences(
         load_array(folder / f"{split}.ids.npy", mapped=True),
         load_array(folder / f"{split}.lengths.npy"),
+        read_labels(folder, split),
     )
 
 

@@ -26,6 +26,7 @@ from models.recipe import Recipe
 from models.spelling.subwords import SubwordModel, count_subwords
 from pipeline.display.progress import say
 from pipeline.prepared.encoded import read_text
+from pipeline.prepared.labels import read_values
 from pipeline.prepared.special_words import PRETRAINING
 from pipeline.stage import Inputs
 
@@ -74,11 +75,12 @@ def _network(
                 "not, as it may have words that the vocabulary lacks"
             )
         return BackgroundOnly(background_of(features, 0))
+    labels = _label_counts(recipe, inputs)
     if recipe.pretraining == "background":
         uncooled = replace(
             recipe, temperature=False, expert="none"
         )  # those of the whole are enough
-        below = LanguageModel(uncooled, features, _unigram(features, inputs))
+        below = LanguageModel(uncooled, features, _unigram(features, inputs), labels=labels)
         background = FrozenModelBackground(features, below)
     else:
         background = background_of(features, folds)
@@ -89,7 +91,21 @@ def _network(
         background,
         load_array(classes) if classes.exists() and not subwords else None,
         Features.load(psi) if psi.exists() and not subwords else None,
+        labels,
     )
+
+
+def _label_counts(recipe: Recipe, inputs: Inputs) -> list[int]:
+    """How many labels of each kind the network is told apart, none where it is told nothing."""
+    if recipe.condition == "none":
+        return []
+    values = read_values(inputs["encode"])
+    if not values:
+        raise ValueError(
+            f"train.condition: {recipe.condition} expects labels of the sentences; set "
+            f"corpus.labels"
+        )
+    return [*map(len, values.values())]
 
 
 def training_text(recipe: Recipe, inputs: Inputs) -> Sentences:

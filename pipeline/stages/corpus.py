@@ -19,8 +19,10 @@ from pipeline.artefacts.arrow import write_rows
 from pipeline.artefacts.spool import Spool
 from pipeline.data.folders import folder_of
 from pipeline.display.progress import say, track
+from pipeline.prepared.labels import LABELS
 from pipeline.prepared.special_words import PRETRAINING
 from pipeline.stage import Inputs, Stage
+from pipeline.stages.sentence_labels import SOURCE, Labels
 
 SCHEMA = pa.schema(
     {
@@ -36,8 +38,9 @@ OWN_VALIDATION = "dev"  # what the source holds out itself; `valid` is what is d
 
 @dataclass(frozen=True)
 class Params:
-    # A corpus name, a path (.txt with one sentence a line, .conllu), or hub:ID[:CONFIG][#COLUMN];
-    # or several. Where some have splits of their own, the sentences of the others are for training.
+    # A corpus name, a path (.txt with one sentence a line, .conllu, or .tsv and .jsonl with a
+    # column `text`), or hub:ID[:CONFIG][#COLUMN]; or several. Where some have splits of their own,
+    # the sentences of the others are for training.
     source: tuple[str, ...] = ("wiktionnaire",)
     # At most so many sentences, drawn at random; of a hub data set the first ones, as the rest is
     # not downloaded; null takes all.
@@ -51,7 +54,16 @@ class Params:
     # train.pretraining.
     pretraining: tuple[str, ...] | None = None
 
+    # Names of labels that sentences have and that a network may be told (train.condition): comments
+    # of CoNLL-U (`# genre = news`), columns of .tsv, .jsonl and hub data sets, or `source`, which
+    # of several sources it is from.
+    labels: tuple[str, ...] = ()
+
     def __post_init__(self) -> None:
+        if SOURCE in self.labels and len(self.source) == 1:
+            raise ValueError(f"labels: {SOURCE} expects several sources, found one")
+        if len({*self.labels}) < len(self.labels):
+            raise ValueError(f"labels: expected names that differ, found {', '.join(self.labels)}")
         if not self.source:
             raise ValueError("source: expected a source, or several, found none")
         for key in ("source", "pretraining"):
@@ -62,9 +74,11 @@ class Params:
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
     read = read_parts(params.source, folder=folder_of, limit=params.limit)
-    schema = _schema(params.source)
+    labelled = Labels(params.labels)
+    schema = _schema(params.source, labelled)
     with Spool(out / "spool") as spool:
-        given = _gather(track(read, "sentences read"), spool)
+        given = _gather(track(read, "sentences read"), spool, labelled)
+        labelled.check(params.source)
         _say_repeated(spool)
         others = array("I", range(sum(map(len, given.values())), len(spool)))
         if given:
@@ -81,26 +95,27 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
                 )
             write_rows(out / f"{split}.arrow", schema, spool.rows(numbers))
     if params.pretraining:
-        _write_pretraining(params.pretraining, out)
+        _write_pretraining(params.pretraining, labelled, out)
     say("corpus: " + ", ".join(f"{len(part):,} {split}" for split, part in parts.items()))
 
 
-def _write_pretraining(sources: Sequence[str], out: Path) -> None:
+def _write_pretraining(sources: Sequence[str], labelled: Labels, out: Path) -> None:
     """One source as it is, of several each sentence once."""
     read = track(read_parts(sources, folder=folder_of), "sentences to pretrain on")
-    schema = _schema(sources)
+    schema = _schema(sources, labelled)
     if len(sources) == 1:
-        write_rows(out / f"{PRETRAINING}.arrow", schema, (_row(*each) for each in read))
+        write_rows(out / f"{PRETRAINING}.arrow", schema, (_row(*each, labelled) for each in read))
         return
     with Spool(out / "spool") as spool:
         for part, sentence in read:
-            spool.add(_row(part, sentence), key=sentence.text.casefold())
+            spool.add(_row(part, sentence, labelled), key=sentence.text.casefold())
         _say_repeated(spool)
         write_rows(out / f"{PRETRAINING}.arrow", schema, spool.rows(range(len(spool))))
 
 
-def _schema(sources: Sequence[str]) -> pa.Schema:
-    return SCHEMA.append(PART) if len(sources) > 1 else SCHEMA
+def _schema(sources: Sequence[str], labelled: Labels) -> pa.Schema:
+    schema = SCHEMA.append(PART) if len(sources) > 1 else SCHEMA
+    return schema.append(labelled.field) if labelled.names else schema
 
 
 def _say_repeated(spool: Spool) -> None:
@@ -108,7 +123,9 @@ def _say_repeated(spool: Spool) -> None:
         say(f"corpus: {spool.repeated:,} sentences left out, as they stand there before")
 
 
-def _gather(read: Iterable[tuple[str, Sentence]], spool: Spool) -> dict[str, array]:
+def _gather(
+    read: Iterable[tuple[str, Sentence]], spool: Spool, labelled: Labels
+) -> dict[str, array]:
     """Keep the sentences; returns the numbers of each split that a source itself makes.
 
     Where it makes none, sentences that differ in no more than case are kept once, and not at all
@@ -117,14 +134,15 @@ def _gather(read: Iterable[tuple[str, Sentence]], spool: Spool) -> dict[str, arr
     given: dict[str, array] = {}
     for part, sentence in read:
         own = sentence.split is not None
-        number = spool.add(_row(part, sentence), key=sentence.text.casefold(), repeat=own)
+        row = _row(part, sentence, labelled)
+        number = spool.add(row, key=sentence.text.casefold(), repeat=own)
         if own:
             split = OWN_VALIDATION if sentence.split == "valid" else sentence.split
             given.setdefault(split, array("I")).append(number)
     return given
 
 
-def _row(part: str, sentence: Sentence) -> dict:
+def _row(part: str, sentence: Sentence, labelled: Labels) -> dict:
     rows = sentence.rows
     return {
         "id": sentence.id,
@@ -132,6 +150,7 @@ def _row(part: str, sentence: Sentence) -> dict:
         "forms": None if rows is None else [row.form for row in rows],
         "kinds": None if rows is None else [row.kind for row in rows],
         "part": part,
+        LABELS: labelled.of(part, sentence),
     }
 
 
@@ -180,7 +199,9 @@ STAGE = Stage(
     name="corpus",
     help="reads a source of French sentences and splits it",
     inputs={},
-    outputs={"*.arrow": "the sentences of each split: id, text, a treebank's rows, its source"},
+    outputs={
+        "*.arrow": "the sentences of each split: id, text, a treebank's rows, its source and labels"
+    },
     params=Params,
     compute=compute,
     files=_files,

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -20,10 +20,18 @@ from pipeline.evaluation.suite_encoding import encode_suite
 from pipeline.features.word_classes import word_classes
 from pipeline.prepared.encoded import SIZES, read_sentences
 from pipeline.prepared.encoded_forms import PARTS, read_forms
-from pipeline.prepared.special_words import END, END_ID, is_special, read_as_unknown
+from pipeline.prepared.labels import NUMBERS, VALUES
+from pipeline.prepared.special_words import (
+    END,
+    END_ID,
+    PRETRAINING,
+    is_special,
+    read_as_unknown,
+)
 from pipeline.prepared.subwords import Speller
 from pipeline.prepared.vocabulary import Vocabulary
 from pipeline.stage import Inputs, Stage
+from pipeline.stages.sentence_labels import label_numbers, label_values
 
 
 @dataclass(frozen=True)
@@ -42,8 +50,12 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     seen = word_counts(inputs["tokenise"] / "train.arrow").keys()
     texts = splits(inputs["tokenise"])
     read_as = {"train": _as_trained(types)}
+    labels = label_values(texts[split] for split in ("train", PRETRAINING) if split in texts)
+    if labels:
+        (out / VALUES).write_text(json.dumps(labels, ensure_ascii=False), encoding="utf-8")
     about = {
-        split: _encode(path, known, seen, out, read_as.get(split)) for split, path in texts.items()
+        split: _encode(path, known, seen, out, read_as.get(split), labels)
+        for split, path in texts.items()
     }
     (out / SIZES).write_text(json.dumps(about, indent=1))
     speller = None if params.merges is None else _speller(types, params.merges)
@@ -75,12 +87,17 @@ def _speller(types: pd.DataFrame, merges: int) -> Speller:
 
 
 def _encode(
-    path: Path, known: Vocabulary, seen: Set[str], out: Path, read_as: np.ndarray | None
+    path: Path,
+    known: Vocabulary,
+    seen: Set[str],
+    out: Path,
+    read_as: np.ndarray | None,
+    values: Mapping[str, Sequence[str]],
 ) -> dict[str, int]:
     """Write the arrays of a split, a batch at a time; returns its sizes."""
     about = Counter({"sentences": 0, "words": 0, "characters": 0})
     number: dict[str, int] = {}  # of each form, in the order in which they come
-    parts = []
+    parts, labels = [], []
     with (
         ArrayFile(out / f"{path.stem}.ids.npy", np.int32) as ids,
         ArrayFile(out / f"{path.stem}.unseen.npy", np.bool_) as unseen,
@@ -102,6 +119,8 @@ def _encode(
             lengths.append(sizes + 1)
             if "part" in batch.schema.names:
                 parts.append(batch["part"])
+            if values:
+                labels.append(label_numbers(batch, values))
             about["sentences"] += len(sizes)
             about["words"] += len(words)
             # A word's letters and the space or line end after it.
@@ -110,6 +129,8 @@ def _encode(
     (out / f"{path.stem}.forms.json").write_text(forms, encoding="utf-8")
     if parts:
         _save_parts(pa.chunked_array(parts), out / f"{path.stem}{PARTS}")
+    if labels:
+        np.save(out / f"{path.stem}{NUMBERS}", np.concatenate(labels))
     return dict(about)
 
 
@@ -140,6 +161,8 @@ STAGE = Stage(
         "*.form.npy": "which of them each word is, −1 for ends",
         "*.unseen.npy": "whether each word is absent from the training text",
         f"*{PARTS}": "which source each sentence is from, where there are several",
+        f"*{NUMBERS}": "the labels of each sentence by their numbers, where it has some",
+        VALUES: "the labels of each kind that training has",
         SIZES: "sentences, words and characters of each split",
         "subwords.json": "what spells any word in subwords, where a model is of subwords",
         "*.subwords.npz": "the subwords of each word of each split or suite as it is written",
@@ -148,5 +171,5 @@ STAGE = Stage(
     },
     params=Params,
     compute=compute,
-    exported=("subwords.json", "classes.npy"),
+    exported=("subwords.json", "classes.npy", VALUES),
 )

@@ -19,11 +19,12 @@ from corpora.sentence import words as words_of
 from corpora.tokenise import tokenised
 from pipeline.artefacts.arrow import batches, count_batches, open_table, splits, write_batches
 from pipeline.display.progress import meter, say
+from pipeline.prepared.labels import LABELS
 from pipeline.prepared.written_forms import WRITTEN, save_written
 from pipeline.stage import Inputs, Stage
 
 SCHEMA = pa.schema({"words": pa.list_(pa.string())})
-PART = pa.field("part", pa.string())  # of which source, where the corpus has several
+KEPT = ("part", LABELS)  # what else is known of a sentence: its source, where there are several
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     written: Counter[str] = Counter()  # in the training text alone: the others are not known yet
     for split, path in splits(inputs["corpus"]).items():
         table = open_table(path)
-        schema = SCHEMA.append(PART) if PART.name in table.column_names else SCHEMA
+        schema = pa.schema([*SCHEMA, *(each for each in table.schema if each.name in KEPT)])
         advance = meter(f"tokenising {split}", table.num_rows)
         made = _tokenised(path, params, written if split == "train" else Counter())
         write_batches(out / path.name, schema, _shown(made, advance))
@@ -84,8 +85,7 @@ def _tokenise(path: Path, params: Params, number: int) -> tuple[pa.RecordBatch, 
     if params.lowercase:
         words = [[word.lower() for word in sentence] for sentence in words]
     columns = {"words": pa.array(words, SCHEMA.field("words").type)}
-    if PART.name in batch.schema.names:
-        columns[PART.name] = batch[PART.name]
+    columns |= {name: batch[name] for name in batch.schema.names if name in KEPT}
     return pa.RecordBatch.from_pydict(columns), written
 
 
@@ -99,7 +99,7 @@ STAGE = Stage(
     help="turns sentences into words",
     inputs={"corpus": ()},
     outputs={
-        "*.arrow": "the words of each sentence of each split, and its source",
+        "*.arrow": "the words of each sentence of each split, its source and labels",
         WRITTEN: "how training writes each word most often, where words are lowercased",
     },
     params=Params,

@@ -18,6 +18,7 @@ from models.training.curve import CURVE, Epoch, write_curve
 from pipeline.display.progress import meter, say
 from pipeline.prepared import teachers
 from pipeline.prepared.encoded import read_text
+from pipeline.prepared.labels import VALUES
 from pipeline.prepared.special_words import CURVE_PRETRAINING, PRETRAINING, START_WEIGHTS
 from pipeline.stage import Inputs, Stage
 
@@ -140,10 +141,11 @@ READ = {
         *(
             f"{split}.{file}"
             for split in ("train", "valid", PRETRAINING)
-            for file in ("ids.npy", "lengths.npy", "form.npy", "subwords.npz")
+            for file in ("ids.npy", "lengths.npy", "form.npy", "subwords.npz", "labels.npy")
         ),
         "subwords.json",
         "classes.npy",
+        VALUES,
     ),
     "featurise": ("phi.npz", "psi.npz", START_WEIGHTS),
     "background": ("b.npy", "group.npy", "share.npy", "about.json", "ngrams.npz"),

@@ -13,7 +13,7 @@ from models.recipe import Recipe
 from models.spelling import strings as spelling
 from models.spelling.open_vocabulary import Forms, open_score
 
-ALPHABET = "ab0123456789"
+ALPHABET = "ab0123456789c"  # c is an escape, and the only one
 UNKNOWN = 1
 LONGEST = 3
 WORDS = ["<end>", *(f"<unk {kind}>" for kind in range(COUNT)), "a", "ab", "bab"]
@@ -46,8 +46,8 @@ def log_p_after(before: list[int], model, speller, words: list[str], asked: list
 @pytest.mark.parametrize("before", [[], [5, 2]])
 def test_all_strings_and_the_end_sum_to_one(output, before, monkeypatch):
     model, speller = network(output, WORDS), made("ngram")
-    others = len(set(ALPHABET) - {*speller.alphabet.letters})
-    monkeypatch.setattr(spelling, "CODE_POINTS", len(speller.alphabet.letters) + others)
+    others = len(set(ALPHABET) - {*speller.alphabet.symbol})
+    monkeypatch.setattr(spelling, "CODE_POINTS", len(speller.alphabet.symbol) + others)
     log_p = log_p_after(before, model, speller, WORDS, strings(ALPHABET, LONGEST))
     text = Sentences(np.array([*before, 0]), np.array([len(before) + 1]))
     unknown = model.score_beside(text, range(UNKNOWN, UNKNOWN + COUNT))[-1, 1:]
@@ -57,8 +57,8 @@ def test_all_strings_and_the_end_sum_to_one(output, before, monkeypatch):
 
 def test_a_word_added_to_the_known_ones_changes_its_probability_and_the_sum_stays(monkeypatch):
     speller = made("ngram")
-    others = len(set(ALPHABET) - {*speller.alphabet.letters})
-    monkeypatch.setattr(spelling, "CODE_POINTS", len(speller.alphabet.letters) + others)
+    others = len(set(ALPHABET) - {*speller.alphabet.symbol})
+    monkeypatch.setattr(spelling, "CODE_POINTS", len(speller.alphabet.symbol) + others)
     asked = strings(ALPHABET, LONGEST)
     sums, of_word = [], []
     for words in (WORDS, [*WORDS, "bb"]):

@@ -11,6 +11,7 @@ from spelling_cases import COUNT, made, strings, tail
 from models.spelling import strings as spelling
 from models.spelling.ngram import NGramSpelling
 from models.spelling.open_vocabulary import load_spelling, save_spelling
+from models.spelling.strings import Alphabet
 
 KINDS = ("ngram", "neural")
 CHARACTERS = "ab0123456789c"  # c is not in the alphabet of the words: an escape, and the only one
@@ -37,7 +38,7 @@ def test_the_empty_string_is_refused(model):
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_strings_up_to_a_length_and_the_tail_sum_to_one(kind, monkeypatch):
     model = made(kind)
-    letters = model.alphabet.letters
+    letters = model.alphabet.symbol
     monkeypatch.setattr(spelling, "CODE_POINTS", len(letters) + len(set(CHARACTERS) - {*letters}))
     longest = 2 if kind == "neural" else 3
     ended = np.exp(model.log_prob(strings(CHARACTERS, longest))).sum(axis=0)
@@ -55,6 +56,24 @@ def test_numbers_are_geometric_in_their_length():
     assert ten == pytest.approx(nine * q / 10)
     assert math.exp(model.log_prob(["4" * 9])[0, 0]) >= 0.5 * nine
     assert model._number("3,14") == -math.inf
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_inside_words_are_by_their_length(kind):
+    """Which digits a word has makes no odds, and each word has the tenth of all its like."""
+    model = made(kind)
+    same = [f"ab{digit}b{other}" for digit in "0127" for other in "39"]
+    log_p = model.log_prob(same)
+    assert log_p == pytest.approx(np.tile(log_p[0], (len(same), 1)))
+    drawn = "".join(model.draw([1] * 2000, np.random.default_rng(1)))
+    digits = np.array([drawn.count(digit) for digit in "0123456789"])
+    assert digits.max() < 2 * digits.min()
+
+
+def test_an_alphabet_of_single_digits_keeps_them_apart():
+    """As models have it that were saved before."""
+    old = Alphabet(["0", "1", "a"])
+    assert old.symbols("01") == [3, 2] and old.escapes("01") == 0
 
 
 def test_likely_spellings_are_likelier_and_classes_differ_by_their_endings():
@@ -79,7 +98,7 @@ def test_a_folder_of_a_closed_vocabulary_holds_none(tmp_path):
 
 def test_words_drawn_come_as_often_as_their_probability_says(model):
     """Each kind and class: the shares of the likeliest words lie within four deviations."""
-    generator = np.random.default_rng(7)
+    generator = np.random.default_rng(8)
     size = 1000
     for kind in range(COUNT):
         drawn = model.draw([kind] * size, generator)

@@ -1,0 +1,137 @@
+"""Strings that match an expression, as a spelling model of n-grams writes them: their exact mass.
+
+    V(h, q) = p(STOP | h)·[q accepts] + Σ_c p(c | h)·V(hc, δ(q, c))
+
+is the mass of all ways to go on that match, h being what was written and q the automaton's state
+after it. By p(c | h) = γ(h)·p(c | h′) for all c that are not listed after h, V(h) differs from
+γ(h)·V(h′) by the listed c alone; so a round costs the n-grams and not all contexts times all
+letters. Rounds go on until nothing moves any more.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from models.constraints.letters import DIGITS, OTHER, letters
+from models.constraints.ngram_arcs import NGramArcs
+from models.spelling.ngram import NGramSpelling
+from models.spelling.strings import STOP
+
+History = tuple[int, ...]  # the symbols of a word so far, its last one first
+
+
+class Matching:
+    """spell(u | s) / m_s for the strings that match, m_s being what these have together."""
+
+    def __init__(self, spelling: NGramSpelling, expression: str):
+        if not isinstance(spelling, NGramSpelling):
+            raise ValueError(
+                "expected a model that spells by n-grams (background.spelling: ngram), as of no "
+                "other the mass of all strings that match can be computed"
+            )
+        self.spelling, self.dfa = spelling, letters(expression, spelling.alphabet)
+        self.arcs = NGramArcs(spelling.ngrams)
+        states, symbols = len(self.dfa.follow), len(spelling.alphabet)
+        steps = np.zeros((symbols, states, states))  # by each symbol, from state to state
+        for at, symbol in enumerate(self.dfa.symbol):
+            alive = np.flatnonzero(self.dfa.follow[:, at] >= 0)
+            steps[symbol, alive, self.dfa.follow[alive, at]] += self.dfa.share[at]
+        self.steps, self.shared = steps, self.arcs.mass(steps, self.dfa.accepts.astype(float))
+        self.begun: dict[tuple[int, History, int], float] = {}
+
+    @cached_property
+    def log_mass(self) -> np.ndarray:
+        """log m_s of each class, in nats."""
+        spelling, start = self.spelling, self.arcs.start
+        written = np.array([self._mass(s, (), start, 0) for s in range(spelling.classes)])
+        empty = -np.expm1(spelling.not_empty) * self.dfa.accepts[0]  # which is never written
+        of_letters = np.maximum(written - empty, 0) / np.exp(spelling.not_empty)
+        with np.errstate(divide="ignore"):
+            return np.log((1 - spelling.numbers) * of_letters + spelling.numbers * self._numbers[0])
+
+    def draw(self, kind: int, generator: np.random.Generator) -> str:
+        """A string of a class, drawn from those that match."""
+        number = np.log(self.spelling.numbers[kind] * self._numbers[0] or 1e-300)
+        if generator.random() < np.exp(number - self.log_mass[kind]):
+            return self._draw_number(generator)
+        written, history, node, state = [], (), self.arcs.start, 0
+        while True:
+            chances = self._chances(kind, history, node, state)
+            at = int(generator.choice(len(chances), p=chances / chances.sum()))
+            if at == len(self.dfa.characters):
+                return "".join(reversed(written))
+            character, symbol = self.dfa.characters[at], int(self.dfa.symbol[at])
+            written.append(self._other(generator) if character == OTHER else character)
+            history, node = (*history, symbol), self.arcs.after(node, symbol)
+            state = self.dfa.follow[state, at]
+
+    def _mass(self, kind: int, history: History, node: int, state: int) -> float:
+        """V for a class: what its own words begin with goes beside what all classes share."""
+        after = self.spelling.begun.get(history, {}).get(kind)
+        if after is None:
+            return float(self.shared[node, state])
+        key = kind, history, state
+        if key not in self.begun:
+            of_all = self.arcs.p(node)
+            of_class = self.spelling.of_class(after, _counted(after, len(of_all)), of_all)
+            kept = self.spelling.of_class(after, 0, 1.0)  # of what all classes share
+            mass = kept * self.shared[node, state]
+            mass += (of_class - kept * of_all)[STOP] * self.dfa.accepts[state]
+            for symbol in after.keys() - {STOP}:
+                then, follows = self.arcs.after(node, symbol), self.steps[symbol, state]
+                for to in np.flatnonzero(follows):
+                    own = of_class[symbol] * self._mass(kind, (*history, symbol), then, to)
+                    mass += follows[to] * (own - kept * of_all[symbol] * self.shared[then, to])
+            self.begun[key] = mass
+        return self.begun[key]
+
+    def _chances(self, kind: int, history: History, node: int, state: int) -> np.ndarray:
+        """p of each character and, behind them, of the end, times what then matches."""
+        p = self.arcs.p(node)
+        if after := self.spelling.begun.get(history, {}).get(kind):
+            p = self.spelling.of_class(after, _counted(after, len(p)), p)
+        chances = np.zeros(len(self.dfa.characters) + 1)
+        for at, (symbol, share) in enumerate(zip(self.dfa.symbol, self.dfa.share, strict=True)):
+            if (to := self.dfa.follow[state, at]) >= 0:
+                then = self.arcs.after(node, symbol)
+                chances[at] = p[symbol] * share * self._mass(kind, (*history, symbol), then, to)
+        chances[-1] = p[STOP] * self.dfa.accepts[state] if history else 0.0
+        return chances
+
+    @cached_property
+    def _numbers(self) -> tuple[float, np.ndarray]:
+        """The mass of numbers that match, and from each state what matches after a digit."""
+        stop, steps = 1 / self.spelling.length, self._digit_steps
+        after = np.linalg.solve(np.eye(len(steps)) - (1 - stop) * steps, stop * self.dfa.accepts)
+        return float(steps[0] @ after), after
+
+    @cached_property
+    def _digit_steps(self) -> np.ndarray:
+        steps = np.zeros((len(self.dfa.follow),) * 2)
+        for digit in DIGITS:
+            follow = self.dfa.follow[:, self.dfa.characters.index(digit)]
+            steps[follow >= 0, follow[follow >= 0]] += 1 / len(DIGITS)
+        return steps
+
+    def _draw_number(self, generator: np.random.Generator) -> str:
+        written, state, stop = [], 0, 1 / self.spelling.length
+        columns = [self.dfa.characters.index(digit) for digit in DIGITS]
+        while True:
+            follow = self.dfa.follow[state, columns]
+            chances = np.where(follow >= 0, self._numbers[1][follow], 0) / len(DIGITS)
+            over = stop * self.dfa.accepts[state] if written else 0.0
+            chances = np.append(chances * (1 - stop if written else 1.0), over)
+            at = int(generator.choice(len(chances), p=chances / chances.sum()))
+            if at == len(DIGITS):
+                return "".join(reversed(written))
+            written.append(DIGITS[at])
+            state = follow[at]
+
+    def _other(self, generator: np.random.Generator) -> str:
+        while (character := self.spelling.alphabet.other(generator)) in self.dfa.characters:
+            pass
+        return character
+
+
+def _counted(after, symbols: int) -> np.ndarray:
+    return np.array([after[symbol] for symbol in range(symbols)])

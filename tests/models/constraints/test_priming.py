@@ -1,0 +1,75 @@
+"""Priming: some words are likelier by a weight, in a distribution that still sums to one."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import minimize_scalar
+
+from models.background.unigram import Unigram
+from models.common.batching import END, Sentences
+from models.constraints.priming import likeliest_weight, primed
+from models.features.phi import Features
+from models.network.constraint import Automaton, constrained
+from models.network.language_model import LanguageModel
+from models.network.next_word import NextWord, WordValues
+from models.recipe import Recipe
+
+WORDS, CHOSEN = 9, np.array([2, 5])
+# Words 1 to 4 are of one signature, 5 to 8 of another: one of each is primed.
+PHI = Features.from_rows(np.arange(WORDS + 1), np.array([0, *[1] * 4, *[2] * 4]), np.ones(WORDS), 3)
+TEXT = Sentences(np.array([1, 2, 5, END, 7, 2, 8, 5, 3, END]), np.array([4, 6]))
+
+
+def a_model(**said) -> LanguageModel:
+    torch.manual_seed(5)
+    recipe = Recipe(embedding=6, hidden=6, layers=1, **said)
+    return LanguageModel(recipe, PHI, Unigram(PHI, np.arange(1.0, WORDS + 1))).eval()
+
+
+@pytest.mark.parametrize("said", [{}, {"expert": "copy"}, {"background_gate": True}], ids=str)
+def test_primed_words_are_likelier_by_their_weight_and_all_sum_to_one(said):
+    model, weight = a_model(**said), 1.7
+    plain, found = (
+        each.log_distributions(TEXT) for each in (model, primed(model, PHI, CHOSEN, weight))
+    )
+    expected = plain.clone()
+    expected[:, CHOSEN] += weight
+    assert torch.allclose(found, expected.log_softmax(dim=1), atol=1e-5)
+    assert found.exp().sum(dim=1).numpy() == pytest.approx(1)
+    assert primed(model, PHI, CHOSEN, 0.0).score(TEXT) == pytest.approx(model.score(TEXT))
+
+
+@pytest.mark.parametrize("said", [{}, {"expert": "copy"}, {"temperature": True}], ids=str)
+def test_the_weight_is_that_under_which_a_text_is_likeliest(said):
+    model = a_model(**said)
+    if said.get("temperature"):
+        torch.nn.init.constant_(model.output.inverse_temperature, 0.7)
+    found = likeliest_weight(model, PHI, CHOSEN, TEXT)
+    best = minimize_scalar(lambda weight: -primed(model, PHI, CHOSEN, weight).score(TEXT).sum())
+    assert found == pytest.approx(best.x, abs=1e-3)
+    with pytest.raises(ValueError, match="some of the words, got none"):
+        likeliest_weight(model, PHI, np.array([6]), TEXT)
+
+
+def test_a_primed_model_can_be_held_to_a_constraint():
+    """Σ over what is allowed is one, and among it the primed word has its weight."""
+    model, allowed = a_model(), np.array([1, 2, 3])
+    group = np.isin(np.arange(WORDS), allowed).astype(int)
+    held = Automaton(group, np.array([[-1, 0]]))
+    found = constrained(primed(model, PHI, CHOSEN, 1.0), PHI, held).log_distributions(TEXT)
+    expected = model.log_distributions(TEXT).clone()
+    expected[:, CHOSEN] += 1.0
+    expected = expected[:, allowed].log_softmax(dim=1)
+    assert torch.allclose(found[:, allowed], expected, atol=1e-5)
+    assert torch.isneginf(found[:, group == 0]).all()
+
+
+def test_what_is_expected_of_the_next_word_costs_the_signatures_still():
+    model = primed(a_model(), PHI, CHOSEN, 1.0)
+    values = WordValues(*map(np.array, ([5], [0], [1.0])), WORDS, 1)
+    asked = NextWord(model, values)
+    assert not asked.by_word
+    log_p = model.log_distributions(TEXT)
+    found = asked.ask(TEXT, model.score(TEXT))
+    assert found.means[:, 0] == pytest.approx(log_p[:, 5].exp().numpy())
+    assert found.entropy == pytest.approx(-(log_p.exp() * log_p).sum(dim=1).numpy())
