@@ -1,6 +1,7 @@
 """An n-gram model as background: the network then learns only what the n-gram model misses."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -8,9 +9,9 @@ import torch
 from torch import Tensor
 
 from models.background.base import Background
-from models.common.batching import Sentences, preceding
+from models.common.batching import Sentences
 from models.features.phi import Features
-from models.ngram.counts import END, count
+from models.ngram.counts import History, check, count_after, last_words
 from models.ngram.model import NGrams, rows_of, stacked
 from models.ngram.smoothing.interpolated import Smoothing
 
@@ -19,7 +20,7 @@ FOLDS = 10  # parts of the training text, each read with the n-grams of all othe
 
 
 class NGramBackground(Background):
-    """b(K, x) = p(x | h) of an n-gram model, h being the last words of K.
+    """b(K, x) = p(x | h) of an n-gram model, h being the last words of K, or another history.
 
     The mass of a signature obeys the model's own recursion,
 
@@ -35,8 +36,9 @@ class NGramBackground(Background):
     be, as a word that comes twice in a sentence would still find the other one.
     """
 
-    def __init__(self, features: Features, ngrams: NGrams):
+    def __init__(self, features: Features, ngrams: NGrams, history: History | None = None):
         super().__init__(features)
+        self.history = history or partial(last_words, reach=ngrams.order - 1)
         if ngrams.words != features.vocabulary_size:
             raise ValueError(
                 f"n-grams: expected {features.vocabulary_size} words, as Φ has; got {ngrams.words}"
@@ -59,6 +61,7 @@ class NGramBackground(Background):
         smoothing: Smoothing,
         prior: Prior,
         folds: int = FOLDS,
+        history: History | None = None,
     ) -> "NGramBackground":
         """From the texts that the network is to be trained on; without folds, only for scoring.
 
@@ -67,29 +70,33 @@ class NGramBackground(Background):
         part has its own: a word that only the left-out part holds is unseen.
         """
         whole = Sentences(*(np.concatenate(arrays) for arrays in zip(*texts, strict=True)))
+        check(whole, order, features.vocabulary_size)
+        history = history or partial(last_words, reach=order - 1)
         fold = np.concatenate([_fold_of(text, folds) for text in texts])
         lacking = (_chosen(whole, fold != part) for part in range(1, folds + 1))
         models = [
             smoothing(
-                count(text, order, features.vocabulary_size),
+                count_after(text.ids, history(text), features.vocabulary_size),
                 _base(prior, text, features.vocabulary_size),
             )
             for text in (whole, *lacking)
         ]
-        return cls(features, stacked(models))
+        return cls(features, stacked(models), history)
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
         """The nodes of the last 0, 1, 2… words before each word, −1 where they are not listed.
 
         The first is the root: in training that of the tables which lack the word's own part.
         """
-        words = torch.from_numpy(preceding(sentences, self.ngrams.order - 1, END))
-        root = torch.zeros(len(words), dtype=torch.long)
+        before = np.zeros((len(sentences.ids), self.ngrams.order - 1), np.int64)
+        for back, column in enumerate(self.history(sentences), start=1):
+            before[:, -back] = column
+        root = torch.zeros(len(before), dtype=torch.long)
         if training and self.folds:
             fold = np.repeat(_fold_of(sentences, self.folds), sentences.lengths)
             root = torch.from_numpy(fold)
         device = self.log_unigram.device
-        nodes = self.ngrams.nodes(words.to(device), root.to(device))
+        nodes = self.ngrams.nodes(torch.from_numpy(before).to(device), root.to(device))
         return torch.stack(nodes, dim=1).cpu().numpy()
 
     def class_mass(self, context: Tensor | None = None) -> Tensor:
@@ -132,7 +139,7 @@ class NGramBackground(Background):
         return self.ngrams.distributions(context.unbind(1)).log()
 
     def regrouped(self, features: Features) -> "NGramBackground":
-        return NGramBackground(features, self.ngrams)
+        return NGramBackground(features, self.ngrams, self.history)
 
     @property
     def size(self) -> int:
