@@ -1,6 +1,6 @@
 """An n-gram model as background: the network then learns only what the n-gram model misses."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -69,18 +69,13 @@ class NGramBackground(Background):
         they lack share what discounting frees by the prior mass that the counts give them. Every
         part has its own: a word that only the left-out part holds is unseen.
         """
-        whole = Sentences(*(np.concatenate(arrays) for arrays in zip(*texts, strict=True)))
-        check(whole, order, features.vocabulary_size)
+        words = features.vocabulary_size
         history = history or partial(last_words, reach=order - 1)
-        fold = np.concatenate([_fold_of(text, folds) for text in texts])
-        lacking = (_chosen(whole, fold != part) for part in range(1, folds + 1))
-        models = [
-            smoothing(
-                count_after(text.ids, history(text), features.vocabulary_size),
-                _base(prior, text, features.vocabulary_size),
-            )
-            for text in (whole, *lacking)
-        ]
+        models = []
+        for text in lacking(texts, folds):
+            check(text, order, words)
+            levels = count_after(text.ids, history(text), words)
+            models.append(smoothing(levels, _base(prior, text, words)))
         return cls(features, stacked(models), history)
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
@@ -202,9 +197,23 @@ def _shorter(ngrams: NGrams, length: int, node: Tensor) -> list[Tensor]:
     return chain
 
 
+def lacking(texts: Sequence[Sentences], folds: int) -> Iterator[Sentences]:
+    """The texts as one, and without each of their parts."""
+    whole = Sentences(*(np.concatenate(arrays) for arrays in zip(*texts, strict=True)))
+    fold = np.concatenate([_fold_of(text, folds) for text in texts])
+    yield whole
+    yield from (_chosen(whole, fold != part) for part in range(1, folds + 1))
+
+
 def _fold_of(sentences: Sentences, folds: int) -> np.ndarray:
     """The part that each sentence is in, from 1."""
     return np.arange(len(sentences.lengths)) % max(folds, 1) + 1
+
+
+def parted(sentences: Sentences, folds: int) -> tuple[Sentences, Sentences]:
+    """The sentences of all parts but the first, and those of the first."""
+    is_first = _fold_of(sentences, folds) == 1
+    return _chosen(sentences, ~is_first), _chosen(sentences, is_first)
 
 
 def _chosen(sentences: Sentences, chosen: np.ndarray) -> Sentences:

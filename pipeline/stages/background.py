@@ -8,12 +8,14 @@ from typing import Annotated, Literal
 import numpy as np
 import pandas as pd
 
+from models.background.history import HISTORIES
 from models.background.prior import discounted
-from models.common.registry import Choice, check_parts, outside_files
+from models.common.registry import Choice, check_parts, outside_files, parted
 from models.features.phi import Features
 from models.ngram.smoothing import SMOOTHINGS
 from models.spelling.open_vocabulary import save_spelling
 from pipeline.artefacts import fingerprint
+from pipeline.features.factors import factors_of
 from pipeline.prepared.special_words import UNKNOWN_ID, is_special, read_as_unknown
 from pipeline.stage import Inputs, Stage
 
@@ -30,6 +32,7 @@ class Params:
     arpa: str | None = None  # Path of an ARPA file, as KenLM and SRILM write it; perhaps .gz
     order: int = 5  # of the n-grams: so many words, the predicted one included
     smoothing: Annotated[Choice, SMOOTHINGS] = "kneser-ney"  # Of the n-grams
+    history: Annotated[Choice, HISTORIES] = "words"  # What the n-grams look back on
     pretraining: bool = False  # n-grams of the text of corpus.pretraining too
     # Words of a signature that training lacks share its mass alike, or by what analyse.frequency
     # says of French as a whole.
@@ -63,7 +66,13 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     np.save(out / "b.npy", mass)
     np.save(out / "group.npy", group)
     np.save(out / "share.npy", share)
-    about = {name: getattr(params, name) for name in ("kind", "order", "smoothing", "pretraining")}
+    told = ("kind", "order", "smoothing", "history", "pretraining")
+    about = {name: getattr(params, name) for name in told}
+    history, settings = parted(params.history)
+    if params.kind == "ngram" and history == "factored":
+        analyses = pd.read_parquet(inputs["analyse"] / "analyses.parquet")
+        found = factors_of(analyses, len(types), settings["factors"].split())
+        np.savez(out / "factors.npz", **found)
     if params.kind == "arpa":
         from models.background import arpa  # here, as it loads torch
 
@@ -117,7 +126,7 @@ STAGE = Stage(
     name="background",
     help="gives every known word its prior mass b, and learns to spell the others",
     inputs={
-        "analyse": ("types.parquet",),
+        "analyse": ("types.parquet", "analyses.parquet"),
         "featurise": ("phi.npz",),
     },
     outputs={
@@ -125,6 +134,7 @@ STAGE = Stage(
         "group.npy": "the group of each word, in which seen words leave mass to unseen ones",
         "share.npy": "what each word has, unseen, of its group's mass for unseen words",
         "about.json": "the kind of background, from which training counts its n-grams",
+        "factors.npz": "the factors of each word, where n-grams back off over them",
         "ngrams.npz": "the n-grams of an ARPA file for the known words",
         "spelling.*": "the spelling model of an open vocabulary",
     },

@@ -128,7 +128,14 @@ STAGE = Stage(
             "classes.npy",
         ),
         "featurise": ("phi.npz", "psi.npz"),
-        "background": ("b.npy", "group.npy", "share.npy", "about.json", "ngrams.npz"),
+        "background": (
+            "b.npy",
+            "group.npy",
+            "share.npy",
+            "about.json",
+            "ngrams.npz",
+            "factors.npz",
+        ),
     },
     outputs={
         "weights.safetensors": "the best weights",
