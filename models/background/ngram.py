@@ -12,7 +12,7 @@ from models.background.base import Background
 from models.common.batching import Sentences
 from models.features.phi import Features
 from models.ngram.counts import History, check, count_after, last_words
-from models.ngram.model import NGrams, rows_of, stacked
+from models.ngram.model import NGrams, rows_of, shorter_nodes, stacked
 from models.ngram.smoothing.interpolated import Smoothing
 
 Prior = Callable[[np.ndarray], np.ndarray]  # from the counts of words to their masses
@@ -38,6 +38,7 @@ class NGramBackground(Background):
 
     def __init__(self, features: Features, ngrams: NGrams, history: History | None = None):
         super().__init__(features)
+        self.is_plain = history is None
         self.history = history or partial(last_words, reach=ngrams.order - 1)
         if ngrams.words != features.vocabulary_size:
             raise ValueError(
@@ -70,11 +71,11 @@ class NGramBackground(Background):
         part has its own: a word that only the left-out part holds is unseen.
         """
         words = features.vocabulary_size
-        history = history or partial(last_words, reach=order - 1)
+        looked_at = history or partial(last_words, reach=order - 1)
         models = []
         for text in lacking(texts, folds):
             check(text, order, words)
-            levels = count_after(text.ids, history(text), words)
+            levels = count_after(text.ids, looked_at(text), words)
             models.append(smoothing(levels, _base(prior, text, words)))
         return cls(features, stacked(models), history)
 
@@ -134,7 +135,7 @@ class NGramBackground(Background):
         return self.ngrams.distributions(context.unbind(1)).log()
 
     def regrouped(self, features: Features) -> "NGramBackground":
-        return NGramBackground(features, self.ngrams, self.history)
+        return NGramBackground(features, self.ngrams, None if self.is_plain else self.history)
 
     @property
     def size(self) -> int:
@@ -170,7 +171,7 @@ def _seen(ngrams: NGrams, signature: Tensor, signatures: int) -> _Seen:
     sizes, starts, of_entry, added, entries = [0], [], [], [], 0
     for length, table in enumerate(ngrams.tables[1:], start=1):
         node, word = table.keys // ngrams.words, table.keys % ngrams.words
-        below = ngrams.p(_shorter(ngrams, length, node), word)
+        below = ngrams.p(shorter_nodes(ngrams, length, node), word)
         more = table.p - table.backoff[node] * below
         pairs, pair = torch.unique(node * signatures + signature[word], return_inverse=True)
         added.append(more.new_zeros(len(pairs)).index_add_(0, pair, more).float())
@@ -186,15 +187,6 @@ def _seen(ngrams: NGrams, signature: Tensor, signatures: int) -> _Seen:
         torch.cat(of_entry) if of_entry else signature.new_empty(0).int(),
         torch.cat(added) if added else ngrams.p_0.new_empty(0).float(),
     )
-
-
-def _shorter(ngrams: NGrams, length: int, node: Tensor) -> list[Tensor]:
-    """The nodes of all shorter ends of each context, from the empty one."""
-    chain: list[Tensor] = []
-    for table in ngrams.tables[length:0:-1]:
-        node = table.contexts[node] // ngrams.words
-        chain.insert(0, node)
-    return chain
 
 
 def lacking(texts: Sequence[Sentences], folds: int) -> Iterator[Sentences]:

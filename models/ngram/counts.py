@@ -10,7 +10,7 @@ A context may also be of something else than the last words, such as their class
 only: a *history* gives it, as columns of numbers below that of the words.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,6 +84,23 @@ def count_after(ids: np.ndarray, columns: Iterable[np.ndarray], words: int) -> l
         shorter = np.searchsorted(levels[-1].keys, below)
         levels.append(Level(contexts, keys, counts, shorter, words))
     return levels
+
+
+def contexts_of(rows: Sequence[np.ndarray], words: int) -> list[np.ndarray]:
+    """The key of each node, by length from 0, of contexts with all their ends: (N × 1), (N × 2)…"""
+    contexts = [np.zeros(1, np.int64)]
+    for of_length in rows:
+        keys = pack(nodes_of(of_length[:, 1:], contexts, words), of_length[:, 0], words)
+        contexts.append(np.unique(keys))
+    return contexts
+
+
+def nodes_of(rows: np.ndarray, contexts: Sequence[np.ndarray], words: int) -> np.ndarray:
+    """The nodes of contexts, of which all are there."""
+    node = np.zeros(len(rows), np.int64)
+    for length in range(1, rows.shape[1] + 1):
+        node = np.searchsorted(contexts[length], pack(node, rows[:, -length], words))
+    return node
 
 
 def check(sentences: Sentences, order: int, words: int) -> None:

@@ -114,7 +114,7 @@ def _background(features: Features, inputs: Inputs, folds: int) -> Background:
             texts,
             about["order"],
             smoothing,
-            _prior(inputs),
+            prior_of(inputs),
             folds,
             _classes(inputs),
             _factors(history, inputs),
@@ -139,7 +139,7 @@ def _about_background(inputs: Inputs) -> dict:
     return load_json(inputs["background"] / "about.json", dict)
 
 
-def _prior(inputs: Inputs) -> Prior:
+def prior_of(inputs: Inputs) -> Prior:
     """What lies below the n-grams: of words their discounted counts, of subwords nothing known."""
     if count_subwords(inputs["encode"]):
         return np.ones_like
