@@ -1,21 +1,35 @@
 """Any model as n-grams, with its own probabilities: what a recogniser can search with."""
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from models.common.batching import END, Sentences, preceding
-from models.common.protocol import Model
 from models.ngram.backoff import Chosen, backed_off
 from models.ngram.counts import Level, count
 from models.ngram.model import NGrams, rows_of
 
-AT_ONCE = 1 << 25  # probabilities held at a time
+
+class Asked(Protocol):
+    """A model that is asked for its distributions: the words of a signature have fixed shares."""
+
+    shares: "Shares"
+
+    def distributions(self, sentences: Sentences) -> Iterator[tuple[np.ndarray, Tensor]]:
+        """Positions in the text, and log p of every signature before them, a few at a time."""
 
 
+class Shares(Protocol):
+    signature: Tensor  # of each word
+    log_share: Tensor  # that each word has of its signature
+
+
+@torch.no_grad()
 def own_ngrams(
-    model: Model,
+    model: Asked,
     text: Sentences,
     order: int,
     words: int,
@@ -28,15 +42,19 @@ def own_ngrams(
     contexts, and these share it.
     """
     levels = count(text, order, words)
+    signature, share = model.shares.signature.cpu(), model.shares.log_share.exp().cpu()
+    of_signatures = torch.zeros(int(signature.max()) + 1, dtype=torch.float64)
     sums = [torch.zeros(len(level.keys), dtype=torch.float64) for level in levels]
-    for part in _parts(text, max(1, AT_ONCE // words)):
-        p = model.log_distributions(part).exp().cpu()
-        sums[0] += p.sum(dim=0, dtype=torch.float64)
-        before = preceding(part, order - 1, END)
-        for length, keys, nodes in _listed(levels, before, words):
+    before = preceding(text, order - 1, END)
+    for positions, log_p in model.distributions(text):
+        p = log_p.exp().cpu()
+        of_signatures += p.sum(dim=0, dtype=torch.float64)
+        for length, keys, nodes in _listed(levels, before[positions], words):
             row, entry = rows_of(*torch.searchsorted(keys, nodes))
-            sums[length].index_add_(0, entry, p[row, keys[entry] % words].double())
-        on_words(len(part.ids))
+            found = p[row, signature[keys[entry] % words]].double()
+            sums[length].index_add_(0, entry, found)
+        on_words(len(positions))
+    sums[0] = of_signatures[signature]
     chosen, contexts = [], np.zeros((1, 0), np.int64)
     for length, level in enumerate(levels):
         if length:
@@ -44,13 +62,14 @@ def own_ngrams(
             contexts = np.concatenate([oldest[:, None], contexts[shorter]], axis=1)
         times = np.bincount(level.nodes, level.counts)
         ids = np.concatenate([contexts[level.nodes], level.keys[:, None] % words], axis=1)
-        chosen.append(Chosen(ids, sums[length].numpy() / times[level.nodes]))
+        of_words = sums[length] * share[ids[:, -1]]
+        chosen.append(Chosen(ids, of_words.numpy() / times[level.nodes]))
     return backed_off(chosen, words)
 
 
 def _listed(
     levels: Sequence[Level], before: np.ndarray, words: int
-) -> Iterator[tuple[int, torch.Tensor, torch.Tensor]]:
+) -> Iterator[tuple[int, Tensor, Tensor]]:
     """For contexts of each length: its n-grams' keys, and those that each context begins with."""
     node = np.zeros(len(before), np.int64)
     is_inside = np.ones(len(before), bool)  # not beyond the sentence's start
@@ -61,13 +80,3 @@ def _listed(
         first = torch.from_numpy(node * words)
         yield length, torch.from_numpy(level.keys), torch.stack([first, first + words])
         is_inside &= oldest != END
-
-
-def _parts(text: Sentences, most: int) -> Iterator[Sentences]:
-    """The text by whole sentences, so many words at a time, or one sentence that has more."""
-    ends = np.cumsum(text.lengths)
-    start = first = 0
-    while start < len(ends):
-        end = max(start + 1, int(np.searchsorted(ends, first + most, side="right")))
-        yield Sentences(text.ids[first : ends[end - 1]], text.lengths[start:end])
-        start, first = end, int(ends[end - 1])

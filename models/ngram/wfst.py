@@ -4,8 +4,8 @@ A state is a context. Its arcs are the words listed after it, with −log p in n
 longest context that it ends in; an arc `<phi>` with −log γ leads to the context without its oldest
 word, and is taken only for a word that the state has no arc for: a failure arc. Every state is
 final, with −log p of the sentence's end. So each sentence has one path, whose weight is −log p.
-OpenFst's PhiMatcher and `fstspecial --fst_type=phi` read `<phi>` so. Read as ε, as many
-recognisers do, the best path is at least as likely as the sentence.
+OpenFst's PhiMatcher reads `<phi>` so. Read as ε, as many recognisers do, it lets a sentence have
+more paths, and the best of them may be likelier than the sentence is.
 """
 
 import math

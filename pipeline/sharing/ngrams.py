@@ -13,6 +13,7 @@ from models.features.phi import Features
 from models.network.background_only import BackgroundOnly
 from models.network.generation import written_text
 from models.network.language_model import LanguageModel
+from models.network.next_word import NextWord, WordValues
 from models.ngram.arpa import write_arpa
 from models.ngram.model import NGrams
 from models.ngram.own import own_ngrams
@@ -87,7 +88,8 @@ def _converted(model: Model, artefacts: Inputs, how: Conversion, words: int) -> 
     if how.samples is None:
         text = read_text(artefacts["encode"], "train")
         with _shown(len(text.ids)) as advance:
-            return own_ngrams(model, text, order, words, advance)
+            asked = NextWord(model, WordValues.none(words))
+            return own_ngrams(asked, text, order, words, advance)
     if isinstance(model, BackgroundOnly):
         raise ValueError("--samples: expected a network to draw from, got a background alone")
     with _shown(None) as advance:

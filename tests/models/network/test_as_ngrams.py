@@ -10,10 +10,11 @@ from scipy.stats import chisquare
 from models.background.ngram import NGramBackground
 from models.background.unigram import Unigram
 from models.common.batching import END, Sentences
+from models.network import next_word
 from models.network.background_only import BackgroundOnly
 from models.network.generation import written_text
 from models.network.language_model import LanguageModel
-from models.ngram import own
+from models.network.next_word import NextWord, WordValues
 from models.ngram.own import own_ngrams
 from models.ngram.smoothing.kneser_ney import kneser_ney
 from models.recipe import Recipe
@@ -31,14 +32,18 @@ def network() -> LanguageModel:
     return model.eval()
 
 
+def asked_of(model) -> NextWord:
+    return NextWord(model, WordValues.none(WORDS))
+
+
 @pytest.mark.parametrize("at_once", [1, 200, 1 << 20])
 @pytest.mark.parametrize("order", [1, 2, 4])
 def test_the_probability_of_an_ngram_is_the_networks_mean_where_its_context_stands(
     order, at_once, monkeypatch
 ):
-    monkeypatch.setattr(own, "AT_ONCE", at_once)
+    monkeypatch.setattr(next_word, "AT_ONCE", at_once)
     model = network()
-    found = own_ngrams(model, TEXT, order, WORDS)
+    found = own_ngrams(asked_of(model), TEXT, order, WORDS)
     p = model.log_distributions(TEXT).double().exp().numpy()
     asked: dict[tuple, list] = {}
     seen, at = set(), 0
@@ -62,7 +67,7 @@ def test_the_probability_of_an_ngram_is_the_networks_mean_where_its_context_stan
 
 def test_ngrams_keep_the_probabilities_of_their_highest_order():
     background = NGramBackground.learn(FEATURES, [TEXT], 3, kneser_ney, rising_prior, folds=0)
-    found = own_ngrams(BackgroundOnly(background), TEXT, 3, WORDS)
+    found = own_ngrams(asked_of(BackgroundOnly(background)), TEXT, 3, WORDS)
     assert found.score(TEXT) == pytest.approx(background.ngrams.score(TEXT), rel=1e-5)
 
 
