@@ -97,7 +97,7 @@ def test_lists_are_ranked_by_the_file(exported):
     assert after < before == 20
 
 
-def test_a_file_of_other_words_says_which_it_lacks(tmp_path):
+def test_a_file_says_which_words_and_what_else_it_lacks(tmp_path):
     lines = ["\\data\\", "ngram 1=3", "", "\\1-grams:", "-99\t<s>", "-0.3\t</s>", "-0.3\tChat"]
     (tmp_path / "m.arpa").write_text("\n".join([*lines, "", "\\end\\", ""]))
     scorer = api.load(tmp_path / "m.arpa")
@@ -109,6 +109,9 @@ def test_a_file_of_other_words_says_which_it_lacks(tmp_path):
     words = api.load(tmp_path / "m.arpa").score("Chat chien")
     assert [word.form for word in words] == ["chat", "chien", "</s>"]
     assert words[1].log_p == pytest.approx(-0.6 * math.log(10))
+    assert [word.spelled for word in words] == [False, True, False]
+    told = CliRunner().invoke(app, ["inflection", "--run", str(tmp_path / "m.arpa")])
+    assert told.exit_code and "m.arpa has probabilities alone: expected a run" in told.stderr
 
 
 def test_what_cannot_be_meant_is_refused(run, tmp_path):
