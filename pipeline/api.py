@@ -19,6 +19,7 @@ from pipeline.data.folders import MissingData
 from pipeline.display.seeds import with_seeds
 from pipeline.evaluation.measure import FIGURES
 from pipeline.evaluation.score_rows import of_models, read_epochs
+from pipeline.inference.arpa_scorer import ENDINGS, ArpaScorer
 from pipeline.inference.scorer import Scorer
 from pipeline.inference.start import start_folder
 from pipeline.prepared import teachers
@@ -27,7 +28,7 @@ from pipeline.runner.run import Run, content_of
 from pipeline.runner.sweep import JOBS, read_jobs, recipe_of, taught_by
 from pipeline.sharing import export as exporting
 from pipeline.sharing import hub
-from pipeline.sharing.arpa import export_arpa, is_arpa
+from pipeline.sharing.ngrams import Conversion, export_ngrams, is_ngram_file
 from pipeline.stage import Inputs
 from pipeline.stages.order import EXPORTED, STAGES, above, check_names
 
@@ -164,8 +165,10 @@ def load(run: str | Path, model: str | None = None) -> Scorer:
     """A trained model of a run, its last where none is named; or an exported one.
 
     An exported one is named by its folder or by its id on the Hugging Face hub, `owner/name`;
-    `runs/name` is always a run.
+    `runs/name` is always a run. A file `.arpa` or `.arpa.gz` is a model too, for scores alone.
     """
+    if str(run).endswith(ENDINGS):
+        return ArpaScorer(Path(run))
     of_hub = hub.is_id(str(run)) and Path(run).parts[0] != RUNS
     if exporting.is_exported(Path(run)) or of_hub:
         return Scorer.from_pretrained(run)
@@ -179,13 +182,30 @@ class Trained(Scorer):
         exporting.export(self.artefacts, Path(folder), EXPORTED)
 
 
-def export(run: str | Path, model: str, to: str | Path) -> Path:
+def export(
+    run: str | Path,
+    model: str,
+    to: str | Path,
+    *,
+    order: int | None = None,
+    samples: int | None = None,
+    prune: float | None = None,
+) -> Path:
     """Write a trained model of a finished run into one folder that `load` takes anywhere.
 
-    To a file that ends in `.arpa` or `.arpa.gz` the n-grams of a model are written.
+    To a file that ends in `.arpa`, `.arpa.gz` or `.fst.txt` it is written as n-grams: `order`,
+    `samples` and `prune` say how (pipeline.sharing.ngrams.Conversion).
     """
     artefacts, to = _trained(run, model, *above("evaluate"), "evaluate"), Path(to)
-    return export_arpa(artefacts, to) if is_arpa(to) else exporting.export(artefacts, to, EXPORTED)
+    how = Conversion(order, samples, prune)
+    if is_ngram_file(to):
+        return export_ngrams(artefacts, to, how)
+    if how != Conversion():
+        raise ValueError(
+            f"{to}: expected a file .arpa, .arpa.gz or .fst.txt, as --order, --samples and --prune "
+            f"are of n-grams"
+        )
+    return exporting.export(artefacts, to, EXPORTED)
 
 
 def _trained(run: str | Path, model: str | None, *others: str) -> Inputs:

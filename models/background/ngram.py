@@ -1,7 +1,7 @@
 """An n-gram model as background: the network then learns only what the n-gram model misses."""
 
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from models.background.base import Background
-from models.common.batching import Sentences, preceding
+from models.common.batching import Sentences
 from models.features.phi import Features
-from models.ngram.counts import END, count
-from models.ngram.model import NGrams, rows_of, stacked
+from models.ngram.counts import History, check, count_after, last_words
+from models.ngram.model import NGrams, rows_of, shorter_nodes, stacked
 from models.ngram.smoothing.interpolated import Smoothing
 
 Prior = Callable[[np.ndarray], np.ndarray]  # from the counts of words to their masses
@@ -20,7 +20,7 @@ FOLDS = 10  # parts of the training text, each read with the n-grams of all othe
 
 
 class NGramBackground(Background):
-    """b(K, x) = p(x | h) of an n-gram model, h being the last words of K.
+    """b(K, x) = p(x | h) of an n-gram model, h being the last words of K, or another history.
 
     The mass of a signature obeys the model's own recursion,
 
@@ -38,8 +38,10 @@ class NGramBackground(Background):
 
     is_static = True
 
-    def __init__(self, features: Features, ngrams: NGrams):
+    def __init__(self, features: Features, ngrams: NGrams, history: History | None = None):
         super().__init__(features)
+        self.is_plain = history is None
+        self.history = history or partial(last_words, reach=ngrams.order - 1)
         if ngrams.words != features.vocabulary_size:
             raise ValueError(
                 f"n-grams: expected {features.vocabulary_size} words, as Φ has; got {ngrams.words}"
@@ -62,6 +64,7 @@ class NGramBackground(Background):
         smoothing: Smoothing,
         prior: Prior,
         folds: int = FOLDS,
+        history: History | None = None,
     ) -> "NGramBackground":
         """From the texts that the network is to be trained on; without folds, only for scoring.
 
@@ -69,30 +72,29 @@ class NGramBackground(Background):
         they lack share what discounting frees by the prior mass that the counts give them. Every
         part has its own: a word that only the left-out part holds is unseen.
         """
-        whole = Sentences(*map(np.concatenate, zip(*(text[:2] for text in texts), strict=True)))
-        fold = np.concatenate([text.parts(max(folds, 1)) for text in texts])
-        lacking = (whole.chosen(fold != part) for part in range(1, folds + 1))
-        models = [
-            smoothing(
-                count(text, order, features.vocabulary_size),
-                _base(prior, text, features.vocabulary_size),
-            )
-            for text in (whole, *lacking)
-        ]
-        return cls(features, stacked(models))
+        words = features.vocabulary_size
+        looked_at = history or partial(last_words, reach=order - 1)
+        models = []
+        for text in lacking(texts, folds):
+            check(text, order, words)
+            levels = count_after(text.ids, looked_at(text), words)
+            models.append(smoothing(levels, _base(prior, text, words)))
+        return cls(features, stacked(models), history)
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
         """The nodes of the last 0, 1, 2… words before each word, −1 where they are not listed.
 
         The first is the root: in training that of the tables which lack the word's own part.
         """
-        words = torch.from_numpy(preceding(sentences, self.ngrams.order - 1, END))
-        root = torch.zeros(len(words), dtype=torch.long)
+        before = np.zeros((len(sentences.ids), self.ngrams.order - 1), np.int64)
+        for back, column in enumerate(self.history(sentences), start=1):
+            before[:, -back] = column
+        root = torch.zeros(len(before), dtype=torch.long)
         if training and self.folds:
             fold = np.repeat(sentences.parts(self.folds), sentences.lengths)
             root = torch.from_numpy(fold)
         device = self.log_unigram.device
-        nodes = self.ngrams.nodes(words.to(device), root.to(device))
+        nodes = self.ngrams.nodes(torch.from_numpy(before).to(device), root.to(device))
         return torch.stack(nodes, dim=1).cpu().numpy()
 
     def entries(self, contexts: np.ndarray) -> int:
@@ -147,7 +149,7 @@ class NGramBackground(Background):
         return self.ngrams.distributions(context.unbind(1)).log()
 
     def regrouped(self, features: Features) -> "NGramBackground":
-        return NGramBackground(features, self.ngrams)
+        return NGramBackground(features, self.ngrams, None if self.is_plain else self.history)
 
     @property
     def size(self) -> int:
@@ -183,7 +185,7 @@ def _seen(ngrams: NGrams, signature: Tensor, signatures: int) -> _Seen:
     sizes, starts, of_entry, added, entries = [0], [], [], [], 0
     for length, table in enumerate(ngrams.tables[1:], start=1):
         node, word = table.keys // ngrams.words, table.keys % ngrams.words
-        below = ngrams.p(_shorter(ngrams, length, node), word)
+        below = ngrams.p(shorter_nodes(ngrams, length, node), word)
         more = table.p - table.backoff[node] * below
         pairs, pair = torch.unique(node * signatures + signature[word], return_inverse=True)
         added.append(more.new_zeros(len(pairs)).index_add_(0, pair, more).float())
@@ -201,13 +203,18 @@ def _seen(ngrams: NGrams, signature: Tensor, signatures: int) -> _Seen:
     )
 
 
-def _shorter(ngrams: NGrams, length: int, node: Tensor) -> list[Tensor]:
-    """The nodes of all shorter ends of each context, from the empty one."""
-    chain: list[Tensor] = []
-    for table in ngrams.tables[length:0:-1]:
-        node = table.contexts[node] // ngrams.words
-        chain.insert(0, node)
-    return chain
+def lacking(texts: Sequence[Sentences], folds: int) -> Iterator[Sentences]:
+    """The texts as one, and without each of their parts."""
+    whole = Sentences(*map(np.concatenate, zip(*(text[:2] for text in texts), strict=True)))
+    fold = np.concatenate([text.parts(max(folds, 1)) for text in texts])
+    yield whole
+    yield from (whole.chosen(fold != part) for part in range(1, folds + 1))
+
+
+def parted(sentences: Sentences, folds: int) -> tuple[Sentences, Sentences]:
+    """The sentences of all parts but the first, and those of the first."""
+    is_first = sentences.parts(folds) == 1
+    return sentences.chosen(~is_first), sentences.chosen(is_first)
 
 
 def _base(prior: Prior, text: Sentences, words: int) -> np.ndarray:

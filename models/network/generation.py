@@ -1,6 +1,6 @@
 """New sentences from a trained model: drawn word by word, or the likeliest by beam search."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from models.common.state import State, columns
 from models.network.language_model import LanguageModel
 from models.outputs.log_linear import LogLinear, log_linear_of
 
+DRAWN_AT_ONCE = 512  # sentences of a whole text
 NUCLEUS = 1024  # words that are looked for a share of the mass at first: sorting all takes long
 
 
@@ -127,13 +128,40 @@ def sample(
             raise FloatingPointError(f"no word can be drawn: {error}") from None
         log_p = output.log_prob_of(reading.h, words, context)
         reading = reading.after(torch.arange(len(words), device=words.device), words, log_p)
-        for row, place in enumerate(positions):
-            sentences[place] = reading.generated(row)
+        is_ended = (words == END).cpu().numpy()
+        for row in np.flatnonzero(is_ended).tolist():
+            sentences[positions[row]] = reading.generated(row)
         going_on = (words != END).nonzero().squeeze(1)
-        if not len(going_on):
+        positions, reading = positions[~is_ended], _only(reading, going_on)
+        if not len(positions):
             break
-        positions, reading = positions[going_on.cpu().numpy()], _only(reading, going_on)
+    for row, place in enumerate(positions):  # what is cut
+        sentences[place] = reading.generated(row)
     return sentences
+
+
+def written_text(
+    model: LanguageModel,
+    sentences: int,
+    seed: int,
+    longest: int = 200,
+    on_words: Callable[[int], None] = lambda words: None,
+) -> Sentences:
+    """So many sentences drawn from a model, those that go on beyond `longest` words ended there.
+
+    `on_words` is told how many words each part of them has. n-grams that are counted in such a text
+    come to the model's own as it grows (Deoras et al. 2011).
+    """
+    device = model.embedding.weight.device
+    generator = torch.Generator(device).manual_seed(seed)
+    ids, lengths = [], []
+    for start in range(0, sentences, DRAWN_AT_ONCE):
+        size = min(DRAWN_AT_ONCE, sentences - start)
+        for words, _ in sample(model, [], size, Sampling(), generator, longest):
+            ids += [*words] if words[-1] == END else [*words, END]
+            lengths.append(len(words) + (words[-1] != END))
+        on_words(sum(lengths[start:]))
+    return Sentences(np.array(ids), np.array(lengths))
 
 
 @torch.inference_mode()

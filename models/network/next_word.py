@@ -42,6 +42,12 @@ class WordValues(NamedTuple):
     words: int  # V
     columns: int  # k
 
+    @classmethod
+    def none(cls, words: int) -> "WordValues":
+        """No number of any word."""
+        nothing = np.zeros(0, np.int64)
+        return cls(nothing, nothing, np.zeros(0), words, 0)
+
 
 class Expected(NamedTuple):
     """What was expected before each word of a text, END included."""
@@ -78,7 +84,7 @@ class NextWord:
         found = Expected(
             np.zeros(count), np.zeros(count, np.int64), np.zeros((count, len(self.means)))
         )
-        for at, of_signature in self._distributions(sentences):
+        for at, of_signature in self.distributions(sentences):
             words = torch.from_numpy(sentences.ids[at].astype(np.int64)).to(self.unknown.device)
             given = torch.from_numpy(log_p[at]).to(words.device)
             of_signature = of_signature.double()
@@ -94,7 +100,7 @@ class NextWord:
             found.means[at] = (self.means @ p.T).T.cpu()
         return found
 
-    def _distributions(self, sentences: Sentences) -> Iterator[tuple[np.ndarray, Tensor]]:
+    def distributions(self, sentences: Sentences) -> Iterator[tuple[np.ndarray, Tensor]]:
         """Positions in the text, and log p of every signature before them, a few at a time."""
         size = max(1, AT_ONCE // len(self.shares.entropy))
         if isinstance(self.model, BackgroundOnly):

@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from models.ngram.counts import END, pack
+from models.ngram.counts import END, contexts_of, nodes_of, pack
 from models.ngram.model import NGrams, Table
 
 START, STOP, UNKNOWN = "<s>", "</s>", "<unk>"
@@ -34,7 +34,7 @@ class Listed(NamedTuple):
 
 def write_arpa(model: NGrams, forms: Sequence[str], path: Path) -> None:
     """Write the model; its probabilities keep eight digits."""
-    _check_forms(forms, model.words)
+    check_forms(forms, model.words)
     tables = [Table(*(tensor.cpu().numpy() for tensor in table)) for table in model.tables]
     with _open(path, "wb") as binary, TextIOWrapper(binary, "utf-8", newline="\n") as file:
         file.write("\\data\\\n")
@@ -78,7 +78,7 @@ def read_arpa(path: Path, forms: Sequence[str], others: str | None = None) -> NG
     With `others`, n-grams with further words are left out; that form is the one that stands for
     words which the file lacks, and as rare as its rarest if the file has no such form.
     """
-    _check_forms(forms, len(forms))
+    check_forms(forms, len(forms))
     ids = {form: number for number, form in enumerate(forms)} | {START: END}
     skip = others is not None
     with _open(path, "rb") as file:
@@ -220,19 +220,16 @@ def _fields(lines: _Lines, line: str, order: int) -> tuple[float, list[str], flo
 
 def _tables(listed: Sequence[Listed], words: int, path: Path) -> list[Table]:
     """The tables: a node for each context that has n-grams or a weight, or is part of one."""
-    rows = [np.zeros((1, 0), np.int64)]
+    rows: list[np.ndarray] = []
     longer = np.zeros((0, len(listed)), np.int64)
     for shorter, full in zip(listed[-2::-1], listed[:0:-1], strict=True):
         weighted = shorter.ids[shorter.backoff != 1]
         longer = np.concatenate([full.ids[:, :-1], weighted, longer[:, 1:]])
-        rows.insert(1, longer)
-    contexts: list[np.ndarray] = [np.zeros(1, np.int64)]
-    for of_length in rows[1:]:
-        keys = pack(_nodes(of_length[:, 1:], contexts, words), of_length[:, 0], words)
-        contexts.append(np.unique(keys))
+        rows.insert(0, longer)
+    contexts = contexts_of(rows, words)
     tables = []
     for length, ngrams in enumerate(listed):
-        keys = pack(_nodes(ngrams.ids[:, :-1], contexts, words), ngrams.ids[:, -1], words)
+        keys = pack(nodes_of(ngrams.ids[:, :-1], contexts, words), ngrams.ids[:, -1], words)
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
         again = np.flatnonzero(keys[1:] == keys[:-1])
@@ -244,21 +241,13 @@ def _tables(listed: Sequence[Listed], words: int, path: Path) -> list[Table]:
         backoff = np.ones(len(contexts[length]))
         if length:
             weighted = listed[length - 1].backoff != 1
-            nodes = _nodes(listed[length - 1].ids[weighted], contexts, words)
+            nodes = nodes_of(listed[length - 1].ids[weighted], contexts, words)
             backoff[nodes] = listed[length - 1].backoff[weighted]
         tables.append(Table(contexts[length], keys, ngrams.p[order], backoff))
     return tables
 
 
-def _nodes(rows: np.ndarray, contexts: Sequence[np.ndarray], words: int) -> np.ndarray:
-    """The nodes of contexts, of which all are there."""
-    node = np.zeros(len(rows), np.int64)
-    for length in range(1, rows.shape[1] + 1):
-        node = np.searchsorted(contexts[length], pack(node, rows[:, -length], words))
-    return node
-
-
-def _check_forms(forms: Sequence[str], words: int) -> None:
+def check_forms(forms: Sequence[str], words: int) -> None:
     if len(forms) != words or len(set(forms)) != words:
         raise ValueError(
             f"forms: expected {words} different words, got {len(set(forms))} among {len(forms)}"

@@ -85,6 +85,14 @@ class NGrams(nn.Module):
             found.append(_find(table.contexts, found[-1], oldest, self.words))
         return found
 
+    def context_words(self) -> list[Tensor]:
+        """The words of each node's context, the oldest first: for each length (nodes × length)."""
+        found = [self.contexts_0.new_zeros(len(self.contexts_0), 0)]
+        for table in self.tables[1:]:
+            oldest = (table.contexts % self.words).unsqueeze(1)
+            found.append(torch.cat([oldest, found[-1][table.contexts // self.words]], dim=1))
+        return found
+
     def p(self, nodes: Sequence[Tensor], words: Tensor) -> Tensor:
         """p(w | h) of words, each with its context, given by its nodes or those of its end.
 
@@ -126,6 +134,15 @@ def stacked(models: Sequence[NGrams]) -> NGrams:
 def _joined(tables: Sequence[Table], name: str, shifts: np.ndarray) -> np.ndarray:
     arrays = (getattr(table, name).numpy() for table in tables)
     return np.concatenate([array + shift for array, shift in zip(arrays, shifts, strict=True)])
+
+
+def shorter_nodes(ngrams: NGrams, length: int, node: Tensor) -> list[Tensor]:
+    """The nodes of all shorter ends of each context, from the empty one."""
+    chain: list[Tensor] = []
+    for table in ngrams.tables[length:0:-1]:
+        node = table.contexts[node] // ngrams.words
+        chain.insert(0, node)
+    return chain
 
 
 def rows_of(starts: Tensor, ends: Tensor, room: int | None = None) -> tuple[Tensor, Tensor]:

@@ -24,7 +24,8 @@ TrainedRun = Annotated[
     typer.Option(
         "--run",
         metavar="FOLDER|ID",
-        help="Folder of a run or of an exported model, or the id of one on the Hugging Face hub.",
+        help="Folder of a run or of an exported model, or the id of one on the Hugging Face hub; "
+        "for scores also a file .arpa.",
     ),
 ]
 Model = Annotated[

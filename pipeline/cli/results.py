@@ -154,10 +154,28 @@ def export(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Model of the run to export.")],
     to: Annotated[
         Path,
-        typer.Option(help="Folder to write; or a file .arpa or .arpa.gz, for a model of n-grams."),
+        typer.Option(
+            help="Folder to write; or a file .arpa, .arpa.gz or .fst.txt, to write n-grams: of a "
+            "network, those of the training text with the network's own probabilities."
+        ),
     ],
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            help="Draw this number of sentences from the network and count n-grams in them instead."
+        ),
+    ] = None,
+    order: Annotated[
+        int | None, typer.Option(help="Order of the n-grams of a network; by default 3.")
+    ] = None,
+    prune: Annotated[
+        float | None,
+        typer.Option(
+            help="Leave out n-grams that change the perplexity by less, as a share: 1e-7, say."
+        ),
+    ] = None,
 ) -> None:
-    """Write a trained model with its card into one folder, which `load` takes anywhere."""
+    """Write a trained model with its card into one folder, which `load` takes; or as n-grams."""
     from pipeline import api
 
-    print(api.export(run, model, to))
+    print(api.export(run, model, to, order=order, samples=samples, prune=prune))

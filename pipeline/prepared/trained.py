@@ -9,13 +9,16 @@ import torch
 
 from models.background import arpa
 from models.background.base import Background
-from models.background.ngram import NGramBackground, Prior
+from models.background.history import HISTORIES
+from models.background.history.given import Given
+from models.background.ngram import Prior
 from models.background.prior import discounted
 from models.background.unigram import Uniform, Unigram
-from models.common.arrays import load_array
+from models.common.arrays import load_array, load_arrays
 from models.common.batching import Sentences
 from models.common.device import choose_device
 from models.common.json_file import load_json
+from models.common.registry import Choice, parted
 from models.common.weights import WEIGHTS, Shapes, load_weights, shapes_of
 from models.features.phi import Features
 from models.network.background_only import BackgroundOnly
@@ -84,12 +87,12 @@ def _network(
         background = FrozenModelBackground(features, below)
     else:
         background = background_of(features, folds)
-    classes, psi = inputs["encode"] / "classes.npy", inputs["featurise"] / "psi.npz"
+    psi = inputs["featurise"] / "psi.npz"
     return LanguageModel(
         recipe,
         features,
         background,
-        load_array(classes) if classes.exists() and not subwords else None,
+        _classes(inputs),
         Features.load(psi) if psi.exists() and not subwords else None,
         labels,
     )
@@ -127,15 +130,40 @@ def _background(recipe: Recipe, inputs: Inputs, features: Features, folds: int) 
     if about["pretraining"]:
         expect_pretraining("background.pretraining", inputs)
         texts.append(read_text(inputs["encode"], PRETRAINING))
-    prior = _prior(inputs)
-    return NGramBackground.learn(features, texts, about["order"], smoothing, prior, folds)
+    history = about.get("history", "words")  # which older models do not tell
+    return HISTORIES.make(
+        history,
+        Given(
+            features,
+            texts,
+            about["order"],
+            smoothing,
+            prior_of(inputs),
+            folds,
+            _classes(inputs),
+            _factors(history, inputs),
+        ),
+    )
+
+
+def _classes(inputs: Inputs) -> np.ndarray | None:
+    """Those of words, which subwords have not."""
+    path = inputs["encode"] / "classes.npy"
+    return load_array(path) if path.exists() and not count_subwords(inputs["encode"]) else None
+
+
+def _factors(history: Choice, inputs: Inputs) -> dict[str, np.ndarray] | None:
+    path = inputs["background"] / "factors.npz"
+    if not path.exists() or count_subwords(inputs["encode"]):
+        return None
+    return load_arrays(path, parted(history)[1]["factors"].split())
 
 
 def _about_background(inputs: Inputs) -> dict:
     return load_json(inputs["background"] / "about.json", dict)
 
 
-def _prior(inputs: Inputs) -> Prior:
+def prior_of(inputs: Inputs) -> Prior:
     """What lies below the n-grams: of words their discounted counts, of subwords nothing known."""
     if count_subwords(inputs["encode"]):
         return np.ones_like

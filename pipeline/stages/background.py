@@ -9,13 +9,15 @@ import numpy as np
 import pandas as pd
 
 from models.background.adapted import adapted
+from models.background.history import HISTORIES
 from models.background.prior import discounted
 from models.common.arrays import load_array
-from models.common.registry import Choice, check_parts, outside_files
+from models.common.registry import Choice, check_parts, outside_files, parted
 from models.features.phi import Features
 from models.ngram.smoothing import SMOOTHINGS
 from models.spelling.open_vocabulary import load_spelling, save_spelling
 from pipeline.artefacts import fingerprint
+from pipeline.features.factors import factors_of
 from pipeline.prepared.special_words import UNKNOWN_ID, is_special, read_as_unknown
 from pipeline.stage import START, Inputs, Stage
 
@@ -32,6 +34,7 @@ class Params:
     arpa: str | None = None  # Path of an ARPA file, as KenLM and SRILM write it; perhaps .gz
     order: int = 5  # of the n-grams: so many words, the predicted one included
     smoothing: Annotated[Choice, SMOOTHINGS] = "kneser-ney"  # Of the n-grams
+    history: Annotated[Choice, HISTORIES] = "words"  # What the n-grams look back on
     pretraining: bool = False  # n-grams of the text of corpus.pretraining too
     # Words of a signature that training lacks share its mass alike, or by what analyse.frequency
     # says of French as a whole.
@@ -69,6 +72,11 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     np.save(out / "group.npy", group)
     np.save(out / "share.npy", share)
     about = _about(params)
+    history, settings = parted(params.history)
+    if params.kind == "ngram" and history == "factored":
+        analyses = pd.read_parquet(inputs["analyse"] / "analyses.parquet")
+        found = factors_of(analyses, len(types), settings["factors"].split())
+        np.savez(out / "factors.npz", **found)
     if params.kind == "arpa":
         from models.background import arpa  # here, as it loads torch
 
@@ -82,7 +90,8 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
 
 def _about(params: Params) -> dict[str, Any]:
     """What training has to know of it."""
-    return {name: getattr(params, name) for name in ("kind", "order", "smoothing", "pretraining")}
+    told = ("kind", "order", "smoothing", "history", "pretraining")
+    return {name: getattr(params, name) for name in told}
 
 
 def _go_on(params: Params, start: Path, types: pd.DataFrame, out: Path) -> None:
@@ -143,7 +152,7 @@ STAGE = Stage(
     name="background",
     help="gives every known word its prior mass b, and learns to spell the others",
     inputs={
-        "analyse": ("types.parquet",),
+        "analyse": ("types.parquet", "analyses.parquet"),
         "featurise": ("phi.npz",),
     },
     outputs={
@@ -151,6 +160,7 @@ STAGE = Stage(
         "group.npy": "the group of each word, in which seen words leave mass to unseen ones",
         "share.npy": "what each word has, unseen, of its group's mass for unseen words",
         "about.json": "the kind of background, from which training counts its n-grams",
+        "factors.npz": "the factors of each word, where n-grams back off over them",
         "ngrams.npz": "the n-grams of an ARPA file for the known words",
         "spelling.*": "the spelling model of an open vocabulary",
     },

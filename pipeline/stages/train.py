@@ -148,7 +148,7 @@ READ = {
         VALUES,
     ),
     "featurise": ("phi.npz", "psi.npz", START_WEIGHTS),
-    "background": ("b.npy", "group.npy", "share.npy", "about.json", "ngrams.npz"),
+    "background": ("b.npy", "group.npy", "share.npy", "about.json", "ngrams.npz", "factors.npz"),
 }
 
 

@@ -47,7 +47,7 @@ def test_ngrams_alone_are_a_model_of_a_run_that_nothing_is_trained_for(tmp_path)
     assert all(math.isfinite(word.log_p) and word.log_p < 0 for word in words)
 
 
-def test_exported_ngrams_score_the_test_as_the_run_did(tmp_path, tiny_run):
+def test_exported_ngrams_score_the_test_as_the_run_did(tmp_path):
     config = tmp_path / "counted.yaml"
     config.write_text(
         "base: tiny\nanalyse: {protocol: closed}\ntrain: {output: background}\n"
@@ -60,8 +60,8 @@ def test_exported_ngrams_score_the_test_as_the_run_did(tmp_path, tiny_run):
     assert ngrams.score(scored.sentences("test")) == pytest.approx(scored.log_p("test"), abs=1e-5)
     with pytest.raises(FileExistsError, match="is there already"):
         export(run.folder, "kneser-ney", path)
-    with pytest.raises(ValueError, match="an ARPA file holds n-grams; expected a model that is"):
-        export(tiny_run.folder, "ll-rnn", tmp_path / "ll-rnn.arpa")
+    with pytest.raises(ValueError, match="made of n-grams already, of order 3: expected no --ord"):
+        export(run.folder, "kneser-ney", tmp_path / "again.arpa", samples=10)
 
 
 def test_ngrams_of_a_file_are_a_background_from_outside(tmp_path):

@@ -1,0 +1,92 @@
+"""A network as n-grams: its own probabilities, or those of the text that it writes."""
+
+import numpy as np
+import pytest
+import torch
+from log_linear_cases import random_features
+from ngram_cases import WORDS, as_lists, random_sentences, rising_prior
+from scipy.stats import chisquare
+
+from models.background.ngram import NGramBackground
+from models.background.unigram import Unigram
+from models.common.batching import END, Sentences
+from models.network import next_word
+from models.network.background_only import BackgroundOnly
+from models.network.generation import written_text
+from models.network.language_model import LanguageModel
+from models.network.next_word import NextWord, WordValues
+from models.ngram.own import own_ngrams
+from models.ngram.smoothing.kneser_ney import kneser_ney
+from models.recipe import Recipe
+
+FEATURES = random_features(WORDS, width=3, real=False)
+TEXT = random_sentences(count=60)
+RECIPE = Recipe(embedding=8, hidden=8, layers=1, device="cpu")
+
+
+def network() -> LanguageModel:
+    torch.manual_seed(3)
+    model = LanguageModel(RECIPE, FEATURES, Unigram(FEATURES, rising_prior(range(WORDS))))
+    for parameter in model.parameters():
+        parameter.data.normal_(std=0.7)
+    return model.eval()
+
+
+def asked_of(model) -> NextWord:
+    return NextWord(model, WordValues.none(WORDS))
+
+
+@pytest.mark.parametrize("at_once", [1, 200, 1 << 20])
+@pytest.mark.parametrize("order", [1, 2, 4])
+def test_the_probability_of_an_ngram_is_the_networks_mean_where_its_context_stands(
+    order, at_once, monkeypatch
+):
+    monkeypatch.setattr(next_word, "AT_ONCE", at_once)
+    model = network()
+    found = own_ngrams(asked_of(model), TEXT, order, WORDS)
+    p = model.log_distributions(TEXT).double().exp().numpy()
+    asked: dict[tuple, list] = {}
+    seen, at = set(), 0
+    for sentence in as_lists(TEXT):
+        before = [END, *sentence]
+        for place, word in enumerate(sentence):
+            for length in range(min(order - 1, place + 1) + 1):
+                context = tuple(before[place + 1 - length : place + 1])
+                asked.setdefault(context, []).append(p[at])
+                seen.add((context, word))
+            at += 1
+    for context, word in seen:
+        expected = np.mean([each[word] for each in asked[context]])
+        row = [-1] * (order - 1 - len(context)) + [*context]
+        nodes = found.nodes(torch.tensor([row], dtype=torch.long))
+        assert float(found.p(nodes, torch.tensor([word]))) == pytest.approx(expected, rel=1e-5)
+    every = np.random.default_rng(0).integers(0, WORDS, (200, order - 1))
+    sums = found.distributions(found.nodes(torch.from_numpy(every)), torch.float64).sum(dim=1)
+    assert torch.allclose(sums, torch.ones(200).double(), atol=1e-9)
+
+
+def test_ngrams_keep_the_probabilities_of_their_highest_order():
+    background = NGramBackground.learn(FEATURES, [TEXT], 3, kneser_ney, rising_prior, folds=0)
+    found = own_ngrams(asked_of(BackgroundOnly(background)), TEXT, 3, WORDS)
+    assert found.score(TEXT) == pytest.approx(background.ngrams.score(TEXT), rel=1e-5)
+
+
+def test_text_is_written_as_the_network_would():
+    model = network()
+    told = []
+    text = written_text(model, 3000, seed=1, on_words=told.append)
+    assert len(text.lengths) == 3000 and sum(told) == len(text.ids) == text.lengths.sum()
+    assert (text.ids[np.cumsum(text.lengths) - 1] == END).all()
+    assert (text.ids == END).sum() == 3000
+    first = np.bincount(text.ids[text.starts], minlength=WORDS)
+    start = Sentences(np.array([END]), np.array([1]))
+    p = model.log_distributions(start)[0].double().exp().numpy()
+    assert chisquare(first, p / p.sum() * 3000).pvalue > 1e-3
+    again = written_text(model, 3000, seed=1)
+    assert np.array_equal(again.ids, text.ids)
+
+
+def test_a_sentence_that_goes_on_is_ended():
+    text = written_text(network(), 200, seed=1, longest=2)
+    assert text.lengths.max() == 3
+    assert (text.ids[np.cumsum(text.lengths) - 1] == END).all()

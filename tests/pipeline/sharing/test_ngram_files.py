@@ -1,0 +1,123 @@
+"""A network exported as n-grams: KenLM and OpenFst read the files, and lists are ranked by them."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import pipeline
+from pipeline import api
+from pipeline.cli.main import app
+
+DATA = Path(__file__).parents[2] / "data"
+SENTENCES = ["La petite fille mange une pomme.", "Les chats noirs dorment."]
+FILES = {
+    "own.arpa": (),
+    "pruned.arpa.gz": ("--prune", "1e-5", "--order", "4"),
+    "drawn.arpa": ("--samples", "1000"),
+    "own.fst.txt": (),
+}
+ARPA = [name for name in FILES if ".arpa" in name]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Path:
+    """A closed vocabulary, so that nothing is spelled."""
+    settings = {"train.epochs": 12, "analyse.protocol": "closed"}
+    return pipeline.run("tiny", set=settings, runs=tmp_path_factory.mktemp("runs")).folder
+
+
+@pytest.fixture(scope="module")
+def exported(run, tmp_path_factory) -> Path:
+    """The folder with all files, and what was said when each was written."""
+    folder = tmp_path_factory.mktemp("exported")
+    for name, options in FILES.items():
+        command = ["export", str(run), "ll-rnn", "--to", str(folder / name), *options]
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, done.output
+        (folder / f"{name}.log").write_text(done.output)
+    return folder
+
+
+@pytest.mark.parametrize("name", ARPA)
+def test_a_network_is_written_as_ngrams_that_do_about_as_well(run, exported, name):
+    said = (exported / f"{name}.log").read_text().splitlines()
+    own, file, counted = [float(line.split()[2]) for line in said if " on test: " in line]
+    table = api.scores(run).set_index(["model", "split", "metric"])["value"]
+    assert own == pytest.approx(table["ll-rnn", "test", "perplexity"], abs=0.1)
+    assert 0.9 * own < file < 2 * counted
+    scored = api.load(exported / name).score_all(SENTENCES)
+    words = [word.form for word in scored[0]]
+    assert words == ["la", "petite", "fille", "mange", "une", "pomme", ".", "</s>"]
+    assert all(math.isfinite(word.log_p) for sentence in scored for word in sentence)
+
+
+def test_kenlm_reads_the_same(exported):
+    kenlm = pytest.importorskip("kenlm")
+    for name in ARPA:
+        judge, scorer = kenlm.LanguageModel(str(exported / name)), api.load(exported / name)
+        for words in scorer.score_all(SENTENCES):
+            text = " ".join(word.form for word in words[:-1])
+            theirs = [log_p for log_p, _, _ in judge.full_scores(text, bos=True, eos=True)]
+            ours = np.array([word.log_p for word in words]) / math.log(10)
+            assert ours == pytest.approx(theirs, abs=1e-4)
+
+
+def test_openfst_reads_the_automaton(exported):
+    pywrapfst = pytest.importorskip("pywrapfst", reason="pip install pynini brings it")
+    symbols = pywrapfst.SymbolTable.read_text(str(exported / "own.syms.txt"))
+    compiler = pywrapfst.Compiler(isymbols=symbols, osymbols=symbols)
+    compiler.write((exported / "own.fst.txt").read_text(encoding="utf-8"))
+    automaton = compiler.compile()
+    assert automaton.verify() and automaton.num_states() > 1000
+    for words in api.load(exported / "own.arpa").score_all(SENTENCES):
+        state, cost = automaton.start(), 0.0
+        for word in words[:-1]:
+            while (arc := arc_of(automaton, state, symbols.find(word.form))) is None:
+                failed = arc_of(automaton, state, symbols.find("<phi>"))
+                state, cost = failed.nextstate, cost + float(failed.weight)
+            state, cost = arc.nextstate, cost + float(arc.weight)
+        cost += float(automaton.final(state))
+        assert cost == pytest.approx(-sum(word.log_p for word in words), rel=1e-4)
+
+
+def arc_of(automaton, state: int, label: int):
+    return next((arc for arc in automaton.arcs(state) if arc.ilabel == label), None)
+
+
+def test_lists_are_ranked_by_the_file(exported):
+    files = [str(DATA / "test.nbest.jsonl"), "--tune", str(DATA / "dev.nbest")]
+    done = CliRunner().invoke(app, ["rescore", *files, "--run", str(exported / "own.arpa")])
+    assert done.exit_code == 0, done.output
+    before, after = (
+        float(part.rpartition(" ")[2]) for part in done.output.split("rate: ")[1].split("%")[:2]
+    )
+    assert after < before == 20
+
+
+def test_a_file_says_which_words_and_what_else_it_lacks(tmp_path):
+    lines = ["\\data\\", "ngram 1=3", "", "\\1-grams:", "-99\t<s>", "-0.3\t</s>", "-0.3\tChat"]
+    (tmp_path / "m.arpa").write_text("\n".join([*lines, "", "\\end\\", ""]))
+    scorer = api.load(tmp_path / "m.arpa")
+    assert [word.form for word in scorer.score("Chat")] == ["Chat", "</s>"]
+    with pytest.raises(ValueError, match="'chien' is not in this file, which has no <unk>"):
+        scorer.score("chien")
+    lines[1:2], lines[-1:] = ["ngram 1=4"], ["-0.6\tchat", "-0.6\t<unk>"]
+    (tmp_path / "m.arpa").write_text("\n".join([*lines, "", "\\end\\", ""]))
+    words = api.load(tmp_path / "m.arpa").score("Chat chien")
+    assert [word.form for word in words] == ["chat", "chien", "</s>"]
+    assert words[1].log_p == pytest.approx(-0.6 * math.log(10))
+    assert [word.spelled for word in words] == [False, True, False]
+    told = CliRunner().invoke(app, ["inflection", "--run", str(tmp_path / "m.arpa")])
+    assert told.exit_code and "m.arpa has probabilities alone: expected a run" in told.stderr
+
+
+def test_what_cannot_be_meant_is_refused(run, tmp_path):
+    with pytest.raises(ValueError, match="as --order, --samples and --prune are of n-grams"):
+        api.export(run, "ll-rnn", tmp_path / "folder", samples=10)
+    with pytest.raises(ValueError, match="samples: expected 1 or more, got 0"):
+        api.export(run, "ll-rnn", tmp_path / "m.arpa", samples=0)
+    with pytest.raises(ValueError, match="threshold: expected a share from 0 to under 1"):
+        api.export(run, "ll-rnn", tmp_path / "m.arpa", prune=1.5)

@@ -1,0 +1,39 @@
+"""n-gram models of every history go through the stages, and are the same when exported."""
+
+import pytest
+
+import pipeline
+from models.background.history import HISTORIES
+from pipeline import api
+
+SENTENCES = ["La petite fille mange une pomme.", "Un zyglotron dort."]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("histories")
+    models = "".join(f"  {name}: {{background: {{history: {name}}}}}\n" for name in HISTORIES)
+    (folder / "histories.yaml").write_text(
+        "base: tiny\n"
+        "encode: {classes: 12}\n"
+        "background: {kind: ngram, order: 3}\n"
+        "train: {output: background}\n"
+        f"models:\n{models}"
+    )
+    return pipeline.run(str(folder / "histories.yaml"), runs=folder / "runs")
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+def test_a_model_of_each_history_is_measured_and_exported(run, history, tmp_path):
+    table = api.scores(run.folder)
+    of_model = table[(table["model"] == history) & (table["metric"] == "perplexity")]
+    assert of_model["value"].between(1, 1000).all() and len(of_model)
+    api.export(run.folder, history, tmp_path / "out")
+    there, here = pipeline.load(tmp_path / "out"), pipeline.load(run.folder, history)
+    assert there.score_all(SENTENCES) == here.score_all(SENTENCES)
+
+
+def test_histories_make_different_models(run):
+    table = api.scores(run.folder)
+    test = table[(table["split"] == "test") & (table["metric"] == "perplexity")]
+    assert test["value"].nunique() == len(HISTORIES)
