@@ -17,9 +17,10 @@ class Recipe:
     layers: int = 2  # of the encoder
     embedding: int = 128  # width of ψ, the words as the encoder reads them
     hidden: int = 256  # width of the encoder's layers; a tied encoder's last has the embedding's
-    # What the encoder reads of a word: the features φ, or only which word it is (one-hot).
-    input: Literal["features", "words"] = "features"
-    tied: bool = True  # one matrix serves to read words and to predict them; not for input: words
+    # What the encoder reads of a word: the features φ, only which word it is (one-hot), or its
+    # letters (see featurise.letters), by a convolutional net with a highway or by two LSTMs.
+    input: Literal["features", "words", "letters-cnn", "letters-lstm"] = "features"
+    tied: bool = True  # one matrix serves to read words and to predict them; input: features only
 
     # none: the text of corpus.pretraining is not read; initialise: it is trained on first, and its
     # weights are the start; background: it trains a model that is the background of this one.

@@ -12,7 +12,7 @@ from models.common.state import State
 from models.encoders.activation_penalty import activation_penalty
 from models.encoders.choice import encoder
 from models.encoders.variational_dropout import VariationalDropout
-from models.features.embedding import FeatureEmbedding
+from models.features.choice import Psi, embedding
 from models.features.phi import Features
 from models.network import prefix_tree
 from models.network.output_layer import output_layer
@@ -27,9 +27,9 @@ BACKGROUND = "output.background."
 class LanguageModel(nn.Module):
     """h_t = f(ψ(x_t), h_{t−1}), then p(x_{t+1} | K) from h_t by the output layer.
 
-    ψ is φ unless `psi` has other features of the same words, or the recipe says that words are
-    read one-hot. The baseline RNN is this model with one-hot features and a uniform background.
-    `classes` of words are for the output that predicts these first.
+    ψ is φ unless `psi` has other features of the same words, or their letters, or the recipe says
+    that words are read one-hot. The baseline RNN is this model with one-hot features and a uniform
+    background. `classes` of words are for the output that predicts these first.
     """
 
     def __init__(
@@ -38,13 +38,16 @@ class LanguageModel(nn.Module):
         features: Features,
         background: Background,
         classes: np.ndarray | None = None,
-        psi: Features | None = None,
+        psi: Psi | None = None,
     ):
         super().__init__()
         self.recipe, self.psi = recipe, psi
-        self.embedding = FeatureEmbedding(
-            _read(recipe, features, psi),
+        self.embedding = embedding(
+            recipe.input,
+            features,
+            psi,
             recipe.embedding,
+            tied=recipe.tied,
             dropout=recipe.feature_dropout,
             vector_dropout=recipe.vector_dropout,
         )
@@ -134,18 +137,3 @@ class LanguageModel(nn.Module):
 
     def parameter_count(self) -> int:
         return sum(parameter.numel() for parameter in self.parameters())
-
-
-def _read(recipe: Recipe, features: Features, psi: Features | None) -> Features:
-    """Ψ, what is read of every word."""
-    if recipe.input == "features":
-        if psi is not None and psi.vocabulary_size != features.vocabulary_size:
-            raise ValueError(
-                f"psi: expected {features.vocabulary_size} words as in Φ, got {psi.vocabulary_size}"
-            )
-        return features if psi is None else psi
-    if recipe.tied:
-        raise ValueError(
-            "input: words cannot be tied to an output over features; expected tied: false"
-        )
-    return Features.one_hot(features.vocabulary_size)

@@ -16,6 +16,7 @@ from models.common.arrays import load_array
 from models.common.device import choose_device
 from models.common.json_file import load_json
 from models.common.weights import WEIGHTS, Shapes, load_weights, shapes_of
+from models.features.choice import LETTERS, Psi
 from models.features.phi import Features
 from models.network.background_only import BackgroundOnly
 from models.network.frozen_background import FrozenModelBackground
@@ -80,14 +81,22 @@ def _network(
         background = FrozenModelBackground(features, below)
     else:
         background = background_of(features, folds)
-    classes, psi = inputs["encode"] / "classes.npy", inputs["featurise"] / "psi.npz"
+    classes = inputs["encode"] / "classes.npy"
     return LanguageModel(
         recipe,
         features,
         background,
         load_array(classes) if classes.exists() and not subwords else None,
-        Features.load(psi) if psi.exists() and not subwords else None,
+        None if subwords else _psi(recipe, inputs),
     )
+
+
+def _psi(recipe: Recipe, inputs: Inputs) -> Psi | None:
+    """What is read of every word, where that is not Φ."""
+    features, letters = (inputs["featurise"] / name for name in ("psi.npz", "letters.npy"))
+    if recipe.input in LETTERS:
+        return load_array(letters) if letters.exists() else None
+    return Features.load(features) if features.exists() else None
 
 
 def _background(features: Features, inputs: Inputs, folds: int) -> Background:

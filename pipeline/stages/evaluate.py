@@ -59,7 +59,7 @@ STAGE = Stage(
     inputs={
         "train": ("weights.safetensors", "recipe.json", CURVE, CURVE_PRETRAINING),
         "encode": (),
-        "featurise": ("phi.npz", "psi.npz"),
+        "featurise": ("phi.npz", "psi.npz", "letters.npy"),
         "background": (),
     },
     outputs={

@@ -19,6 +19,7 @@ from lexicon.table import read as read_table
 from models.features.phi import Features
 from pipeline.display.progress import say
 from pipeline.features import TEMPLATES, word_vectors
+from pipeline.features.letters import spelled
 from pipeline.features.template_names import VECTORS, check, chosen, chosen_to_read
 from pipeline.features.templates import fill, known_names
 from pipeline.features.word_classes import clusters_of
@@ -53,6 +54,7 @@ class Params:
     vectors: VectorParams | None = None
     # ψ: the templates that are read, `vectors` for the dense features; null: all of φ.
     read: tuple[str, ...] | None = None
+    letters: bool = False  # keeps how each word is written, for `train.input: letters-…`
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
@@ -62,6 +64,8 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     built.phi.save(out / "phi.npz")
     if built.psi:
         built.psi.save(out / "psi.npz")
+    if params.letters:
+        np.save(out / "letters.npy", spelled(types["form"]))
     written = json.dumps(built.names, ensure_ascii=False, indent=0)
     (out / "names.json").write_text(written, encoding="utf-8")
     say(
@@ -158,6 +162,7 @@ STAGE = Stage(
     outputs={
         "phi.npz": "Φ by signature in CSR, and the signature of each word",
         "psi.npz": "the same of what is read, where that is not all of it",
+        "letters.npy": "how each word is written, where words are read by their letters",
         "names.json": "the name of each feature",
     },
     params=Params,

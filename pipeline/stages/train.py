@@ -127,7 +127,7 @@ STAGE = Stage(
             "subwords.json",
             "classes.npy",
         ),
-        "featurise": ("phi.npz", "psi.npz"),
+        "featurise": ("phi.npz", "psi.npz", "letters.npy"),
         "background": ("b.npy", "group.npy", "share.npy", "about.json", "ngrams.npz"),
     },
     outputs={
