@@ -10,9 +10,10 @@ from models.background.base import Background
 from models.common.batching import Sentences
 from models.common.state import State
 from models.encoders.activation_penalty import activation_penalty
-from models.encoders.choice import encoder
+from models.encoders.choice import encoder, reads_ends
 from models.encoders.variational_dropout import VariationalDropout
 from models.features.choice import Psi, embedding
+from models.features.ends_of_words import EndsOfWords
 from models.features.phi import Features
 from models.network import prefix_tree
 from models.network.output_layer import output_layer
@@ -29,7 +30,8 @@ class LanguageModel(nn.Module):
 
     ψ is φ unless `psi` has other features of the same words, or their letters, or the recipe says
     that words are read one-hot. The baseline RNN is this model with one-hot features and a uniform
-    background. `classes` of words are for the output that predicts these first.
+    background. `classes` of words are for the output that predicts these first; `ends` says which
+    subwords are the last of a word, for an encoder that wants to know.
     """
 
     def __init__(
@@ -39,9 +41,11 @@ class LanguageModel(nn.Module):
         background: Background,
         classes: np.ndarray | None = None,
         psi: Psi | None = None,
+        ends: np.ndarray | None = None,
     ):
         super().__init__()
         self.recipe, self.psi = recipe, psi
+        self.ends = EndsOfWords(ends) if reads_ends(recipe.encoder) else None
         self.embedding = embedding(
             recipe.input,
             features,
@@ -53,7 +57,7 @@ class LanguageModel(nn.Module):
         )
         self.encoder = encoder(
             recipe.encoder,
-            inputs=recipe.embedding,
+            inputs=recipe.embedding + (self.ends is not None),
             hidden=recipe.hidden,
             outputs=recipe.embedding if recipe.tied else recipe.hidden,
             layers=recipe.layers,
@@ -67,8 +71,13 @@ class LanguageModel(nn.Module):
 
     def forward(self, words: Tensor, state: State) -> tuple[Tensor, State]:
         """The encoder's outputs (T × B × H) for words (T × B), and the state after them."""
-        h, state = self.encoder(self.input_dropout(self.embedding(words)), state)
+        h, state = self.encoder(self._read(words), state)
         return self.output_dropout(h), state
+
+    def _read(self, words: Tensor) -> Tensor:
+        """What the encoder is given: ψ and, where it wants to know, whether a word ends."""
+        read = self.input_dropout(self.embedding(words))
+        return read if self.ends is None else self.ends(words, read)
 
     def loss(
         self,
@@ -83,7 +92,7 @@ class LanguageModel(nn.Module):
         `targets` (N) follow the words (T × B), or those alone whose positions among the T·B are in
         `real`; `context` (N × n) is what `contexts` has for the targets.
         """
-        h, state = self.encoder(self.input_dropout(self.embedding(words)), state)
+        h, state = self.encoder(self._read(words), state)
         dropped = self.output_dropout(h)
         before = dropped.flatten(0, 1)
         if real is not None:
@@ -129,7 +138,8 @@ class LanguageModel(nn.Module):
 
     def over(self, features: Features, background: Background) -> "LanguageModel":
         """The same weights over words that are in other signatures, ready to score."""
-        model = LanguageModel(self.recipe, features, background, psi=self.psi)
+        ends = self.ends and self.ends.is_end.cpu().numpy()
+        model = LanguageModel(self.recipe, features, background, psi=self.psi, ends=ends)
         weights = self.state_dict()
         own = {name: weights[name] for name in weights if not name.startswith(BACKGROUND)}
         model.load_state_dict(own, strict=False)  # a background brings its weights with it

@@ -23,7 +23,7 @@ from models.network.frozen_background import FrozenModelBackground
 from models.network.language_model import LanguageModel
 from models.ngram.smoothing import SMOOTHINGS
 from models.recipe import Recipe
-from models.spelling.subwords import SubwordModel, count_subwords
+from models.spelling.subwords import SubwordModel, count_subwords, ends_of_words
 from pipeline.display.progress import say
 from pipeline.prepared.encoded import read_text
 from pipeline.prepared.special_words import PRETRAINING
@@ -73,11 +73,12 @@ def _network(
                 "not, as it may have words that the vocabulary lacks"
             )
         return BackgroundOnly(background_of(features, 0))
+    ends = ends_of_words(inputs["encode"]) if subwords else None
     if recipe.pretraining == "background":
         uncooled = replace(
             recipe, temperature=False, expert="none"
         )  # those of the whole are enough
-        below = LanguageModel(uncooled, features, _unigram(features, inputs))
+        below = LanguageModel(uncooled, features, _unigram(features, inputs), ends=ends)
         background = FrozenModelBackground(features, below)
     else:
         background = background_of(features, folds)
@@ -88,6 +89,7 @@ def _network(
         background,
         load_array(classes) if classes.exists() and not subwords else None,
         None if subwords else _psi(recipe, inputs),
+        ends,
     )
 
 

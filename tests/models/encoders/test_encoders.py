@@ -176,3 +176,29 @@ def test_a_reservoir_forgets_how_it_began_and_is_not_trained():
     assert inputs.grad is None
     trained = [name for name, weight in model.named_parameters() if weight.grad is not None]
     assert trained == ["readout.weight", "readout.bias"]
+
+
+def test_the_upper_clock_of_a_hierarchical_encoder_ticks_where_words_end():
+    model = build("hierarchical", layers=2).eval()
+    inputs = torch.randn(12, 2, 6)
+    inputs[..., -1] = 0
+    inputs[[2, 6], 0, -1] = 1
+    inputs[4, 1, -1] = 1
+    shown = []
+    model.out.register_forward_pre_hook(lambda module, given: shown.append(given[0][..., 5:]))
+    model(inputs, model.initial_state(2))
+    moves = (shown[0][1:] != shown[0][:-1]).any(dim=2)
+    assert moves[:, 0].nonzero().flatten().tolist() == [1, 5]
+    assert moves[:, 1].nonzero().flatten().tolist() == [3]
+
+
+def test_words_are_steps_of_the_upper_clock_whatever_stands_between_their_ends():
+    """Its state depends on the letters by what the fast clock has at the ends alone."""
+    model = build("hierarchical", layers=1).eval()
+    fast, ends = torch.randn(8, 1, 10), torch.zeros(8, 1, dtype=torch.bool)
+    ends[[1, 4, 7]] = True
+    state = (model.above[0].initial_state(1),)
+    shown, after = model._slow(fast, ends, state)
+    words, _ = model.above[0](fast[[1, 4, 7]], state[0])
+    assert torch.allclose(shown[[1, 4, 7]], words, atol=1e-6)
+    assert torch.allclose(after[0][0], words[2:], atol=1e-6)
