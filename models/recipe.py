@@ -40,13 +40,15 @@ class Recipe:
     temporal_penalty: float = 0.0  # on their changes from word to word: keeps them slow
     adaptor_penalty: float = 0.0  # on the squared norm of the weights a_t: pulls p towards b
 
-    optimiser: Literal["adamw", "rmsprop", "sgd"] = "adamw"  # takes the steps
+    optimiser: Literal["adamw", "rmsprop", "sgd", "muon"] = "adamw"  # takes the steps
+    momentum: float = 0.0  # of sgd: how much of the last step is taken again
     rmsprop_alpha: float = 0.99  # how much of the mean square rmsprop keeps; Keras keeps 0.9
     learning_rate: float = 2e-3  # of the optimiser, at first
     weight_decay: float = 1e-6  # pulls the weights towards zero
     # plateau: the learning rate is divided by lr_decay after an epoch without gain in validation;
-    # linear: it falls from word to word, to nothing at the end of the last of `epochs`.
-    schedule: Literal["plateau", "linear"] = "plateau"
+    # linear: it falls from word to word, to nothing at the end of the last of `epochs`;
+    # inverse: it is divided by one more than the epochs that are done, in parts too: as 1/t.
+    schedule: Literal["plateau", "linear", "inverse"] = "plateau"
     lr_decay: float = 3.0  # of the schedule plateau
     max_grad_norm: float = 1.0  # the norm to which gradients are clipped
     ema: float = 0.0  # decay of the moving average of the weights; 0 does not average
@@ -56,6 +58,7 @@ class Recipe:
     text: Literal["stream", "sentences"] = "stream"
     bptt: int = 35  # words of the stream between two steps
     vary_bptt: bool = True  # draws each window's length around `bptt`
+    bagging: bool = False  # each seed has its own sentences: as many, drawn from all with return
     epochs: int = 40  # at most
     seconds: float | None = None  # at most, and what is left of the epoch they end in
     patience: int = 3  # epochs without gain in validation before the training stops
@@ -75,7 +78,7 @@ class Recipe:
         for name in ("patience", "learning_rate", "lr_decay", "max_grad_norm"):
             _check(name, getattr(self, name) > 0, "more than 0", getattr(self, name))
         shares = [each.name for each in fields(self) if each.name.endswith("_dropout")]
-        for name in (*shares, "ema", "rmsprop_alpha"):
+        for name in (*shares, "ema", "rmsprop_alpha", "momentum"):
             _check(name, 0 <= getattr(self, name) < 1, "from 0 to under 1", getattr(self, name))
 
         log_linear_only = {
