@@ -10,8 +10,25 @@ from models.encoders.recurrent_layer import RecurrentLayer
 from models.encoders.variational_dropout import VariationalDropout
 
 
-class Recurrent(nn.Module):
-    """Layers of one kind on top of each other, with variational dropout between them."""
+class Stacked(nn.Module):
+    """Layers on top of each other, with variational dropout between them."""
+
+    layers: nn.ModuleList
+    dropout: VariationalDropout
+
+    def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
+        after = []
+        for number, (layer, before) in enumerate(zip(self.layers, state, strict=True)):
+            inputs, layer_state = layer(self.dropout(inputs) if number else inputs, before)
+            after.append(layer_state)
+        return inputs, tuple(after)
+
+    def initial_state(self, batch: int) -> State:
+        return tuple(layer.initial_state(batch) for layer in self.layers)
+
+
+class Recurrent(Stacked):
+    """Layers of PyTorch's kernels, all of one kind."""
 
     cell: str
 
@@ -30,16 +47,6 @@ class Recurrent(nn.Module):
             RecurrentLayer(self.cell, *pair, weight_dropout) for pair in pairwise(widths)
         )
         self.dropout = VariationalDropout(dropout)
-
-    def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
-        after = []
-        for number, (layer, before) in enumerate(zip(self.layers, state, strict=True)):
-            inputs, layer_state = layer(self.dropout(inputs) if number else inputs, before)
-            after.append(layer_state)
-        return inputs, tuple(after)
-
-    def initial_state(self, batch: int) -> State:
-        return tuple(layer.initial_state(batch) for layer in self.layers)
 
 
 @ENCODERS.register("elman", hidden="between layers")
@@ -61,3 +68,12 @@ class LSTM(Recurrent):
     """Long short-term memory (Hochreiter & Schmidhuber 1997)."""
 
     cell = "lstm"
+
+
+@ENCODERS.register("irnn", hidden="between layers")
+class IRNN(Recurrent):
+    """Rectified units that start as a memory (Le et al. 2015): h_t = relu(W·ψ_t + U·h_{t−1} + c),
+    U = 1 at first.
+    """
+
+    cell = "irnn"

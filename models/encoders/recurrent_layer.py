@@ -7,6 +7,7 @@ from contextlib import contextmanager, nullcontext
 import torch
 from torch import Tensor, nn
 
+IRNN_INPUT = 0.001  # deviation of the first weights of what is read (Le et al. 2015)
 ON_ARM = platform.machine().lower() in ("aarch64", "arm64")
 
 
@@ -17,8 +18,13 @@ class RecurrentLayer(nn.Module):
     a whole sequence, before the kernel sees the matrix: the kernel stays the fused one.
     """
 
-    kernels = {"elman": torch.rnn_tanh, "gru": torch.gru, "lstm": torch.lstm}  # noqa: RUF012
-    gates = {"elman": 1, "gru": 3, "lstm": 4}  # noqa: RUF012
+    kernels = {  # noqa: RUF012
+        "elman": torch.rnn_tanh,
+        "irnn": torch.rnn_relu,
+        "gru": torch.gru,
+        "lstm": torch.lstm,
+    }
+    gates = {"elman": 1, "irnn": 1, "gru": 3, "lstm": 4}  # noqa: RUF012
 
     def __init__(self, name: str, inputs: int, outputs: int, weight_dropout: float = 0.0):
         super().__init__()
@@ -30,6 +36,11 @@ class RecurrentLayer(nn.Module):
         self.recurrent_bias = nn.Parameter(torch.empty(rows))
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -(outputs**-0.5), outputs**-0.5)
+        if name == "irnn":  # as it was it stays, but for what is read
+            nn.init.eye_(self.recurrent_weight)
+            nn.init.zeros_(self.recurrent_bias)
+            nn.init.zeros_(self.input_bias)
+            nn.init.normal_(self.input_weight, std=IRNN_INPUT)
 
     def forward(self, inputs: Tensor, state: tuple[Tensor, ...]):
         recurrent = nn.functional.dropout(self.recurrent_weight, self.weight_dropout, self.training)

@@ -128,7 +128,9 @@ def test_an_unknown_name_is_refused():
         build("ltsm")
 
 
-@pytest.mark.parametrize("name", ["window", "lstm-window", "linear", "transformer", "reservoir"])
+@pytest.mark.parametrize(
+    "name", ["window", "lstm-window", "linear", "transformer", "reservoir", "jordan"]
+)
 def test_others_have_no_recurrent_weights_to_drop(name):
     assert build(name, weight_dropout=0.0)
     with pytest.raises(ValueError, match=f"weight_dropout: a {name} trains no recurrent weights"):
@@ -202,3 +204,35 @@ def test_words_are_steps_of_the_upper_clock_whatever_stands_between_their_ends()
     words, _ = model.above[0](fast[[1, 4, 7]], state[0])
     assert torch.allclose(shown[[1, 4, 7]], words, atol=1e-6)
     assert torch.allclose(after[0][0], words[2:], atol=1e-6)
+
+
+def test_jordan_s_network_remembers_nothing_but_what_it_said():
+    model = build("jordan", layers=1)
+    inputs, said = torch.randn(4, 2, 6), torch.randn(1, 2, 8)
+    whole, _ = model(inputs, ((said,),))
+    rest, _ = model(inputs[2:], ((whole[1:2],),))
+    assert torch.allclose(rest, whole[2:], atol=1e-6)
+    other, _ = model(inputs, model.initial_state(2))
+    assert not torch.allclose(other[0], whole[0], atol=1e-3)
+
+
+def test_an_irnn_starts_as_a_memory():
+    """What it has stays as it is while nothing is read, and no gradient fades on the way."""
+    model = build("irnn", layers=1, outputs=10)
+    state = torch.rand(1, 2, 10, requires_grad=True)
+    outputs, _ = model(torch.zeros(50, 2, 6), ((state,),))
+    assert torch.allclose(outputs[-1], state[0])
+    outputs[-1].sum().backward()
+    assert torch.allclose(state.grad, torch.ones_like(state))
+
+
+def test_slow_units_fade_by_alpha_and_no_faster():
+    model = build({"kind": "scrn", "alpha": 0.9, "slow": 5}, layers=1)
+    inputs = torch.zeros(30, 2, 6)
+    inputs[0] = 1
+    slow = model.layers[0]._slow(inputs, torch.zeros(1, 2, 5))
+    first = 0.1 * model.layers[0].into_slow(inputs[0])
+    assert torch.allclose(slow, 0.9 ** torch.arange(30.0).view(-1, 1, 1) * first, atol=1e-6)
+    for setting, value in (("slow", 0), ("alpha", 1.0)):
+        with pytest.raises(ValueError, match=f"encoder: scrn.{setting}: expected"):
+            build({"kind": "scrn", setting: value})
