@@ -17,6 +17,9 @@ class Background(nn.Module):
     not depend on it ignores it. Masses need not sum to one: the model normalises.
     """
 
+    is_static = False  # whether its masses are computed without waiting for a GPU, given `room`
+    room: int | None = None  # for entries that a batch adds up; None: as many as there are
+
     def __init__(self, features: Features):
         super().__init__()
         members, starts = features.members
@@ -26,6 +29,10 @@ class Background(nn.Module):
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
         """The context of every word of a text (N × n); here none of it is needed: n is 0."""
         return np.zeros((len(sentences.ids), 0), np.int64)
+
+    def entries(self, contexts: np.ndarray) -> int:
+        """How many entries of tables the masses in some contexts are added up from: here none."""
+        return 0
 
     def class_mass(self, context: Tensor | None = None) -> Tensor:
         """log B_s = log Σ_{x∈s} b(K, x): (S), or (N × S) where it depends on the context."""

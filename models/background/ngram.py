@@ -1,6 +1,7 @@
 """An n-gram model as background: the network then learns only what the n-gram model misses."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,8 @@ class NGramBackground(Background):
     is exact for every smoothing, discounts and all; leaving out one occurrence at a time would not
     be, as a word that comes twice in a sentence would still find the other one.
     """
+
+    is_static = True
 
     def __init__(self, features: Features, ngrams: NGrams):
         super().__init__(features)
@@ -92,6 +95,11 @@ class NGramBackground(Background):
         nodes = self.ngrams.nodes(words.to(device), root.to(device))
         return torch.stack(nodes, dim=1).cpu().numpy()
 
+    def entries(self, contexts: np.ndarray) -> int:
+        longer = contexts[..., 1:]
+        before, sizes = self._sizes
+        return int(sizes[(longer + before)[longer >= 0]].sum())
+
     def class_mass(self, context: Tensor | None = None) -> Tensor:
         seen = self._seen_after(context)
         log_mass = self.class_prior(context).add_(seen.log_scale)
@@ -99,6 +107,11 @@ class NGramBackground(Background):
         flat = log_mass.view(-1)  # a place that comes twice is given the same both times
         flat[seen.positions] = (flat[seen.positions].exp() + sums).log()
         return log_mass
+
+    @cached_property
+    def _sizes(self) -> tuple[np.ndarray, np.ndarray]:
+        """How many nodes are before those of each length, and how many entries each node has."""
+        return self.seen_nodes.cpu().numpy(), self.seen_starts.diff().cpu().numpy()
 
     def class_prior(self, context: Tensor | None = None) -> Tensor:
         return self.log_unigram[context[:, 0]]
@@ -119,8 +132,10 @@ class NGramBackground(Background):
         node = longer + self.seen_nodes
         start = self.seen_starts[node]
         end = torch.where(longer >= 0, self.seen_starts[node + 1], start)
-        row, entry = rows_of(start.flatten(), end.flatten())
+        row, entry = rows_of(start.flatten(), end.flatten(), self.room)
         added = self.seen_added[entry] * scales[:, 1:].flatten().float()[row]
+        if self.room is not None:
+            added = added.masked_fill(entry < 0, 0)
         row = row // max(1, longer.shape[1])
         positions = row * self.log_unigram.shape[1] + self.seen_signatures[entry]
         return _SeenAfter(scales[:, :1].log().float(), row, positions, added)

@@ -15,6 +15,8 @@ class Unigram(Background):
     is the difference of two of them.
     """
 
+    is_static = True
+
     def __init__(self, features: Features, mass: np.ndarray):
         super().__init__(features)
         mass = _checked(mass, features.vocabulary_size)

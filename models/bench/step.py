@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parents[2]
-WARM_UP = 5  # steps that are not measured
+WARM_UP = {"cpu": 5, "cuda": 300}  # steps that are not measured; a GPU's are recorded meanwhile
 VALID = 20  # sentences, which are not read while steps are measured
 
 
@@ -93,7 +93,7 @@ class Stepper:
             stdout=subprocess.PIPE,
             text=True,
         )
-        for _ in range(WARM_UP):
+        for _ in range(WARM_UP[device]):
             self.seconds()
 
     def seconds(self) -> float:

@@ -12,7 +12,7 @@ from models.common.state import State
 from models.encoders.activation_penalty import activation_penalty
 from models.encoders.choice import encoder, reads_ends
 from models.encoders.variational_dropout import VariationalDropout
-from models.features.choice import Psi, embedding
+from models.features.choice import LETTERS, Psi, embedding
 from models.features.ends_of_words import EndsOfWords
 from models.features.phi import Features
 from models.network import prefix_tree
@@ -135,6 +135,14 @@ class LanguageModel(nn.Module):
         if isinstance(self.output, LogLinear):
             return self.output.background.contexts(sentences, training)
         return np.zeros((len(sentences.ids), 0), np.int64)
+
+    @property
+    def has_fixed_shapes(self) -> bool:
+        """Whether a step computes with the same shapes and on the GPU alone, whatever the words."""
+        if self.ends is not None or self.recipe.input in LETTERS:
+            return False  # as many steps as words end, as many letters as there are
+        output = self.output
+        return isinstance(output, LogLinear) and not output.expert and output.background.is_static
 
     def over(self, features: Features, background: Background) -> "LanguageModel":
         """The same weights over words that are in other signatures, ready to score."""

@@ -128,9 +128,17 @@ def _joined(tables: Sequence[Table], name: str, shifts: np.ndarray) -> np.ndarra
     return np.concatenate([array + shift for array, shift in zip(arrays, shifts, strict=True)])
 
 
-def rows_of(starts: Tensor, ends: Tensor) -> tuple[Tensor, Tensor]:
-    """Every place from a row's start to before its end, and the row it belongs to."""
+def rows_of(starts: Tensor, ends: Tensor, room: int | None = None) -> tuple[Tensor, Tensor]:
+    """The row of every place from its start to before its end, and these places.
+
+    With `room`, which a GPU need not be asked for, there are so many; those left over are −1.
+    """
     sizes = ends - starts
+    if room is not None:
+        place, stops = torch.arange(room, device=sizes.device), sizes.cumsum(0)
+        row = torch.searchsorted(stops, place, right=True).clamp(max=len(sizes) - 1)
+        places = starts[row] + place - (stops - sizes)[row]
+        return row, torch.where(place < stops[-1], places, -1)
     row = torch.repeat_interleave(sizes)
     shift = starts - (sizes.cumsum(0) - sizes)
     return row, torch.arange(len(row), device=row.device) + shift[row]

@@ -16,6 +16,7 @@ from models.outputs.given import Given
 from models.outputs.scored_classes import Classes
 
 ALIGNED = 4  # numbers, of which the width of a matrix is a multiple for products in TF32
+ALIGNED_ROWS = 8  # the same for the products of bfloat16 that are as wide as there are signatures
 BLOCK = 1 << 14  # words scored at a time where all are asked for
 
 Expert = Callable[[Tensor], tuple[Tensor, Tensor]]
@@ -151,7 +152,7 @@ class LogLinear(nn.Module):
         """The classes with their scores, in the precision of the weights whatever that of h."""
         log_mass, trusted = self._masses(h, context)
         rows, bias = self._rows_and_biases()
-        logits = self._scaled(h @ rows.T + (trusted + bias))
+        logits = self._scaled(_times_rows(h, rows) + (trusted + bias))
         classes = Classes(log_mass, logits, self.signature, self.signature.new_empty(len(h), 0))
         if not self.expert:
             return classes
@@ -191,6 +192,14 @@ class LogLinear(nn.Module):
         for block in words.split(BLOCK):
             block = block.expand(len(classes.logits), -1)
             yield block, classes.log_prob(block, self.background.log_mass_of(block, context))
+
+
+def _times_rows(h: Tensor, rows: Tensor) -> Tensor:
+    """h·rowsᵀ (N × S), on a GPU by way of a few rows more, as its fast kernels want."""
+    lacking = -len(rows) % ALIGNED_ROWS
+    if not lacking or not h.is_cuda:
+        return h @ rows.T
+    return (h @ nn.functional.pad(rows, (0, 0, 0, lacking)).T)[:, : len(rows)]
 
 
 def _half_open(size: int) -> nn.Linear:

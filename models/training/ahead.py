@@ -22,6 +22,7 @@ class Prepared(NamedTuple):
     context: Tensor  # (N × n), what the output needs to know of the words before each target
     real: Tensor | None  # where the targets are among the T·B, if not everywhere
     goes_on: bool  # whether columns go on from the batch before
+    room: int | None = None  # for what the background adds up, where it must be known beforehand
 
 
 def prepare(batch: Batch, contexts: np.ndarray, device: torch.device) -> Prepared:

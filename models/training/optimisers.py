@@ -38,9 +38,9 @@ class MuonAndAdamW:
     def param_groups(self) -> list[dict]:
         return list(chain.from_iterable(each.param_groups for each in self.both))
 
-    def zero_grad(self) -> None:
+    def zero_grad(self, set_to_none: bool = True) -> None:
         for each in self.both:
-            each.zero_grad()
+            each.zero_grad(set_to_none)
 
     def step(self) -> None:
         for each in self.both:

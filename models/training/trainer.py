@@ -27,6 +27,7 @@ from models.training.checkpoint import Checkpoints, parse
 from models.training.curve import CURVE, Epoch, write_curve
 from models.training.ema import WeightAverage
 from models.training.optimisers import optimiser, scheduled_rate
+from models.training.recorded import RecordedSteps
 from models.training.step_log import STEPS, StepLog
 from models.training.temperature import fit_temperature
 from models.training.training_state import TrainingState
@@ -60,6 +61,16 @@ class Trainer:
         average = WeightAverage(model, recipe.ema) if recipe.ema else None
         nats = torch.zeros((), device=self.device)
         self.now = TrainingState(model, optimiser(recipe, model), average, nats=nats)
+        # Processes wait for each other, and windows of a stream alone come in few shapes.
+        is_recorded = (
+            self.device.type == "cuda"
+            and recipe.text == "stream"
+            and processes.count() == 1
+            and model.has_fixed_shapes
+        )
+        self.recorded = (
+            RecordedSteps(self._computed, model.output.background) if is_recorded else None
+        )
         self.dropouts = [each for each in model.modules() if isinstance(each, VariationalDropout)]
         self.log = StepLog(folder / STEPS, writes=processes.is_first())
         self.checkpoints = Checkpoints(folder)
@@ -136,7 +147,10 @@ class Trainer:
 
         def both(batch: Batch) -> tuple[Batch, Prepared]:
             own = self._share_of(batch).batch(batch) if processes.count() > 1 else batch
-            return batch, prepare(own, contexts, self.device)
+            prepared = prepare(own, contexts, self.device)
+            return batch, self.recorded.with_room(
+                prepared, batch, contexts
+            ) if self.recorded else prepared
 
         left = islice(self._batches(train), self.now.step, None)
         return ahead(left, both) if self.device.type == "cuda" else map(both, left)
@@ -149,10 +163,8 @@ class Trainer:
             self.share = self._share_of(batch)
             for dropout in self.dropouts:
                 dropout.share = self.share
-        loss, after = self._loss(prepared)
-        now.optimiser.zero_grad()
-        loss.backward()
-        loss = loss.detach()
+        before = self._before(prepared)
+        loss, after = (self.recorded or self._computed)(prepared, before)
         if processes.count() > 1:
             learning = [each for each in self.model.parameters() if each.requires_grad]
             processes.add_up(learning, loss, self.share.weight(batch))
@@ -161,18 +173,27 @@ class Trainer:
         if now.average:
             now.average.update(self.model)
         self.log.add(loss, norm)
-        now.encoder, now.nats = detached(after), now.nats + loss * count
+        now.encoder, now.nats = after, now.nats + loss * count
         now.step, now.words = now.step + 1, now.words + count
         self.on_step(count)
 
-    def _loss(self, batch: Prepared) -> tuple[Tensor, State]:
-        """The loss of a batch, and the encoder's state after it."""
-        encoder = self.model.encoder
-        before = self.now.encoder if batch.goes_on else encoder.initial_state(batch.words.shape[1])
+    def _before(self, batch: Prepared) -> State:
+        """The encoder's state before a batch."""
+        if batch.goes_on:
+            return self.now.encoder
+        return self.model.encoder.initial_state(batch.words.shape[1])
+
+    def _computed(self, batch: Prepared, before: State) -> tuple[Tensor, State]:
+        """The loss of a batch, and the state after it; gradients lie beside the weights."""
+        self.now.optimiser.zero_grad(set_to_none=self.recorded is None)
         with torch.autocast(
             self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bfloat16"
         ):
-            return self.model.loss(batch.words, batch.targets, before, batch.context, batch.real)
+            loss, after = self.model.loss(
+                batch.words, batch.targets, before, batch.context, batch.real
+            )
+        loss.backward()
+        return loss.detach(), detached(after)
 
     def _share_of(self, batch: Batch) -> processes.Share:
         """Which columns of a batch this process reads."""
