@@ -26,6 +26,8 @@ class Recipe:
     # weights are the start; background: it trains a model that is the background of this one.
     pretraining: Literal["none", "initialise", "background"] = "none"
     pretraining_epochs: int = 4  # over that text, at most
+    growth: int = 1  # times narrower the hidden layers are at first; they are widened later
+    growth_epochs: int = 4  # as long as they are narrow, at most
     temperature: bool = False  # of p, fitted on validation after the training; log-linear only
     background_gate: bool = False  # the network weighs what a background says of the context
 
@@ -73,6 +75,7 @@ class Recipe:
     def __post_init__(self):
         check_parts(self)
         counts = ("layers", "embedding", "hidden", "pretraining_epochs", "batch", "bptt", "epochs")
+        counts += ("growth", "growth_epochs")
         for name in counts:
             _check(name, getattr(self, name) >= 1, "1 or more", getattr(self, name))
         for name in ("patience", "learning_rate", "lr_decay", "max_grad_norm"):
@@ -80,6 +83,9 @@ class Recipe:
         shares = [each.name for each in fields(self) if each.name.endswith("_dropout")]
         for name in (*shares, "ema", "rmsprop_alpha", "momentum"):
             _check(name, 0 <= getattr(self, name) < 1, "from 0 to under 1", getattr(self, name))
+
+        if self.growth > 1:
+            self._check_growth()
 
         log_linear_only = {
             "temperature": self.temperature,
@@ -89,6 +95,13 @@ class Recipe:
         for name, is_wanted in log_linear_only.items():
             if is_wanted and self.output != "log-linear":
                 _check(name, False, "a log-linear output", self.output)
+
+    def _check_growth(self) -> None:
+        """Whether there is a hidden layer to widen, and nothing else that is trained first."""
+        _check("growth", self.pretraining == "none", "pretraining: none", self.pretraining)
+        is_hidden = self.layers > 1 or not self.tied
+        _check("growth", is_hidden, "a hidden layer to widen (layers, tied)", self.layers)
+        _check("growth", self.hidden % self.growth == 0, "a divisor of hidden", self.growth)
 
     def identity(self) -> dict[str, Any]:
         """What makes it another model: all but how to compute it."""

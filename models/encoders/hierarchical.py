@@ -17,7 +17,7 @@ class Hierarchical(nn.Module):
 
         f_t = below(ψ_t, f_{t−1})                            at every letter
         s_t = above(f_t, s_{t−1}) where a word ends, else s_{t−1}
-        h_t = out([ψ_t; s_t], h_{t−1})                       at every letter
+        h_t = out([f_t; s_t], h_{t−1})                       at every letter
 
     So a word is one step of the upper clock, and what is some words back is as few steps away.
     The last of the inputs is no part of ψ: it is above 0 where a word ends. `layers` are those of
@@ -34,21 +34,21 @@ class Hierarchical(nn.Module):
         weight_dropout: float = 0.0,
     ):
         super().__init__()
-        letters, rate = inputs - 1, weight_dropout
-        self.below = RecurrentLayer("lstm", letters, hidden, rate)
+        rate = weight_dropout
+        self.below = RecurrentLayer("lstm", inputs - 1, hidden, rate)
         self.above = nn.ModuleList(
             RecurrentLayer("gru", hidden, hidden, rate) for _ in range(layers)
         )
-        self.out = RecurrentLayer("lstm", letters + hidden, outputs, rate)
+        self.out = RecurrentLayer("lstm", 2 * hidden, outputs, rate)
         self.dropout = VariationalDropout(dropout)
 
     def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         letters, ends = inputs[..., :-1], inputs[..., -1] > 0
         below, *above, out = state
         fast, below = self.below(letters, below)
-        words, above = self._slow(self.dropout(fast), ends, tuple(above))
-        together = torch.cat([letters, self.dropout(words).to(letters.dtype)], dim=-1)
-        outputs, out = self.out(together, out)
+        fast = self.dropout(fast)
+        slow, above = self._slow(fast, ends, tuple(above))
+        outputs, out = self.out(torch.cat([fast, self.dropout(slow)], dim=-1), out)
         return outputs, (below, *above, out)
 
     def _slow(self, fast: Tensor, ends: Tensor, state: State) -> tuple[Tensor, State]:

@@ -18,7 +18,7 @@ from pipeline.evaluation.measure import FIGURES, measure, measure_parts, trainin
 from pipeline.evaluation.metrics import METRICS
 from pipeline.prepared.encoded import held_out, read_sentences
 from pipeline.prepared.encoded_forms import suites
-from pipeline.prepared.special_words import CURVE_PRETRAINING
+from pipeline.prepared.special_words import CURVE_NARROW, CURVE_PRETRAINING
 from pipeline.stage import Inputs, Stage
 
 
@@ -59,7 +59,7 @@ STAGE = Stage(
     name="evaluate",
     help="scores the validation and test sentences, and judges the agreement suites",
     inputs={
-        "train": ("weights.safetensors", "recipe.json", CURVE, CURVE_PRETRAINING),
+        "train": ("weights.safetensors", "recipe.json", CURVE, CURVE_PRETRAINING, CURVE_NARROW),
         "encode": (),
         "featurise": ("phi.npz", "psi.npz", "letters.npy"),
         "background": (),

@@ -16,7 +16,12 @@ from models.recipe import Recipe
 from models.training.curve import CURVE, Epoch, write_curve
 from pipeline.display.progress import meter, say
 from pipeline.prepared.encoded import read_text
-from pipeline.prepared.special_words import CURVE_PRETRAINING, PRETRAINING
+from pipeline.prepared.special_words import (
+    CURVE_NARROW,
+    CURVE_PRETRAINING,
+    NARROW,
+    PRETRAINING,
+)
 from pipeline.stage import Inputs, Stage
 
 if TYPE_CHECKING:
@@ -48,8 +53,13 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
     is_done = processes.total(processes.is_first() and (out / CURVE).exists())
     if recipe.pretraining != "none" and not is_done:
         _pretrain(model, recipe, inputs, valid, out / PRETRAINING)
+    if recipe.growth > 1 and not is_done:
+        _grow(model, recipe, inputs, train, valid, out / NARROW)
     _fit(model, recipe, train, valid, out)
     if processes.is_first():
+        if (out / NARROW / CURVE).exists():
+            (out / NARROW / CURVE).replace(out / CURVE_NARROW)
+        shutil.rmtree(out / NARROW, ignore_errors=True)
         if (out / PRETRAINING / CURVE).exists():
             (out / PRETRAINING / CURVE).replace(out / CURVE_PRETRAINING)
         shutil.rmtree(out / PRETRAINING, ignore_errors=True)
@@ -79,6 +89,35 @@ def _pretrain(
     _fit(below, first, text, valid, out)
     if below is not model:
         below.requires_grad_(False)
+
+
+def _grow(
+    model: "LanguageModel",
+    recipe: Recipe,
+    inputs: Inputs,
+    train: Sentences,
+    valid: Sentences,
+    out: Path,
+) -> None:
+    """Train a narrower model first, and give the wide one what it has learned."""
+    from models.background.ngram import FOLDS
+    from models.training import processes
+    from models.training.growth import widen
+    from pipeline.prepared.trained import build
+
+    if processes.is_first():
+        out.mkdir(exist_ok=True)
+    first = replace(
+        recipe,
+        hidden=recipe.hidden // recipe.growth,
+        growth=1,
+        epochs=recipe.growth_epochs,
+        temperature=False,  # of the finished model alone
+    )
+    narrow = build(first, inputs, FOLDS)
+    say(f"train: {narrow.parameter_count():,} parameters at first")
+    _fit(narrow, first, train, valid, out)
+    widen(model.to(next(narrow.parameters()).device), narrow)
 
 
 def _fit(
@@ -135,11 +174,12 @@ STAGE = Stage(
         "recipe.json": "how the network is built and was trained",
         CURVE: "losses and speed by epoch",
         CURVE_PRETRAINING: "the same for the text of corpus.pretraining",
+        CURVE_NARROW: "the same of a network while it was narrow, where it has grown",
         "steps.csv": "loss, gradient norm and learning rate by step, where there are steps",
     },
     params=Recipe,
     compute=compute,
     files=outside_files,
     resumes=True,
-    exported=("weights.safetensors", "recipe.json", CURVE, CURVE_PRETRAINING),
+    exported=("weights.safetensors", "recipe.json", CURVE, CURVE_PRETRAINING, CURVE_NARROW),
 )

@@ -187,7 +187,7 @@ def test_the_upper_clock_of_a_hierarchical_encoder_ticks_where_words_end():
     inputs[[2, 6], 0, -1] = 1
     inputs[4, 1, -1] = 1
     shown = []
-    model.out.register_forward_pre_hook(lambda module, given: shown.append(given[0][..., 5:]))
+    model.out.register_forward_pre_hook(lambda module, given: shown.append(given[0][..., 10:]))
     model(inputs, model.initial_state(2))
     moves = (shown[0][1:] != shown[0][:-1]).any(dim=2)
     assert moves[:, 0].nonzero().flatten().tolist() == [1, 5]
