@@ -42,6 +42,10 @@ class Recipe:
     temporal_penalty: float = 0.0  # on their changes from word to word: keeps them slow
     adaptor_penalty: float = 0.0  # on the squared norm of the weights a_t: pulls p towards b
 
+    # gradient: the optimiser trains all weights; least-squares: those of the output are solved for,
+    # and the others stay as they were drawn; evolution: the same, with an encoder that is bred.
+    solver: Literal["gradient", "least-squares", "evolution"] = "gradient"
+    generations: int = 20  # of an evolution
     optimiser: Literal["adamw", "rmsprop", "sgd", "muon"] = "adamw"  # takes the steps
     momentum: float = 0.0  # of sgd: how much of the last step is taken again
     rmsprop_alpha: float = 0.99  # how much of the mean square rmsprop keeps; Keras keeps 0.9
@@ -75,7 +79,7 @@ class Recipe:
     def __post_init__(self):
         check_parts(self)
         counts = ("layers", "embedding", "hidden", "pretraining_epochs", "batch", "bptt", "epochs")
-        counts += ("growth", "growth_epochs")
+        counts += ("growth", "growth_epochs", "generations")
         for name in counts:
             _check(name, getattr(self, name) >= 1, "1 or more", getattr(self, name))
         for name in ("patience", "learning_rate", "lr_decay", "max_grad_norm"):
@@ -87,10 +91,16 @@ class Recipe:
         if self.growth > 1:
             self._check_growth()
 
+        if self.solver != "gradient":
+            _check("solver", not self.tied, "tied: false, as only the output is solved for", "true")
+            alone = self.pretraining == "none" and self.growth == 1
+            _check("solver", alone, "neither pretraining nor growth", "one of them")
+
         log_linear_only = {
             "temperature": self.temperature,
             "expert": self.expert != "none",
             "adaptor_penalty": self.adaptor_penalty,
+            "solver": self.solver != "gradient",
         }
         for name, is_wanted in log_linear_only.items():
             if is_wanted and self.output != "log-linear":

@@ -49,6 +49,11 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
         if processes.is_first():
             _keep(model, train, valid, time.monotonic() - start, out)
         return
+    if recipe.solver != "gradient":
+        if processes.is_first():
+            _solve(model, recipe, train, valid)
+            _keep(model, train, valid, time.monotonic() - start, out)
+        return
     say(f"train: {model.parameter_count():,} parameters, {len(train.ids):,} words an epoch")
     is_done = processes.total(processes.is_first() and (out / CURVE).exists())
     if recipe.pretraining != "none" and not is_done:
@@ -140,16 +145,33 @@ def _fit(
     trainer.fit(train, valid)
 
 
+def _solve(model: "LanguageModel", recipe: Recipe, train: Sentences, valid: Sentences) -> None:
+    """Find the weights without gradients."""
+    from models.common.device import choose_device
+    from models.training.gradient_free.evolution import evolve
+    from models.training.gradient_free.least_squares import fit_readout
+
+    model.to(choose_device(recipe.device)).eval()
+    if recipe.solver == "evolution":
+        evolve(model, train, valid, recipe.generations, recipe.seed, say)
+    else:
+        fit_readout(model, train, valid)
+
+
 def _keep(
-    model: "BackgroundOnly", train: Sentences, valid: Sentences, seconds: float, out: Path
+    model: "BackgroundOnly | LanguageModel",
+    train: Sentences,
+    valid: Sentences,
+    seconds: float,
+    out: Path,
 ) -> None:
     """Write down a model that is finished when it is built, as if after one epoch."""
-    from models.common.weights import WEIGHTS, save_tensors
+    from models.common.weights import WEIGHTS, parameters_of, save_tensors
 
     train_nats, valid_nats = (-float(model.score(text).mean()) for text in (train, valid))
-    say(f"train: {model.parameter_count():,} probabilities counted, valid {valid_nats:.3f} nats")
+    say(f"train: {model.parameter_count():,} numbers counted or solved for, {valid_nats:.3f} nats")
     epoch = Epoch(1, train_nats, valid_nats, 0.0, round(seconds, 3), len(train.ids) / seconds)
-    save_tensors({}, out / WEIGHTS)
+    save_tensors(parameters_of(model), out / WEIGHTS)
     write_curve([epoch], out / CURVE)
 
 
