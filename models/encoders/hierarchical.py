@@ -13,15 +13,15 @@ from models.encoders.variational_dropout import VariationalDropout
 class Hierarchical(nn.Module):
     """Two clocks, for models of letters or pieces: the upper one ticks where a word ends.
 
-    After Hwang & Sung (2017), with LSTMs below and GRUs above:
+    After Hwang & Sung (2017), with GRUs for both clocks and an LSTM that reads them:
 
-        f_t = below(ψ_t, f_{t−1})                            at every letter
+        f_t = below(ψ_t, f_{t−1}), from nothing where a word begins
         s_t = above(f_t, s_{t−1}) where a word ends, else s_{t−1}
-        h_t = out([f_t; s_t], h_{t−1})                       at every letter
+        h_t = out([f_t; s_t], h_{t−1})
 
-    So a word is one step of the upper clock, and what is some words back is as few steps away.
-    The last of the inputs is no part of ψ: it is above 0 where a word ends. `layers` are those of
-    the upper clock.
+    So a word is one step of the upper clock, and what is some words back is as few steps away; and
+    all words are spelled side by side, in as many steps as the longest has letters. The last of the
+    inputs is no part of ψ: it is above 0 where a word ends. `layers` are those of the upper clock.
     """
 
     def __init__(
@@ -34,22 +34,37 @@ class Hierarchical(nn.Module):
         weight_dropout: float = 0.0,
     ):
         super().__init__()
-        rate = weight_dropout
-        self.below = RecurrentLayer("lstm", inputs - 1, hidden, rate)
+        self.below = RecurrentLayer("gru", inputs - 1, hidden, weight_dropout)
         self.above = nn.ModuleList(
-            RecurrentLayer("gru", hidden, hidden, rate) for _ in range(layers)
+            RecurrentLayer("gru", hidden, hidden, weight_dropout) for _ in range(layers)
         )
-        self.out = RecurrentLayer("lstm", 2 * hidden, outputs, rate)
+        self.out = RecurrentLayer("lstm", 2 * hidden, outputs, weight_dropout)
         self.dropout = VariationalDropout(dropout)
 
     def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         letters, ends = inputs[..., :-1], inputs[..., -1] > 0
-        below, *above, out = state
-        fast, below = self.below(letters, below)
+        (below,), *above, out = state
+        fast = self._fast(letters, ends, below)
+        below = fast[-1:] * ends[-1:].logical_not().unsqueeze(2)
         fast = self.dropout(fast)
         slow, above = self._slow(fast, ends, tuple(above))
         outputs, out = self.out(torch.cat([fast, self.dropout(slow)], dim=-1), out)
-        return outputs, (below, *above, out)
+        return outputs, ((below,), *above, out)
+
+    def _fast(self, letters: Tensor, ends: Tensor, state: Tensor) -> Tensor:
+        """The lower clock, which begins anew after each end: (T × B × H)."""
+        steps, columns = ends.shape
+        step = torch.arange(steps, device=ends.device).unsqueeze(1)
+        after = torch.where(ends, step + 1, 0).cummax(dim=0).values  # where the next word begins
+        place = step - torch.cat([torch.zeros_like(after[:1]), after[:-1]])  # of a letter in it
+        word = ends.cumsum(dim=0) - ends.long()
+        # Each word in a column of its own, the first ones of all columns going on from the state.
+        own = word * columns + torch.arange(columns, device=ends.device)
+        words = (int(word.max()) + 1) * columns
+        read = letters.new_zeros(int(place.max()) + 1, words, letters.shape[2])
+        before = nn.functional.pad(state, (0, 0, 0, words - columns))
+        fast, _ = self.below(read.index_put((place, own), letters), (before,))
+        return fast[place, own]
 
     def _slow(self, fast: Tensor, ends: Tensor, state: State) -> tuple[Tensor, State]:
         """What the upper clock shows at every letter (T × B × H), and its state after them."""

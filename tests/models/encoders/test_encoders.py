@@ -236,3 +236,17 @@ def test_slow_units_fade_by_alpha_and_no_faster():
     for setting, value in (("slow", 0), ("alpha", 1.0)):
         with pytest.raises(ValueError, match=f"encoder: scrn.{setting}: expected"):
             build({"kind": "scrn", setting: value})
+
+
+def test_the_lower_clock_of_a_hierarchical_encoder_begins_anew_with_each_word():
+    model = build("hierarchical").eval()
+    letters, ends = torch.randn(9, 2, 5), torch.zeros(9, 2, dtype=torch.bool)
+    ends[[2, 3, 7], 0] = True
+    ends[5, 1] = True
+    before = torch.randn(1, 2, 10)
+    fast = model._fast(letters, ends, before)
+    for column, words in enumerate(([(0, 3), (3, 4), (4, 8), (8, 9)], [(0, 6), (6, 9)])):
+        for begin, end in words:
+            state = before[:, column : column + 1] if begin == 0 else torch.zeros(1, 1, 10)
+            alone, _ = model.below(letters[begin:end, column : column + 1], (state,))
+            assert torch.allclose(fast[begin:end, column], alone[:, 0], atol=1e-6)
