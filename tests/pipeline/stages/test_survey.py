@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import pipeline
+from pipeline import api
 from pipeline.compare.pruning import pruned
 from pipeline.compare.scored_models import find
 from pipeline.config import configuration
@@ -49,6 +50,14 @@ def test_each_system_learns_and_is_measured(survey, model):
     assert np.isfinite(figures["test"]["perplexity"])
     assert figures["train"]["parameters"] > 0
     assert ("log Z, root mean square" in figures["test"]) == (model == "self-normalised")
+
+
+@pytest.mark.parametrize("model", ["read-letters-cnn", "characters-hierarchical", "tree"])
+def test_what_is_given_away_answers_as_it_did(survey, model, tmp_path):
+    finished = trained(survey, model)
+    api.export(finished.folder, model, tmp_path / model)
+    here, there = pipeline.load(finished.folder, model), pipeline.load(tmp_path / model)
+    assert here.score("la petite fille dort.") == there.score("la petite fille dort.")
 
 
 def test_a_network_is_pruned_further_and_further(survey):
