@@ -58,13 +58,15 @@ class Hierarchical(nn.Module):
         after = torch.where(ends, step + 1, 0).cummax(dim=0).values  # where the next word begins
         place = step - torch.cat([torch.zeros_like(after[:1]), after[:-1]])  # of a letter in it
         word = ends.cumsum(dim=0) - ends.long()
-        # Each word in a column of its own, the first ones of all columns going on from the state.
-        own = word * columns + torch.arange(columns, device=ends.device)
-        words = (int(word.max()) + 1) * columns
-        read = letters.new_zeros(int(place.max()) + 1, words, letters.shape[2])
-        before = nn.functional.pad(state, (0, 0, 0, words - columns))
-        fast, _ = self.below(read.index_put((place, own), letters), (before,))
-        return fast[place, own]
+        # Each word by itself, the first ones of all columns going on from the state.
+        own = (word * columns + torch.arange(columns, device=ends.device)).flatten()
+        by_length = own.bincount().argsort(descending=True, stable=True)
+        order = (place.flatten() * len(by_length) + by_length.argsort()[own]).argsort()
+        sizes = place.flatten().bincount().cpu()  # how many words have a first letter, a second …
+        before = nn.functional.pad(state, (0, 0, 0, len(by_length) - columns))
+        before = before[:, by_length[: sizes[0]]]
+        fast = self.below.packed(letters.flatten(0, 1)[order], sizes, before)
+        return fast[order.argsort()].unflatten(0, ends.shape)
 
     def _slow(self, fast: Tensor, ends: Tensor, state: State) -> tuple[Tensor, State]:
         """What the upper clock shows at every letter (T × B × H), and its state after them."""

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 IRNN_INPUT = 0.001  # deviation of the first weights of what is read (Le et al. 2015)
+SINGLE = (True, 1, 0.0)  # with biases, one layer, no dropout between layers
 ON_ARM = platform.machine().lower() in ("aarch64", "arm64")
 
 
@@ -43,23 +44,34 @@ class RecurrentLayer(nn.Module):
             nn.init.normal_(self.input_weight, std=IRNN_INPUT)
 
     def forward(self, inputs: Tensor, state: tuple[Tensor, ...]):
-        recurrent = nn.functional.dropout(self.recurrent_weight, self.weight_dropout, self.training)
-        weights = [self.input_weight, recurrent, self.input_bias, self.recurrent_bias]
-        if inputs.is_cuda:
-            weights = _in_one_piece(weights)
         with nullcontext() if inputs.is_cuda else cpu_kernels():
             outputs, *state = self.kernels[self.name](
                 inputs,
                 state if self.name == "lstm" else state[0],
-                weights,
-                True,  # with biases
-                1,  # one layer
-                0.0,  # no dropout between layers
+                self._weights(inputs),
+                *SINGLE,
                 self.training,
                 False,  # one direction
                 False,  # time first
             )
         return outputs, tuple(state)
+
+    def packed(self, inputs: Tensor, sizes: Tensor, state: Tensor) -> Tensor:
+        """The same of sequences of many lengths, the longest first, at the price of their steps.
+
+        The inputs (N × E) are those of all first steps, of all second ones and so on, of which
+        `sizes` has the numbers. Not for an LSTM, which has two states.
+        """
+        with nullcontext() if inputs.is_cuda else cpu_kernels():
+            weights = self._weights(inputs)
+            return self.kernels[self.name](
+                inputs, sizes, state, weights, *SINGLE, self.training, False
+            )[0]
+
+    def _weights(self, inputs: Tensor) -> list[Tensor]:
+        recurrent = nn.functional.dropout(self.recurrent_weight, self.weight_dropout, self.training)
+        weights = [self.input_weight, recurrent, self.input_bias, self.recurrent_bias]
+        return _in_one_piece(weights) if inputs.is_cuda else weights
 
     def initial_state(self, batch: int) -> tuple[Tensor, ...]:
         zeros = self.recurrent_weight.new_zeros(1, batch, self.outputs)
