@@ -8,6 +8,8 @@ from models.encoders import ENCODERS
 from models.outputs import OUTPUTS
 from models.outputs.experts import EXPERTS
 
+POSITIVE = ("patience", "learning_rate", "lr_decay", "max_grad_norm", "distillation_temperature")
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -30,6 +32,17 @@ class Recipe:
     growth_epochs: int = 4  # as long as they are narrow, at most
     temperature: bool = False  # of p, fitted on validation after the training; log-linear only
     background_gate: bool = False  # the network weighs what a background says of the context
+
+    # Trained models whose mean this one is trained towards: a run, a model of it (RUN/MODEL), one
+    # trained elsewhere (PACKED/trained/MODEL), or an exported one. It is known by its files.
+    teacher: tuple[str, ...] = field(default=(), compare=False)
+    distillation: float = 0.5  # weight of the teachers beside that of the text: 1 is theirs alone
+    distillation_temperature: float = 1.0  # at which both are compared; above 1 flattens them
+    distillation_top: int = 200  # likeliest signatures kept of what teachers say; the rest is one
+    # Parts of the training text, of which one is left out: who has not read it can teach it; 0
+    # leaves none out.
+    folds: int = 0
+    fold: int = 1  # the part that is left out, from 1
 
     input_dropout: float = 0.3  # share of the embedding's units dropped
     hidden_dropout: float = 0.3  # share of the units dropped between layers
@@ -65,6 +78,9 @@ class Recipe:
     bptt: int = 35  # words of the stream between two steps
     vary_bptt: bool = True  # draws each window's length around `bptt`
     bagging: bool = False  # each seed has its own sentences: as many, drawn from all with return
+    # Share of the windows of the stream that begin from the zero state, as every sentence does
+    # that is scored, instead of where the window before stopped.
+    zero_state: float = 0.0
     epochs: int = 40  # at most
     seconds: float | None = None  # at most, and what is left of the epoch they end in
     patience: int = 3  # epochs without gain in validation before the training stops
@@ -79,14 +95,19 @@ class Recipe:
     def __post_init__(self):
         check_parts(self)
         counts = ("layers", "embedding", "hidden", "pretraining_epochs", "batch", "bptt", "epochs")
-        counts += ("growth", "growth_epochs", "generations")
+        counts += ("growth", "growth_epochs", "generations", "distillation_top", "fold")
         for name in counts:
             _check(name, getattr(self, name) >= 1, "1 or more", getattr(self, name))
-        for name in ("patience", "learning_rate", "lr_decay", "max_grad_norm"):
+        for name in POSITIVE:
             _check(name, getattr(self, name) > 0, "more than 0", getattr(self, name))
         shares = [each.name for each in fields(self) if each.name.endswith("_dropout")]
         for name in (*shares, "ema", "rmsprop_alpha", "momentum"):
             _check(name, 0 <= getattr(self, name) < 1, "from 0 to under 1", getattr(self, name))
+        _check("distillation", 0 <= self.distillation <= 1, "from 0 to 1", self.distillation)
+        _check("zero_state", 0 <= self.zero_state <= 1, "from 0 to 1", self.zero_state)
+        _check("folds", self.folds == 0 or self.folds >= 2, "0, or 2 or more", self.folds)
+        most = max(1, self.folds)
+        _check("fold", self.fold <= most, f"one of {most} parts (folds)", self.fold)
 
         if self.growth > 1:
             self._check_growth()
@@ -98,6 +119,7 @@ class Recipe:
 
         log_linear_only = {
             "temperature": self.temperature,
+            "teacher": self.teacher,
             "expert": self.expert != "none",
             "adaptor_penalty": self.adaptor_penalty,
             "solver": self.solver != "gradient",
@@ -105,6 +127,12 @@ class Recipe:
         for name, is_wanted in log_linear_only.items():
             if is_wanted and self.output != "log-linear":
                 _check(name, False, "a log-linear output", self.output)
+        if self.teacher and self.expert != "none":
+            _check("teacher", False, "no expert, whose words have no teacher", self.expert)
+        if self.teacher and self.folds:
+            _check("folds", False, "0 of a model that is taught: it reads all parts", self.folds)
+
+        object.__setattr__(self, "teacher", tuple(self.teacher))  # which JSON gives as a list
 
     def _check_growth(self) -> None:
         """Whether there is a hidden layer to widen, and nothing else that is trained first."""

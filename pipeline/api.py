@@ -10,7 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.artefacts.artefact import ARTEFACTS
+from models.common.registry import outside_files
+from pipeline.artefacts.artefact import ARTEFACTS, name_of
 from pipeline.artefacts.store import Store
 from pipeline.config.configuration import Config, load_config
 from pipeline.data.fetch import fetch
@@ -19,9 +20,10 @@ from pipeline.display.seeds import with_seeds
 from pipeline.evaluation.measure import FIGURES
 from pipeline.evaluation.score_rows import of_models, read_epochs
 from pipeline.inference.scorer import Scorer
+from pipeline.prepared import teachers
 from pipeline.runner.finished import Finished
-from pipeline.runner.run import Run
-from pipeline.runner.sweep import JOBS, read_jobs
+from pipeline.runner.run import Run, content_of
+from pipeline.runner.sweep import JOBS, read_jobs, recipe_of, taught_by
 from pipeline.sharing import export as exporting
 from pipeline.sharing import hub
 from pipeline.sharing.arpa import export_arpa, is_arpa
@@ -70,21 +72,20 @@ def run_config(
     check_names([*force, *([until] if until else [])])
     this = Run(config, Path(runs))
     this.check()
-    _fetch_missing(this)
+    _fetch_missing(this, until)
     this.execute(until, frozenset(force))
     return this
 
 
-def _fetch_missing(this: Run) -> None:
-    """Fetch what the configuration names and the data folders lack."""
-    for sections in this.config.models.values():
-        for stage in STAGES.values():
-            while True:
-                try:
-                    stage.files(sections[stage.name])
-                    break
-                except MissingData as missing:
-                    fetch(missing.source)
+def _fetch_missing(this: Run, until: str | None) -> None:
+    """Fetch what the stages to be run name and the data folders lack."""
+    for model, stage in this.steps(until):
+        while True:
+            try:
+                stage.files(this.params(model, stage))
+                break
+            except MissingData as missing:
+                fetch(missing.source)
 
 
 def pack(
@@ -104,15 +105,21 @@ def pack(
     )
     jobs = {}
     for model, sections in this.config.models.items():
-        recipe, artefact = this.recipe(model, STAGES["train"])
+        training, section = STAGES["train"], sections["train"]
+        if taught := teachers.of_folder(section, folder, jobs):
+            training = replace(training, files=outside_files)  # the teachers' are not there yet
+        recipe, artefact = this.recipe(model, training)
         made = {stage: this.artefacts[model, stage] for stage in prepared if stage in read}
         inputs = {stage: each.folder.name for stage, each in made.items()}
         jobs[model] = {
             "protocol": sections["analyse"].protocol,
-            "recipe": asdict(sections["train"]),
+            "recipe": {
+                **asdict(section),
+                "teacher": [] if taught else teachers.take_along(section, training.inputs, folder),
+            },
             "inputs": inputs,
-            "artefact": artefact,
             "made from": recipe,
+            **({"taught by": taught} if taught else {"artefact": artefact}),
         }
     folder.mkdir(parents=True, exist_ok=True)
     for artefact in {name for job in jobs.values() for name in job["inputs"].values()}:
@@ -128,9 +135,20 @@ def unpack(folder: Path, *, runs: str | Path = RUNS) -> list[str]:
     for model, job in read_jobs(folder).items():
         trained = folder / "trained" / model
         if (trained / "weights.safetensors").exists() and (trained / FIGURES).exists():
-            store.make(job["artefact"], job["made from"], partial(_copy_outputs, trained), False)
+            recipe = _made_from(folder, job)
+            artefact = job.get("artefact") or name_of(recipe)
+            store.make(artefact, recipe, partial(_copy_outputs, trained), False)
             taken.append(model)
     return taken
+
+
+def _made_from(folder: Path, job: dict) -> dict[str, Any]:
+    """All that a model depends on, with the files of its teachers, if they were trained with it."""
+    if not taught_by(job):
+        return job["made from"]
+    stage = STAGES["train"]
+    data = content_of(stage.files(recipe_of(folder, job)))
+    return {**job["made from"], "stage": stage.name, "data": data}
 
 
 def _copy_outputs(trained: Path, out: Path) -> None:

@@ -37,14 +37,14 @@ ROOMS = {
     "models.recipe": "common encoders outputs",
     "models.spelling": "common ngram",
     "models.network": "common features encoders background outputs recipe",
-    "models.training": "common encoders network recipe",
+    "models.training": "common encoders background outputs network recipe",
     "models.bench": "common features encoders ngram background outputs spelling network training "
     "recipe",
     "pipeline.display": "",
     "pipeline.artefacts": "display",
     "pipeline.data": "display artefacts",
     "pipeline.stage": "",
-    "pipeline.prepared": "display data stage",
+    "pipeline.prepared": "display artefacts data stage",
     "pipeline.evaluation": "display data prepared",
     "pipeline.features": "display artefacts data prepared",
     "pipeline.sharing": "display artefacts prepared evaluation stage",
@@ -53,9 +53,9 @@ ROOMS = {
     "pipeline.page": "display prepared inference reading",
     "pipeline.stages": "display artefacts data stage prepared features evaluation inference",
     "pipeline.config": "display stages",
-    "pipeline.runner": "display artefacts stage stages config evaluation",
-    "pipeline.api": "display artefacts data stage evaluation sharing inference stages config "
-    "runner",
+    "pipeline.runner": "display artefacts stage prepared stages config evaluation",
+    "pipeline.api": "display artefacts data stage prepared evaluation sharing inference stages "
+    "config runner",
     "pipeline.integrations": "prepared inference reading api",
     "pipeline.compare": "display artefacts data stage prepared features evaluation inference "
     "stages config runner api",

@@ -70,8 +70,8 @@ class NGramBackground(Background):
         part has its own: a word that only the left-out part holds is unseen.
         """
         whole = Sentences(*(np.concatenate(arrays) for arrays in zip(*texts, strict=True)))
-        fold = np.concatenate([_fold_of(text, folds) for text in texts])
-        lacking = (_chosen(whole, fold != part) for part in range(1, folds + 1))
+        fold = np.concatenate([text.parts(max(folds, 1)) for text in texts])
+        lacking = (whole.chosen(fold != part) for part in range(1, folds + 1))
         models = [
             smoothing(
                 count(text, order, features.vocabulary_size),
@@ -89,7 +89,7 @@ class NGramBackground(Background):
         words = torch.from_numpy(preceding(sentences, self.ngrams.order - 1, END))
         root = torch.zeros(len(words), dtype=torch.long)
         if training and self.folds:
-            fold = np.repeat(_fold_of(sentences, self.folds), sentences.lengths)
+            fold = np.repeat(sentences.parts(self.folds), sentences.lengths)
             root = torch.from_numpy(fold)
         device = self.log_unigram.device
         nodes = self.ngrams.nodes(words.to(device), root.to(device))
@@ -208,15 +208,6 @@ def _shorter(ngrams: NGrams, length: int, node: Tensor) -> list[Tensor]:
         node = table.contexts[node] // ngrams.words
         chain.insert(0, node)
     return chain
-
-
-def _fold_of(sentences: Sentences, folds: int) -> np.ndarray:
-    """The part that each sentence is in, from 1."""
-    return np.arange(len(sentences.lengths)) % max(folds, 1) + 1
-
-
-def _chosen(sentences: Sentences, chosen: np.ndarray) -> Sentences:
-    return Sentences(sentences.ids[np.repeat(chosen, sentences.lengths)], sentences.lengths[chosen])
 
 
 def _base(prior: Prior, text: Sentences, words: int) -> np.ndarray:

@@ -26,6 +26,14 @@ class Sentences(NamedTuple):
         """How many words of its sentence are before each word."""
         return ranges.in_a_row(0, self.lengths)
 
+    def chosen(self, chosen: np.ndarray) -> "Sentences":
+        """Those of which it is true."""
+        return Sentences(self.ids[np.repeat(chosen, self.lengths)], self.lengths[chosen])
+
+    def parts(self, folds: int) -> np.ndarray:
+        """Which of so many parts of the text each sentence is in, from 1."""
+        return np.arange(len(self.lengths)) % folds + 1
+
 
 def preceding(sentences: Sentences, reach: int, end: int) -> np.ndarray:
     """The words before each word (N × reach), the most recent last; END before a sentence."""

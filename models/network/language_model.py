@@ -19,6 +19,7 @@ from models.network import prefix_tree
 from models.network.output_layer import output_layer
 from models.network.states import WORDS_AT_ONCE, states, with_others
 from models.outputs.adaptor_penalty import adaptor_penalty
+from models.outputs.distillation import Taught, Teaching
 from models.outputs.log_linear import LogLinear
 from models.recipe import Recipe
 
@@ -65,6 +66,7 @@ class LanguageModel(nn.Module):
             weight_dropout=recipe.weight_dropout,
         )
         self.output = output_layer(recipe, features, background, self.embedding, classes)
+        self.teaching = Teaching(recipe.distillation, recipe.distillation_temperature)
         self.penalties = recipe.activation_penalty, recipe.temporal_penalty
         self.input_dropout = VariationalDropout(recipe.input_dropout)
         self.output_dropout = VariationalDropout(recipe.output_dropout)
@@ -86,18 +88,23 @@ class LanguageModel(nn.Module):
         state: State,
         context: Tensor,
         real: Tensor | None = None,
+        taught: Taught | None = None,
     ) -> tuple[Tensor, State]:
         """Nats per target word, in training with penalties, and the state after the last word.
 
         `targets` (N) follow the words (T × B), or those alone whose positions among the T·B are in
-        `real`; `context` (N × n) is what `contexts` has for the targets.
+        `real`; `context` (N × n) is what `contexts` has for the targets. With `taught`,
+        what teachers say of each target has its part in the loss.
         """
         h, state = self.encoder(self._read(words), state)
         dropped = self.output_dropout(h)
         before = dropped.flatten(0, 1)
         if real is not None:
             before = before.index_select(0, real)
-        loss = self.output.loss(before, targets, context)
+        if taught is None:
+            loss = self.output.loss(before, targets, context)
+        else:
+            loss = self.output.taught_loss(before, targets, context, taught, self.teaching)
         if self.training and any(self.penalties):
             loss = loss + activation_penalty(h, dropped, *self.penalties, real)
         if self.training and self.recipe.adaptor_penalty:

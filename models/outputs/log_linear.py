@@ -11,6 +11,7 @@ from models.features.phi import Features
 from models.features.product import FeatureProduct, tied_weight
 from models.outputs import OUTPUTS
 from models.outputs.beside_expert import BesideExpert
+from models.outputs.distillation import Taught, Teaching, divergence, tempered
 from models.outputs.experts import EXPERTS
 from models.outputs.given import Given
 from models.outputs.scored_classes import Classes
@@ -75,6 +76,24 @@ class LogLinear(nn.Module):
     def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
         """Nats per target. Its gradient on a_t is E_p[φ(K, x)] − φ(K, x̄)."""
         return -self.log_prob_of(h, targets, context).mean()
+
+    def taught_loss(
+        self,
+        h: Tensor,
+        targets: Tensor,
+        context: Tensor | None,
+        taught: Taught,
+        teaching: Teaching,
+    ) -> Tensor:
+        """(1 − λ)·NLL + λ·T²·KL(teachers ‖ this), a target being a word and what teachers say."""
+        if self.expert:
+            raise ValueError("teacher: words that an expert names have none; expected no expert")
+        classes, asked = self._classes(h, context), targets.unsqueeze(1)
+        log_p = classes.log_prob(asked, self.background.log_mass_of(asked, context))
+        far = divergence(tempered(classes.log_p, teaching.temperature), taught)
+        return (
+            teaching.weight - 1
+        ) * log_p.mean() + teaching.weight * teaching.temperature**2 * far
 
     def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
         """log p of one word in each state, or of several: in the shape of `words`, (N …)."""

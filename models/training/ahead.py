@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 
 from models.common.batching import NO_WORD, Batch
+from models.outputs.distillation import Taught
+from models.training.teachers import TaughtText
 
 AHEAD = 2  # batches
 
@@ -22,19 +24,24 @@ class Prepared(NamedTuple):
     context: Tensor  # (N × n), what the output needs to know of the words before each target
     real: Tensor | None  # where the targets are among the T·B, if not everywhere
     goes_on: bool  # whether columns go on from the batch before
+    taught: Taught | None = None  # what teachers say of the targets
     room: int | None = None  # for what the background adds up, where it must be known beforehand
 
 
-def prepare(batch: Batch, contexts: np.ndarray, device: torch.device) -> Prepared:
-    """The batch on the device, with the contexts of its targets, from those of the text."""
+def prepare(
+    batch: Batch, contexts: np.ndarray, device: torch.device, taught: TaughtText | None = None
+) -> Prepared:
+    """The batch on the device, with what is known of its targets, from that of the whole text."""
     is_word = batch.targets != NO_WORD
-    context = torch.from_numpy(contexts[batch.positions[is_word.numpy()]])
+    positions = batch.positions[is_word.numpy()]
+    context = torch.from_numpy(contexts[positions])
     real = None if is_word.all() else is_word.flatten().nonzero().squeeze(1)
     sent = (
         part if part is None else _sent(part, device)
         for part in (batch.words, batch.targets[is_word], context, real)
     )
-    return Prepared(*sent, batch.goes_on)
+    of_targets = taught and Taught(*(_sent(part, device) for part in taught.at(positions)))
+    return Prepared(*sent, batch.goes_on, of_targets)
 
 
 def _sent(tensor: Tensor, device: torch.device) -> Tensor:

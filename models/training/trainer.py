@@ -29,6 +29,7 @@ from models.training.ema import WeightAverage
 from models.training.optimisers import optimiser, scheduled_rate
 from models.training.recorded import RecordedSteps
 from models.training.step_log import STEPS, StepLog
+from models.training.teachers import TaughtText
 from models.training.temperature import fit_temperature
 from models.training.training_state import TrainingState
 
@@ -80,15 +81,21 @@ class Trainer:
     def curve(self) -> list[Epoch]:
         return self.now.curve
 
-    def fit(self, train: Sentences, valid: Sentences) -> None:
-        """Train until validation stops improving; the best weights are in the folder after it."""
+    def fit(
+        self, train: Sentences, valid: Sentences, teach: Callable[[], TaughtText] | None = None
+    ) -> None:
+        """Train until validation stops improving; the best weights are in the folder after it.
+
+        `teach`, where given, has what teachers say of the training text, and is asked if needed.
+        """
         was_done = processes.is_first() and (self.folder / CURVE).exists()  # the last thing written
         if not processes.total(was_done):
             be_deterministic(self.recipe.deterministic)
             self._resume()
             contexts = self.model.contexts(train, training=True)
+            taught = teach() if teach else None
             while not self._is_done():
-                self._pass(train, contexts)
+                self._pass(train, contexts, taught)
                 self._close_epoch(valid)
                 self._save()
                 self.on_epoch(self.curve[-1])
@@ -112,14 +119,14 @@ class Trainer:
         enough = len(self.curve) >= self.recipe.epochs or spent >= (self.recipe.seconds or math.inf)
         return enough or self.now.without_gain >= self.recipe.patience
 
-    def _pass(self, train: Sentences, contexts: np.ndarray) -> None:
+    def _pass(self, train: Sentences, contexts: np.ndarray, taught: TaughtText | None) -> None:
         """Train over the text once, or over what is left of it."""
         now = self.now
         if not now.step:
             torch.manual_seed(self.recipe.seed * 10_000 + now.epoch)
         self.model.train()
         start = time.monotonic() - now.seconds
-        for batch, prepared in self._prepared(train, contexts):
+        for batch, prepared in self._prepared(train, contexts, taught):
             self._set_learning_rate(len(train.ids))
             self._step(batch, prepared)
             now.seconds = time.monotonic() - start
@@ -142,12 +149,14 @@ class Trainer:
         generator = np.random.default_rng([self.recipe.seed, self.now.epoch])
         return batches(train, self.recipe, generator)
 
-    def _prepared(self, train: Sentences, contexts: np.ndarray) -> Iterator[tuple[Batch, Prepared]]:
+    def _prepared(
+        self, train: Sentences, contexts: np.ndarray, taught: TaughtText | None
+    ) -> Iterator[tuple[Batch, Prepared]]:
         """The batches that are left of the epoch, and what this process reads of each."""
 
         def both(batch: Batch) -> tuple[Batch, Prepared]:
             own = self._share_of(batch).batch(batch) if processes.count() > 1 else batch
-            prepared = prepare(own, contexts, self.device)
+            prepared = prepare(own, contexts, self.device, taught)
             return batch, self.recorded.with_room(
                 prepared, batch, contexts
             ) if self.recorded else prepared
@@ -179,7 +188,7 @@ class Trainer:
 
     def _before(self, batch: Prepared) -> State:
         """The encoder's state before a batch."""
-        if batch.goes_on:
+        if batch.goes_on and not self._begins_anew():
             return self.now.encoder
         return self.model.encoder.initial_state(batch.words.shape[1])
 
@@ -190,10 +199,15 @@ class Trainer:
             self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bfloat16"
         ):
             loss, after = self.model.loss(
-                batch.words, batch.targets, before, batch.context, batch.real
+                batch.words, batch.targets, before, batch.context, batch.real, batch.taught
             )
         loss.backward()
         return loss.detach(), detached(after)
+
+    def _begins_anew(self) -> bool:
+        """Whether a window is read from the zero state by chance; none is drawn where none can."""
+        share = self.recipe.zero_state
+        return bool(share) and torch.rand(()).item() < share
 
     def _share_of(self, batch: Batch) -> processes.Share:
         """Which columns of a batch this process reads."""

@@ -31,25 +31,31 @@ def chosen(params, names: Sequence[str] | None) -> list[str]:
     return [each for each in templates if not {*each.split("×")} & left_out]
 
 
-def chosen_to_read(params, names: Sequence[str] | None) -> Set[str]:
-    """The templates of ψ: those of φ, or those of them that `read` names."""
-    written = [*chosen(params, names)]
+def sides(params, names: Sequence[str] | None) -> tuple[Set[str], Set[str]]:
+    """The templates of ψ and of φ: all, or those that `read` and `predict` name."""
+    every = chosen(params, names)
     if params.vectors and params.vectors.dimensions:
-        written.append(VECTORS)
-    if params.read is None:
-        return {*written}
-    read = {each if each == VECTORS else _parsed(each, names, "read") for each in params.read}
-    for template in sorted(read.difference(written)):
+        every.append(VECTORS)
+    return _side(params.read, every, names, "read"), _side(params.predict, every, names, "predict")
+
+
+def _side(
+    named: Sequence[str] | None, every: Sequence[str], names: Sequence[str] | None, key: str
+) -> Set[str]:
+    if named is None:
+        return {*every}
+    side = {each if each == VECTORS else _parsed(each, names, key) for each in named}
+    for template in sorted(side.difference(every)):
         raise ValueError(
-            f"featurise.read: φ has no '{template}' that could be read{nearest(template, written)}"
+            f"featurise.{key}: no '{template}' among the templates{nearest(template, every)}"
         )
-    return read
+    return side
 
 
 def check(params, names: Sequence[str] | None) -> None:
     """Refuse what cannot be meant."""
     templates = chosen(params, names)
-    chosen_to_read(params, names)
+    sides(params, names)
     needing = [each for each in templates if each.startswith("class-")]
     if needing and params.vectors is None:
         raise ValueError(

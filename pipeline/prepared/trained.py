@@ -13,6 +13,7 @@ from models.background.ngram import NGramBackground, Prior
 from models.background.prior import discounted
 from models.background.unigram import Uniform, Unigram
 from models.common.arrays import load_array
+from models.common.batching import Sentences
 from models.common.device import choose_device
 from models.common.json_file import load_json
 from models.common.weights import WEIGHTS, Shapes, load_weights, shapes_of
@@ -37,7 +38,8 @@ def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | Bac
 
     To be trained it needs folds, if its background is to be counted on the text it is trained on.
     """
-    return _network(recipe, inputs, lambda features, few: _background(features, inputs, few), folds)
+    background_of = partial(_background, recipe, inputs)
+    return _network(recipe, inputs, background_of, folds)
 
 
 def parameter_shapes(recipe: Recipe, inputs: Inputs) -> Shapes:
@@ -101,7 +103,13 @@ def _psi(recipe: Recipe, inputs: Inputs) -> Psi | None:
     return Features.load(features) if features.exists() else None
 
 
-def _background(features: Features, inputs: Inputs, folds: int) -> Background:
+def training_text(recipe: Recipe, inputs: Inputs) -> Sentences:
+    """What is trained on, and what n-grams are counted on: all but the fold that is left out."""
+    text = read_text(inputs["encode"], "train")
+    return text.chosen(text.parts(recipe.folds) != recipe.fold) if recipe.folds else text
+
+
+def _background(recipe: Recipe, inputs: Inputs, features: Features, folds: int) -> Background:
     about = _about_background(inputs)
     if about["kind"] == "arpa":
         if count_subwords(inputs["encode"]):
@@ -109,7 +117,7 @@ def _background(features: Features, inputs: Inputs, folds: int) -> Background:
         return arpa.load(features, inputs["background"], about["order"])
     if about["kind"] != "ngram":
         return _unigram(features, inputs)
-    texts = [read_text(inputs["encode"], "train")]
+    texts = [training_text(recipe, inputs)]
     smoothing = partial(SMOOTHINGS.make, about["smoothing"])
     if about["pretraining"]:
         expect_pretraining("background.pretraining", inputs)

@@ -69,7 +69,7 @@ class Run:
         """Bring every stage up to date, or every one up to and including `until`."""
         made: set[str] = set()
         self._clear()
-        for model, stage in self._steps(until):
+        for model, stage in self.steps(until):
             recipe, name = self.recipe(model, stage)
             why = self._reason(self._known(model, stage), recipe)
             if stage.name in force and name not in made:
@@ -99,7 +99,7 @@ class Run:
 
     def status(self) -> Iterator[Status]:
         """Where every stage stands, without running any."""
-        for model, stage in self._steps(None):
+        for model, stage in self.steps(None):
             try:
                 recipe, name = self.recipe(model, stage)
             except KeyError as above:  # an artefact above is not there: the key is not known yet
@@ -117,7 +117,8 @@ class Run:
                     state, why = ("stale" if known else "missing"), self._reason(known, recipe)
             yield Status(stage, model, state, why)
 
-    def _steps(self, until: str | None) -> Iterator[tuple[str, Stage]]:
+    def steps(self, until: str | None) -> Iterator[tuple[str, Stage]]:
+        """Every stage of every model in order, up to and including `until`."""
         for stage in STAGES.values():
             models = [WHOLE_RUN] if stage.over_models else self.config.models
             yield from ((model, stage) for model in models)
@@ -126,7 +127,7 @@ class Run:
 
     def recipe(self, model: str, stage: Stage) -> tuple[dict[str, Any], str]:
         """All that the artefact depends on, and its name."""
-        params = self._params(model, stage)
+        params = self.params(model, stage)
         inputs = self._inputs(model, stage)
         recipe = {
             "stage": stage.name,
@@ -136,12 +137,12 @@ class Run:
             "inputs": {
                 label: inputs[label].digests(read) for label, read in inputs_read(stage, inputs)
             },
-            "data": _content(stage.files(params)),
+            "data": content_of(stage.files(params)),
             "code": fingerprint.of_code(stage.compute.__module__),
         }
         return recipe, name_of(recipe)
 
-    def _params(self, model: str, stage: Stage) -> Any:
+    def params(self, model: str, stage: Stage) -> Any:
         sections = self.config.sections if model == WHOLE_RUN else self.config.models[model]
         return sections[stage.name]
 
@@ -161,7 +162,7 @@ class Run:
         for at, read in inputs_read(stage, inputs):
             inputs[at].check(read)
         folders = {at: artefact.folder for at, artefact in inputs.items()}
-        params = self._params(model, stage)
+        params = self.params(model, stage)
         start = time.monotonic()
         artefact = self.store.make(
             name, recipe, lambda out: stage.compute(params, folders, out), stage.resumes
@@ -212,7 +213,7 @@ class Run:
         write_json(self.folder / MANIFEST, manifest)
 
 
-def _content(files: Iterable[Path]) -> dict[str, str]:
+def content_of(files: Iterable[Path]) -> dict[str, str]:
     """The hash of each file, by a name that stays where the folder of all data is moved."""
     paths = list(dict.fromkeys(path.absolute() for path in files))
     names = short_names([path.parts for path in paths], least=2)

@@ -2,7 +2,7 @@
 
 `python -m pipeline.runner.sweep FOLDER…` needs torch, numpy and safetensors only. What it leaves
 in a folder, `accord unpack` takes into the runs as if the models had been trained there. A model
-that fails ends no other.
+that fails ends no other. A model whose teachers are of the same folder is trained after them.
 
 `torchrun --nproc-per-node 4 -m pipeline.runner.sweep FOLDER` has all processes, on one machine or
 several, train one model after the other together. The first process writes. Both kinds go on from
@@ -12,8 +12,8 @@ where either was stopped.
 import argparse
 import json
 import sys
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import redirect_stderr
 from multiprocessing import get_context
 from pathlib import Path
@@ -23,9 +23,8 @@ from models.training import processes
 from pipeline.artefacts.artefact import Artefact
 from pipeline.display.progress import set_level
 from pipeline.evaluation.measure import FIGURES
+from pipeline.prepared.teachers import JOBS
 from pipeline.stages import evaluate, train
-
-JOBS = "jobs.json"
 
 
 def read_jobs(folder: Path) -> dict[str, dict]:
@@ -33,34 +32,76 @@ def read_jobs(folder: Path) -> dict[str, dict]:
     jobs = json.loads((folder / JOBS).read_text())
     names = [*jobs, *(name for job in jobs.values() for name in job["inputs"].values())]
     names += [job["artefact"] for job in jobs.values() if "artefact" in job]
+    names += [name for job in jobs.values() for name in (*_teachers(job), *taught_by(job))]
     for name in names:
         if Path(name).name != name or name.startswith("."):
             raise ValueError(f"{folder / JOBS}: expected names of folders beside it, got {name!r}")
     return jobs
 
 
+def _teachers(job: dict) -> list[str]:
+    """The folders of the models that teach it, which were packed with it."""
+    return job.get("recipe", {}).get("teacher", [])
+
+
+def taught_by(job: dict) -> list[str]:
+    """The jobs of the same folder that teach it, which are trained before it."""
+    return job.get("taught by", [])
+
+
+def recipe_of(folder: Path, job: dict) -> Recipe:
+    """The recipe of a job, its teachers where they lie in the packed folder."""
+    teachers = [folder / name for name in _teachers(job)]
+    teachers += [folder / "trained" / name for name in taught_by(job)]
+    return Recipe(**{**job["recipe"], "teacher": tuple(map(str, teachers))})
+
+
 def sweep(folders: Sequence[Path], at_once: int) -> int:
     """Train and measure every job of packed folders that is not finished; how many failed."""
-    waiting = [
-        (str(folder), name)
-        for folder in folders
-        for name in read_jobs(folder)
-        if not (folder / "trained" / name / FIGURES).exists()
+    rounds = [
+        [(str(folder), name) for folder, name in names if not _is_finished(folder, name)]
+        for names in _rounds(folders)
     ]
     if processes.join():
-        for folder, name in json.loads(processes.from_first(json.dumps(waiting).encode())):
-            _together(Path(folder), name)
+        for jobs in json.loads(processes.from_first(json.dumps(rounds).encode())):
+            for folder, name in jobs:
+                _together(Path(folder), name)
         processes.leave()
         return 0
-    failed = 0
     with ProcessPoolExecutor(at_once, get_context("spawn")) as pool:
-        jobs = {pool.submit(_job, Path(folder), name): name for folder, name in waiting}
-        for job in as_completed(jobs):
-            if error := job.exception():
-                print(f"{jobs[job]}: failed: {error}", file=sys.stderr, flush=True)
-                failed += 1
-            else:
-                print(f"{jobs[job]}: {job.result()}", flush=True)
+        return sum(_side_by_side(pool, jobs) for jobs in rounds)
+
+
+def _rounds(folders: Sequence[Path]) -> Iterator[list[tuple[Path, str]]]:
+    """All jobs, those in a later round whose teachers are in the rounds before."""
+    jobs = {(folder, name): job for folder in folders for name, job in read_jobs(folder).items()}
+    while jobs:
+        ready = [
+            (folder, name)
+            for (folder, name), job in jobs.items()
+            if not any((folder, teacher) in jobs for teacher in taught_by(job))
+        ]
+        if not ready:
+            names = ", ".join(name for _, name in jobs)
+            raise ValueError(f"{JOBS}: expected teachers before those they teach, got {names}")
+        yield ready
+        jobs = {key: job for key, job in jobs.items() if key not in ready}
+
+
+def _is_finished(folder: Path, name: str) -> bool:
+    return (folder / "trained" / name / FIGURES).exists()
+
+
+def _side_by_side(pool: Executor, names: Sequence[tuple[str, str]]) -> int:
+    """Have jobs done by the processes of a pool; how many failed."""
+    failed = 0
+    jobs = {pool.submit(_job, Path(folder), name): name for folder, name in names}
+    for job in as_completed(jobs):
+        if error := job.exception():
+            print(f"{jobs[job]}: failed: {error}", file=sys.stderr, flush=True)
+            failed += 1
+        else:
+            print(f"{jobs[job]}: {job.result()}", flush=True)
     return failed
 
 
@@ -93,11 +134,14 @@ def _job(folder: Path, name: str) -> str:
 def _train(folder: Path, name: str) -> dict[str, Path]:
     """Train a model on what was packed, if that is whole; all that it is measured with."""
     job = read_jobs(folder)[name]
+    for teacher in taught_by(job):
+        if not _is_finished(folder, teacher):
+            raise ValueError(f"expected its teacher {teacher} to be trained, which is not")
     inputs = {stage: folder / artefact for stage, artefact in job["inputs"].items()}
     for stage, files in train.STAGE.inputs.items():
         Artefact.read(inputs[stage]).check(files)
     inputs["train"] = folder / "trained" / name
-    train.compute(Recipe(**job["recipe"]), inputs, inputs["train"])
+    train.compute(recipe_of(folder, job), inputs, inputs["train"])
     return inputs
 
 

@@ -78,6 +78,8 @@ def _recipe(path: Path) -> Recipe:
 def _fits(value: Any, hint: Any) -> bool:
     if get_origin(hint) is Literal:
         return value in get_args(hint)
+    if get_origin(hint) is tuple:  # of any length, which JSON has as a list
+        return type(value) is list and all(_fits(each, get_args(hint)[0]) for each in value)
     if get_args(hint):
         return any(_fits(value, each) for each in get_args(hint))
     if hint is float and type(value) in (int, float):

@@ -4,7 +4,7 @@ Most features are sparse. Where there are word vectors, a few dense ones follow 
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -20,7 +20,7 @@ from models.features.phi import Features
 from pipeline.display.progress import say
 from pipeline.features import TEMPLATES, word_vectors
 from pipeline.features.letters import spelled
-from pipeline.features.template_names import VECTORS, check, chosen, chosen_to_read
+from pipeline.features.template_names import VECTORS, check, chosen, sides
 from pipeline.features.templates import fill, known_names
 from pipeline.features.word_classes import clusters_of
 from pipeline.features.word_vectors import VectorParams, WordVectors
@@ -52,8 +52,10 @@ class Params:
     # many principal components are dense features; 0: the vectors only make classes. Unknown: an
     # unknown word has the mean of its class (mean) or no vector (none).
     vectors: VectorParams | None = None
-    # ψ: the templates that are read, `vectors` for the dense features; null: all of φ.
+    # ψ: the templates that are read, `vectors` for the dense features; null: all of them.
     read: tuple[str, ...] | None = None
+    # φ: the templates that words are predicted by, in the same way; null: all of them.
+    predict: tuple[str, ...] | None = None
     letters: bool = False  # keeps how each word is written, for `train.input: letters-…`
 
 
@@ -102,15 +104,20 @@ def build(
         say(f"featurise: no word has a feature of the template '{template}'")
     of_table = table["feature"].cat.categories.tolist()
     dimensions = range(dense.vectors.shape[1] if dense else 0)
-    phi = _features(table, len(of_table), len(types), dense)
-    read, psi = chosen_to_read(params, names), None
-    if read < {*templates, *computed}:
-        table = table[table["template"].isin({END, *read})]
-        if VECTORS in read:
-            psi = _features(table, len(of_table), len(types), dense)
-        else:  # the dense features keep their numbers, though no word has them
-            psi = _features(table, phi.feature_count, len(types))
-    return Built(phi, psi, [*of_table, *(f"vector[{number}]" for number in dimensions)])
+
+    def of(side: Set[str]) -> Features:
+        """The features of some templates; those of others keep their numbers in it."""
+        rows = table[table["template"].isin({END, *side})]
+        if VECTORS in side or not dense:
+            return _features(rows, len(of_table), len(types), dense)
+        return _features(rows, len(of_table) + len(dimensions), len(types))
+
+    read, predicted = sides(params, names)
+    return Built(
+        of(predicted),
+        of(read) if read != predicted else None,
+        [*of_table, *(f"vector[{number}]" for number in dimensions)],
+    )
 
 
 def _cluster_rows(template: str, types: pd.DataFrame, training: Path) -> pd.DataFrame:

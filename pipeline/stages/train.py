@@ -6,6 +6,7 @@ This file and what it imports need only torch, numpy and safetensors: prepared d
 import json
 import shutil
 import time
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from models.common.registry import outside_files
 from models.recipe import Recipe
 from models.training.curve import CURVE, Epoch, write_curve
 from pipeline.display.progress import meter, say
+from pipeline.prepared import teachers
 from pipeline.prepared.encoded import read_text
 from pipeline.prepared.special_words import (
     CURVE_NARROW,
@@ -27,6 +29,7 @@ from pipeline.stage import Inputs, Stage
 if TYPE_CHECKING:
     from models.network.background_only import BackgroundOnly
     from models.network.language_model import LanguageModel
+    from models.training.teachers import TaughtText
 
 PRETRAINING_BATCH = 4  # times as many texts side by side, as there are more of them
 
@@ -37,11 +40,13 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
     from models.background.ngram import FOLDS
     from models.network.background_only import BackgroundOnly
     from models.training import processes
-    from pipeline.prepared.trained import build
+    from pipeline.prepared.trained import build, training_text
 
     if processes.is_first():
-        (out / "recipe.json").write_text(json.dumps(asdict(recipe), indent=1))
-    train, valid = (read_text(inputs["encode"], split) for split in ("train", "valid"))
+        names = [Path(teacher).name for teacher in recipe.teacher]  # no paths of this machine
+        kept = {**asdict(recipe), "teacher": names}
+        (out / "recipe.json").write_text(json.dumps(kept, indent=1))
+    train, valid = training_text(recipe, inputs), read_text(inputs["encode"], "valid")
     torch.manual_seed(recipe.seed)
     start = time.monotonic()
     model = build(recipe, inputs, FOLDS)
@@ -60,7 +65,8 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
         _pretrain(model, recipe, inputs, valid, out / PRETRAINING)
     if recipe.growth > 1 and not is_done:
         _grow(model, recipe, inputs, train, valid, out / NARROW)
-    _fit(model, recipe, train, valid, out)
+    teach = teachers.teaching(recipe, inputs, model, train, is_training_text=True)
+    _fit(model, recipe, train, valid, out, teach)
     if processes.is_first():
         if (out / NARROW / CURVE).exists():
             (out / NARROW / CURVE).replace(out / CURVE_NARROW)
@@ -91,7 +97,10 @@ def _pretrain(
         batch=recipe.batch * PRETRAINING_BATCH,
         temperature=False,  # of the finished model alone
     )
-    _fit(below, first, text, valid, out)
+    teach = None
+    if below is model:
+        teach = teachers.teaching(recipe, inputs, model, text, is_training_text=False)
+    _fit(below, first, text, valid, out, teach)
     if below is not model:
         below.requires_grad_(False)
 
@@ -126,7 +135,12 @@ def _grow(
 
 
 def _fit(
-    model: "LanguageModel", recipe: Recipe, train: Sentences, valid: Sentences, out: Path
+    model: "LanguageModel",
+    recipe: Recipe,
+    train: Sentences,
+    valid: Sentences,
+    out: Path,
+    teach: "Callable[[], TaughtText] | None" = None,
 ) -> None:
     from models.training.trainer import Trainer
 
@@ -142,7 +156,7 @@ def _fit(
         )
 
     trainer = Trainer(model, recipe, out, lambda words: advance(words), on_epoch, say)
-    trainer.fit(train, valid)
+    trainer.fit(train, valid, teach)
 
 
 def _solve(model: "LanguageModel", recipe: Recipe, train: Sentences, valid: Sentences) -> None:
@@ -175,22 +189,29 @@ def _keep(
     write_curve([epoch], out / CURVE)
 
 
+READ = {
+    "encode": (
+        *(
+            f"{split}.{file}"
+            for split in ("train", "valid", PRETRAINING)
+            for file in ("ids.npy", "lengths.npy", "form.npy", "subwords.npz")
+        ),
+        "subwords.json",
+        "classes.npy",
+    ),
+    "featurise": ("phi.npz", "psi.npz", "letters.npy"),
+    "background": ("b.npy", "group.npy", "share.npy", "about.json", "ngrams.npz"),
+}
+
+
+def _files(recipe: Recipe) -> list[Path]:
+    return [*outside_files(recipe), *teachers.files(recipe, READ)]
+
+
 STAGE = Stage(
     name="train",
     help="trains the network to its best validation epoch",
-    inputs={
-        "encode": (
-            *(
-                f"{split}.{file}"
-                for split in ("train", "valid", PRETRAINING)
-                for file in ("ids.npy", "lengths.npy", "form.npy", "subwords.npz")
-            ),
-            "subwords.json",
-            "classes.npy",
-        ),
-        "featurise": ("phi.npz", "psi.npz", "letters.npy"),
-        "background": ("b.npy", "group.npy", "share.npy", "about.json", "ngrams.npz"),
-    },
+    inputs=READ,
     outputs={
         "weights.safetensors": "the best weights",
         "recipe.json": "how the network is built and was trained",
@@ -201,7 +222,7 @@ STAGE = Stage(
     },
     params=Recipe,
     compute=compute,
-    files=outside_files,
+    files=_files,
     resumes=True,
     exported=("weights.safetensors", "recipe.json", CURVE, CURVE_PRETRAINING, CURVE_NARROW),
 )

@@ -52,14 +52,10 @@ def _halves(train: Sentences, generator: np.random.Generator) -> tuple[Sentences
     """Two draws of whole sentences, which share none."""
     order = generator.permutation(len(train.lengths))
     enough = np.searchsorted(np.cumsum(train.lengths[order]), MOST_WORDS) + 1
-    order = order[: max(2, enough)]
-    return tuple(_chosen(train, part) for part in (order[::2], order[1::2]))
-
-
-def _chosen(text: Sentences, numbers: np.ndarray) -> Sentences:
-    starts, lengths = text.starts[numbers], text.lengths[numbers]
-    ids = [text.ids[start : start + size] for start, size in zip(starts, lengths, strict=True)]
-    return Sentences(np.concatenate(ids), lengths)
+    is_drawn = np.zeros((2, len(order)), bool)
+    for number, chosen in enumerate(order[: max(2, enough)]):
+        is_drawn[number % 2, chosen] = True
+    return train.chosen(is_drawn[0]), train.chosen(is_drawn[1])
 
 
 def _fitness(model: LanguageModel, own: Sentences, judging: Sentences) -> float:

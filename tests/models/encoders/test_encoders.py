@@ -96,6 +96,24 @@ def test_weight_dropout_drops_recurrent_weights_and_only_in_training(name):
     assert torch.equal(layer(inputs, state)[0], layer(inputs, state)[0])
 
 
+def test_a_mogrifier_without_rounds_is_an_lstm_and_with_rounds_is_its_definition():
+    inputs, (h, c) = torch.randn(4, 3, 5), torch.randn(2, 3, 7)
+    one = {"inputs": 5, "hidden": 9, "outputs": 7, "layers": 1}
+    plain, gated = (build({"kind": "mogrifier", "rounds": rounds}, **one) for rounds in (0, 3))
+    layer = RecurrentLayer("lstm", 5, 7)
+    for mine, value in zip(layer.parameters(), plain.layers[0].cell.parameters(), strict=True):
+        mine.data.copy_(value)
+    state = (h.unsqueeze(0), c.unsqueeze(0))
+    expected, _ = layer(inputs, state)
+    assert torch.allclose(plain(inputs, (state,))[0], expected, atol=1e-6)
+    q1, r2, q3 = gated.layers[0].gates
+    x1 = 2 * q1(h).sigmoid() * inputs[0]
+    h2 = 2 * r2(x1).sigmoid() * h
+    x3 = 2 * q3(h2).sigmoid() * x1
+    after, _ = gated.layers[0].cell(x3, (h2, c))
+    assert torch.allclose(gated(inputs[:1], (state,))[0][0], after, atol=1e-6)
+
+
 def test_dropout_lies_between_layers():
     single, double = build("lstm", layers=1, dropout=0.5), build("lstm", layers=2, dropout=0.5)
     inputs = torch.randn(5, 3, 6)

@@ -42,6 +42,20 @@ def test_an_epoch_reads_every_word_once_after_the_word_before_it():
     assert 0 <= (all_words - read).sum() < recipe.batch, "only what fills no row is left out"
 
 
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_a_share_of_the_windows_begins_from_the_zero_state(tmp_path, share):
+    recipe = replace(RECIPE, zero_state=share, epochs=3)
+    network, began = model(), []
+    network.encoder.register_forward_pre_hook(
+        lambda encoder, given: began.append(not given[1][0][0].any()) if encoder.training else None
+    )
+    trainer = Trainer(network, recipe, tmp_path)
+    trainer.fit(TEXT, TEXT)
+    first = len(trainer.curve)  # of each epoch, which always begins so
+    later = (sum(began) - first) / (len(began) - first)
+    assert later == share if share in (0, 1) else 0.2 < later < 0.8
+
+
 def test_a_sentence_scores_the_same_alone_and_among_others():
     network = model().double().eval()
     together = network.score(TEXT)

@@ -4,7 +4,7 @@ import pytest
 
 import pipeline
 from lexicon.analysis import FEATURES
-from pipeline.features.template_names import check, chosen, chosen_to_read
+from pipeline.features.template_names import check, chosen, sides
 from pipeline.features.word_vectors import VectorParams
 from pipeline.stages.featurise import Params
 
@@ -55,14 +55,17 @@ def test_classes_need_vectors():
     check(Params(templates=("class-100",), vectors=VectorParams(dimensions=0)), FEATURES)
 
 
-def test_what_is_read_is_part_of_what_is_predicted():
-    params = Params(templates=("form", "pos*gender"), vectors=VectorParams())
-    assert chosen_to_read(params, FEATURES) == {"form", "pos×gender", "vectors"}
-    read = Params(templates=("form", "pos*gender"), vectors=VectorParams(), read=("posxgender",))
-    assert chosen_to_read(read, FEATURES) == {"pos×gender"}
+@pytest.mark.parametrize(("key", "number"), [("read", 0), ("predict", 1)])
+def test_what_is_read_or_predicted_is_some_of_the_templates(key, number):
+    params = {"templates": ("form", "pos*gender"), "vectors": VectorParams()}
+    every = {"form", "pos×gender", "vectors"}
+    assert sides(Params(**params), FEATURES) == (every, every)
+    some = sides(Params(**params, **{key: ("posxgender",)}), FEATURES)
+    assert some[number] == {"pos×gender"}
+    assert some[1 - number] == every
     for wrong in ("number", "vectors"):
-        with pytest.raises(ValueError, match=rf"featurise\.read: φ has no '{wrong}'"):
-            chosen_to_read(Params(templates=("form",), read=(wrong,)), FEATURES)
+        with pytest.raises(ValueError, match=rf"featurise\.{key}: no '{wrong}' among"):
+            sides(Params(templates=("form",), **{key: (wrong,)}), FEATURES)
 
 
 def test_a_mistake_is_found_before_the_first_stage_runs(tmp_path):

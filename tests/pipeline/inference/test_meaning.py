@@ -28,16 +28,18 @@ def vectors(tiny_run, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def runs(vectors, tmp_path_factory):
-    """A model that reads and predicts vectors, and one that only predicts them."""
+    """A model that reads and predicts by vectors, one that only predicts, one that only reads."""
     folder = tmp_path_factory.mktemp("runs")
     made = {}
-    for name, read in (("both", None), ("predicted", ["form", "pos", "gender", "number"])):
+    morphology = ["form", "pos", "gender", "number"]
+    sides = {"both": {}, "predicted": {"read": morphology}, "read": {"predict": morphology}}
+    for name, side in sides.items():
         changes = {
             "featurise.vectors": f"{{source: {vectors}, dimensions: 6}}",
             "train.epochs": 2,
             "train.vector_dropout": 0.2,
         }
-        changes |= {"featurise.read": read} if read else {}
+        changes |= {f"featurise.{key}": named for key, named in side.items()}
         made[name] = run("tiny", set=changes, models=["ll-rnn"], name=name, runs=folder)
     return made
 
@@ -48,6 +50,16 @@ def test_meaning_is_one_term_of_the_exact_sum(runs, name):
     place = explainer.next_word(BEGINNING, ["pomme", "chat", "xylophone"], 20)
     table = split([*place.asked, *place.likeliest]).fillna(0)
     assert table.loc[MEANING].abs().max() > 0
+    assert (table.drop(index="log p").sum() - table.loc["log p"]).abs().max() < 1e-5
+
+
+def test_what_is_only_read_is_no_term_of_the_sum(runs):
+    explainer = Explainer(load(runs["read"].folder))
+    assert explainer.model.psi.dimensions == 6
+    assert explainer.features.phi.dimensions == 0
+    place = explainer.next_word(BEGINNING, ["pomme", "chat"], 20)
+    table = split([*place.asked, *place.likeliest]).fillna(0)
+    assert MEANING not in table.index
     assert (table.drop(index="log p").sum() - table.loc["log p"]).abs().max() < 1e-5
 
 

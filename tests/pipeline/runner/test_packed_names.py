@@ -14,6 +14,8 @@ from pipeline.runner.sweep import read_jobs
         {"a": {"inputs": {"encode": "/etc"}}},
         {"a": {"inputs": {}, "artefact": "../a"}},
         {"..": {"inputs": {}}},
+        {"a": {"inputs": {}, "recipe": {"teacher": ["../b"]}}},
+        {"a": {"inputs": {}, "taught by": ["../b"]}},
     ],
 )
 def test_a_packed_folder_leads_nowhere_else(tmp_path, job):

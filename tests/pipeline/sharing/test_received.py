@@ -108,6 +108,8 @@ RECIPES = {
     "more units than can be counted": ({"embedding": 10**30}, "no network can be so large"),
     "layers": ({"layers": 10**6}, "layers: expected at most"),
     "out of range": ({"layers": 0}, "layers: expected 1 or more"),
+    "a word for teachers": ({"teacher": "model"}, "teacher: expected"),
+    "a number for a teacher": ({"teacher": [1]}, "teacher: expected"),
     "not tied": ({"tied": False, "hidden": 10**8}, "expected"),
     "a large reservoir": ({"encoder": "reservoir", "hidden": 10**8}, "expected"),
     "another encoder": ({"encoder": "gru"}, "expected"),
@@ -123,6 +125,13 @@ def test_a_recipe_that_is_refused(folder, what):
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     seal(folder)
     refused(folder, str(folder), said)
+
+
+def test_rounds_without_end_are_refused(folder):
+    path, many = folder / "recipe.json", {"kind": "mogrifier", "rounds": 10**9}
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"encoder": many}))
+    seal(folder)
+    refused(folder, "mogrifier.rounds: expected 0 to 100, got 1,000,000,000")
 
 
 @pytest.mark.parametrize("text", ["[]", "[" * 100_000, "{", '{"layers": NaN}', "\0"])

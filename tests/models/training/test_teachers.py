@@ -1,0 +1,142 @@
+"""A model trained towards others comes near them, and goes on where it was interrupted."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from training_cases import RECIPE, WORDS, model, sentences
+
+from models.common.weights import WEIGHTS
+from models.training.teachers import teach
+from models.training.trainer import Trainer
+
+TEXT = sentences()
+TAUGHT = {
+    "distillation": 1.0,
+    "epochs": 20,
+    "learning_rate": 0.03,
+    "input_dropout": 0.0,
+    "output_dropout": 0.0,
+    "feature_dropout": 0.0,
+    "weight_dropout": 0.0,
+    "ema": 0.0,
+    "text": "sentences",
+    "patience": 20,
+    "lr_decay": 1.0,
+}
+
+
+def teacher(seed: int = 1, **changes):
+    made = model(**changes)
+    torch.manual_seed(seed)
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.copy_(torch.randn_like(parameter) * 1.5)
+    return made.eval()
+
+
+def distance(one, other) -> float:
+    log_p, log_q = (each.log_distributions(TEXT).double() for each in (one, other))
+    return float((log_q.exp() * (log_q - log_p)).sum(dim=1).mean())
+
+
+def taught(folder, recipe, teachers, on_step=lambda words: None):
+    folder.mkdir(exist_ok=True)
+    changes = {key: value for key, value in vars(recipe).items() if value != getattr(RECIPE, key)}
+    student = model(**changes)
+    trainer = Trainer(student, recipe, folder, on_step)
+    trainer.fit(TEXT, TEXT, lambda: teach(teachers, TEXT, student, is_training_text=True))
+    return student
+
+
+def test_a_student_of_the_same_architecture_approaches_its_teacher(tmp_path):
+    of, student = teacher(), model(**TAUGHT)
+    before = distance(student, of)
+    # The best epoch is that of the text, which the teacher does not know: the last one is asked.
+    recipe = replace(RECIPE, **TAUGHT)
+    trainer = Trainer(student, recipe, tmp_path)
+    kept = []
+    trainer.on_epoch = lambda row: kept.append(distance(student, of))
+    trainer.fit(TEXT, TEXT, lambda: teach([of], TEXT, student, is_training_text=True))
+    assert before > 1
+    assert kept[-1] < before / 5
+
+
+def of_words(teachers, student) -> torch.Tensor:
+    """What is taught of every word, as here each has a signature of its own: (N × V)."""
+    found = teach(teachers, TEXT, student, is_training_text=True)
+    q = torch.zeros(len(TEXT.ids), WORDS)
+    q.scatter_(1, torch.from_numpy(found.signatures.astype(np.int64)), torch.from_numpy(found.q))
+    return q[:, student.output.signature]
+
+
+def test_what_is_taught_is_the_mean_of_the_teachers():
+    teachers, student = [teacher(1), teacher(2)], model(distillation_top=10**6)
+    mean = sum(each.log_distributions(TEXT).exp() for each in teachers) / 2
+    assert torch.allclose(of_words(teachers, student), mean, atol=1e-5)
+
+
+def test_a_teacher_of_another_output_is_asked_for_words():
+    of, student = teacher(output="softmax"), model(distillation_top=10**6)
+    mean = of.log_distributions(TEXT).exp()
+    assert torch.allclose(of_words([of], student), mean, atol=1e-5)
+
+
+def test_who_left_a_part_out_teaches_that_part_alone():
+    first, second = (teacher(n, folds=2, fold=n) for n in (1, 2))
+    student = model(distillation_top=10**6)
+    both = teach([first, second], TEXT, student, is_training_text=True)
+    is_first = np.repeat(TEXT.parts(2) == 1, TEXT.lengths)
+    for each, mask in ((first, is_first), (second, ~is_first)):
+        alone = teach([each], TEXT, student, is_training_text=False)
+        assert np.allclose(both.q[mask], alone.q[mask], atol=1e-6)
+    with pytest.raises(ValueError, match="some that have not read each part"):
+        teach([first], TEXT, student, is_training_text=True)
+
+
+def test_a_teacher_with_an_expert_is_asked_for_words():
+    of, student = teacher(expert="copy"), model(distillation_top=10**6)
+    mean = of.log_distributions(TEXT).exp()
+    assert torch.allclose(of_words([of], student), mean, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"output": "softmax"}, "teacher: expected a log-linear output, got softmax"),
+        ({"expert": "copy"}, "teacher: expected no expert"),
+        ({"folds": 2}, "folds: expected 0 of a model that is taught"),
+    ],
+)
+def test_who_cannot_be_taught_is_refused(changes, said):
+    with pytest.raises(ValueError, match=said):
+        replace(RECIPE, teacher=("a",), **changes)
+
+
+def test_a_layer_with_an_expert_has_no_taught_loss():
+    student = model(expert="copy")
+    what = teach([teacher()], TEXT, model(), is_training_text=True).at(np.arange(3))
+    h, context = torch.zeros(3, RECIPE.embedding), torch.from_numpy(student.contexts(TEXT)[:3])
+    targets = torch.from_numpy(TEXT.ids[:3].astype(np.int64))
+    with pytest.raises(ValueError, match="teacher: words that an expert names have none"):
+        student.output.taught_loss(h, targets, context, what, student.teaching)
+
+
+def test_resumed_is_uninterrupted(tmp_path):
+    recipe = replace(RECIPE, distillation=0.7, distillation_top=4, checkpoint_steps=4)
+    teachers = [teacher(1), teacher(2)]
+    taught(tmp_path / "whole", recipe, teachers)
+    steps = 0
+
+    def interrupt(words):
+        nonlocal steps
+        steps += 1
+        if steps == 10:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        taught(tmp_path / "parts", recipe, teachers, interrupt)
+    taught(tmp_path / "parts", recipe, teachers)
+    whole, parts = ((tmp_path / each / WEIGHTS).read_bytes() for each in ("whole", "parts"))
+    assert whole == parts

@@ -1,0 +1,115 @@
+"""Models of runs teach others, here and where models are trained elsewhere."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pipeline
+from pipeline import api
+from pipeline.prepared.teachers import find
+from pipeline.runner.sweep import _train
+
+ROOT = Path(__file__).parents[3]
+ONE_EPOCH = ["train.epochs=1", "analyse.protocol=closed"]
+
+
+@pytest.fixture(scope="module")
+def taught_by(tmp_path_factory):
+    """A folder of runs, one of which has two teachers that each left half of the text out."""
+    runs = tmp_path_factory.mktemp("runs")
+    for fold in (1, 2):
+        changes = [*ONE_EPOCH, "train.folds=2", f"train.fold={fold}"]
+        pipeline.run("tiny", set=changes, models=["ll-rnn"], name=f"fold-{fold}", runs=runs)
+    return runs
+
+
+def changes(runs: Path) -> list[str]:
+    return [*ONE_EPOCH, f"train.teacher={runs / 'fold-1'},{runs / 'fold-2' / 'll-rnn'}"]
+
+
+def test_a_model_is_taught_by_those_of_runs_and_known_by_their_files(taught_by, capsys):
+    this = pipeline.run(
+        "tiny", set=changes(taught_by), models=["ll-rnn"], name="student", runs=taught_by
+    )
+    train = this.artefacts["ll-rnn", "train"]
+    assert json.loads((train.folder / "recipe.json").read_text())["teacher"] == ["fold-1", "ll-rnn"]
+    assert sum(name.endswith("weights.safetensors") for name in train.meta["data"]) == 2
+    plain = pipeline.run("tiny", set=ONE_EPOCH, models=["ll-rnn"], name="plain", runs=taught_by)
+    steps = [
+        (run.artefacts["ll-rnn", "train"].folder / "steps.csv").read_text() for run in (this, plain)
+    ]
+    assert steps[0] != steps[1]
+    assert pipeline.load(this.folder).score("Le chat dort.")
+
+
+def test_teachers_are_packed_with_the_student_and_teach_the_same_elsewhere(taught_by, tmp_path):
+    packed = tmp_path / "packed"
+    options = {"set": changes(taught_by), "models": ["ll-rnn"], "name": "packed"}
+    job = api.pack("tiny", packed, **options, runs=taught_by)["ll-rnn"]
+    assert len(job["recipe"]["teacher"]) == 2
+    command = [sys.executable, "-m", "pipeline.runner.sweep", str(packed)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert api.unpack(packed, runs=taught_by) == ["ll-rnn"]
+    here = pipeline.run("tiny", **options, runs=taught_by)
+    elsewhere = (packed / "trained" / "ll-rnn" / "weights.safetensors").read_bytes()
+    trained = here.artefacts["ll-rnn", "train"].folder
+    assert (trained / "weights.safetensors").read_bytes() == elsewhere
+    assert find(str(packed / "trained" / "ll-rnn"))[0]["train"] == packed / "trained" / "ll-rnn"
+
+
+TOGETHER = """
+base: tiny
+analyse: {protocol: closed}
+train: {epochs: 1}
+models:
+  fold-1: {train: {folds: 2, fold: 1}}
+  fold-2: {train: {folds: 2, fold: 2}}
+  student: {train: {teacher: [PACKED/trained/fold-1, PACKED/trained/fold-2]}}
+"""
+WITHOUT = "pandas pyarrow spacy yaml typer"  # what is not where models are trained
+
+
+def test_teachers_and_their_student_are_trained_elsewhere_in_one_call(taught_by, tmp_path, capsys):
+    packed, config = tmp_path / "packed", tmp_path / "together.yaml"
+    config.write_text(TOGETHER.replace("PACKED", str(packed)))
+    assert api.pack(str(config), packed, runs=taught_by)["student"]["taught by"] == [
+        "fold-1",
+        "fold-2",
+    ]
+    for module in WITHOUT.split():
+        (tmp_path / f"{module}.py").write_text("raise ImportError(__name__)")
+    command = [sys.executable, "-m", "pipeline.runner.sweep", str(packed), "--at-once", "3"]
+    path = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    done = subprocess.run(command, cwd=ROOT, env=path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith("student: test")
+    assert api.unpack(packed, runs=taught_by) == ["fold-1", "fold-2", "student"]
+    capsys.readouterr()
+    pipeline.run(str(config), runs=taught_by)
+    assert "train [" not in capsys.readouterr().err
+
+
+def test_a_student_is_not_trained_without_its_teachers(taught_by, tmp_path):
+    packed, config = tmp_path / "packed", tmp_path / "together.yaml"
+    config.write_text(TOGETHER.replace("PACKED", str(packed)))
+    with pytest.raises(FileNotFoundError, match="trained before it teaches; found none"):
+        pipeline.run(str(config), runs=taught_by)
+    with pytest.raises(ValueError, match=r"expected models of .* that come before the one they"):
+        api.pack(str(config), packed, models=["fold-1", "student"], runs=taught_by)
+    api.pack(str(config), packed, runs=taught_by)
+    with pytest.raises(ValueError, match="expected its teacher fold-1 to be trained"):
+        _train(packed, "student")
+
+
+def test_what_cannot_teach_is_refused(taught_by, tmp_path):
+    settings = [*ONE_EPOCH, f"train.teacher={tmp_path / 'nothing'}"]
+    with pytest.raises(FileNotFoundError, match="expected a run, RUN/MODEL, PACKED"):
+        pipeline.run("tiny", set=settings, runs=tmp_path / "runs")
+    other = [*changes(taught_by), "corpus.seed=7"]
+    with pytest.raises(ValueError, match="expected a model over the same words"):
+        pipeline.run("tiny", set=other, models=["ll-rnn"], runs=taught_by)
