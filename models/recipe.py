@@ -24,6 +24,9 @@ class Recipe:
     input: Literal["features", "words", "letters-cnn", "letters-lstm"] = "features"
     tied: bool = True  # one matrix serves to read words and to predict them; input: features only
 
+    # A finished model to go on from: french, or a folder that `accord export` wrote. Features,
+    # lexicons and sizes are its own, and may be left out; words of the new text become known.
+    start: str | None = field(default=None, compare=False)
     # none: the text of corpus.pretraining is not read; initialise: it is trained on first, and its
     # weights are the start; background: it trains a model that is the background of this one.
     pretraining: Literal["none", "initialise", "background"] = "none"
@@ -114,8 +117,11 @@ class Recipe:
 
         if self.solver != "gradient":
             _check("solver", not self.tied, "tied: false, as only the output is solved for", "true")
-            alone = self.pretraining == "none" and self.growth == 1
-            _check("solver", alone, "neither pretraining nor growth", "one of them")
+            alone = self.pretraining == "none" and self.growth == 1 and self.start is None
+            _check("solver", alone, "neither pretraining, growth nor start", "one of them")
+        if self.start is not None:  # whose letters have other numbers than those of another text
+            by_letters = self.input.startswith("letters")
+            _check("start", not by_letters, "a model that does not read letters", self.input)
 
         log_linear_only = {
             "temperature": self.temperature,
@@ -137,6 +143,7 @@ class Recipe:
     def _check_growth(self) -> None:
         """Whether there is a hidden layer to widen, and nothing else that is trained first."""
         _check("growth", self.pretraining == "none", "pretraining: none", self.pretraining)
+        _check("growth", self.start is None, "no model to start from", self.start)
         is_hidden = self.layers > 1 or not self.tied
         _check("growth", is_hidden, "a hidden layer to widen (layers, tied)", self.layers)
         _check("growth", self.hidden % self.growth == 0, "a divisor of hidden", self.growth)

@@ -20,6 +20,7 @@ from pipeline.display.seeds import with_seeds
 from pipeline.evaluation.measure import FIGURES
 from pipeline.evaluation.score_rows import of_models, read_epochs
 from pipeline.inference.scorer import Scorer
+from pipeline.inference.start import start_folder
 from pipeline.prepared import teachers
 from pipeline.runner.finished import Finished
 from pipeline.runner.run import Run, content_of
@@ -72,6 +73,8 @@ def run_config(
     check_names([*force, *([until] if until else [])])
     this = Run(config, Path(runs))
     this.check()
+    for start in {sections["train"].start for sections in config.models.values()} - {None}:
+        exporting.open_exported(start_folder(start))
     _fetch_missing(this, until)
     this.execute(until, frozenset(force))
     return this

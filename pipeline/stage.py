@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+START = "start"  # the input that is no stage's: the folder of the model that train.start names
 Inputs = Mapping[str, Path]  # the folder of each artefact a stage reads, by the stage that made it
 
 
@@ -31,6 +32,7 @@ class Stage:
     # Refuses, before the first stage runs, what the sections together cannot mean.
     check: Callable[[Mapping[str, Any]], None] = checks_nothing
     resumes: bool = False  # goes on from what an interrupted run left in its folder
+    starts: bool = False  # also reads the model that train.start names, the input START
     over_models: bool = False  # reads its inputs from every model of the run, not from one
     exported: tuple[str, ...] = ()  # names or patterns of outputs that an exported model needs
     # What is fixed before the test is scored -> names or patterns of the outputs that hold it: an

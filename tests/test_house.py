@@ -52,8 +52,8 @@ ROOMS = {
     "pipeline.reading": "display data prepared evaluation inference",
     "pipeline.page": "display prepared inference reading",
     "pipeline.stages": "display artefacts data stage prepared features evaluation inference",
-    "pipeline.config": "display stages",
-    "pipeline.runner": "display artefacts stage prepared stages config evaluation",
+    "pipeline.config": "display prepared inference stages",
+    "pipeline.runner": "display artefacts stage prepared inference stages config evaluation",
     "pipeline.api": "display artefacts data stage prepared evaluation sharing inference stages "
     "config runner",
     "pipeline.integrations": "prepared inference reading api",

@@ -14,15 +14,20 @@ def discounted(counts: np.ndarray, signature: np.ndarray, share: np.ndarray) -> 
     words, whatever their number. All that were not seen together count as often as those that
     were seen once (Good & Turing): a large lexicon has many, and few of them are ever met.
     """
-    once, twice = np.sum(counts == 1), np.sum(counts == 2)
-    discount = once / (once + 2 * twice) if once and twice else 0.5
+    lost = discount(counts)
     seen = np.bincount(signature, weights=counts > 0)
     unseen = np.bincount(signature, weights=share * (counts == 0))
-    freed = np.where(seen > 0, discount * seen, unseen_signature(counts, signature))
+    freed = np.where(seen > 0, lost * seen, unseen_signature(counts, signature))
     per_share = freed / np.where(unseen > 0, unseen, np.bincount(signature, weights=share))
     receives = (counts == 0) | (unseen[signature] == 0)
-    mass = np.maximum(counts - discount, 0) + np.where(receives, share * per_share[signature], 0)
+    mass = np.maximum(counts - lost, 0) + np.where(receives, share * per_share[signature], 0)
     return mass / mass.sum()
+
+
+def discount(counts: np.ndarray) -> float:
+    """D, what a word that was seen loses, by how many were seen once and twice."""
+    once, twice = np.sum(counts == 1), np.sum(counts == 2)
+    return once / (once + 2 * twice) if once and twice else 0.5
 
 
 def unseen_signature(counts: np.ndarray, signature: np.ndarray) -> float:

@@ -49,6 +49,12 @@ class NGramSpelling(Spelling):
             stop[kind] = self._of_class(after, after[STOP], stop[kind])
         self.not_empty = np.log1p(-stop)
 
+    def with_words(self, words: Sequence[str], classes: Sequence[int]) -> "NGramSpelling":
+        """The same learned from more words."""
+        made_of, order = self.made_of, self.made_of["order"]
+        words, classes = [*made_of["words"], *words], [*made_of["classes"], *classes]
+        return NGramSpelling(words, classes, self.classes, order)
+
     def sequences(self, sequences: Sequence[Sequence[int]]) -> np.ndarray:
         result = np.empty((len(sequences), self.classes))
         for row, (symbols, shared) in enumerate(

@@ -48,10 +48,10 @@ class RecordedSteps:
 
     def __call__(self, batch: Prepared, before: State) -> tuple[Tensor, State]:
         shape = batch.room, *(tuple(tensor.shape) for tensor in _tensors((batch, before)))
-        if shape not in self.met:
-            self.met.add(shape)
-            return self._compute(batch, before)
         if shape not in self.recordings:
+            if shape not in self.met or not _has_memory():
+                self.met.add(shape)
+                return self._compute(batch, before)
             self.recordings[shape] = self._record(batch, before)
         recording = self.recordings[shape]
         given, read = _tensors((batch, before)), _tensors((recording.batch, recording.before))
@@ -73,6 +73,12 @@ class RecordedSteps:
         computed = self.compute(batch, before)
         self.background.room = None
         return computed
+
+
+def _has_memory() -> bool:
+    """Whether a recording, which keeps the memory of a step, leaves enough to all who compute."""
+    free, total = torch.cuda.mem_get_info()
+    return free > total / 3
 
 
 def _tensors(parts: tuple) -> Iterator[Tensor]:

@@ -15,18 +15,19 @@ ROUNDS = 12  # each leaves GOLDEN of the range: within half a percent at the end
 def fit_temperature(model: LanguageModel, valid: Sentences) -> None:
     """Set 1/T to where the loss of the validation text, convex in it, is least.
 
-    A value that validates no better than T = 1 is not taken.
+    A value that validates no better than the one before is not taken: 1, or that of a start.
     """
     sharpness = model.output.inverse_temperature
+    before = float(sharpness)
 
     def loss(value: float) -> float:
         with torch.no_grad():
             sharpness.fill_(value)
         return -float(model.score(valid).mean())
 
-    unchanged, best = loss(1.0), golden_section(loss, LEAST, MOST, ROUNDS)
+    unchanged, best = loss(before), golden_section(loss, LEAST, MOST, ROUNDS)
     if not loss(best) < unchanged:
-        loss(1.0)
+        loss(before)
 
 
 def golden_section(f: Callable[[float], float], low: float, high: float, rounds: int) -> float:

@@ -82,16 +82,24 @@ class Trainer:
         return self.now.curve
 
     def fit(
-        self, train: Sentences, valid: Sentences, teach: Callable[[], TaughtText] | None = None
+        self,
+        train: Sentences,
+        valid: Sentences,
+        teach: Callable[[], TaughtText] | None = None,
+        goes_on: bool = False,
     ) -> None:
         """Train until validation stops improving; the best weights are in the folder after it.
 
         `teach`, where given, has what teachers say of the training text, and is asked if needed.
+        A model that goes on from finished weights is validated before the first step, as epoch 0:
+        it never ends worse than it began.
         """
         was_done = processes.is_first() and (self.folder / CURVE).exists()  # the last thing written
         if not processes.total(was_done):
             be_deterministic(self.recipe.deterministic)
             self._resume()
+            if goes_on and not self.curve:
+                self._open(valid)
             contexts = self.model.contexts(train, training=True)
             taught = teach() if teach else None
             while not self._is_done():
@@ -116,7 +124,7 @@ class Trainer:
 
     def _is_done(self) -> bool:
         spent = sum(row.seconds for row in self.curve)
-        enough = len(self.curve) >= self.recipe.epochs or spent >= (self.recipe.seconds or math.inf)
+        enough = self.now.epoch > self.recipe.epochs or spent >= (self.recipe.seconds or math.inf)
         return enough or self.now.without_gain >= self.recipe.patience
 
     def _pass(self, train: Sentences, contexts: np.ndarray, taught: TaughtText | None) -> None:
@@ -213,14 +221,22 @@ class Trainer:
         """Which columns of a batch this process reads."""
         return processes.Share.own(batch.words.shape[1])
 
+    def _open(self, valid: Sentences) -> None:
+        """Validate the weights that were there before: they are the best so far."""
+        began = time.monotonic()
+        valid_nats = self._validated(valid, epoch=0)
+        seconds = processes.total(time.monotonic() - began) / processes.count()
+        self.now.best = parameters_of(self.model)
+        rate = self.now.learning_rate
+        self.now.close_epoch(Epoch(0, math.nan, valid_nats, rate, seconds, math.nan))
+        self.on_epoch(self.curve[-1])
+
     def _close_epoch(self, valid: Sentences) -> None:
         """Validate; the best weights are kept, and an epoch without gain slows the learning."""
         now = self.now
         best = min((row.valid_nats for row in self.curve), default=math.inf)
         with now.average.applied(self.model) if now.average else nullcontext():
-            valid_nats = self._validate(valid)
-            if not math.isfinite(valid_nats):
-                raise self._failure(f"the validation loss of epoch {now.epoch} is {valid_nats}")
+            valid_nats = self._validated(valid, now.epoch)
             if valid_nats < best:
                 now.best = parameters_of(self.model)
         seconds = processes.total(now.seconds) / processes.count()  # on which all have to agree
@@ -235,11 +251,14 @@ class Trainer:
             for group in now.optimiser.param_groups:
                 group["lr"] /= self.recipe.lr_decay
 
-    def _validate(self, valid: Sentences) -> float:
+    def _validated(self, valid: Sentences, epoch: int) -> float:
         """Nats per word, each process scoring its share of the sentences."""
         share = processes.Share.own(len(valid.lengths))
         log_p = self.model.score(share.sentences(valid)).sum() * share.counts
-        return -processes.total(float(log_p)) / len(valid.ids)
+        nats = -processes.total(float(log_p)) / len(valid.ids)
+        if not math.isfinite(nats):
+            raise self._failure(f"the validation loss of epoch {epoch} is {nats}")
+        return nats
 
     def _is_due(self) -> bool:
         """Whether it is time for a checkpoint, by steps or by seconds."""

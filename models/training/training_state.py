@@ -31,7 +31,7 @@ class TrainingState:
 
     @property
     def epoch(self) -> int:
-        return len(self.curve) + 1
+        return self.curve[-1].epoch + 1 if self.curve else 1
 
     @property
     def learning_rate(self) -> float:

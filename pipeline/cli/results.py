@@ -27,6 +27,8 @@ def audit(run: RunFolder) -> None:
         print(
             f"φ also comes from the lexicon '{name}', which is made of a text: that text is known."
         )
+    for start in auditing.starts(run):
+        print(f"all also comes from the model {start}: the texts that it was trained on are known.")
 
 
 @command(app)

@@ -23,9 +23,11 @@ from pipeline.artefacts.arrow import rows, splits, write_rows
 from pipeline.artefacts.artefact import META
 from pipeline.config.configuration import Sections
 from pipeline.display.progress import track
+from pipeline.inference.start import start_folder
 from pipeline.prepared.special_words import is_special
 from pipeline.prepared.written_forms import WRITTEN
 from pipeline.runner.finished import Finished
+from pipeline.stage import START
 from pipeline.stages.order import STAGES
 from pipeline.stages.tokenise import SCHEMA
 
@@ -63,6 +65,12 @@ def texts_in_lexicons(run: Path) -> list[str]:
     chains = [sections["analyse"].lexicon for sections in Finished.read(run).sections.values()]
     names = dict.fromkeys(name for chain in chains for name in chain if name != "guesser")
     return [name for name in names if getattr(find(name), "of_text", False)]
+
+
+def starts(run: Path) -> list[str]:
+    """The finished models that those of a run go on from: what these know, no audit sees."""
+    found = [sections["train"].start for sections in Finished.read(run).sections.values()]
+    return [*dict.fromkeys(filter(None, found))]
 
 
 def _of_model(
@@ -105,6 +113,8 @@ def _again(
     """
     shared = scratch / made["analyse"].name / missing
     folders = {stage: shared / stage for stage in ("tokenise", "vocabulary", "analyse")}
+    if start := sections["train"].start:
+        folders[START] = start_folder(start)
     analyse = STAGES["analyse"].compute
     if not shared.exists():
         for stage in ("tokenise", "vocabulary"):

@@ -16,6 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from pipeline.config.effects import Sections, effective
 from pipeline.config.files import layered, short
 from pipeline.config.overrides import as_layer, read_overrides, say_replaced
+from pipeline.config.start import with_start
 from pipeline.display.nearest import nearest
 from pipeline.stages.order import STAGES
 
@@ -69,7 +70,8 @@ def load_config(
         for model in _chosen(models, declared, where)
     }
     asked = {
-        model: checked_sections(layers[model], f"{where}, model '{model}'") for model in layers
+        model: with_start(layers[model], f"{where}, model '{model}'", checked_sections)
+        for model in layers
     }
     say_replaced(changes, {model: declared[model] for model in asked})
     name = re.sub(r"\.ya?ml$", "", Path(source).name) if name is None else _name(name, "--name")

@@ -11,6 +11,7 @@ from pipeline.display.tables import html_table
 
 CAPTIONS = {
     "perplexity": "Perplexity on the test sentences.",
+    "learning": "Perplexity by the size of the training text; a cross is a seed.",
     "curves": "Loss by epoch; a ring marks the epoch whose weights were kept.",
     "agreement": "Share of minimal pairs whose right sentence is likelier, by construction, with "
     "its 95 % interval.",
@@ -24,6 +25,7 @@ def comparison(headline: str, about: str, table: pd.DataFrame, drawn: Mapping[st
 <h2>Comparison</h2>
 {html_table(table)}
 {_figure(drawn, "perplexity")}
+{_figure(drawn, "learning")}
 {_figure(drawn, "curves")}"""
 
 
@@ -74,6 +76,9 @@ def _covered(coverage: pd.DataFrame) -> pd.DataFrame:
 
 
 def _figure(drawn: Mapping[str, str], name: str) -> str:
+    """A figure inside the page, if it was drawn."""
+    if name not in drawn:
+        return ""
     caption, text = CAPTIONS[name], drawn[name]
     inline = text[text.index("<svg") :].replace(
         "<svg", f'<svg role="img" aria-label="{caption}"', 1

@@ -99,12 +99,11 @@ def training_figures(model: "LanguageModel", trained: Path) -> dict:
     curve = read_curve(trained / CURVE)
     first = [trained / name for name in (CURVE_PRETRAINING, CURVE_NARROW)]
     best = min(curve, key=lambda row: row.valid_nats).epoch
-    seconds = [row.seconds for row in curve]
     before = sum((e.seconds for path in first if path.exists() for e in read_curve(path)), 0.0)
     return {
         "parameters": float(model.parameter_count()),
         "best epoch": float(best),
-        "seconds": before + sum(seconds),
-        "seconds to the best epoch": before + sum(seconds[:best]),
-        "words trained per second": float(np.median([row.words_per_second for row in curve])),
+        "seconds": before + sum(row.seconds for row in curve),
+        "seconds to the best epoch": before + sum(r.seconds for r in curve if r.epoch <= best),
+        "words trained per second": float(np.nanmedian([row.words_per_second for row in curve])),
     }

@@ -10,6 +10,7 @@ from pipeline.features import TEMPLATES
 from pipeline.features.rows import rows
 from pipeline.prepared.special_words import read_as_unknown
 
+NOT_TOP = "@notTop"  # the feature of all words that have none of their own
 SHAPE = (
     (r"\d+", "0"),
     (r"[A-ZÀ-ÖØ-ÞŒ]+", "X"),
@@ -25,7 +26,7 @@ def form(params, types: pd.DataFrame) -> pd.DataFrame:
     """
     seen = (types["count"] > (1 if params.forms is None else 0)) & ~read_as_unknown(types)
     top = seen & (np.arange(len(types)) < (len(types) if params.forms is None else params.forms))
-    return rows(types.index, ("form=" + types["form"]).where(top, "@notTop"))
+    return rows(types.index, ("form=" + types["form"]).where(top, NOT_TOP))
 
 
 @TEMPLATES.register("suffix", letters=True)

@@ -26,7 +26,8 @@ from pipeline.artefacts.store import Store, publish
 from pipeline.config.configuration import Config
 from pipeline.display.progress import say
 from pipeline.display.short_names import short_names
-from pipeline.stage import Stage
+from pipeline.inference.start import start_artefact
+from pipeline.stage import START, Stage
 from pipeline.stages.order import STAGES
 
 State = Literal["done", "stale", "missing"]
@@ -153,7 +154,9 @@ class Run:
                 for each in self.config.models
                 for above in stage.inputs
             }
-        return {above: self.artefacts[model, above] for above in stage.inputs}
+        inputs = {above: self.artefacts[model, above] for above in stage.inputs}
+        start = self._params(model, STAGES["train"]).start if stage.starts else None
+        return inputs | ({START: start_artefact(start)} if start else {})
 
     def _make(self, model: str, stage: Stage, recipe: Mapping, name: str, why: str) -> Artefact:
         label = stage.name if stage.over_models else f"{stage.name} [{model}]"
@@ -229,4 +232,4 @@ def _plain(value: Any) -> Any:
 
 def inputs_read(stage: Stage, inputs: Mapping) -> list[tuple[str, tuple[str, ...]]]:
     """Each input of a stage with the files it reads there."""
-    return [(label, stage.inputs[label.rsplit("/")[-1]]) for label in inputs]
+    return [(label, stage.inputs.get(label.rsplit("/")[-1], ())) for label in inputs]

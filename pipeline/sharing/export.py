@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from lexicon.saved import save
+from models.common.json_file import load_json
 from models.common.weights import WEIGHTS
 from models.spelling.subwords import count_subwords
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import FORMAT, Artefact, write_json
 from pipeline.evaluation.score_rows import read_scores
+from pipeline.prepared.beyond_start import MADE_OF
 from pipeline.prepared.saved_chain import load_chain, read_chain, save_chain
 from pipeline.prepared.special_words import PRETRAINING
 from pipeline.prepared.vocabulary import Vocabulary
@@ -81,14 +83,21 @@ def describe(artefacts: Inputs, name: str) -> dict[str, Any]:
     lexicons = [*params["analyse"].pop("lexicon"), params["analyse"].pop("frequency")]
     params["analyse"].pop("suites")  # they judged it, and are no part of it
     found = licences(*([each for each in names if each] for names in (sources, lexicons)))
+    start = _start(artefacts["analyse"])
     return {
         "model_type": "accord",
         "name": name,
         "language": "fr",
-        **found,
+        "start": start.get("name"),
+        **{kind: [*start.get(kind, ()), *new] for kind, new in found.items()},
         "params": params,
         "scores": read_scores(artefacts["evaluate"]).to_dict("records"),
     }
+
+
+def _start(analysed: Path) -> dict[str, Any]:
+    """What the model is made of that training went on from, if there is one."""
+    return load_json(analysed / MADE_OF, dict) if (analysed / MADE_OF).exists() else {}
 
 
 def _params(artefacts: Inputs, stage: str) -> dict[str, Any]:

@@ -101,7 +101,8 @@ def card(about: Mapping[str, Any]) -> str:
     return CARD.format(
         header=yaml.safe_dump(header, sort_keys=False),
         name=about["name"],
-        kind=f"encoder {params['train']['encoder']}, output {params['train']['output']}",
+        kind=f"encoder {params['train']['encoder']}, output {params['train']['output']}"
+        + (f", going on from the model {about['start']}" if about["start"] else ""),
         scores=_scores(about["scores"]),
         protocol=PROTOCOLS[params["analyse"]["protocol"]],
         made_of=markdown(table),

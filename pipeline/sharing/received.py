@@ -18,10 +18,9 @@ from models.features.phi import Features
 from models.recipe import Recipe
 from pipeline.artefacts.artefact import Artefact, Damaged, read_json
 from pipeline.prepared.trained import RECIPE, parameter_shapes
+from pipeline.sharing.file_names import CONFIG, MODEL
 from pipeline.stage import Inputs
 
-CONFIG = "config.json"
-MODEL = "model.safetensors"
 PHI = "phi.npz"
 TYPES = "types.parquet"
 MOST_ROWS = 100  # that a byte of a table may stand for, packed as tables are

@@ -6,7 +6,7 @@ later and are not known: training reads it as unknown, so the model learns how o
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,8 +19,10 @@ from lexicon.registry import find, plug_in_file
 from pipeline.artefacts.arrow import open_table, splits, word_counts
 from pipeline.data.folders import folder_of
 from pipeline.display.progress import say
+from pipeline.evaluation.pair import Pair
 from pipeline.evaluation.suite import read_suite, suite_files, suite_name, suite_words
-from pipeline.prepared.saved_chain import save_chain
+from pipeline.prepared.beyond_start import MADE_OF, beyond_start
+from pipeline.prepared.saved_chain import read_chain, save_chain
 from pipeline.prepared.special_words import (
     END,
     PRETRAINING,
@@ -30,7 +32,7 @@ from pipeline.prepared.special_words import (
 )
 from pipeline.prepared.unknown_words import Classes
 from pipeline.prepared.written_forms import WRITTEN, read_written
-from pipeline.stage import Inputs, Stage
+from pipeline.stage import START, Inputs, Stage
 
 # The share that a word which only corpus.pretraining holds has of what unseen words of its
 # signature get: it is known, but the corpus itself does not have it.
@@ -61,15 +63,41 @@ class Params:
 def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | None = None) -> None:
     """`known` fixes the words beforehand, so that an audit can ask what else the texts tell."""
     paths = splits(inputs["tokenise"])
+    _check_names(paths, params.suites)
     counts = {split: word_counts(path) for split, path in paths.items()}
+    if START in inputs:
+        sentences = open_table(paths["train"]).num_rows
+        words = counts["train"] if known is None else known
+        types, analyses = beyond_start(inputs[START], words, counts["train"], sentences, out)
+        suites = _read_suites(params, read_chain(out)["lowercase"])
+    else:
+        types, analyses, suites = _look_up(params, inputs, out, paths, counts, known)
+    types.to_parquet(out / "types.parquet")
+    analyses.to_parquet(out / "analyses.parquet")
+    for name, pairs in suites.items():
+        pd.DataFrame(pairs).to_parquet(out / f"{name}.suite.parquet")
+    coverage = _coverage(types, analyses)
+    coverage.to_csv(out / "coverage.csv", index=False)
+    covered = coverage["tokens"].dot(coverage["source"] != "nothing") / coverage["tokens"].sum()
+    say(f"analyse: {len(types):,} known words, {covered:.2%} of the words counted have an analysis")
+
+
+def _look_up(
+    params: Params,
+    inputs: Inputs,
+    out: Path,
+    paths: Mapping[str, Path],
+    counts: Mapping[str, Counter[str]],
+    known: Sequence[str] | None,
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, list[Pair]]]:
+    """The known words and their analyses by the chain of lexicons, and the suites."""
     lowercase = not any(word != word.lower() for word in counts["train"])
     named = {"names": params.lexicon, "join": params.join, "strict": params.strict}
     chain = lexicon.load(**named, lowercase=lowercase, folder=folder_of)
     save_chain(out, **named, lowercase=lowercase)
     for skipped in chain.skipped:
         say(f"analyse: {skipped.count:,} rows left out, {skipped.reason}: {skipped.example}")
-    _check_names(paths, params.suites)
-    suites = {suite_name(suite): read_suite(suite, lowercase) for suite in params.suites}
+    suites = _read_suites(params, lowercase)
     if known is not None:
         words = list(known)
     elif params.protocol == "open":
@@ -93,14 +121,11 @@ def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | No
     analyses = chain.lookup(types["form"].tolist())
     if params.protocol == "open":
         analyses = _by_class(types, analyses, classes.analyses(once))
-    types.to_parquet(out / "types.parquet")
-    analyses.to_parquet(out / "analyses.parquet")
-    for name, pairs in suites.items():
-        pd.DataFrame(pairs).to_parquet(out / f"{name}.suite.parquet")
-    coverage = _coverage(types, analyses)
-    coverage.to_csv(out / "coverage.csv", index=False)
-    covered = coverage["tokens"].dot(coverage["source"] != "nothing") / coverage["tokens"].sum()
-    say(f"analyse: {len(types):,} known words, {covered:.2%} of the words counted have an analysis")
+    return types, analyses, suites
+
+
+def _read_suites(params: Params, lowercase: bool) -> dict[str, list[Pair]]:
+    return {suite_name(suite): read_suite(suite, lowercase) for suite in params.suites}
 
 
 def _check_names(splits: Iterable[str], suites: Iterable[str]) -> None:
@@ -188,11 +213,13 @@ STAGE = Stage(
         "types.parquet": "the known words and their counts; ids are positions in it",
         "analyses.parquet": "lemma, POS and features of each, and which lexicon said so",
         "coverage.csv": "types and counted tokens that each lexicon answered for",
-        "lexicon.json": "how the lexicons were chained, for words that are met later",
+        "lexicon*": "how the lexicons were chained, for words that are met later; those of a start",
+        MADE_OF: "the start, where training goes on from one: its name and what it was made of",
         "*.suite.parquet": "the pairs of each agreement suite",
     },
     params=Params,
     compute=compute,
     files=_files,
+    starts=True,
     exported=("types.parquet", "analyses.parquet"),
 )

@@ -3,19 +3,21 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from models.background.adapted import adapted
 from models.background.prior import discounted
+from models.common.arrays import load_array
 from models.common.registry import Choice, check_parts, outside_files
 from models.features.phi import Features
 from models.ngram.smoothing import SMOOTHINGS
-from models.spelling.open_vocabulary import save_spelling
+from models.spelling.open_vocabulary import load_spelling, save_spelling
 from pipeline.artefacts import fingerprint
 from pipeline.prepared.special_words import UNKNOWN_ID, is_special, read_as_unknown
-from pipeline.stage import Inputs, Stage
+from pipeline.stage import START, Inputs, Stage
 
 RAREST = 0.01  # per million: what a word counts for that the lexicon of frequencies lacks
 
@@ -49,6 +51,9 @@ class Params:
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
+    if START in inputs:
+        _go_on(params, inputs[START], types, out)
+        return
     counts = types["count"].to_numpy(np.float64)
     group = Features.load(inputs["featurise"] / "phi.npz").signature
     if "unknown" in types:
@@ -63,7 +68,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     np.save(out / "b.npy", mass)
     np.save(out / "group.npy", group)
     np.save(out / "share.npy", share)
-    about = {name: getattr(params, name) for name in ("kind", "order", "smoothing", "pretraining")}
+    about = _about(params)
     if params.kind == "arpa":
         from models.background import arpa  # here, as it loads torch
 
@@ -73,6 +78,27 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     (out / "about.json").write_text(json.dumps(about, indent=1))
     if "unknown" in types:
         _learn_spelling(params, types, out)
+
+
+def _about(params: Params) -> dict[str, Any]:
+    """What training has to know of it."""
+    return {name: getattr(params, name) for name in ("kind", "order", "smoothing", "pretraining")}
+
+
+def _go_on(params: Params, start: Path, types: pd.DataFrame, out: Path) -> None:
+    """The start's b and spelling, with what the training text knows better."""
+    from models.spelling.ngram import NGramSpelling
+
+    before = load_array(start / "b.npy")
+    counts, read_as = types["count"].to_numpy(), types["unknown"].to_numpy()
+    np.save(out / "b.npy", adapted(before, counts, read_as))
+    (out / "about.json").write_text(json.dumps(_about(params), indent=1))
+    spelling = load_spelling(start)
+    if isinstance(spelling, NGramSpelling):  # a network is not trained anew for a few words
+        once = types[read_as_unknown(types)]
+        classes = (once["unknown"] - UNKNOWN_ID).tolist()
+        spelling = spelling.with_words(once["form"].tolist(), classes)
+    save_spelling(spelling, out)
 
 
 def _frequency(params: Params, types: pd.DataFrame) -> np.ndarray | float:
@@ -131,6 +157,7 @@ STAGE = Stage(
     params=Params,
     compute=compute,
     files=_files,
+    starts=True,
     exported=("*",),
     audited={
         "b": ("b.npy", "share.npy", "about.json", "ngrams.npz", "spelling.*")

@@ -132,7 +132,7 @@ def _with_ends(values: np.ndarray, lengths: np.ndarray, end: int) -> np.ndarray:
 STAGE = Stage(
     name="encode",
     help="turns words into ids",
-    inputs={"tokenise": (), "analyse": ("types.parquet", "lexicon.json", "*.suite.parquet")},
+    inputs={"tokenise": (), "analyse": ("types.parquet", "lexicon*", "*.suite.parquet")},
     outputs={
         "*.ids.npy": "the ids of each split, END after every sentence",
         "*.lengths.npy": "the length of each sentence, END included",

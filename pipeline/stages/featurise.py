@@ -5,7 +5,7 @@ Most features are sparse. Where there are word vectors, a few dense ones follow 
 
 import json
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -16,18 +16,23 @@ from lexicon.analysis import FEATURES, feature_names
 from lexicon.reading import Report
 from lexicon.registry import BUILT_IN, FROM_PATH, TABLES
 from lexicon.table import read as read_table
+from models.common.json_file import load_json
 from models.features.phi import Features
 from pipeline.display.progress import say
 from pipeline.features import TEMPLATES, word_vectors
 from pipeline.features.letters import spelled
+from pipeline.features.of_form import NOT_TOP
 from pipeline.features.template_names import VECTORS, check, chosen, sides
 from pipeline.features.templates import fill, known_names
 from pipeline.features.word_classes import clusters_of
 from pipeline.features.word_vectors import VectorParams, WordVectors
-from pipeline.prepared.special_words import END
-from pipeline.stage import Inputs, Stage
+from pipeline.inference.start import start_weights
+from pipeline.prepared.special_words import END, START_WEIGHTS
+from pipeline.stage import START, Inputs, Stage
 
 MORPHOLOGY = ("form", "pos", "gender", "number", "tense", "mood", "person", "verbform")
+
+OWN_FEATURE = 3  # times that a text has a word for it to get a feature beside those of a start
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,10 @@ class Params:
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
     analyses = pd.read_parquet(inputs["analyse"] / "analyses.parquet")
-    built = build(params, types, analyses, inputs["tokenise"] / "train.arrow")
+    if START in inputs:
+        built = _go_on(params, inputs[START], types, out)
+    else:
+        built = build(params, types, analyses, inputs["tokenise"] / "train.arrow")
     built.phi.save(out / "phi.npz")
     if built.psi:
         built.psi.save(out / "psi.npz")
@@ -120,6 +128,36 @@ def build(
     )
 
 
+def _go_on(params: Params, start: Path, types: pd.DataFrame, out: Path) -> Built:
+    """Φ and Ψ of the start for all words, and its weights.
+
+    New words have the rows of their classes. A word that the text has often enough, and that has
+    no feature of its own, has one more, whose weights are zero: what it does, training will tell.
+    """
+    from models.common.weights import save_tensors  # here, as it loads torch
+    from models.features.grown import by_name, with_own_features, with_words
+
+    before, phi = load_json(start / "names.json", list), Features.load(start / "phi.npz")
+    read_as = types["unknown"].to_numpy()[phi.vocabulary_size :]
+    of_form = "form=" + types["form"]
+    own = (types["count"] >= OWN_FEATURE) & ~of_form.isin(before) & (NOT_TOP in before)
+    words = np.flatnonzero(own)
+    first = sum(not name.startswith("vector[") for name in before)  # the dense ones come last
+    names = [*before[:first], *of_form[own], *before[first:]]
+    save_tensors(by_name(start_weights(start), before, names), out / START_WEIGHTS)
+
+    def grown(features: Features, side: Sequence[str] | None) -> Features:
+        features = with_words(features, read_as)
+        if side is None or "form" in map(str.lower, side):
+            return with_own_features(features, words, first)
+        more = len(names) - len(before)  # that no word has
+        return replace(features, feature_count=features.feature_count + more)
+
+    psi = start / "psi.npz"
+    psi = grown(Features.load(psi), params.read) if psi.exists() else None
+    return Built(grown(phi, params.predict), psi, names)
+
+
 def _cluster_rows(template: str, types: pd.DataFrame, training: Path) -> pd.DataFrame:
     number = clusters_of(types, training, int(template.removeprefix("cluster-")))
     names = [f"{template}={each}" for each in number]
@@ -144,6 +182,8 @@ def _check(sections: Mapping[str, Any]) -> None:
     Accord's own lexicons have those of UD and tables can be asked; a treebank, or the lexicon of
     another package, may have any, and its analyses will show.
     """
+    if sections["train"].start:  # whose features they are
+        return
     names: set[str] | None = {*FEATURES}
     for lexicon in sections["analyse"].lexicon:
         of_text = lexicon.partition(":")[0] in FROM_PATH
@@ -171,11 +211,13 @@ STAGE = Stage(
         "psi.npz": "the same of what is read, where that is not all of it",
         "letters.npy": "how each word is written, where words are read by their letters",
         "names.json": "the name of each feature",
+        START_WEIGHTS: "the weights of the model that training goes on from, where there is one",
     },
     params=Params,
     compute=compute,
     files=_files,
+    starts=True,
     check=_check,
-    exported=("*",),
-    audited={"φ": ("*",)},
+    exported=("phi.npz", "psi.npz", "names.json"),
+    audited={"φ": ("phi.npz", "psi.npz", "names.json")},
 )

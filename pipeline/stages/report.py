@@ -12,10 +12,11 @@ from pipeline.display import page
 from pipeline.display.progress import say
 from pipeline.display.seeds import by_seed, mean_and_spread
 from pipeline.display.tables import markdown
-from pipeline.evaluation import report_agreement
+from pipeline.evaluation import report_agreement, report_learning
 from pipeline.evaluation.measure import FIGURES
 from pipeline.evaluation.metrics import METRICS
 from pipeline.evaluation.score_rows import of_models, read_epochs
+from pipeline.prepared.encoded import SIZES
 from pipeline.stage import Inputs, Stage
 
 # A column of the comparison table: title, split (each test split, each source's part of one where
@@ -36,7 +37,7 @@ INPUTS = {
     # What a model is loaded from, and the sentences that it explains.
     "featurise": (),
     "background": (),
-    "encode": ("train.ids.npy", "train.lengths.npy", SPELLER),
+    "encode": ("train.ids.npy", "train.lengths.npy", SPELLER, SIZES),
     "tokenise": ("valid.arrow",),
 }
 
@@ -47,7 +48,7 @@ class Params:
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
-    from pipeline.display import figures
+    from pipeline.display import figures, figures_learning
 
     models = list(dict.fromkeys(label.rpartition("/")[0] for label in inputs))
 
@@ -68,6 +69,9 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     agreement = report_agreement.constructions(scores)
     if len(agreement):
         drawn["agreement"] = figures.agreement_dots(agreement)
+    by_size = report_learning.by_size(scores, test_splits(scores)[0], of_stage("encode"))
+    if len(by_size):
+        drawn["learning"] = figures_learning.learning_curve(by_size, "perplexity")
     svgs = {name: figures.save(figure, out / name) for name, figure in drawn.items()}
     parts = [
         page.comparison(headline(scores), _about(scores), table, svgs),

@@ -23,6 +23,7 @@ from pipeline.prepared.special_words import (
     CURVE_PRETRAINING,
     NARROW,
     PRETRAINING,
+    START_WEIGHTS,
 )
 from pipeline.stage import Inputs, Stage
 
@@ -38,26 +39,27 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
     import torch  # in functions, here and below, as the stage is also declared where none trains
 
     from models.background.ngram import FOLDS
+    from models.common.weights import load_weights
     from models.network.background_only import BackgroundOnly
     from models.training import processes
     from pipeline.prepared.trained import build, training_text
 
     if processes.is_first():
         names = [Path(teacher).name for teacher in recipe.teacher]  # no paths of this machine
-        kept = {**asdict(recipe), "teacher": names}
+        kept = {**asdict(recipe), "teacher": names, "start": None}
         (out / "recipe.json").write_text(json.dumps(kept, indent=1))
     train, valid = training_text(recipe, inputs), read_text(inputs["encode"], "valid")
     torch.manual_seed(recipe.seed)
-    start = time.monotonic()
+    began = time.monotonic()
     model = build(recipe, inputs, FOLDS)
     if isinstance(model, BackgroundOnly):
         if processes.is_first():
-            _keep(model, train, valid, time.monotonic() - start, out)
+            _keep(model, train, valid, time.monotonic() - began, out)
         return
     if recipe.solver != "gradient":
         if processes.is_first():
             _solve(model, recipe, train, valid)
-            _keep(model, train, valid, time.monotonic() - start, out)
+            _keep(model, train, valid, time.monotonic() - began, out)
         return
     say(f"train: {model.parameter_count():,} parameters, {len(train.ids):,} words an epoch")
     is_done = processes.total(processes.is_first() and (out / CURVE).exists())
@@ -65,8 +67,11 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
         _pretrain(model, recipe, inputs, valid, out / PRETRAINING)
     if recipe.growth > 1 and not is_done:
         _grow(model, recipe, inputs, train, valid, out / NARROW)
+    start = inputs["featurise"] / START_WEIGHTS
+    if start.exists():
+        load_weights(model, start)
     teach = teachers.teaching(recipe, inputs, model, train, is_training_text=True)
-    _fit(model, recipe, train, valid, out, teach)
+    _fit(model, recipe, train, valid, out, teach, goes_on=start.exists())
     if processes.is_first():
         if (out / NARROW / CURVE).exists():
             (out / NARROW / CURVE).replace(out / CURVE_NARROW)
@@ -141,6 +146,7 @@ def _fit(
     valid: Sentences,
     out: Path,
     teach: "Callable[[], TaughtText] | None" = None,
+    goes_on: bool = False,
 ) -> None:
     from models.training.trainer import Trainer
 
@@ -150,13 +156,15 @@ def _fit(
         nonlocal advance
         advance(0)
         advance = meter("words", len(train.ids))
-        say(
-            f"  epoch {row.epoch}: train {row.train_nats:.3f}, valid {row.valid_nats:.3f} nats, "
+        trained = (
+            f"train {row.train_nats:.3f}, valid {row.valid_nats:.3f} nats, "
             f"{row.words_per_second:,.0f} words/s, {row.seconds:.1f} s"
         )
+        as_given = f"valid {row.valid_nats:.3f} nats, before the first step"
+        say(f"  epoch {row.epoch}: {trained if row.epoch else as_given}")
 
     trainer = Trainer(model, recipe, out, lambda words: advance(words), on_epoch, say)
-    trainer.fit(train, valid, teach)
+    trainer.fit(train, valid, teach, goes_on)
 
 
 def _solve(model: "LanguageModel", recipe: Recipe, train: Sentences, valid: Sentences) -> None:
@@ -199,7 +207,7 @@ READ = {
         "subwords.json",
         "classes.npy",
     ),
-    "featurise": ("phi.npz", "psi.npz", "letters.npy"),
+    "featurise": ("phi.npz", "psi.npz", "letters.npy", START_WEIGHTS),
     "background": ("b.npy", "group.npy", "share.npy", "about.json", "ngrams.npz"),
 }
 

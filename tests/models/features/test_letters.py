@@ -6,6 +6,7 @@ import torch
 
 from models.features.choice import LETTERS, embedding
 from models.features.phi import Features
+from models.recipe import Recipe
 
 # Of four words the first two are written alike, the third has the letters of the first in another
 # order, the fourth is longer and begins as the first does.
@@ -68,3 +69,8 @@ def test_it_trains_under_autocast(name):
 def test_what_cannot_be_read_is_refused(choices, message):
     with pytest.raises(ValueError, match=message):
         reader("letters-cnn", **choices)
+
+
+def test_the_letters_of_a_start_are_not_those_of_another_text():
+    with pytest.raises(ValueError, match="start: expected a model that does not read letters"):
+        Recipe(start="runs/other", tied=False, input="letters-cnn")

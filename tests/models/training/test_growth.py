@@ -46,6 +46,7 @@ def test_what_cannot_grow_is_refused():
         ({"layers": 1}, "a hidden layer to widen"),
         ({"hidden": 9}, "a divisor of hidden"),
         ({"pretraining": "initialise"}, "pretraining: none"),
+        ({"start": "runs/other"}, "no model to start from"),
     ):
         with pytest.raises(ValueError, match=f"growth: expected {expected}"):
             Recipe(**{"growth": 2, "hidden": 8, "layers": 2} | changes)

@@ -1,0 +1,89 @@
+"""What a model takes over from the one that it goes on from, `train.start`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pipeline.config.effects import Sections
+from pipeline.inference.start import start_artefact
+from pipeline.prepared.saved_chain import read_chain
+
+# The sections that are the start's, and the keys where it is not all of them: how text is read,
+# what is known of words, and what the weights were made for.
+KEPT = {
+    "tokenise": ("view", "lowercase"),
+    "analyse": ("lexicon", "join", "protocol"),
+    "featurise": None,
+    "background": None,
+    "encode": None,
+    "train": (
+        *("encoder", "output", "expert", "layers", "embedding", "hidden", "input", "tied"),
+        *("temperature", "background_gate"),
+    ),
+}
+# What can be gone on from: features of words, and every other string spelled.
+EXPECTED = {
+    "analyse": {"protocol": "open"},
+    "background": {"kind": "unigram"},
+    "encode": {"merges": None},
+    "train": {"output": "log-linear", "input": "features"},
+}
+
+Layer = Mapping[str, Any] | None
+Checked = Callable[[Sequence[Layer], str], Sections]
+
+
+def with_start(layers: Sequence[Layer], where: str, checked: Checked) -> Sections:
+    """The sections that the layers state; those that are the start's, if there is one, from it."""
+    asked = checked(layers, where)
+    start, pretraining = asked["train"].start, asked["train"].pretraining
+    if start is None:
+        return asked
+    kept = _kept(start)
+    of_start = checked([kept], f"train.start, {start}")
+    _check_start(start, of_start)
+    found = checked([kept, *layers], where)
+    _refuse_others(start, kept, of_start, found, where)
+    if pretraining != "none":
+        raise ValueError(
+            f"{where}, train.pretraining: expected none, as the model goes on from {start}; "
+            f"found {pretraining}"
+        )
+    # They lie in its folder, and are looked for nowhere else.
+    without = {"analyse": {"lexicon": (), "frequency": None}, "featurise": {"vectors": None}}
+    return {**found, **{name: replace(found[name], **keys) for name, keys in without.items()}}
+
+
+def _kept(start: str) -> dict[str, dict[str, Any]]:
+    """What the start was made with, as a layer of a configuration."""
+    artefact = start_artefact(start)
+    params = artefact.meta["params"]
+    params["analyse"]["lexicon"] = read_chain(artefact.folder)["names"]
+    return {
+        section: {key: value for key, value in params[section].items() if not keys or key in keys}
+        for section, keys in KEPT.items()
+    }
+
+
+def _check_start(start: str, sections: Sections) -> None:
+    for section, keys in EXPECTED.items():
+        for key, expected in keys.items():
+            if (value := getattr(sections[section], key)) != expected:
+                raise ValueError(
+                    f"train.start: expected a model with {section}.{key}: {expected or 'null'}, "
+                    f"{start} has {value}"
+                )
+
+
+def _refuse_others(
+    start: str, kept: Mapping[str, Mapping], of_start: Sections, found: Sections, where: str
+) -> None:
+    """Nothing may be stated otherwise than the start has it."""
+    for section, keys in kept.items():
+        for key in keys:
+            has, stated = (getattr(each[section], key) for each in (of_start, found))
+            if has != stated:
+                raise ValueError(
+                    f"{where}, {section}.{key}: expected {has}, as {start} has it, which the model "
+                    f"goes on from; found {stated}"
+                )

@@ -1,0 +1,245 @@
+"""A training that goes on from a finished model: `train.start`."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pipeline
+from models.common.json_file import load_json
+from models.common.weights import load_tensors
+from models.training.trainer import Trainer
+from pipeline import api
+from pipeline.artefacts.artefact import Damaged
+from pipeline.compare.audit import audit, starts
+from pipeline.config.configuration import load_config
+from pipeline.evaluation.score_rows import read_epochs, read_scores
+from pipeline.prepared.encoded import read_sentences
+
+ROOT = Path(__file__).parents[3]
+NEW = "Le zyglotron mange une pomme et le zyglotron dort."
+OLD_TEXT = {"corpus.source": "tiny", "corpus.valid": 0.1, "corpus.test": 0.1}
+BRIEF = {"train.epochs": 2, "train.batch": 4, "train.learning_rate": 1e-3}
+
+
+@pytest.fixture(scope="module")
+def start(tiny_run, tmp_path_factory) -> Path:
+    """The model of the tiny preset, exported."""
+    return api.export(tiny_run.folder, "ll-rnn", tmp_path_factory.mktemp("exports") / "small")
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory) -> Path:
+    """A text with a word that the start does not know."""
+    path = tmp_path_factory.mktemp("texts") / "mine.txt"
+    phrases = (ROOT / "tests/data/phrases.txt").read_text(encoding="utf-8")
+    path.write_text(phrases + f"{NEW}\n" * 4 + "Ma voisine a vu une blorpe.\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def mine(tmp_path) -> str:
+    """A configuration that says no more than it must."""
+    path = tmp_path / "mine.yaml"
+    path.write_text("models: {mine: {}}\n")
+    return str(path)
+
+
+def go_on(config: str, start: Path, runs: Path, until: str | None = "train", **changes):
+    settings = {"train.start": start, **BRIEF, **changes}
+    return pipeline.run(config, set=settings, until=until, runs=runs)
+
+
+def tiny(changes: dict, folder: Path):
+    """The LL-RNN of the tiny preset with changes, as far as it is exported."""
+    runs = folder / "runs"
+    return pipeline.run("tiny", set=changes, models=["ll-rnn"], until="evaluate", runs=runs)
+
+
+def folder(run, stage: str) -> Path:
+    return run.artefacts["mine", stage].folder
+
+
+def test_on_its_own_text_it_begins_where_the_start_ended(mine, tiny_run, start, tmp_path):
+    run = go_on(mine, start, tmp_path, **OLD_TEXT)
+    before = read_epochs(tiny_run.artefacts["ll-rnn", "train"].folder)
+    after = read_epochs(folder(run, "train"))
+    assert after["epoch"].tolist() == [0, 1, 2]
+    assert after["valid_nats"][0] == pytest.approx(before["valid_nats"].min(), abs=1e-6)
+    assert np.array_equal(np.load(start / "b.npy"), np.load(folder(run, "background") / "b.npy"))
+
+
+@pytest.mark.parametrize("read", [["form", "pos"], ["pos", "vectors"]], ids=" ".join)
+def test_vectors_and_what_is_read_are_the_starts_own(mine, tmp_path, read):
+    forms = (ROOT / "lexicon/tiny.tsv").read_text(encoding="utf-8").split()[::4]
+    vectors = np.random.default_rng(1).normal(size=(len(forms), 6)).astype(np.float32)
+    np.savez(tmp_path / "vectors.npz", forms=np.array(forms), vectors=vectors)
+    meaning = {
+        "featurise.vectors": {"source": str(tmp_path / "vectors.npz"), "dimensions": 3},
+        "featurise.read": read,
+        "train.tied": False,
+        "train.temperature": True,
+        "train.epochs": 1,
+    }
+    first = tiny(meaning, tmp_path)
+    start = api.export(first.folder, "ll-rnn", tmp_path / "start")
+    (tmp_path / "vectors.npz").unlink()  # none is needed any more
+    run = go_on(mine, start, tmp_path / "runs", until="evaluate", **OLD_TEXT)
+    assert (folder(run, "featurise") / "psi.npz").exists()
+    valid = read_sentences(first.artefacts["ll-rnn", "encode"].folder, "valid")
+    assert np.array_equal(valid.ids, read_sentences(folder(run, "encode"), "valid").ids)
+    nats = -pipeline.load(start).model.score(valid).mean()
+    assert read_epochs(folder(run, "train"))["valid_nats"][0] == pytest.approx(nats, abs=1e-6)
+
+
+def test_words_of_the_text_become_known_and_the_features_stay(mine, start, text, tmp_path):
+    run = go_on(mine, start, tmp_path, **{"corpus.source": text, "corpus.seed": 3})
+    before, after = pipeline.load(start), pipeline.load(run.folder)
+    assert not before.vocabulary.knows(["zyglotron"])
+    assert after.vocabulary.knows(["zyglotron", "fille"])
+    names = [load_json(at / "names.json", list) for at in (start, folder(run, "featurise"))]
+    new = [name for name in names[1] if name not in names[0]]
+    assert [name for name in names[1] if name not in new] == names[0]
+    assert "form=lettre" in names[0]
+    assert all(name.startswith("form=") for name in new)
+    score = {
+        name: sum(w.log_p for w in model.score(NEW))
+        for name, model in (("before", before), ("after", after))
+    }
+    assert score["after"] > score["before"]
+    assert np.load(folder(run, "background") / "b.npy").sum() == pytest.approx(1)
+
+
+def test_it_never_ends_worse_than_it_began(mine, start, text, tmp_path):
+    run = go_on(
+        mine,
+        start,
+        tmp_path,
+        **{"corpus.source": text, "train.learning_rate": 3.0},
+        until="evaluate",
+    )
+    curve = read_epochs(folder(run, "train"))
+    assert curve["valid_nats"].idxmin() == 0
+    kept = load_tensors(folder(run, "train") / "weights.safetensors")
+    given = load_tensors(folder(run, "featurise") / "start.safetensors")
+    assert all((kept[name] == given[name]).all() for name in given)
+    figures = read_scores(folder(run, "evaluate")).set_index(["split", "metric"])["value"]
+    assert figures["train", "best epoch"] == 0
+    assert figures["train", "words trained per second"] > 0
+
+
+def test_a_packed_training_goes_on_from_the_start_too(mine, start, text, tmp_path, capsys):
+    settings = {"train.start": start, **BRIEF, "corpus.source": text}
+    changes = [f"{key}={value}" for key, value in settings.items()]
+    api.pack(mine, tmp_path / "packed", set=changes, runs=tmp_path / "packing")
+    sweep = [sys.executable, "-m", "pipeline.runner.sweep", str(tmp_path / "packed")]
+    subprocess.run(sweep, cwd=ROOT, check=True, capture_output=True)
+    there = load_tensors(tmp_path / "packed" / "trained" / "mine" / "weights.safetensors")
+    run = pipeline.run(mine, set=changes, runs=tmp_path / "here")
+    here = load_tensors(folder(run, "train") / "weights.safetensors")
+    assert all((here[name] == there[name]).all() for name in here)
+    api.unpack(tmp_path / "packed", runs=tmp_path / "packing")
+    capsys.readouterr()
+    pipeline.run(mine, set=changes, runs=tmp_path / "packing")
+    assert "train [" not in capsys.readouterr().err
+
+
+def test_an_interrupted_training_ends_as_one_that_was_not(mine, start, text, tmp_path, monkeypatch):
+    changes = {"corpus.source": text, "train.bptt": 5, "train.checkpoint_steps": 5}
+    whole = go_on(mine, start, tmp_path / "whole", **changes)
+    step, done = Trainer._step, []
+
+    def interrupted(self, *args):
+        done.append(step(self, *args))
+        if len(done) == 12:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Trainer, "_step", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        go_on(mine, start, tmp_path / "parts", **changes)
+    parts = go_on(mine, start, tmp_path / "parts", **changes)
+    curves = [read_epochs(folder(run, "train"))["valid_nats"] for run in (whole, parts)]
+    assert curves[0].tolist() == curves[1].tolist()
+    weights = [
+        (folder(run, "train") / "weights.safetensors").read_bytes() for run in (whole, parts)
+    ]
+    assert weights[0] == weights[1]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "both"),
+    [
+        ("train.embedding", 64, r"train\.embedding: expected 48, as .*small has it.* found 64"),
+        ("train.encoder", "gru", r"train\.encoder: expected lstm, .* found gru"),
+        ("featurise.forms", 2, r"featurise\.forms: expected 60, .* found 2"),
+        (
+            "analyse.lexicon",
+            "[closed, tiny]",
+            r"analyse\.lexicon: expected .*'tiny'.*'closed', 'tiny'",
+        ),
+        ("tokenise.lowercase", False, r"tokenise\.lowercase: expected True, .* found False"),
+        ("background.kind", "uniform", r"background\.kind: expected unigram, .* found uniform"),
+        ("train.pretraining", "initialise", r"pretraining: expected none, .* found initialise"),
+    ],
+)
+def test_what_contradicts_the_start_is_refused_with_both_values(
+    mine, start, tmp_path, key, value, both
+):
+    with pytest.raises(ValueError, match=both):
+        go_on(mine, start, tmp_path, **{key: value})
+    assert not (tmp_path / "artefacts").exists()
+
+
+def test_what_agrees_with_the_start_may_be_stated(mine, start, tmp_path):
+    stated = {"train.embedding": 48, "featurise.forms": 60, "analyse.lexicon": "[tiny]"}
+    config = load_config(mine, [f"{k}={v}" for k, v in {"train.start": start, **stated}.items()])
+    assert config.models["mine"]["train"].embedding == 48
+
+
+def test_only_a_model_of_features_of_an_open_vocabulary_is_a_start(mine, tmp_path):
+    closed = tiny({"analyse.protocol": "closed", "train.epochs": 1}, tmp_path)
+    exported = api.export(closed.folder, "ll-rnn", tmp_path / "closed")
+    with pytest.raises(
+        ValueError, match=r"expected a model with analyse\.protocol: open, .* closed"
+    ):
+        go_on(mine, exported, tmp_path)
+    with pytest.raises(ValueError, match=r"train\.start: expected french or a folder .* 'nowhere'"):
+        go_on(mine, "nowhere", tmp_path)
+
+
+def test_what_the_start_holds_decides_what_is_made_anew(mine, start, text, tmp_path, capsys):
+    copied = tmp_path / "copied"
+    shutil.copytree(start, copied)
+    runs = tmp_path / "runs"
+    go_on(mine, start, runs, **{"corpus.source": text})
+    capsys.readouterr()
+    go_on(mine, copied, runs, **{"corpus.source": text})
+    assert "all stages" in capsys.readouterr().err  # the same content in another folder
+    weights = copied / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"?")
+    with pytest.raises(Damaged, match=r"model\.safetensors"):
+        go_on(mine, copied, tmp_path / "others", **{"corpus.source": text})
+
+
+def test_an_audit_computes_again_from_the_start(mine, start, text, tmp_path):
+    run = go_on(mine, start, tmp_path, until="encode", **{"corpus.source": text})
+    answers = audit(run.folder).set_index("part")
+    assert answers["train"].to_dict() == {"vocabulary": "yes", "φ": "yes", "b": "yes"}
+    assert set(answers["test"]) == {"no"}
+    assert starts(run.folder) == [str(start)]
+
+
+def test_an_adapted_model_is_exported_and_gone_on_from_again(mine, start, text, tmp_path):
+    run = go_on(mine, start, tmp_path / "runs", None, **{"corpus.source": text})
+    exported = api.export(run.folder, "mine", tmp_path / "adapted")
+    about = load_json(exported / "config.json", dict)
+    assert [each["name"] for each in about["corpora"]] == ["tiny", "mine.txt"]
+    assert [each["name"] for each in about["lexicons"]] == ["tiny"]
+    assert str(start) not in (exported / "recipe.json").read_text()
+    here, there = pipeline.load(run.folder), pipeline.load(exported)
+    assert [w.log_p for w in here.score(NEW)] == [w.log_p for w in there.score(NEW)]
+    again = go_on(mine, exported, tmp_path / "again", **{"corpus.source": text})
+    assert again.artefacts["mine", "train"]
