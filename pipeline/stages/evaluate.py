@@ -28,7 +28,7 @@ class Params:
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
-    from pipeline.evaluation.normalisation import normalisation
+    from pipeline.evaluation.metrics.normalisation import normalisation
     from pipeline.prepared.trained import load_trained
 
     model = load_trained(inputs)
