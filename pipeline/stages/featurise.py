@@ -218,6 +218,6 @@ STAGE = Stage(
     files=_files,
     starts=True,
     check=_check,
-    exported=("phi.npz", "psi.npz", "names.json"),
-    audited={"φ": ("phi.npz", "psi.npz", "names.json")},
+    exported=("phi.npz", "psi.npz", "letters.npy", "names.json"),
+    audited={"φ": ("phi.npz", "psi.npz", "letters.npy", "names.json")},
 )
