@@ -19,9 +19,10 @@ class Recipe:
     layers: int = 2  # of the encoder
     embedding: int = 128  # width of ψ, the words as the encoder reads them
     hidden: int = 256  # width of the encoder's layers; a tied encoder's last has the embedding's
-    # What the encoder reads of a word: the features φ, or only which word it is (one-hot).
-    input: Literal["features", "words"] = "features"
-    tied: bool = True  # one matrix serves to read words and to predict them; not for input: words
+    # What the encoder reads of a word: the features φ, only which word it is (one-hot), or its
+    # letters (see featurise.letters), by a convolutional net with a highway or by two LSTMs.
+    input: Literal["features", "words", "letters-cnn", "letters-lstm"] = "features"
+    tied: bool = True  # one matrix serves to read words and to predict them; input: features only
 
     # A finished model to go on from: french, or a folder that `accord export` wrote. Features,
     # lexicons and sizes are its own, and may be left out; words of the new text become known.
@@ -30,6 +31,8 @@ class Recipe:
     # weights are the start; background: it trains a model that is the background of this one.
     pretraining: Literal["none", "initialise", "background"] = "none"
     pretraining_epochs: int = 4  # over that text, at most
+    growth: int = 1  # times narrower the hidden layers are at first; they are widened later
+    growth_epochs: int = 4  # as long as they are narrow, at most
     temperature: bool = False  # of p, fitted on validation after the training; log-linear only
     # What the network is told of a sentence's labels (corpus.labels): none; input: a vector that is
     # added to what is read of each word; crossed: that, and weights of features for each label.
@@ -59,13 +62,19 @@ class Recipe:
     temporal_penalty: float = 0.0  # on their changes from word to word: keeps them slow
     adaptor_penalty: float = 0.0  # on the squared norm of the weights a_t: pulls p towards b
 
-    optimiser: Literal["adamw", "rmsprop", "sgd"] = "adamw"  # takes the steps
+    # gradient: the optimiser trains all weights; least-squares: those of the output are solved for,
+    # and the others stay as they were drawn; evolution: the same, with an encoder that is bred.
+    solver: Literal["gradient", "least-squares", "evolution"] = "gradient"
+    generations: int = 20  # of an evolution
+    optimiser: Literal["adamw", "rmsprop", "sgd", "muon"] = "adamw"  # takes the steps
+    momentum: float = 0.0  # of sgd: how much of the last step is taken again
     rmsprop_alpha: float = 0.99  # how much of the mean square rmsprop keeps; Keras keeps 0.9
     learning_rate: float = 2e-3  # of the optimiser, at first
     weight_decay: float = 1e-6  # pulls the weights towards zero
     # plateau: the learning rate is divided by lr_decay after an epoch without gain in validation;
-    # linear: it falls from word to word, to nothing at the end of the last of `epochs`.
-    schedule: Literal["plateau", "linear"] = "plateau"
+    # linear: it falls from word to word, to nothing at the end of the last of `epochs`;
+    # inverse: it is divided by one more than the epochs that are done, in parts too: as 1/t.
+    schedule: Literal["plateau", "linear", "inverse"] = "plateau"
     lr_decay: float = 3.0  # of the schedule plateau
     max_grad_norm: float = 1.0  # the norm to which gradients are clipped
     ema: float = 0.0  # decay of the moving average of the weights; 0 does not average
@@ -75,6 +84,7 @@ class Recipe:
     text: Literal["stream", "sentences"] = "stream"
     bptt: int = 35  # words of the stream between two steps
     vary_bptt: bool = True  # draws each window's length around `bptt`
+    bagging: bool = False  # each seed has its own sentences: as many, drawn from all with return
     # Share of the windows of the stream that begin from the zero state, as every sentence does
     # that is scored, instead of where the window before stopped.
     zero_state: float = 0.0
@@ -92,13 +102,13 @@ class Recipe:
     def __post_init__(self):
         check_parts(self)
         counts = ("layers", "embedding", "hidden", "pretraining_epochs", "batch", "bptt", "epochs")
-        counts += ("distillation_top", "fold")
+        counts += ("growth", "growth_epochs", "generations", "distillation_top", "fold")
         for name in counts:
             _check(name, getattr(self, name) >= 1, "1 or more", getattr(self, name))
         for name in POSITIVE:
             _check(name, getattr(self, name) > 0, "more than 0", getattr(self, name))
         shares = [each.name for each in fields(self) if each.name.endswith("_dropout")]
-        for name in (*shares, "ema", "rmsprop_alpha"):
+        for name in (*shares, "ema", "rmsprop_alpha", "momentum"):
             _check(name, 0 <= getattr(self, name) < 1, "from 0 to under 1", getattr(self, name))
         _check("distillation", 0 <= self.distillation <= 1, "from 0 to 1", self.distillation)
         _check("zero_state", 0 <= self.zero_state <= 1, "from 0 to 1", self.zero_state)
@@ -106,12 +116,24 @@ class Recipe:
         most = max(1, self.folds)
         _check("fold", self.fold <= most, f"one of {most} parts (folds)", self.fold)
 
+        if self.growth > 1:
+            self._check_growth()
+
+        if self.solver != "gradient":
+            _check("solver", not self.tied, "tied: false, as only the output is solved for", "true")
+            alone = self.pretraining == "none" and self.growth == 1 and self.start is None
+            _check("solver", alone, "neither pretraining, growth nor start", "one of them")
+        if self.start is not None:  # whose letters have other numbers than those of another text
+            by_letters = self.input.startswith("letters")
+            _check("start", not by_letters, "a model that does not read letters", self.input)
+
         log_linear_only = {
             "temperature": self.temperature,
             "teacher": self.teacher,
             "expert": self.expert != "none",
             "adaptor_penalty": self.adaptor_penalty,
             "condition: crossed": self.condition == "crossed",
+            "solver": self.solver != "gradient",
         }
         for name, is_wanted in log_linear_only.items():
             if is_wanted and self.output != "log-linear":
@@ -125,6 +147,14 @@ class Recipe:
 
         if self.condition != "none" and self.output == "background":
             _check("condition", False, "a network that can be told it", "output: background")
+
+    def _check_growth(self) -> None:
+        """Whether there is a hidden layer to widen, and nothing else that is trained first."""
+        _check("growth", self.pretraining == "none", "pretraining: none", self.pretraining)
+        _check("growth", self.start is None, "no model to start from", self.start)
+        is_hidden = self.layers > 1 or not self.tied
+        _check("growth", is_hidden, "a hidden layer to widen (layers, tied)", self.layers)
+        _check("growth", self.hidden % self.growth == 0, "a divisor of hidden", self.growth)
 
     def identity(self) -> dict[str, Any]:
         """What makes it another model: all but how to compute it."""

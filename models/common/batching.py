@@ -56,6 +56,7 @@ def preceding(sentences: Sentences, reach: int, end: int) -> np.ndarray:
 
 
 END = 0  # closes every sentence and stands before its first word
+BAGGING = 1996  # that what a seed draws for it is nothing that it draws for another end
 NO_WORD = -1  # the target behind a sentence that is shorter than others of its batch
 
 
@@ -75,6 +76,8 @@ class Reading(Protocol):
     batch: int
     bptt: int
     vary_bptt: bool
+    bagging: bool
+    seed: int
 
 
 def batches(
@@ -82,14 +85,34 @@ def batches(
 ) -> Iterator[Batch]:
     """One epoch."""
     if recipe.text == "sentences":
-        return by_length(sentences, recipe.batch, generator)
+        chosen = drawn(len(sentences.lengths), recipe)
+        return by_length(sentences, recipe.batch, generator, chosen)
     return windows(sentences, recipe, generator)
 
 
-def by_length(sentences: Sentences, batch: int, generator: np.random.Generator) -> Iterator[Batch]:
-    """Whole sentences in columns, of like length together, the batches in random order."""
-    noisy = sentences.lengths + generator.uniform(-2, 2, len(sentences.lengths))
-    order = np.argsort(noisy, kind="stable")
+def drawn(sentences: int, recipe: Reading) -> np.ndarray:
+    """The sentences that an epoch reads: all, or with bagging as many drawn from them, some twice.
+
+    Every epoch of one seed reads the same (Breiman 1996).
+    """
+    if not recipe.bagging:
+        return np.arange(sentences)
+    return np.random.default_rng([BAGGING, recipe.seed]).integers(sentences, size=sentences)
+
+
+def by_length(
+    sentences: Sentences,
+    batch: int,
+    generator: np.random.Generator,
+    chosen: np.ndarray | None = None,
+) -> Iterator[Batch]:
+    """Whole sentences in columns, of like length together, the batches in random order.
+
+    All of them, or those that are `chosen` by number.
+    """
+    chosen = np.arange(len(sentences.lengths)) if chosen is None else chosen
+    noisy = sentences.lengths[chosen] + generator.uniform(-2, 2, len(chosen))
+    order = chosen[np.argsort(noisy, kind="stable")]
     starts = sentences.starts
     groups = [order[start : start + batch] for start in range(0, len(order), batch)]
     for number in generator.permutation(len(groups)):
@@ -124,7 +147,7 @@ def windows(
     sentences: Sentences, recipe: Reading, generator: np.random.Generator
 ) -> Iterator[Batch]:
     """One epoch of the shuffled stream, every column going on where it stopped."""
-    order = generator.permutation(len(sentences.lengths))
+    order = generator.permutation(drawn(len(sentences.lengths), recipe))
     stream = ranges.in_a_row(sentences.starts[order], sentences.lengths[order])
     columns = min(recipe.batch, len(stream))
     length = len(stream) // columns

@@ -8,6 +8,11 @@ from models.common.registry import Choice, parted
 from models.encoders import ENCODERS
 
 
+def reads_ends(choice: Choice) -> bool:
+    """Whether the encoder chosen wants to know where words end, by one more input."""
+    return ENCODERS.part(parted(choice)[0]).about.get("reads") == "ends of words"
+
+
 def encoder(choice: Choice, *, weight_dropout: float = 0.0, **shape) -> nn.Module:
     """The encoder chosen; the dropout of recurrent weights is for those that have some."""
     if weight_dropout:

@@ -68,3 +68,12 @@ class LSTM(Recurrent):
     """Long short-term memory (Hochreiter & Schmidhuber 1997)."""
 
     cell = "lstm"
+
+
+@ENCODERS.register("irnn", hidden="between layers")
+class IRNN(Recurrent):
+    """Rectified units that start as a memory (Le et al. 2015): h_t = relu(W·ψ_t + U·h_{t−1} + c),
+    U = 1 at first.
+    """
+
+    cell = "irnn"

@@ -7,6 +7,8 @@ from contextlib import contextmanager, nullcontext
 import torch
 from torch import Tensor, nn
 
+IRNN_INPUT = 0.001  # deviation of the first weights of what is read (Le et al. 2015)
+SINGLE = (True, 1, 0.0)  # with biases, one layer, no dropout between layers
 ON_ARM = platform.machine().lower() in ("aarch64", "arm64")
 
 
@@ -17,8 +19,13 @@ class RecurrentLayer(nn.Module):
     a whole sequence, before the kernel sees the matrix: the kernel stays the fused one.
     """
 
-    kernels = {"elman": torch.rnn_tanh, "gru": torch.gru, "lstm": torch.lstm}  # noqa: RUF012
-    gates = {"elman": 1, "gru": 3, "lstm": 4}  # noqa: RUF012
+    kernels = {  # noqa: RUF012
+        "elman": torch.rnn_tanh,
+        "irnn": torch.rnn_relu,
+        "gru": torch.gru,
+        "lstm": torch.lstm,
+    }
+    gates = {"elman": 1, "irnn": 1, "gru": 3, "lstm": 4}  # noqa: RUF012
 
     def __init__(self, name: str, inputs: int, outputs: int, weight_dropout: float = 0.0):
         super().__init__()
@@ -30,25 +37,41 @@ class RecurrentLayer(nn.Module):
         self.recurrent_bias = nn.Parameter(torch.empty(rows))
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -(outputs**-0.5), outputs**-0.5)
+        if name == "irnn":  # as it was it stays, but for what is read
+            nn.init.eye_(self.recurrent_weight)
+            nn.init.zeros_(self.recurrent_bias)
+            nn.init.zeros_(self.input_bias)
+            nn.init.normal_(self.input_weight, std=IRNN_INPUT)
 
     def forward(self, inputs: Tensor, state: tuple[Tensor, ...]):
-        recurrent = nn.functional.dropout(self.recurrent_weight, self.weight_dropout, self.training)
-        weights = [self.input_weight, recurrent, self.input_bias, self.recurrent_bias]
-        if inputs.is_cuda:
-            weights = _in_one_piece(weights)
         with nullcontext() if inputs.is_cuda else cpu_kernels():
             outputs, *state = self.kernels[self.name](
                 inputs,
                 state if self.name == "lstm" else state[0],
-                weights,
-                True,  # with biases
-                1,  # one layer
-                0.0,  # no dropout between layers
+                self._weights(inputs),
+                *SINGLE,
                 self.training,
                 False,  # one direction
                 False,  # time first
             )
         return outputs, tuple(state)
+
+    def packed(self, inputs: Tensor, sizes: Tensor, state: Tensor) -> Tensor:
+        """The same of sequences of many lengths, the longest first, at the price of their steps.
+
+        The inputs (N × E) are those of all first steps, of all second ones and so on, of which
+        `sizes` has the numbers. Not for an LSTM, which has two states.
+        """
+        with nullcontext() if inputs.is_cuda else cpu_kernels():
+            weights = self._weights(inputs)
+            return self.kernels[self.name](
+                inputs, sizes, state, weights, *SINGLE, self.training, False
+            )[0]
+
+    def _weights(self, inputs: Tensor) -> list[Tensor]:
+        recurrent = nn.functional.dropout(self.recurrent_weight, self.weight_dropout, self.training)
+        weights = [self.input_weight, recurrent, self.input_bias, self.recurrent_bias]
+        return _in_one_piece(weights) if inputs.is_cuda else weights
 
     def initial_state(self, batch: int) -> tuple[Tensor, ...]:
         zeros = self.recurrent_weight.new_zeros(1, batch, self.outputs)

@@ -10,10 +10,11 @@ from models.background.base import Background
 from models.common.batching import Sentences
 from models.common.state import State
 from models.encoders.activation_penalty import activation_penalty
-from models.encoders.choice import encoder
+from models.encoders.choice import encoder, reads_ends
 from models.encoders.condition import Condition
 from models.encoders.variational_dropout import VariationalDropout
-from models.features.embedding import FeatureEmbedding
+from models.features.choice import LETTERS, Psi, embedding
+from models.features.ends_of_words import EndsOfWords
 from models.features.phi import Features
 from models.network import prefix_tree
 from models.network.output_layer import output_layer
@@ -29,10 +30,11 @@ BACKGROUND = "output.background."
 class LanguageModel(nn.Module):
     """h_t = f(ψ(x_t), h_{t−1}), then p(x_{t+1} | K) from h_t by the output layer.
 
-    ψ is φ unless `psi` has other features of the same words, or the recipe says that words are
-    read one-hot. The baseline RNN is this model with one-hot features and a uniform background.
-    `classes` of words are for the output that predicts these first; `labels` says how many labels
-    of each kind a sentence may have, for a model that is told them (models.encoders.condition).
+    ψ is φ unless `psi` has other features of the same words, or their letters, or the recipe says
+    that words are read one-hot. The baseline RNN is this model with one-hot features and a uniform
+    background. `classes` of words are for the output that predicts these first; `ends` says which
+    subwords are the last of a word, for an encoder that wants to know; `labels` how many labels of
+    each kind a sentence may have, for a model that is told them (models.encoders.condition).
     """
 
     def __init__(
@@ -41,20 +43,25 @@ class LanguageModel(nn.Module):
         features: Features,
         background: Background,
         classes: np.ndarray | None = None,
-        psi: Features | None = None,
+        psi: Psi | None = None,
+        ends: np.ndarray | None = None,
         labels: Sequence[int] = (),
     ):
         super().__init__()
         self.recipe, self.psi = recipe, psi
-        self.embedding = FeatureEmbedding(
-            _read(recipe, features, psi),
+        self.ends = EndsOfWords(ends) if reads_ends(recipe.encoder) else None
+        self.embedding = embedding(
+            recipe.input,
+            features,
+            psi,
             recipe.embedding,
+            tied=recipe.tied,
             dropout=recipe.feature_dropout,
             vector_dropout=recipe.vector_dropout,
         )
         self.encoder = encoder(
             recipe.encoder,
-            inputs=recipe.embedding,
+            inputs=recipe.embedding + (self.ends is not None),
             hidden=recipe.hidden,
             outputs=recipe.embedding if recipe.tied else recipe.hidden,
             layers=recipe.layers,
@@ -121,7 +128,8 @@ class LanguageModel(nn.Module):
         if self.condition is not None:
             condition = self.condition(labels, words)
             read = read + condition @ self.condition.weight
-        h, state = self.encoder(self.input_dropout(read), state)
+        read = self.input_dropout(read)
+        h, state = self.encoder(read if self.ends is None else self.ends(words, read), state)
         return h, condition, state
 
     def _crossed(self, h: Tensor, condition: Tensor | None) -> Tensor:
@@ -165,13 +173,18 @@ class LanguageModel(nn.Module):
     @property
     def has_fixed_shapes(self) -> bool:
         """Whether a step computes with the same shapes and on the GPU alone, whatever the words."""
+        if self.ends is not None or self.recipe.input in LETTERS:
+            return False  # as many steps as words end, as many letters as there are
         output = self.output
         return isinstance(output, LogLinear) and not output.expert and output.background.is_static
 
     def over(self, features: Features, background: Background) -> "LanguageModel":
         """The same weights over words that are in other signatures, ready to score."""
+        ends = self.ends and self.ends.is_end.cpu().numpy()
         labels = () if self.condition is None else self.condition.sizes.tolist()
-        model = LanguageModel(self.recipe, features, background, psi=self.psi, labels=labels)
+        model = LanguageModel(
+            self.recipe, features, background, psi=self.psi, ends=ends, labels=labels
+        )
         if self.condition is not None:
             model.condition.given = self.condition.given
         weights = self.state_dict()
@@ -191,18 +204,3 @@ def _condition(recipe: Recipe, labels: Sequence[int]) -> Condition | None:
             f"condition: {recipe.condition} expects labels of the sentences, found none"
         )
     return Condition(labels, recipe.embedding, recipe.condition_dropout)
-
-
-def _read(recipe: Recipe, features: Features, psi: Features | None) -> Features:
-    """Ψ, what is read of every word."""
-    if recipe.input == "features":
-        if psi is not None and psi.vocabulary_size != features.vocabulary_size:
-            raise ValueError(
-                f"psi: expected {features.vocabulary_size} words as in Φ, got {psi.vocabulary_size}"
-            )
-        return features if psi is None else psi
-    if recipe.tied:
-        raise ValueError(
-            "input: words cannot be tied to an output over features; expected tied: false"
-        )
-    return Features.one_hot(features.vocabulary_size)

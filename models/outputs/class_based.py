@@ -1,4 +1,4 @@
-"""A softmax in two levels (Goodman 2001): the class of a word first, then the word in its class."""
+"""A softmax in levels: the class of a word first, perhaps a class in it, then the word."""
 
 import numpy as np
 import torch
@@ -15,10 +15,14 @@ class ClassBased(Softmax):
     """p(x | K) = p(c(x) | K) · p(x | c(x), K), a softmax over classes and one over each's words.
 
     A word costs its class's size and the number of classes, not the vocabulary. Each word is in
-    the class that `classes` says; what they have in common is the caller's affair.
+    the class that `classes` says (Goodman 2001); what they have in common is the caller's affair.
+    With classes `above` these, p(c | K) is itself that of a class and of the class c in it: a tree
+    of any depth, the structured output layer (SOUL) of Le et al. (2011).
     """
 
-    def __init__(self, classes: np.ndarray, size: int, **tied):
+    def __init__(
+        self, classes: np.ndarray, size: int, *above: np.ndarray, **tied: nn.Module | nn.Parameter
+    ):
         super().__init__(len(classes), size, **tied)
         order = np.argsort(classes, kind="stable")
         sizes = np.bincount(classes)
@@ -34,16 +38,17 @@ class ClassBased(Softmax):
             ("inside", inside),
         ):
             self.register_buffer(name, torch.from_numpy(array.astype(np.int64)), persistent=False)
-        self.classes = nn.Linear(size, len(sizes))
+        self.classes = (
+            ClassBased(above[0], size, *above[1:]) if above else Softmax(len(sizes), size)
+        )
 
     def log_prob_of(self, h: Tensor, words: Tensor) -> Tensor:
         check_words("words", words, len(self.of))
         if words.dim() > 1:
             return torch.stack([self.log_prob_of(h, column) for column in words.T], dim=1)
         classes = self.of[words]
-        of_class = functional.cross_entropy(self.classes(h), classes, reduction="none")
         inside = self._among_all if h.is_cuda else self._class_by_class
-        return inside(h, words, classes) - of_class
+        return inside(h, words, classes) + self.classes.log_prob_of(h, classes)
 
     def _class_by_class(self, h: Tensor, words: Tensor, classes: Tensor) -> Tensor:
         """log p(x | c(x), K), each class's states with its own words: the fewest products."""
@@ -70,7 +75,7 @@ class ClassBased(Softmax):
         return own - scores.masked_fill(elsewhere, -torch.inf).logsumexp(dim=1)
 
     def log_prob(self, h: Tensor) -> Tensor:
-        of_class = self.classes(h).log_softmax(dim=1).split(1, dim=1)
+        of_class = self.classes.log_prob(h).split(1, dim=1)
         groups = zip(of_class, *self._by_class(), strict=True)
         parts = [
             log_p + functional.linear(h, weight, bias).log_softmax(dim=1)
@@ -89,7 +94,42 @@ class ClassBased(Softmax):
 @OUTPUTS.register("classes")
 def classes(given: Given) -> nn.Module:
     """First the class of a word (see encode.classes), then the word among those of its class."""
+    return given.over_signatures(ClassBased(_classes(given), given.size, **given.tied))
+
+
+@OUTPUTS.register("tree")
+def tree(
+    given: Given,
+    *,
+    branches: int = 16,  # of a node below the classes, at most
+) -> nn.Module:
+    """A tree of classes: that of a word (see encode.classes), smaller ones in it, then the word."""
+    if branches < 2:
+        raise ValueError(f"output: tree.branches: expected 2 or more, got {branches}")
+    levels = nested(_classes(given), given.mass, branches)
+    return given.over_signatures(ClassBased(levels[0], given.size, *levels[1:], **given.tied))
+
+
+def nested(classes: np.ndarray, mass: np.ndarray, branches: int) -> list[np.ndarray]:
+    """Classes of words, of these classes, and so on, inside those given, which come last.
+
+    The words of a class, or its classes, are put together by falling mass, so many at a time, until
+    no more than that are left.
+    """
+    levels = []
+    while np.bincount(classes).max() > branches:
+        order = np.lexsort((-mass, classes))
+        rank = np.empty(len(classes), np.int64)  # in its class
+        rank[order] = np.arange(len(classes)) - np.searchsorted(classes[order], classes[order])
+        pairs = np.stack([classes, rank // branches], axis=1)
+        above, inside = np.unique(pairs, axis=0, return_inverse=True)
+        levels.append(inside.reshape(-1))
+        classes, mass = above[:, 0], np.bincount(levels[-1], mass)
+    return [*levels, classes]
+
+
+def _classes(given: Given) -> np.ndarray:
+    """The class of each signature."""
     if given.classes is None:
-        raise ValueError("output: classes has no classes of words; expected encode.classes")
-    of_signature = given.features.group_of_signatures("classes", given.classes)
-    return given.over_signatures(ClassBased(of_signature, given.size, **given.tied))
+        raise ValueError(f"output: {given.output} has no classes of words; expected encode.classes")
+    return given.features.group_of_signatures("classes", given.classes)

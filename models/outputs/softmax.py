@@ -1,5 +1,6 @@
 """The full softmax: one vector per word. What LogLinear is with φ = one-hot and b uniform."""
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -48,7 +49,49 @@ class Softmax(nn.Module):
         return self.product(self.weight) if self.product else self.weight
 
 
+class SelfNormalised(Softmax):
+    """A softmax whose log Z is pulled to 0 in training (Devlin et al. 2014).
+
+        loss = −log p(x̄ | K) + penalty · (log Z)²
+
+    Its scores then are log p but for log Z, which is small, and a word's costs one product of
+    vectors. Where probabilities are asked for, they are normalised all the same. Scores start from
+    the logarithm of `mass`, hence normalised.
+    """
+
+    def __init__(self, mass: np.ndarray, size: int, penalty: float, **tied):
+        super().__init__(len(mass), size, **tied)
+        self.penalty = penalty
+        mass = np.maximum(mass, mass[mass > 0].min())  # none starts from −∞
+        self.bias.data.copy_(torch.from_numpy(np.log(mass / mass.sum())))
+
+    def loss(self, h: Tensor, targets: Tensor) -> Tensor:
+        if not self.training:
+            return super().loss(h, targets)
+        check_words("words", targets, len(self.bias))
+        scores = self._scores(h).float()
+        log_z = scores.logsumexp(dim=1)
+        log_p = scores.gather(1, targets.unsqueeze(1)).squeeze(1) - log_z
+        return (self.penalty * log_z.square() - log_p).mean()
+
+    def score_of(self, h: Tensor, words: Tensor) -> Tensor:
+        """What is taken for log p where Z is not computed: (N)."""
+        return (h * self._vectors()[words]).sum(dim=1) + self.bias[words]
+
+
 @OUTPUTS.register("softmax")
 def softmax(given: Given) -> nn.Module:
     """One vector for each signature, and all of them compared at each step."""
     return given.over_signatures(Softmax(given.features.signature_count, given.size, **given.tied))
+
+
+@OUTPUTS.register("self-normalised")
+def self_normalised(
+    given: Given,
+    *,
+    penalty: float = 0.1,  # on the square of log Z
+) -> nn.Module:
+    """A softmax that learns to need no normalising; where p is asked for, it is normalised."""
+    if penalty < 0:
+        raise ValueError(f"output: self-normalised.penalty: expected 0 or more, got {penalty}")
+    return given.over_signatures(SelfNormalised(given.mass, given.size, penalty, **given.tied))

@@ -11,6 +11,7 @@ from models.common.batching import Sentences
 from models.common.json_file import load_json
 from models.common.protocol import Model
 
+BOUNDARY = "\n"  # ends every word, and is in none
 SPELLER = "subwords.json"  # what spells any string, in the form of the `tokenizers` package
 
 
@@ -59,6 +60,15 @@ def count_subwords(folder: Path) -> int | None:
     """How many subwords there are, END included; None where words are not taken apart."""
     path = folder / SPELLER
     return 1 + len(load_json(path, dict)["model"]["vocab"]) if path.exists() else None
+
+
+def ends_of_words(folder: Path) -> np.ndarray:
+    """Which subwords are the last of a word; END, the first of all, is a word by itself."""
+    vocabulary = load_json(folder / SPELLER, dict)["model"]["vocab"]
+    ends = np.zeros(1 + len(vocabulary), bool)
+    ends[0] = True
+    ends[[1 + number for piece, number in vocabulary.items() if piece.endswith(BOUNDARY)]] = True
+    return ends
 
 
 class SubwordModel:

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -28,17 +27,13 @@ from models.training.ahead import Prepared, ahead, prepare
 from models.training.checkpoint import Checkpoints, parse
 from models.training.curve import CURVE, Epoch, write_curve
 from models.training.ema import WeightAverage
+from models.training.optimisers import optimiser, scheduled_rate
 from models.training.recorded import RecordedSteps
 from models.training.step_log import STEPS, StepLog
 from models.training.teachers import TaughtText
 from models.training.temperature import fit_temperature
 from models.training.training_state import TrainingState
 
-OPTIMISERS = {
-    "adamw": partial(torch.optim.AdamW, fused=True),  # one pass over the weights: half the time
-    "rmsprop": torch.optim.RMSprop,
-    "sgd": torch.optim.SGD,
-}
 SHARED = (VariationalDropout, Condition)  # what draws for all columns, whoever reads them
 CHECKED_EVERY = 50  # steps between two looks at the losses, for which a GPU is waited for
 
@@ -66,17 +61,9 @@ class Trainer:
         self.model = model.to(self.device)
         self.recipe, self.folder = recipe, folder
         self.on_step, self.on_epoch, self.say = on_step, on_epoch, say
-        smoothing = {"alpha": recipe.rmsprop_alpha} if recipe.optimiser == "rmsprop" else {}
-        optimiser = OPTIMISERS[recipe.optimiser](
-            model.parameters(),
-            lr=recipe.learning_rate,
-            weight_decay=recipe.weight_decay,
-            **smoothing,
-        )
         average = WeightAverage(model, recipe.ema) if recipe.ema else None
-        self.now = TrainingState(
-            model, optimiser, average, nats=torch.zeros((), device=self.device)
-        )
+        nats = torch.zeros((), device=self.device)
+        self.now = TrainingState(model, optimiser(recipe, model), average, nats=nats)
         # Processes wait for each other, and windows of a stream alone come in few shapes.
         is_recorded = (
             self.device.type == "cuda"
@@ -150,8 +137,7 @@ class Trainer:
         self.model.train()
         start = time.monotonic() - now.seconds
         for batch, prepared in self._prepared(train, contexts, taught):
-            if self.recipe.schedule == "linear":
-                self._lower_learning_rate(len(train.ids))
+            self._set_learning_rate(len(train.ids))
             self._step(batch, prepared)
             now.seconds = time.monotonic() - start
             is_due = self._is_due()
@@ -162,11 +148,12 @@ class Trainer:
         self._check(train)
         now.seconds = time.monotonic() - start
 
-    def _lower_learning_rate(self, words: int) -> None:
-        """As far down as the training is done, an epoch having so many words."""
-        done = (self.now.epoch - 1 + self.now.words / words) / self.recipe.epochs
-        for group in self.now.optimiser.param_groups:
-            group["lr"] = self.recipe.learning_rate * (1 - done)
+    def _set_learning_rate(self, words: int) -> None:
+        """As the schedule has it, if it says it for each step, an epoch having so many words."""
+        rate = scheduled_rate(self.recipe, self.now.epoch - 1 + self.now.words / words)
+        if rate is not None:
+            for group in self.now.optimiser.param_groups:
+                group["lr"] = rate
 
     def _batches(self, train: Sentences) -> Iterator[Batch]:
         generator = np.random.default_rng([self.recipe.seed, self.now.epoch])

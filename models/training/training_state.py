@@ -10,12 +10,13 @@ from models.common.state import State
 from models.common.weights import load_weights, parameters_of
 from models.training.curve import Epoch
 from models.training.ema import WeightAverage
+from models.training.optimisers import MuonAndAdamW
 
 
 @dataclass
 class TrainingState:
     model: nn.Module
-    optimiser: torch.optim.Optimizer
+    optimiser: torch.optim.Optimizer | MuonAndAdamW
     average: WeightAverage | None
     best: dict[str, Tensor] = field(default_factory=dict)  # the weights of the best epoch so far
     curve: list[Epoch] = field(default_factory=list)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.console import FAILED, Runs, Seeds, Set, command, print_table
+from pipeline.cli.console import FAILED, Runs, Seeds, Set, command, listed, print_table
 
 app = typer.Typer()
 
@@ -79,6 +79,22 @@ def significance(
     from pipeline.compare.significance import compare as compare_pairs
 
     print_table(compare_pairs(run, against))
+
+
+@command(app)
+def prune(
+    position: Annotated[str, typer.Argument(metavar="RUN/MODEL", help="Trained model to prune.")],
+    zeros: Annotated[
+        str, typer.Option(help="Percentages of the weights to set to zero, separated by commas.")
+    ] = "50,80,90",
+) -> None:
+    """Show the perplexity of a model as the smallest weights of each matrix become zeros."""
+    from pipeline.compare.pruning import pruned
+    from pipeline.compare.scored_models import find
+
+    for model in find(position):
+        print(model.name)
+        print_table(pruned(model, [float(share) / 100 for share in listed(zeros)]))
 
 
 @command(app)

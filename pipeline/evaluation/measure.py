@@ -22,7 +22,7 @@ from pipeline.evaluation.metrics import METRICS
 from pipeline.evaluation.metrics.scored_text import ScoredText
 from pipeline.prepared.encoded import read_sentences, read_sizes
 from pipeline.prepared.encoded_forms import read_forms, read_parts
-from pipeline.prepared.special_words import CURVE_PRETRAINING, END_ID, UNKNOWN_ID
+from pipeline.prepared.special_words import CURVE_NARROW, CURVE_PRETRAINING, END_ID, UNKNOWN_ID
 
 if TYPE_CHECKING:
     from models.network.language_model import LanguageModel
@@ -97,9 +97,10 @@ def summary(text: ScoredText) -> dict[str, float]:
 
 def training_figures(model: "LanguageModel", trained: Path) -> dict:
     """The size of a model, and how long and how fast it was trained."""
-    curve, first = read_curve(trained / CURVE), trained / CURVE_PRETRAINING
+    curve = read_curve(trained / CURVE)
+    first = [trained / name for name in (CURVE_PRETRAINING, CURVE_NARROW)]
     best = min(curve, key=lambda row: row.valid_nats).epoch
-    before = sum(row.seconds for row in read_curve(first)) if first.exists() else 0.0
+    before = sum((e.seconds for path in first if path.exists() for e in read_curve(path)), 0.0)
     return {
         "parameters": float(model.parameter_count()),
         "best epoch": float(best),

@@ -5,6 +5,7 @@ import pandas as pd
 import torch
 
 from models.common.checks import check_finite
+from models.features.embedding import FeatureEmbedding
 from pipeline.inference.scorer import Scorer
 
 NAMED = 3  # so many words stand for all that have one vector
@@ -18,10 +19,9 @@ class Vectors:
     @torch.inference_mode()
     def __init__(self, scorer: Scorer):
         embedding = getattr(scorer.model, "embedding", None)
-        if embedding is None:
-            raise ValueError(
-                f"expected a model that reads words by vectors, got {type(scorer.model).__name__}"
-            )
+        if not isinstance(embedding, FeatureEmbedding):
+            found = type(scorer.model if embedding is None else embedding).__name__
+            raise ValueError(f"expected a model that reads words by vectors, got {found}")
         rows = embedding.product(embedding.weight).double()
         self.rows = torch.nn.functional.normalize(rows, dim=1).cpu().numpy()
         check_finite("a vector", self.rows)

@@ -12,6 +12,8 @@ UNKNOWN = "<unk>"
 END_ID = 0
 UNKNOWN_ID = 1  # of the first unknown word
 PRETRAINING = "pretraining"  # the text of a second source, read before the training text
+NARROW = "narrow"  # a network before it has grown
+CURVE_NARROW = f"{NARROW}.csv"  # its losses by epoch
 START_WEIGHTS = "start.safetensors"  # of the model that training goes on from
 CURVE_PRETRAINING = f"{PRETRAINING}.csv"  # losses by epoch on that text
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer, models, trainers
 
-from models.spelling.subwords import SPELLER, Subwords
+from models.spelling.subwords import BOUNDARY, SPELLER, Subwords
 
-BOUNDARY = "\n"  # ends every word, and is in none
 # What stands for each byte of a letter that training lacks, so that every word can be spelled.
 BYTES = [chr(0xF0000 + byte) for byte in range(256)]
 

@@ -20,13 +20,14 @@ from models.common.device import choose_device
 from models.common.json_file import load_json
 from models.common.registry import Choice, parted
 from models.common.weights import WEIGHTS, Shapes, load_weights, shapes_of
+from models.features.choice import LETTERS, Psi
 from models.features.phi import Features
 from models.network.background_only import BackgroundOnly
 from models.network.frozen_background import FrozenModelBackground
 from models.network.language_model import LanguageModel
 from models.ngram.smoothing import SMOOTHINGS
 from models.recipe import Recipe
-from models.spelling.subwords import SubwordModel, count_subwords
+from models.spelling.subwords import SubwordModel, count_subwords, ends_of_words
 from pipeline.display.progress import say
 from pipeline.prepared.encoded import read_text
 from pipeline.prepared.labels import read_values
@@ -79,21 +80,24 @@ def _network(
             )
         return BackgroundOnly(background_of(features, 0))
     labels = _label_counts(recipe, inputs)
+    ends = ends_of_words(inputs["encode"]) if subwords else None
     if recipe.pretraining == "background":
         uncooled = replace(
             recipe, temperature=False, expert="none"
         )  # those of the whole are enough
-        below = LanguageModel(uncooled, features, _unigram(features, inputs), labels=labels)
+        below = LanguageModel(
+            uncooled, features, _unigram(features, inputs), ends=ends, labels=labels
+        )
         background = FrozenModelBackground(features, below)
     else:
         background = background_of(features, folds)
-    psi = inputs["featurise"] / "psi.npz"
     return LanguageModel(
         recipe,
         features,
         background,
         _classes(inputs),
-        Features.load(psi) if psi.exists() and not subwords else None,
+        None if subwords else _psi(recipe, inputs),
+        ends,
         labels,
     )
 
@@ -109,6 +113,14 @@ def _label_counts(recipe: Recipe, inputs: Inputs) -> list[int]:
             f"corpus.labels"
         )
     return [*map(len, values.values())]
+
+
+def _psi(recipe: Recipe, inputs: Inputs) -> Psi | None:
+    """What is read of every word, where that is not Φ."""
+    features, letters = (inputs["featurise"] / name for name in ("psi.npz", "letters.npy"))
+    if recipe.input in LETTERS:
+        return load_array(letters) if letters.exists() else None
+    return Features.load(features) if features.exists() else None
 
 
 def training_text(recipe: Recipe, inputs: Inputs) -> Sentences:

@@ -16,9 +16,9 @@ from pipeline.display.progress import say
 from pipeline.evaluation.agreement import measure_agreement
 from pipeline.evaluation.measure import FIGURES, measure, measure_parts, training_figures
 from pipeline.evaluation.metrics import METRICS
-from pipeline.prepared.encoded import held_out
+from pipeline.prepared.encoded import held_out, read_sentences
 from pipeline.prepared.encoded_forms import suites
-from pipeline.prepared.special_words import CURVE_PRETRAINING
+from pipeline.prepared.special_words import CURVE_NARROW, CURVE_PRETRAINING
 from pipeline.stage import Inputs, Stage
 
 
@@ -28,6 +28,7 @@ class Params:
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
+    from pipeline.evaluation.metrics.normalisation import normalisation
     from pipeline.prepared.trained import load_trained
 
     model = load_trained(inputs)
@@ -37,6 +38,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
         figures[split], scored = measure(model, spelling, encoded, split)
         np.save(out / f"{split}.log_p.npy", scored.log_p.astype(np.float32))
         figures |= measure_parts(encoded, split, scored)
+        figures[split] |= normalisation(model, read_sentences(encoded, split))
         say(f"evaluate: perplexity {figures[split]['perplexity']:.1f} on {split}")
     for suite in suites(encoded):
         figures[suite], margins = measure_agreement(model, spelling, encoded, suite)
@@ -57,9 +59,9 @@ STAGE = Stage(
     name="evaluate",
     help="scores the validation and test sentences, and judges the agreement suites",
     inputs={
-        "train": ("weights.safetensors", "recipe.json", CURVE, CURVE_PRETRAINING),
+        "train": ("weights.safetensors", "recipe.json", CURVE, CURVE_PRETRAINING, CURVE_NARROW),
         "encode": (),
-        "featurise": ("phi.npz", "psi.npz"),
+        "featurise": ("phi.npz", "psi.npz", "letters.npy"),
         "background": (),
     },
     outputs={

@@ -20,6 +20,7 @@ from models.common.json_file import load_json
 from models.features.phi import Features
 from pipeline.display.progress import say
 from pipeline.features import TEMPLATES, word_vectors
+from pipeline.features.letters import spelled
 from pipeline.features.of_form import NOT_TOP
 from pipeline.features.template_names import VECTORS, check, chosen, sides
 from pipeline.features.templates import fill, known_names
@@ -60,6 +61,7 @@ class Params:
     read: tuple[str, ...] | None = None
     # φ: the templates that words are predicted by, in the same way; null: all of them.
     predict: tuple[str, ...] | None = None
+    letters: bool = False  # keeps how each word is written, for `train.input: letters-…`
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
@@ -72,6 +74,8 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     built.phi.save(out / "phi.npz")
     if built.psi:
         built.psi.save(out / "psi.npz")
+    if params.letters:
+        np.save(out / "letters.npy", spelled(types["form"]))
     written = json.dumps(built.names, ensure_ascii=False, indent=0)
     (out / "names.json").write_text(written, encoding="utf-8")
     say(
@@ -205,6 +209,7 @@ STAGE = Stage(
     outputs={
         "phi.npz": "Φ by signature in CSR, and the signature of each word",
         "psi.npz": "the same of what is read, where that is not all of it",
+        "letters.npy": "how each word is written, where words are read by their letters",
         "names.json": "the name of each feature",
         START_WEIGHTS: "the weights of the model that training goes on from, where there is one",
     },
@@ -213,6 +218,6 @@ STAGE = Stage(
     files=_files,
     starts=True,
     check=_check,
-    exported=("phi.npz", "psi.npz", "names.json"),
-    audited={"φ": ("phi.npz", "psi.npz", "names.json")},
+    exported=("phi.npz", "psi.npz", "letters.npy", "names.json"),
+    audited={"φ": ("phi.npz", "psi.npz", "letters.npy", "names.json")},
 )

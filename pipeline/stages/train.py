@@ -19,7 +19,13 @@ from pipeline.display.progress import meter, say
 from pipeline.prepared import teachers
 from pipeline.prepared.encoded import read_text
 from pipeline.prepared.labels import VALUES
-from pipeline.prepared.special_words import CURVE_PRETRAINING, PRETRAINING, START_WEIGHTS
+from pipeline.prepared.special_words import (
+    CURVE_NARROW,
+    CURVE_PRETRAINING,
+    NARROW,
+    PRETRAINING,
+    START_WEIGHTS,
+)
 from pipeline.stage import Inputs, Stage
 
 if TYPE_CHECKING:
@@ -51,16 +57,26 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
         if processes.is_first():
             _keep(model, train, valid, time.monotonic() - began, out)
         return
+    if recipe.solver != "gradient":
+        if processes.is_first():
+            _solve(model, recipe, train, valid)
+            _keep(model, train, valid, time.monotonic() - began, out)
+        return
     say(f"train: {model.parameter_count():,} parameters, {len(train.ids):,} words an epoch")
     is_done = processes.total(processes.is_first() and (out / CURVE).exists())
     if recipe.pretraining != "none" and not is_done:
         _pretrain(model, recipe, inputs, valid, out / PRETRAINING)
+    if recipe.growth > 1 and not is_done:
+        _grow(model, recipe, inputs, train, valid, out / NARROW)
     start = inputs["featurise"] / START_WEIGHTS
     if start.exists():
         load_weights(model, start)
     teach = teachers.teaching(recipe, inputs, model, train, is_training_text=True)
     _fit(model, recipe, train, valid, out, teach, goes_on=start.exists())
     if processes.is_first():
+        if (out / NARROW / CURVE).exists():
+            (out / NARROW / CURVE).replace(out / CURVE_NARROW)
+        shutil.rmtree(out / NARROW, ignore_errors=True)
         if (out / PRETRAINING / CURVE).exists():
             (out / PRETRAINING / CURVE).replace(out / CURVE_PRETRAINING)
         shutil.rmtree(out / PRETRAINING, ignore_errors=True)
@@ -95,6 +111,35 @@ def _pretrain(
         below.requires_grad_(False)
 
 
+def _grow(
+    model: "LanguageModel",
+    recipe: Recipe,
+    inputs: Inputs,
+    train: Sentences,
+    valid: Sentences,
+    out: Path,
+) -> None:
+    """Train a narrower model first, and give the wide one what it has learned."""
+    from models.background.ngram import FOLDS
+    from models.training import processes
+    from models.training.growth import widen
+    from pipeline.prepared.trained import build
+
+    if processes.is_first():
+        out.mkdir(exist_ok=True)
+    first = replace(
+        recipe,
+        hidden=recipe.hidden // recipe.growth,
+        growth=1,
+        epochs=recipe.growth_epochs,
+        temperature=False,  # of the finished model alone
+    )
+    narrow = build(first, inputs, FOLDS)
+    say(f"train: {narrow.parameter_count():,} parameters at first")
+    _fit(narrow, first, train, valid, out)
+    widen(model.to(next(narrow.parameters()).device), narrow)
+
+
 def _fit(
     model: "LanguageModel",
     recipe: Recipe,
@@ -123,16 +168,33 @@ def _fit(
     trainer.fit(train, valid, teach, goes_on)
 
 
+def _solve(model: "LanguageModel", recipe: Recipe, train: Sentences, valid: Sentences) -> None:
+    """Find the weights without gradients."""
+    from models.common.device import choose_device
+    from models.training.gradient_free.evolution import evolve
+    from models.training.gradient_free.least_squares import fit_readout
+
+    model.to(choose_device(recipe.device)).eval()
+    if recipe.solver == "evolution":
+        evolve(model, train, valid, recipe.generations, recipe.seed, say)
+    else:
+        fit_readout(model, train, valid)
+
+
 def _keep(
-    model: "BackgroundOnly", train: Sentences, valid: Sentences, seconds: float, out: Path
+    model: "BackgroundOnly | LanguageModel",
+    train: Sentences,
+    valid: Sentences,
+    seconds: float,
+    out: Path,
 ) -> None:
     """Write down a model that is finished when it is built, as if after one epoch."""
-    from models.common.weights import WEIGHTS, save_tensors
+    from models.common.weights import WEIGHTS, parameters_of, save_tensors
 
     train_nats, valid_nats = (-float(model.score(text).mean()) for text in (train, valid))
-    say(f"train: {model.parameter_count():,} probabilities counted, valid {valid_nats:.3f} nats")
+    say(f"train: {model.parameter_count():,} numbers counted or solved for, {valid_nats:.3f} nats")
     epoch = Epoch(1, train_nats, valid_nats, 0.0, round(seconds, 3), len(train.ids) / seconds)
-    save_tensors({}, out / WEIGHTS)
+    save_tensors(parameters_of(model), out / WEIGHTS)
     write_curve([epoch], out / CURVE)
 
 
@@ -147,7 +209,7 @@ READ = {
         "classes.npy",
         VALUES,
     ),
-    "featurise": ("phi.npz", "psi.npz", START_WEIGHTS),
+    "featurise": ("phi.npz", "psi.npz", "letters.npy", START_WEIGHTS),
     "background": ("b.npy", "group.npy", "share.npy", "about.json", "ngrams.npz", "factors.npz"),
 }
 
@@ -165,11 +227,12 @@ STAGE = Stage(
         "recipe.json": "how the network is built and was trained",
         CURVE: "losses and speed by epoch",
         CURVE_PRETRAINING: "the same for the text of corpus.pretraining",
+        CURVE_NARROW: "the same of a network while it was narrow, where it has grown",
         "steps.csv": "loss, gradient norm and learning rate by step, where there are steps",
     },
     params=Recipe,
     compute=compute,
     files=_files,
     resumes=True,
-    exported=("weights.safetensors", "recipe.json", CURVE, CURVE_PRETRAINING),
+    exported=("weights.safetensors", "recipe.json", CURVE, CURVE_PRETRAINING, CURVE_NARROW),
 )

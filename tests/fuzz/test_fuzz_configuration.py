@@ -113,7 +113,10 @@ LAUGHS = "a: &a [x]\n" + "".join(
         ("corpus: " + "[" * 5000, "is not valid YAML"),
         (LAUGHS, "unknown section 'a'"),
         (LAUGHS + "train: *j", "unknown section 'a'"),
-        ("train: {encoder: " + "[" * 50 + "]" * 50 + "}", "expected one of linear, elman"),
+        (
+            "train: {encoder: " + "[" * 50 + "]" * 50 + "}",
+            "expected one of hierarchical, jordan",
+        ),
     ],
 )
 def test_what_yaml_allows_and_a_configuration_does_not(tmp_path, monkeypatch, text, said):

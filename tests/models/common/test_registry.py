@@ -79,7 +79,7 @@ def test_a_setting_without_type_or_default_is_refused_by_its_line(tmp_path, sett
 @pytest.mark.parametrize(
     ("choice", "said"),
     [
-        ("lstn", "encoder: expected one of linear, .*, found 'lstn'; the nearest is 'lstm'"),
+        ("lstn", "encoder: expected one of .*linear, .*, found 'lstn'; the nearest is 'lstm'"),
         ({"kind": "windo"}, "found 'windo'; the nearest is 'window'"),
         ({"order": 3}, "encoder: expected one of .*, found None"),
         (3, "encoder: expected one of .*, found 3"),

@@ -146,7 +146,9 @@ def test_an_unknown_name_is_refused():
         build("ltsm")
 
 
-@pytest.mark.parametrize("name", ["window", "lstm-window", "linear", "transformer", "reservoir"])
+@pytest.mark.parametrize(
+    "name", ["window", "lstm-window", "linear", "transformer", "reservoir", "jordan"]
+)
 def test_others_have_no_recurrent_weights_to_drop(name):
     assert build(name, weight_dropout=0.0)
     with pytest.raises(ValueError, match=f"weight_dropout: a {name} trains no recurrent weights"):
@@ -194,3 +196,87 @@ def test_a_reservoir_forgets_how_it_began_and_is_not_trained():
     assert inputs.grad is None
     trained = [name for name, weight in model.named_parameters() if weight.grad is not None]
     assert trained == ["readout.weight", "readout.bias"]
+
+
+def test_the_upper_clock_of_a_hierarchical_encoder_ticks_where_words_end():
+    model = build("hierarchical", layers=2).eval()
+    inputs = torch.randn(12, 2, 6)
+    inputs[..., -1] = 0
+    inputs[[2, 6], 0, -1] = 1
+    inputs[4, 1, -1] = 1
+    shown = []
+    model.out.register_forward_pre_hook(lambda module, given: shown.append(given[0][..., 10:]))
+    model(inputs, model.initial_state(2))
+    moves = (shown[0][1:] != shown[0][:-1]).any(dim=2)
+    assert moves[:, 0].nonzero().flatten().tolist() == [1, 5]
+    assert moves[:, 1].nonzero().flatten().tolist() == [3]
+
+
+def test_words_are_steps_of_the_upper_clock_whatever_stands_between_their_ends():
+    """Its state depends on the letters by what the fast clock has at the ends alone."""
+    model = build("hierarchical", layers=1).eval()
+    fast, ends = torch.randn(8, 1, 10), torch.zeros(8, 1, dtype=torch.bool)
+    ends[[1, 4, 7]] = True
+    state = (model.above[0].initial_state(1),)
+    shown, after = model._slow(fast, ends, state)
+    words, _ = model.above[0](fast[[1, 4, 7]], state[0])
+    assert torch.allclose(shown[[1, 4, 7]], words, atol=1e-6)
+    assert torch.allclose(after[0][0], words[2:], atol=1e-6)
+
+
+def test_jordan_s_network_remembers_nothing_but_what_it_said():
+    model = build("jordan", layers=1)
+    inputs, said = torch.randn(4, 2, 6), torch.randn(1, 2, 8)
+    whole, _ = model(inputs, ((said,),))
+    rest, _ = model(inputs[2:], ((whole[1:2],),))
+    assert torch.allclose(rest, whole[2:], atol=1e-6)
+    other, _ = model(inputs, model.initial_state(2))
+    assert not torch.allclose(other[0], whole[0], atol=1e-3)
+
+
+def test_an_irnn_starts_as_a_memory():
+    """What it has stays as it is while nothing is read, and no gradient fades on the way."""
+    model = build("irnn", layers=1, outputs=10)
+    state = torch.rand(1, 2, 10, requires_grad=True)
+    outputs, _ = model(torch.zeros(50, 2, 6), ((state,),))
+    assert torch.allclose(outputs[-1], state[0])
+    outputs[-1].sum().backward()
+    assert torch.allclose(state.grad, torch.ones_like(state))
+
+
+def test_slow_units_fade_by_alpha_and_no_faster():
+    model = build({"kind": "scrn", "alpha": 0.9, "slow": 5}, layers=1)
+    inputs = torch.zeros(30, 2, 6)
+    inputs[0] = 1
+    slow = model.layers[0]._slow(inputs, torch.zeros(1, 2, 5))
+    first = 0.1 * model.layers[0].into_slow(inputs[0])
+    assert torch.allclose(slow, 0.9 ** torch.arange(30.0).view(-1, 1, 1) * first, atol=1e-6)
+    for setting, value in (("slow", 0), ("alpha", 1.0)):
+        with pytest.raises(ValueError, match=f"encoder: scrn.{setting}: expected"):
+            build({"kind": "scrn", setting: value})
+
+
+def test_the_lower_clock_of_a_hierarchical_encoder_begins_anew_with_each_word():
+    model = build("hierarchical").eval()
+    letters, ends = torch.randn(9, 2, 5), torch.zeros(9, 2, dtype=torch.bool)
+    ends[[2, 3, 7], 0] = True
+    ends[5, 1] = True
+    before = torch.randn(1, 2, 10)
+    fast = model._fast(letters, ends, before)
+    for column, words in enumerate(([(0, 3), (3, 4), (4, 8), (8, 9)], [(0, 6), (6, 9)])):
+        for begin, end in words:
+            state = before[:, column : column + 1] if begin == 0 else torch.zeros(1, 1, 10)
+            alone, _ = model.below(letters[begin:end, column : column + 1], (state,))
+            assert torch.allclose(fast[begin:end, column], alone[:, 0], atol=1e-6)
+
+
+def test_packed_sequences_are_read_as_each_by_itself():
+    layer = RecurrentLayer("gru", 5, 7)
+    sequences, state = [torch.randn(length, 5) for length in (4, 2, 1)], torch.randn(1, 3, 7)
+    packed = torch.nn.utils.rnn.pack_sequence(sequences)
+    outputs = layer.packed(packed.data, packed.batch_sizes, state)
+    alone = [
+        layer(each.unsqueeze(1), (state[:, place : place + 1],))[0].squeeze(1)
+        for place, each in enumerate(sequences)
+    ]
+    assert torch.allclose(outputs, torch.nn.utils.rnn.pack_sequence(alone).data, atol=1e-6)

@@ -11,12 +11,12 @@ from models.features.phi import Features
 from models.features.product import FeatureProduct
 from models.outputs import OUTPUTS
 from models.outputs.adaptive import Adaptive
-from models.outputs.class_based import ClassBased
+from models.outputs.class_based import ClassBased, nested
 from models.outputs.given import Given
 from models.outputs.log_linear import LogLinear
 from models.outputs.sampled import NoiseContrastive, Sampled
 from models.outputs.signature_output import SignatureOutput
-from models.outputs.softmax import Softmax
+from models.outputs.softmax import SelfNormalised, Softmax
 
 SIZE = 64
 MASS = np.random.default_rng(0).permutation(40) + 1.0
@@ -41,6 +41,7 @@ def outputs():
         Adaptive(40, SIZE, mass=MASS, cutoffs=[5, 20]),
         Adaptive(40, SIZE),
         ClassBased(CLASSES, SIZE),
+        ClassBased(CLASSES, SIZE, np.array([0, 0, 1, 1, 2]), np.array([0, 1, 1])),
         Sampled(MASS, SIZE).eval(),
         NoiseContrastive(MASS, SIZE).eval(),
         SignatureOutput(Softmax(25, SIZE), SHARED, Unigram(SHARED, MASS)),
@@ -117,9 +118,31 @@ def test_a_class_and_then_a_word_of_it():
     h = random_states(6, SIZE, dtype=torch.float32)
     p = output.log_prob(h).exp()
     by_class = torch.stack([p[:, number == CLASSES].sum(dim=1) for number in range(5)], dim=1)
-    assert torch.allclose(by_class, output.classes(h).softmax(dim=1), atol=1e-6)
+    assert torch.allclose(by_class, output.classes.log_prob(h).exp(), atol=1e-6)
     with pytest.raises(ValueError, match="classes: expected words in each; 1 has none"):
         ClassBased(np.array([0, 2, 2]), SIZE)
+
+
+def test_a_tree_goes_down_by_one_choice_at_each_of_its_levels():
+    above, root = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 1])
+    output = ClassBased(CLASSES, SIZE, above, root)
+    h = random_states(6, SIZE, dtype=torch.float32)
+    p = output.log_prob(h).exp()
+    of_root = root[above[CLASSES]]
+    by_root = torch.stack([p[:, number == of_root].sum(dim=1) for number in range(2)], dim=1)
+    assert torch.allclose(by_root, output.classes.classes.classes.log_prob(h).exp(), atol=1e-6)
+
+
+def test_nested_classes_are_small_and_lie_inside_those_given():
+    classes = np.repeat([0, 1, 2], [1, 30, 9])
+    mass = np.random.default_rng(0).permutation(40) + 1.0
+    levels = nested(classes, mass, branches=4)
+    assert len(levels) == 3
+    assert all(np.bincount(level).max() <= 4 for level in levels)
+    assert (levels[2][levels[1][levels[0]]] == classes).all()
+    likeliest = np.argsort(-np.where(classes == 1, mass, 0))[:4]
+    assert len({*levels[0][likeliest]}) == 1
+    assert [len(level) for level in nested(classes, mass, branches=30)] == [40]
 
 
 @pytest.mark.parametrize("output", [ClassBased(CLASSES, SIZE), _tied(SHARED)])
@@ -152,6 +175,26 @@ def test_a_sample_teaches_what_all_words_would(kind):
     assert (truth * (truth.log() - found)).sum() < 0.02
     if kind is NoiseContrastive:
         assert output._scores(h[:1]).logsumexp(dim=1).item() == pytest.approx(0, abs=0.1)
+
+
+def test_a_softmax_that_normalises_itself_comes_to_need_no_z():
+    """The scores of one that is trained so are nearly log p; those of another are not."""
+    torch.manual_seed(0)
+    h, truth = random_states(30, SIZE, dtype=torch.float32), torch.arange(30) % 40
+    errors = []
+    for penalty in (0.0, 1.0):
+        output = SelfNormalised(MASS, SIZE, penalty)
+        assert output._scores(torch.zeros(1, SIZE)).exp().sum().item() == pytest.approx(1, abs=1e-5)
+        optimiser = torch.optim.Adam(output.parameters(), lr=0.02)
+        for _ in range(100):
+            optimiser.zero_grad()
+            output.train().loss(h, truth).backward()
+            optimiser.step()
+        output.eval()
+        log_z = output.score_of(h, truth) - output.log_prob_of(h, truth)
+        assert torch.allclose(log_z, output._scores(h).logsumexp(dim=1), atol=1e-4)
+        errors.append(log_z.square().mean().sqrt().item())
+    assert errors[1] < 0.05 < errors[0] / 5
 
 
 def test_with_many_samples_the_gradient_is_the_softmax_s():

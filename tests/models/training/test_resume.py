@@ -55,6 +55,7 @@ def outcome(folder: Path) -> dict[str, bytes]:
         {"schedule": "linear", "temperature": True, "zero_state": 0.3},
         {"text": "sentences", "optimiser": "rmsprop", "encoder": "gru"},
         {"optimiser": "sgd", "encoder": "window", "weight_dropout": 0.0, "ema": 0.0},
+        {"optimiser": "muon", "schedule": "inverse"},
     ],
     ids=lambda changes: changes.get("optimiser", "adamw"),
 )

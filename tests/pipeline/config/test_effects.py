@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from models.background.unigram import Uniform
@@ -32,7 +33,8 @@ def test_a_width_that_no_layer_has_is_said_and_is_no_other_model(name, layers, t
     for hidden in (16, 32):
         config = load_config("tiny", [*settings, f"train.hidden={hidden}"])
         found.append(config.models["ll-rnn"]["train"])
-        model = LanguageModel(replace(found[-1], hidden=hidden), features, Uniform(features))
+        recipe = replace(found[-1], hidden=hidden)
+        model = LanguageModel(recipe, features, Uniform(features), ends=np.ones(5))
         shapes.append([weight.shape for weight in model.parameters()])
     is_unused = shapes[0] == shapes[1]
     assert (found[0] == found[1]) is is_unused

@@ -7,8 +7,8 @@ from models.recipe import Recipe
 from pipeline.prepared.trained import build, parameter_shapes
 
 SMALL = {"embedding": 8, "hidden": 16, "layers": 2}
-ENCODERS = ("lstm", "gru", "elman", "window", "transformer", "reservoir")
-OUTPUTS = ("softmax", "adaptive", "sampled", "noise-contrastive", "background")
+ENCODERS = ("lstm", "gru", "elman", "irnn", "jordan", "scrn", "window", "transformer", "reservoir")
+OUTPUTS = ["softmax", "self-normalised", "adaptive", "sampled", "noise-contrastive", "background"]
 RECIPES = [
     *({"encoder": name} for name in ENCODERS),
     *({"output": name} for name in OUTPUTS),

@@ -1,0 +1,1 @@
+"""Training without gradients: an output by least squares, an encoder by evolution."""

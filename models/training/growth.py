@@ -1,0 +1,44 @@
+"""Growing: a network is trained while it is narrow, then widened, and computes what it did."""
+
+import torch
+from torch import Tensor, nn
+
+from models.encoders.recurrent import Recurrent
+from models.encoders.recurrent_layer import RecurrentLayer
+from models.network.language_model import LanguageModel
+
+
+@torch.no_grad()
+def widen(wide: LanguageModel, narrow: LanguageModel) -> None:
+    """Give a wide model what a narrow one has learned, so that both compute the same.
+
+    As in Chen et al. (2016) the function is kept, here by weights of zero: what units of the narrow
+    one read of new units, and what the output does, counts for nothing at first. What new units
+    read is as it was drawn, so that they differ, and all learn.
+    """
+    if not isinstance(wide.encoder, Recurrent):
+        raise ValueError(
+            f"growth: expected an encoder of elman, gru, irnn or lstm layers to widen, got "
+            f"{wide.recipe.encoder}"
+        )
+    learned = dict(narrow.named_parameters())
+    gates = {
+        id(weight): layer.gates[layer.name]
+        for layer in wide.modules()
+        if isinstance(layer, RecurrentLayer)
+        for weight in layer.parameters()
+    }
+    for name, weight in wide.named_parameters():
+        _put(learned[name], weight, gates.get(id(weight), 1))
+
+
+def _put(learned: Tensor, weight: nn.Parameter, gates: int) -> None:
+    """Put a matrix into the corner of a larger one, that of each gate into that gate's.
+
+    The rows that it fills read nothing else.
+    """
+    small, large = (each.unflatten(0, (gates, -1)) for each in (learned, weight))
+    rows = small.shape[1]
+    large[:, :rows] = 0
+    corner = (slice(None), slice(rows), *(slice(size) for size in small.shape[2:]))
+    large[corner] = small

@@ -1,0 +1,65 @@
+"""Steps and their lengths: momentum, 1/t, and Muon beside AdamW."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+import torch
+from training_cases import RECIPE, model, sentences
+
+from models.training.optimisers import optimiser, scheduled_rate
+from models.training.trainer import Trainer
+
+TEXT = sentences()
+
+
+def test_momentum_takes_part_of_the_last_step_again():
+    network, recipe = model(), replace(RECIPE, optimiser="sgd", momentum=0.5, weight_decay=0.0)
+    steps = optimiser(recipe, network)
+    weight = network.encoder.layers[0].input_weight
+    weight.grad = torch.ones_like(weight)
+    places = [weight.detach().clone()]
+    for _ in range(3):
+        steps.step()
+        places.append(weight.detach().clone())
+    first, second, third = (b - a for a, b in pairwise(places))
+    assert torch.allclose(second, 1.5 * first)
+    assert torch.allclose(third, 1.75 * first)
+
+
+def test_rates_fall_as_one_over_the_epochs_or_linearly_to_nothing():
+    inverse = replace(RECIPE, schedule="inverse", learning_rate=6.0)
+    assert [scheduled_rate(inverse, done) for done in (0, 0.5, 1, 2)] == [6, 4, 3, 2]
+    linear = replace(RECIPE, schedule="linear", learning_rate=6.0, epochs=4)
+    assert [scheduled_rate(linear, done) for done in (0, 2, 4, 4.1)] == [6, 3, 0, 0]
+    assert scheduled_rate(replace(RECIPE, schedule="plateau"), 1) is None
+
+
+def test_the_rate_of_a_training_is_the_scheduled_one(tmp_path):
+    recipe = replace(RECIPE, schedule="inverse", epochs=3)
+    trainer = Trainer(model(), recipe, tmp_path)
+    trainer.fit(TEXT, TEXT)
+    ends = [row.learning_rate / recipe.learning_rate for row in trainer.curve]
+    assert ends == pytest.approx([1 / 2, 1 / 3, 1 / 4], rel=0.1)
+
+
+def test_muon_steps_alike_in_all_directions_and_leaves_vectors_to_adamw():
+    network = model()
+    steps = optimiser(replace(RECIPE, optimiser="muon", weight_decay=0.0), network)
+    matrices, others = (each.param_groups[0]["params"] for each in steps.both)
+    of_encoder = [each for each in network.encoder.parameters() if each.ndim == 2]
+    assert {*map(id, matrices)} == {*map(id, of_encoder)}
+    assert {*map(id, matrices + others)} == {*map(id, network.parameters())}
+    weight = network.encoder.layers[0].recurrent_weight
+    before = weight.detach().clone()
+    left, right = torch.randn(weight.shape[0], 8), torch.randn(8, weight.shape[1])
+    weight.grad = left @ torch.diag(torch.logspace(0, -1, 8)) @ right
+    steps.step()
+    taken = torch.linalg.svdvals(before - weight.detach())
+    given = torch.linalg.svdvals(weight.grad)
+    assert given[0] / given[-1] > 10 > 3 > taken[0] / taken[-1]
+
+
+def test_muon_needs_matrices():
+    with pytest.raises(ValueError, match="muon expects an encoder that trains matrices"):
+        optimiser(replace(RECIPE, optimiser="muon"), torch.nn.Linear(2, 2))
