@@ -38,7 +38,7 @@ ROOMS = {
     "models.spelling": "common ngram",
     "models.network": "common features encoders background outputs recipe",
     "models.constraints": "common features ngram spelling outputs network",
-    "models.training": "common encoders background outputs network recipe",
+    "models.training": "common features encoders background outputs network recipe",
     "models.bench": "common features encoders ngram background outputs spelling network training "
     "recipe",
     "pipeline.display": "",

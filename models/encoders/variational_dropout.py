@@ -1,15 +1,8 @@
 """Variational dropout (Gal & Ghahramani 2016), the *locked* dropout of AWD-LSTM."""
 
-from typing import Protocol
-
 from torch import Tensor, nn
 
-
-class Share(Protocol):
-    """Which columns of a batch pass here, where several processes share them."""
-
-    of: int  # how many columns the whole batch has
-    columns: slice
+from models.common.share import Share
 
 
 class VariationalDropout(nn.Module):

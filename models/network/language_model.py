@@ -11,9 +11,9 @@ from models.common.batching import Sentences
 from models.common.state import State
 from models.encoders.activation_penalty import activation_penalty
 from models.encoders.choice import encoder, reads_ends
-from models.encoders.condition import Condition
 from models.encoders.variational_dropout import VariationalDropout
 from models.features.choice import LETTERS, Psi, embedding
+from models.features.condition import Condition
 from models.features.ends_of_words import EndsOfWords
 from models.features.phi import Features
 from models.network import prefix_tree
@@ -34,7 +34,7 @@ class LanguageModel(nn.Module):
     that words are read one-hot. The baseline RNN is this model with one-hot features and a uniform
     background. `classes` of words are for the output that predicts these first; `ends` says which
     subwords are the last of a word, for an encoder that wants to know; `labels` how many labels of
-    each kind a sentence may have, for a model that is told them (models.encoders.condition).
+    each kind a sentence may have, for a model that is told them (models.features.condition).
     """
 
     def __init__(

@@ -18,8 +18,8 @@ from models.common.batching import NO_WORD, Batch, Sentences, batches
 from models.common.device import be_deterministic, choose_device
 from models.common.state import State, detached
 from models.common.weights import WEIGHTS, load_weights, parameters_of, save_tensors
-from models.encoders.condition import Condition
 from models.encoders.variational_dropout import VariationalDropout
+from models.features.condition import Condition
 from models.network.language_model import LanguageModel
 from models.recipe import Recipe
 from models.training import processes

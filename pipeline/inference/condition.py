@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from models.encoders.condition import Condition
+from models.features.condition import Condition
 from models.spelling.subwords import SubwordModel
 from pipeline.display.nearest import nearest
 from pipeline.evaluation.measure import score

@@ -6,7 +6,7 @@ import torch
 
 from models.background.unigram import Unigram
 from models.common.batching import END, Sentences
-from models.encoders.condition import Condition
+from models.features.condition import Condition
 from models.features.phi import Features
 from models.network.language_model import LanguageModel
 from models.recipe import Recipe

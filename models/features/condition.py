@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from models.common.batching import END
-from models.encoders.variational_dropout import Share
+from models.common.share import Share
 
 
 class Condition(nn.Module):
