@@ -77,6 +77,13 @@ class Readings:
         """How many distinct ones there are."""
         return min(len(self.distinct[name]) for name in (*TEXTS, "weight"))
 
+    def of(self, place: int) -> list[tuple[str, str, float, str]]:
+        """Those of the form in a place of the sorted list: upos, feats, weight, source."""
+        number = self.words.columns["readings"][place]
+        chosen = self.distinct["reading"][self.starts[number] :][: self.sizes[number]]
+        columns = ("upos", "feats", "weight", "source")
+        return list(zip(*(self.distinct[name][chosen].tolist() for name in columns), strict=True))
+
     def table(self, columns: Sequence[str]) -> "pd.DataFrame":
         """A row for each analysis of each word, by id: the columns of `analyses.parquet`."""
         import pandas as pd  # here, as scoring needs no tables
