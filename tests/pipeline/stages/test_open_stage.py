@@ -98,7 +98,7 @@ def test_the_class_of_the_guess_is_likelier_than_others_to_spell_the_word(guesse
 
     once, classes = guesses
     ids = classes.ids(once) - UNKNOWN_ID
-    spelling = NGramSpelling(once, ids, len(classes.names), 5)
+    spelling = NGramSpelling.learn(once, ids, len(classes.names), 5)
     words = ["quombation", "quombations", "mirvait", "1915"]
     assert spelling.log_prob(words).argmax(axis=1).tolist() == [*(classes.ids(words) - UNKNOWN_ID)]
 
