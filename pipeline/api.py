@@ -18,17 +18,15 @@ from pipeline.data.folders import MissingData
 from pipeline.display.seeds import with_seeds
 from pipeline.evaluation.measure import FIGURES
 from pipeline.evaluation.score_rows import of_models, read_epochs
-from pipeline.inference.scorer import Scorer
+from pipeline.inference.scorer import RUNS, Scorer, exported_model
 from pipeline.runner.finished import Finished
 from pipeline.runner.run import Run
 from pipeline.runner.sweep import JOBS, read_jobs
 from pipeline.sharing import export as exporting
-from pipeline.sharing import hub
 from pipeline.sharing.arpa import export_arpa, is_arpa
+from pipeline.sharing.parts import Parts
 from pipeline.stage import Inputs
 from pipeline.stages.order import EXPORTED, STAGES, above, check_names
-
-RUNS = "runs"
 
 
 def run(
@@ -139,32 +137,36 @@ def _copy_outputs(trained: Path, out: Path) -> None:
             shutil.copy(trained / name, out / name)
 
 
-def load(run: str | Path, model: str | None = None) -> Scorer:
+def load(run: str | Path | None = None, model: str | None = None) -> Scorer:
     """A trained model of a run, its last where none is named; or an exported one.
 
     An exported one is named by its folder or by its id on the Hugging Face hub, `owner/name`;
-    `runs/name` is always a run.
+    `runs/name` is always a run. Where nothing is named it is the model that comes with Accord.
     """
-    of_hub = hub.is_id(str(run)) and Path(run).parts[0] != RUNS
-    if exporting.is_exported(Path(run)) or of_hub:
-        return Scorer.from_pretrained(run)
-    return Trained(_trained(run, model))
+    if run is None and model is not None:
+        raise ValueError(f"expected the run that has the model {model}, found none")
+    return exported_model(run) or Trained(Parts(_trained(run, model)))
 
 
 class Trained(Scorer):
     """A model of a run."""
 
     def save_pretrained(self, folder: str | Path) -> None:
-        exporting.export(self.artefacts, Path(folder), EXPORTED)
+        exporting.export(self.parts.artefacts, Path(folder), EXPORTED)
 
 
-def export(run: str | Path, model: str, to: str | Path) -> Path:
+def export(run: str | Path, model: str, to: str | Path, compact: bool = False) -> Path:
     """Write a trained model of a finished run into one folder that `load` takes anywhere.
 
-    To a file that ends in `.arpa` or `.arpa.gz` the n-grams of a model are written.
+    With `compact`, in few bytes: weights in half precision or int8, all else packed. To a file that
+    ends in `.arpa` or `.arpa.gz` the n-grams of a model are written.
     """
     artefacts, to = _trained(run, model, *above("evaluate"), "evaluate"), Path(to)
-    return export_arpa(artefacts, to) if is_arpa(to) else exporting.export(artefacts, to, EXPORTED)
+    if not is_arpa(to):
+        return exporting.export(artefacts, to, EXPORTED, compact)
+    if compact:
+        raise ValueError(f"{to}: expected a folder for a compact model, got an ARPA file")
+    return export_arpa(artefacts, to)
 
 
 def _trained(run: str | Path, model: str | None, *others: str) -> Inputs:

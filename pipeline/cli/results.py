@@ -154,8 +154,16 @@ def export(
         Path,
         typer.Option(help="Folder to write; or a file .arpa or .arpa.gz, for a model of n-grams."),
     ],
+    compact: Annotated[
+        bool,
+        typer.Option(
+            "--compact",
+            help="Write what inference needs alone, in few bytes: weights in half precision or "
+            "int8, measured on validation.",
+        ),
+    ] = False,
 ) -> None:
     """Write a trained model with its card into one folder, which `load` takes anywhere."""
     from pipeline import api
 
-    print(api.export(run, model, to))
+    print(api.export(run, model, to, compact))

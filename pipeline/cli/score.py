@@ -14,7 +14,6 @@ import typer
 from corpora.text import lines
 from pipeline.cli.console import command
 from pipeline.cli.model import Model, TrainedRun, load_model
-from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
     from pipeline.inference.scorer import Word
@@ -88,7 +87,7 @@ def score(
             help="A sentence in quotes, a file with a sentence a line, or - for standard input.",
         ),
     ],
-    run: TrainedRun = DEFAULT_RUN,
+    run: TrainedRun = None,
     model: Model = None,
     unit: Annotated[Unit, typer.Option(help="Of log p: nats or bits.")] = Unit.nats,
     json: Annotated[

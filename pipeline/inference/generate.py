@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 import torch
 
 from corpora.detokenise import detokenise
@@ -14,7 +13,6 @@ from models.outputs.log_linear import log_linear_of
 from pipeline.inference.constraints import LONGEST, automaton, parse
 from pipeline.inference.pattern import pattern_automaton
 from pipeline.inference.scorer import Scorer
-from pipeline.prepared.named_features import NamedFeatures
 from pipeline.prepared.special_words import END_ID, UNKNOWN_ID, is_unknown
 
 AS_IT_IS = Sampling()
@@ -64,21 +62,19 @@ class Generator:
         self.start = scorer.words(start) if start else []
         self.start_ids = [scorer.id_of(word) for word in self.start]
         self.forms = scorer.vocabulary.forms
-        self.features = NamedFeatures(scorer.artefacts["featurise"])
-        analyse = scorer.artefacts["analyse"]
-        types, analyses = (
-            pd.read_parquet(analyse / f"{name}.parquet") for name in ("types", "analyses")
-        )
+        self.features = scorer.parts.features
+        analyses = scorer.parts.analyses(["word", "upos", "feats"])
+        known = scorer.vocabulary
         if pattern is not None:
             held_to = pattern_automaton(
-                pattern, len(self.start), types, analyses, scorer.as_read, spelled
+                pattern, len(self.start), known, analyses, scorer.as_read, spelled
             )
         else:
             parsed = [
                 replace(each, words=frozenset(scorer.as_read(each.words)))
                 for each in parse(constraints)
             ]
-            held_to = automaton(parsed, len(self.start), types, analyses, spelled)
+            held_to = automaton(parsed, len(self.start), known, analyses, spelled)
         self.model = constrained(scorer.model, self.features.phi, held_to)
 
     def sample(

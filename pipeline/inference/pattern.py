@@ -15,8 +15,16 @@ import pandas as pd
 
 from models.network.constraint import Automaton
 from models.network.regular_expression import Expression
-from pipeline.inference.constraints import EVERY, FORBIDDEN, Constraint, groups_of, known_upos
-from pipeline.prepared.special_words import END_ID, is_unknown
+from pipeline.inference.constraints import (
+    EVERY,
+    FORBIDDEN,
+    Constraint,
+    groups_of,
+    known_upos,
+    written,
+)
+from pipeline.prepared.special_words import END_ID
+from pipeline.prepared.vocabulary import Vocabulary
 
 ANY = "."
 
@@ -24,7 +32,7 @@ ANY = "."
 def pattern_automaton(
     pattern: str,
     start: int,
-    types: pd.DataFrame,
+    vocabulary: Vocabulary,
     analyses: pd.DataFrame,
     as_read: Callable[[Iterable[str]], Sequence[str]],
     spelled: bool = False,
@@ -35,13 +43,14 @@ def pattern_automaton(
     `spelled`.
     """
     expression = Expression(pattern)
-    known = spelled | ~types["form"].map(is_unknown).to_numpy()
+    known = written(vocabulary, spelled)
     masks = [
-        _constraint(test, as_read).allowed(types, analyses) & known for test in expression.tests
+        _constraint(test, as_read).allowed(vocabulary, analyses) & known
+        for test in expression.tests
     ]
     for mask in masks:
         mask[END_ID] = False
-    is_end = np.arange(len(types)) == END_ID
+    is_end = np.arange(len(vocabulary.forms)) == END_ID
     group, first = groups_of([is_end, *masks])
     end = int(group[END_ID])
     obeys = np.array([mask[first] for mask in masks], bool).reshape(-1, len(first))

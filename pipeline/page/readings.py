@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -30,11 +29,8 @@ class Reading:
 class Readings:
     """The analyses of every known word, and of each class of unknown words."""
 
-    def __init__(self, analysed: Path):
-        named = ["upos", "feats", "source"]
-        table = pd.read_parquet(
-            analysed / "analyses.parquet", columns=COLUMNS, read_dictionary=named
-        )
+    def __init__(self, table: pd.DataFrame):
+        """`table` has COLUMNS of the analyses, by rising words."""
         self.table = table[table["word"] != END_ID]  # which no lexicon knows, whatever is guessed
         self.words = self.table["word"].to_numpy()  # ascending
 

@@ -4,19 +4,22 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
-from pipeline.prepared.saved_chain import load_chain
 from pipeline.prepared.special_words import UNKNOWN_ID, is_special, is_unknown
-from pipeline.prepared.unknown_words import Classes
+
+if TYPE_CHECKING:
+    from pipeline.prepared.unknown_words import Classes
 
 
 class Vocabulary:
     """The words that stage `analyse` found to be known, and the classes of all others."""
 
     def __init__(self, analysed: Path):
+        import pandas as pd  # here, as a model's small form keeps its words otherwise
+
         self.folder = analysed
         self.forms = pd.read_parquet(analysed / "types.parquet", columns=["form"])["form"].tolist()
         self.known = {f: number for number, f in enumerate(self.forms) if not is_special(f)}
@@ -41,6 +44,9 @@ class Vocabulary:
         return ids
 
     @cached_property
-    def _classes(self) -> Classes:
+    def _classes(self) -> "Classes":
+        from pipeline.prepared.saved_chain import load_chain
+        from pipeline.prepared.unknown_words import Classes
+
         chain = load_chain(self.folder) if len(self.unknown) > 1 else None
         return Classes(self.unknown, chain)

@@ -21,14 +21,15 @@ def save_features(features: Features, path: Path) -> None:
         indices=narrow(features.indices),
         values=values,
         value=narrow(code),
-        vector=narrow(features.vector),
+        vector=narrow(features.vector) if features.dimensions else np.zeros(0, np.uint8),
         feature_count=features.feature_count,
     )
 
 
 def load_features(path: Path, signature: np.ndarray, vectors: np.ndarray | None) -> Features:
-    """With the signature of each word, and the vectors of the dense block if there is one."""
+    """With the signature of each word, and the vectors that a dense block is made of."""
     arrays = load_arrays(path, NAMES)
+    is_dense = len(arrays["vector"]) > 0
     try:
         return Features(
             np.concatenate([[0], np.cumsum(arrays["lengths"], dtype=np.int64)]),
@@ -36,8 +37,8 @@ def load_features(path: Path, signature: np.ndarray, vectors: np.ndarray | None)
             arrays["values"][arrays["value"]],
             signature,
             int(arrays["feature_count"]),
-            vectors,
-            None if vectors is None else arrays["vector"],
+            vectors if is_dense else None,
+            arrays["vector"] if is_dense else None,
         )
     except (ValueError, TypeError, IndexError) as error:
         raise ValueError(f"{path}: {error}") from None

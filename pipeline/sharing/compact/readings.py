@@ -4,6 +4,7 @@ A lemma is kept as what it shares with the form, and the rest. A word's set says
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,8 +32,7 @@ def encode(analyses: "pd.DataFrame", words: int) -> tuple[dict[str, np.ndarray],
     starts = np.searchsorted(analyses["word"].to_numpy(), np.arange(words + 1)).tolist()
     sets: dict[tuple[int, ...], int] = {}
     of_word = [
-        sets.setdefault(tuple(numbers[start:end]), len(sets))
-        for start, end in zip(starts, starts[1:], strict=False)
+        sets.setdefault(tuple(numbers[start:end]), len(sets)) for start, end in pairwise(starts)
     ]
     columns = dict(zip((*TEXTS, "weight"), zip(*reading, strict=True), strict=True))
     arrays = {name: np.array(columns[name], str) for name in TEXTS}
