@@ -57,8 +57,8 @@ ROOMS = {
     "pipeline.api": "display artefacts data stage evaluation sharing inference stages config "
     "runner",
     "pipeline.integrations": "prepared inference reading api",
-    "pipeline.compare": "display artefacts data stage prepared features evaluation sharing inference "
-    "stages config runner api",
+    "pipeline.compare": "display artefacts data stage prepared features evaluation sharing "
+    "inference stages config runner api",
     "pipeline.cli": "display artefacts data evaluation sharing inference reading page stages "
     "config runner compare api",
 }

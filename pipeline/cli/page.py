@@ -22,8 +22,8 @@ def page(
             "--run",
             metavar="FOLDER|ID",
             help="Folder of a run, whose models are all offered, or of an exported model, or the "
-            "id of one on the Hugging Face hub; by default the model that comes with Accord. Can be "
-            "repeated.",
+            "id of one on the Hugging Face hub; by default the model that comes with Accord. Can "
+            "be repeated.",
         ),
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = PORT,

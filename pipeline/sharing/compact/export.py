@@ -1,8 +1,8 @@
 """A trained model's folder in its small form: at most 30 MB for 820,000 words.
 
 Weights are in half precision; the matrix that words are read and predicted by has rows in int8 if
-that moves the loss on validation text little enough. Words, readings and Φ are kept once and packed,
-the prior is made of counts again, and unknown words are told apart by their endings.
+that moves the loss on validation text little enough. Words, readings and Φ are kept once and
+packed, the prior is made of counts again, and unknown words are told apart by their endings.
 """
 
 from pathlib import Path
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from models.common.arrays import load_array
 from models.common.compact_weights import packed, save_shards, unpacked
 from models.common.json_file import load_json
 from models.common.weights import load_weights, parameters_of
@@ -95,7 +96,7 @@ def _write_words(parts: Parts, folder: Path, phi: Features, read: Features | Non
     arrays, sets = readings.encode(analyses, len(types))
     words = Words.encode(
         types["form"].tolist(),
-        np.load(prior / "share.npy"),
+        load_array(prior / "share.npy"),
         count=types["count"].to_numpy(),
         unknown=types.get("unknown", types["count"] * 0).to_numpy(),
         signature=phi.signature,
@@ -103,7 +104,7 @@ def _write_words(parts: Parts, folder: Path, phi: Features, read: Features | Non
         readings=sets,
     )
     kind = load_json(prior / "about.json", dict)["kind"]
-    same = words.mass(kind) == np.load(prior / "b.npy")
+    same = words.mass(kind) == load_array(prior / "b.npy")
     if [words.forms[place] for place in words.place] != types["form"].tolist() or not same.all():
         raise ValueError(f"{analysed}: expected ids that fall in count, and b that follows of them")
     words.save(folder / WORDS)
