@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from models.common.weights import load_tensors, save_tensors
 
@@ -102,3 +102,14 @@ def load_compact(folder: Path) -> dict[str, Tensor]:
         return unpacked(kept)
     except (ValueError, RuntimeError) as error:  # torch's, of shapes that do not fit
         raise ValueError(f"{folder}: {error}") from None
+
+
+def take_weights(model: nn.Module, weights: Mapping[str, Tensor], where: str = "") -> None:
+    """Put tensors in the place of parameters that have no room yet, each once where it is shared.
+
+    So no first weights are drawn that nobody needs.
+    """
+    for name, parameter in model.named_parameters():
+        if not weights[name].isfinite().all():
+            raise ValueError(f"{where}{name}: expected finite numbers, got NaN or infinity")
+        torch.utils.swap_tensors(parameter, nn.Parameter(weights[name], parameter.requires_grad))

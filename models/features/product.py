@@ -132,7 +132,7 @@ def _in_pieces(indices: np.ndarray, starts: np.ndarray, values: np.ndarray) -> _
     first = np.cumsum(pieces) - pieces
     number = ranges.in_a_row(0, pieces)  # of each piece in its bag
     cut = np.repeat(starts, pieces) + number * PIECE
-    return _Bags(*map(torch.tensor, (indices, values, cut, first)))
+    return _Bags(*map(torch.from_numpy, (indices, values, cut, first)))
 
 
 class _BagSum(torch.autograd.Function):

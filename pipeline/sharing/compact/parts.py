@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from models.background.unigram import Unigram
-from models.common.compact_weights import load_compact
+from models.common.compact_weights import load_compact, take_weights
+from models.common.device import choose_device
 from models.common.json_file import load_json
 from models.common.weights import check_shapes, load_weights, shapes_of
 from models.features.phi import Features
@@ -121,16 +122,19 @@ class CompactParts:
         background = Unigram(self.phi, self.words.mass(kind))
         try:
             with torch.device("meta"):
-                expected = LanguageModel(recipe, self.phi, background, psi=self.psi)
+                model = LanguageModel(recipe, self.phi, background, psi=self.psi)
         except (RuntimeError, TypeError, OverflowError, MemoryError) as error:  # of such sizes
             raise ValueError(
                 f"{self.folder / RECIPE}: no network can be so large: {error}"
             ) from None
-        where = f"{self.folder}: "
-        check_shapes(where, shapes_of(dict(expected.named_parameters())), shapes_of(weights))
-        model = LanguageModel(recipe, self.phi, background, psi=self.psi)
-        load_weights(model, weights, where)
-        return model.eval()
+        own, where = dict(model.named_parameters()), f"{self.folder}: "
+        check_shapes(where, shapes_of(own), shapes_of(weights))
+        if any(buffer.is_meta for buffer in model.buffers()):  # drawn at random, as a reservoir's
+            model = LanguageModel(recipe, self.phi, background, psi=self.psi)
+            load_weights(model, weights, where)
+        else:
+            take_weights(model, weights, where)
+        return model.to(choose_device("auto")).eval()
 
     @cached_property
     def spelling(self) -> "Spelling | None":
