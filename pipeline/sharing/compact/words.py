@@ -12,10 +12,12 @@ import numpy as np
 
 from models.background.prior import discounted
 from models.common.arrays import load_arrays
+from models.common.checks import check_range
 from pipeline.prepared.special_words import END, UNKNOWN, is_unknown
 from pipeline.sharing.compact.forms import Forms, narrow
 
 WORDS = "words.npz"
+MOST = 1 << 53  # what any number of a column is below, so that it is exact as a float
 # In the order of the forms: counts; the class of words outside the lexicon, 0 in it; the
 # signature, and that of what is read where it is another; which readings the lexicon gives.
 COLUMNS = ("count", "unknown", "signature", "read", "readings")
@@ -28,8 +30,18 @@ class Words:
         """`share`: the distinct shares of unseen mass, and which of them each word has."""
         self.forms, self.share, self.columns = forms, share, columns
         for name, column in {**columns, "share": share[1]}.items():
-            if len(column) not in {len(forms), 0 if name == "read" else len(forms)}:
-                raise ValueError(f"{name}: expected {len(forms):,} numbers, got {len(column):,}")
+            expected = {len(forms), 0} if name == "read" else {len(forms)}
+            if column.ndim != 1 or column.dtype.kind not in "iu" or len(column) not in expected:
+                raise ValueError(
+                    f"{name}: expected {len(forms):,} whole numbers, got {column.dtype} of the "
+                    f"shape {column.shape}"
+                )
+            check_range(name, "numbers", column, 0, MOST)
+        check_range("share", "shares", share[1], 0, len(share[0]))
+        if share[0].dtype.kind != "f" or not ((share[0] >= 0) & (share[0] < np.inf)).all():
+            raise ValueError("shares: expected finite numbers from 0 on")
+        if forms.find(END) < 0:
+            raise ValueError(f"expected {END} among the words, the end of a sentence")
 
     @classmethod
     def encode(cls, forms: list[str], share: np.ndarray, **columns: np.ndarray) -> "Words":
