@@ -100,10 +100,12 @@ def automaton(
     constraints: Sequence[Constraint],
     start: int,
     vocabulary: Vocabulary,
-    analyses: pd.DataFrame,
+    analyses: pd.DataFrame | None,
     spelled: bool = False,
 ) -> Automaton:
     """Counts positions: `start` given words, which may be any, then those under constraint.
+
+    `analyses` of the known words are needed where there are constraints.
 
     No sentence is empty or ends before its last constrained place. Words that are not known may
     come only if they are `spelled`.

@@ -63,7 +63,8 @@ class Generator:
         self.start_ids = [scorer.id_of(word) for word in self.start]
         self.forms = scorer.vocabulary.forms
         self.features = scorer.parts.features
-        analyses = scorer.parts.analyses(["word", "upos", "feats"])
+        is_held = bool(constraints) or pattern is not None
+        analyses = scorer.parts.analyses(["word", "upos", "feats"]) if is_held else None
         known = scorer.vocabulary
         if pattern is not None:
             held_to = pattern_automaton(

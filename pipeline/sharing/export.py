@@ -43,15 +43,15 @@ def export(
     partial = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    about = describe(artefacts, folder.name)
-    if compact:
-        about["rounding"] = write_compact(artefacts, partial)._asdict()
     for source in _small_files(artefacts) if compact else _files(artefacts, exported):
         target = partial / (MODEL if source.name == WEIGHTS else source.name)
         if target.exists():
             raise ValueError(f"two files would be called {target.name}: {source} is one of them")
         shutil.copy(source, target)
     _take_lexicons(artefacts["analyse"], partial, compact)
+    about = describe(artefacts, folder.name)
+    if compact:
+        about["rounding"] = write_compact(artefacts, partial)._asdict()
     (partial / "README.md").write_text(card(about), encoding="utf-8")
     hashes = {path.name: fingerprint.of_file(path) for path in sorted(partial.iterdir())}
     hashes.pop("README.md")  # which is there to be written in

@@ -5,6 +5,7 @@ that moves the loss on validation text little enough. Words, readings and Φ are
 packed, the prior is made of counts again, and unknown words are told apart by their endings.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,9 +14,9 @@ import pandas as pd
 import torch
 
 from models.common.arrays import load_array
-from models.common.compact_weights import packed, save_shards, unpacked
+from models.common.compact_weights import packed, save_shards
 from models.common.json_file import load_json
-from models.common.weights import load_weights, parameters_of
+from models.common.weights import parameters_of
 from models.features.phi import Features
 from models.spelling.ngram import NGramSpelling
 from pipeline.display.progress import say
@@ -26,14 +27,14 @@ from pipeline.prepared.saved_chain import load_chain
 from pipeline.sharing.compact import readings
 from pipeline.sharing.compact.features import PHI, PSI, save_features
 from pipeline.sharing.compact.letters import LETTERS, save_letters
-from pipeline.sharing.compact.parts import KINDS, VECTORS
+from pipeline.sharing.compact.parts import KINDS, VECTORS, CompactParts
 from pipeline.sharing.compact.unknown_words import ENDINGS, encode_endings, guesser_of
 from pipeline.sharing.compact.words import WORDS, Words
 from pipeline.sharing.parts import Parts
 from pipeline.stage import Inputs
 
 MOST = 0.002  # of the loss on validation text, by which int8 may move it
-EMBEDDING = "embedding.weight"
+IN_INT8 = ("embedding.weight", VECTORS)  # a row a feature, or a vector
 FITS = ("none", "initialise")  # pretraining that leaves no model behind
 
 
@@ -50,7 +51,7 @@ class Rounded(NamedTuple):
 
 
 def write_compact(artefacts: Inputs, folder: Path) -> Rounded:
-    """Write the files of a model, beside its recipe, and measure what they cost it."""
+    """Write the files of a model beside its recipe and what else is small; measure the cost."""
     parts = Parts(artefacts)
     _check(parts)
     phi = parts.features.phi
@@ -114,27 +115,36 @@ def _write_words(parts: Parts, folder: Path, phi: Features, read: Features | Non
 
 
 def _write_weights(parts: Parts, folder: Path) -> Rounded:
-    """In int8 where that is good enough, said with the losses before and after."""
-    model, tensors = parts.model, parameters_of(parts.model)
-    vectors = parts.features.phi.vectors
-    block = {VECTORS: torch.from_numpy(vectors)} if vectors.shape[1] else {}
-    forms = [packed(tensors, ()), packed(tensors, (EMBEDDING,))]
-    losses = [_loss(parts)]
-    for form in forms:
-        load_weights(model, unpacked(form))
-        losses.append(_loss(parts))
-    load_weights(model, tensors)
+    """In int8 where that is good enough, said with the losses before and after.
+
+    What is measured is the folder itself, read back.
+    """
+    tensors, vectors = parameters_of(parts.model), parts.features.phi.vectors
+    if vectors.shape[1]:
+        tensors[VECTORS] = torch.from_numpy(vectors)
+    encoded = parts.artefacts["encode"]
+    losses = [_loss(parts, encoded)]
+    for in_int8 in ((), IN_INT8):
+        _replace_shards(packed(tensors, in_int8), folder)
+        losses.append(_loss(CompactParts(folder), encoded))
     rounded = Rounded(*losses)
+    if not rounded.keeps_int8:
+        _replace_shards(packed(tensors, ()), folder)
     say(
         f"validation: {rounded.before:.5f} nats a word; in half precision {rounded.half:.5f}, "
         f"with rows in int8 {rounded.int8:.5f}: "
         f"{'int8 is kept' if rounded.keeps_int8 else 'half precision is kept'}"
     )
-    save_shards({**forms[rounded.keeps_int8], **packed(block, ())}, folder)
     return rounded
 
 
-def _loss(parts: Parts) -> float:
-    encoded = parts.artefacts["encode"]
+def _replace_shards(kept: Mapping[str, torch.Tensor], folder: Path) -> None:
+    for old in folder.glob("model-*.safetensors"):
+        old.unlink()
+    save_shards(kept, folder)
+
+
+def _loss(parts: Parts | CompactParts, encoded: Path) -> float:
+    """Nats a word of the validation text."""
     text = read_sentences(encoded, "valid"), read_forms(encoded, "valid")
     return -float(score(parts.model, parts.spelling, *text)[0].mean())

@@ -13,7 +13,6 @@ from models.spelling.strings import Alphabet
 from pipeline.sharing.compact.forms import narrow
 
 LETTERS = "letters.npz"
-SORTED = ("contexts", "keys", "children", "entries")  # kept as the steps from one to the next
 NAMES = (
     *("alphabet", "shares", "length", "level_contexts", "level_keys"),
     *("contexts", "keys", "counts", "children", "entries", "begun"),
