@@ -44,7 +44,10 @@ class Guesser(Lexicon):
         return 0
 
     def find(self, forms: np.ndarray) -> pd.DataFrame:
-        look = looks(forms)
+        return self.guess(looks(forms), forms)
+
+    def guess(self, look: np.ndarray, forms: np.ndarray) -> pd.DataFrame:
+        """The rows of forms whose looks are known; of a form, its last letters are enough."""
         sure = np.array([LIKELY[name].surety for name in LIKELY], dtype=np.float32)
         sure = pd.Series(sure, index=list(LIKELY)).loc[look].to_numpy()
         mixed = np.flatnonzero(sure < 1)

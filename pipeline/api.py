@@ -20,19 +20,18 @@ from pipeline.display.seeds import with_seeds
 from pipeline.evaluation.measure import FIGURES
 from pipeline.evaluation.score_rows import of_models, read_epochs
 from pipeline.inference.arpa_scorer import ENDINGS, ArpaScorer
-from pipeline.inference.scorer import Scorer
+from pipeline.inference.scorer import RUNS, Scorer, exported_model
 from pipeline.inference.start import start_folder
 from pipeline.prepared import teachers
 from pipeline.runner.finished import Finished
 from pipeline.runner.run import Run, content_of
 from pipeline.runner.sweep import JOBS, read_jobs, recipe_of, taught_by
 from pipeline.sharing import export as exporting
-from pipeline.sharing import hub
+from pipeline.sharing.exported import open_exported
 from pipeline.sharing.ngrams import Conversion, export_ngrams, is_ngram_file
+from pipeline.sharing.parts import Parts
 from pipeline.stage import Inputs
 from pipeline.stages.order import EXPORTED, STAGES, above, check_names
-
-RUNS = "runs"
 
 
 def run(
@@ -75,7 +74,7 @@ def run_config(
     this = Run(config, Path(runs))
     this.check()
     for start in {sections["train"].start for sections in config.models.values()} - {None}:
-        exporting.open_exported(start_folder(start))
+        open_exported(start_folder(start))
     _fetch_missing(this, until)
     this.execute(until, frozenset(force))
     return this
@@ -161,31 +160,32 @@ def _copy_outputs(trained: Path, out: Path) -> None:
             shutil.copy(trained / name, out / name)
 
 
-def load(run: str | Path, model: str | None = None) -> Scorer:
+def load(run: str | Path | None = None, model: str | None = None) -> Scorer:
     """A trained model of a run, its last where none is named; or an exported one.
 
     An exported one is named by its folder or by its id on the Hugging Face hub, `owner/name`;
     `runs/name` is always a run. A file `.arpa` or `.arpa.gz` is a model too, for scores alone.
+    Where nothing is named it is the model that comes with Accord.
     """
     if str(run).endswith(ENDINGS):
         return ArpaScorer(Path(run))
-    of_hub = hub.is_id(str(run)) and Path(run).parts[0] != RUNS
-    if exporting.is_exported(Path(run)) or of_hub:
-        return Scorer.from_pretrained(run)
-    return Trained(_trained(run, model))
+    if run is None and model is not None:
+        raise ValueError(f"expected the run that has the model {model}, found none")
+    return exported_model(run) or Trained(Parts(_trained(run, model)))
 
 
 class Trained(Scorer):
     """A model of a run."""
 
     def save_pretrained(self, folder: str | Path) -> None:
-        exporting.export(self.artefacts, Path(folder), EXPORTED)
+        exporting.export(self.parts.artefacts, Path(folder), EXPORTED)
 
 
 def export(
     run: str | Path,
     model: str,
     to: str | Path,
+    compact: bool = False,
     *,
     order: int | None = None,
     samples: int | None = None,
@@ -193,19 +193,22 @@ def export(
 ) -> Path:
     """Write a trained model of a finished run into one folder that `load` takes anywhere.
 
-    To a file that ends in `.arpa`, `.arpa.gz` or `.fst.txt` it is written as n-grams: `order`,
-    `samples` and `prune` say how (pipeline.sharing.ngrams.Conversion).
+    With `compact`, in few bytes: weights in half precision or int8, all else packed. To a file that
+    ends in `.arpa`, `.arpa.gz` or `.fst.txt` it is written as n-grams: `order`, `samples` and
+    `prune` say how (pipeline.sharing.ngrams.Conversion).
     """
     artefacts, to = _trained(run, model, *above("evaluate"), "evaluate"), Path(to)
     how = Conversion(order, samples, prune)
     if is_ngram_file(to):
+        if compact:
+            raise ValueError(f"{to}: expected a folder for a compact model, got a file of n-grams")
         return export_ngrams(artefacts, to, how)
     if how != Conversion():
         raise ValueError(
             f"{to}: expected a file .arpa, .arpa.gz or .fst.txt, as --order, --samples and --prune "
             f"are of n-grams"
         )
-    return exporting.export(artefacts, to, EXPORTED)
+    return exporting.export(artefacts, to, EXPORTED, compact)
 
 
 def _trained(run: str | Path, model: str | None, *others: str) -> Inputs:

@@ -59,8 +59,8 @@ ROOMS = {
     "pipeline.api": "display artefacts data stage prepared evaluation sharing inference stages "
     "config runner",
     "pipeline.integrations": "prepared inference reading api",
-    "pipeline.compare": "display artefacts data stage prepared features evaluation inference "
-    "stages config runner api",
+    "pipeline.compare": "display artefacts data stage prepared features evaluation sharing "
+    "inference stages config runner api",
     "pipeline.cli": "display artefacts data evaluation sharing inference reading confusions page "
     "stages config runner compare api",
 }

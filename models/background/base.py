@@ -22,9 +22,21 @@ class Background(nn.Module):
 
     def __init__(self, features: Features):
         super().__init__()
-        members, starts = features.members
-        self.register_buffer("members", torch.from_numpy(members), persistent=False)
+        self.of_word = features.signature
+        sizes = np.bincount(self.of_word, minlength=features.signature_count)
+        starts = np.concatenate(([0], np.cumsum(sizes)))
         self.register_buffer("starts", torch.from_numpy(starts), persistent=False)
+        self.register_buffer("in_order", None, persistent=False)
+
+    @property
+    def members(self) -> Tensor:
+        """The words in the order of their signatures, which is found when it is first asked for."""
+        if self.in_order is None:
+            self.in_order = torch.from_numpy(self._ordered()).to(self.starts.device)
+        return self.in_order
+
+    def _ordered(self) -> np.ndarray:
+        return np.argsort(self.of_word, kind="stable")
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
         """The context of every word of a text (N × n); here none of it is needed: n is 0."""
@@ -56,13 +68,13 @@ class Background(nn.Module):
 
     def log_masses(self, context: Tensor | None = None) -> Tensor:
         """log b(K, x) of every word in each context: (N × V), or (V) as in `class_mass`."""
-        words = torch.arange(len(self.members), device=self.members.device)
+        words = torch.arange(len(self.of_word), device=self.starts.device)
         return self.log_mass_of(words.expand(len(context), -1), context)
 
     @property
     def size(self) -> int:
         """How many numbers it holds: here one for each word."""
-        return len(self.members)
+        return len(self.of_word)
 
     def draw(self, signatures: Tensor, context: Tensor | None, chance: Chance) -> Tensor:
         """A word of each given signature, with probability b(K, x)/B_s: (N).
@@ -88,7 +100,7 @@ class Background(nn.Module):
         raise NotImplementedError
 
     def check_made_for(self, features: Features) -> None:
-        made_for = len(self.members), len(self.starts) - 1
+        made_for = len(self.of_word), len(self.starts) - 1
         if made_for != (features.vocabulary_size, features.signature_count):
             raise ValueError(
                 f"background: expected one for {features.vocabulary_size} words in "

@@ -26,9 +26,11 @@ class Unigram(Background):
             log_mass = np.log(mass) - log_total
         for name, array in (("log_mass", log_mass), ("log_sums", log_class_mass - log_total)):
             self.register_buffer(name, torch.from_numpy(array), persistent=False)
-        by_falling_mass = np.lexsort((-mass, features.signature))
-        self.members = torch.from_numpy(by_falling_mass)
+        self.mass = mass
         self.cumulative: Tensor | None = None  # made when first drawn from
+
+    def _ordered(self) -> np.ndarray:
+        return np.lexsort((-self.mass, self.of_word))  # in a signature by falling mass
 
     def class_mass(self, context: Tensor | None = None) -> Tensor:
         return self.log_sums

@@ -28,7 +28,7 @@ def speeds(sizes: Sequence[int], rounds: int = 5) -> dict[int, float]:
     letters = np.array(list("abcdefghijklmnopqrstuvwxyzéè"))
     made = ["".join(generator.choice(letters, size)) for size in generator.integers(3, 12, 8000)]
     kinds = generator.integers(CLASSES, size=len(made))
-    spelling = NGramSpelling(made, kinds, CLASSES, order=6)
+    spelling = NGramSpelling.learn(made, kinds, CLASSES, order=6)
     ids = generator.zipf(1.2, SENTENCES * LENGTH) % min(sizes)
     ids = np.where(ids > CLASSES, ids, CLASSES + 1)
     unknown = generator.random(len(ids)) < SPELLED

@@ -38,6 +38,7 @@ class Matching:
             steps[symbol, alive, self.dfa.follow[alive, at]] += self.dfa.share[at]
         self.steps, self.shared = steps, self.arcs.mass(steps, self.dfa.accepts.astype(float))
         self.begun: dict[tuple[int, History, int], float] = {}
+        self.nodes: dict[History, int] = {(): 0}  # where a word so far stands among the beginnings
 
     @cached_property
     def log_mass(self) -> np.ndarray:
@@ -67,17 +68,16 @@ class Matching:
 
     def _mass(self, kind: int, history: History, node: int, state: int) -> float:
         """V for a class: what its own words begin with goes beside what all classes share."""
-        after = self.spelling.begun.get(history, {}).get(kind)
-        if after is None:
+        seen = self._seen(history, kind)
+        if seen is None:
             return float(self.shared[node, state])
         key = kind, history, state
         if key not in self.begun:
             of_all = self.arcs.p(node)
-            of_class = self.spelling.of_class(after, _counted(after, len(of_all)), of_all)
-            kept = self.spelling.of_class(after, 0, 1.0)  # of what all classes share
+            of_class, kept = self._of_class(seen, of_all)
             mass = kept * self.shared[node, state]
             mass += (of_class - kept * of_all)[STOP] * self.dfa.accepts[state]
-            for symbol in after.keys() - {STOP}:
+            for symbol in {*np.flatnonzero(seen).tolist()} - {STOP}:
                 then, follows = self.arcs.after(node, symbol), self.steps[symbol, state]
                 for to in np.flatnonzero(follows):
                     own = of_class[symbol] * self._mass(kind, (*history, symbol), then, to)
@@ -85,11 +85,27 @@ class Matching:
             self.begun[key] = mass
         return self.begun[key]
 
+    def _seen(self, history: History, kind: int) -> np.ndarray | None:
+        """How often each symbol went on from there in words of a class; nothing if none did."""
+        if history not in self.nodes:
+            before = self.nodes[history[:-1]]
+            (node,) = self.spelling.begun.child(np.array([before]), np.array(history[-1:]))
+            self.nodes[history] = int(node)
+        return self.spelling.begun.after(self.nodes[history], kind)
+
+    def _of_class(self, seen: np.ndarray, of_all: np.ndarray) -> tuple[np.ndarray, float]:
+        """p of each symbol in a class, and the share of it that is what all classes share."""
+        counted = seen.sum(), np.count_nonzero(seen)
+        return self.spelling.of_class(seen, *counted, of_all), self.spelling.of_class(
+            0, *counted, 1.0
+        )
+
     def _chances(self, kind: int, history: History, node: int, state: int) -> np.ndarray:
         """p of each character and, behind them, of the end, times what then matches."""
         p = self.arcs.p(node)
-        if after := self.spelling.begun.get(history, {}).get(kind):
-            p = self.spelling.of_class(after, _counted(after, len(p)), p)
+        seen = self._seen(history, kind)
+        if seen is not None:
+            p, _ = self._of_class(seen, p)
         chances = np.zeros(len(self.dfa.characters) + 1)
         for at, (symbol, share) in enumerate(zip(self.dfa.symbol, self.dfa.share, strict=True)):
             if (to := self.dfa.follow[state, at]) >= 0:
@@ -131,7 +147,3 @@ class Matching:
         while (character := self.spelling.alphabet.other(generator)) in self.dfa.characters:
             pass
         return character
-
-
-def _counted(after, symbols: int) -> np.ndarray:
-    return np.array([after[symbol] for symbol in range(symbols)])

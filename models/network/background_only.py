@@ -46,4 +46,4 @@ class BackgroundOnly(nn.Module):
 
     def _contexts(self, sentences: Sentences) -> Tensor:
         contexts = torch.from_numpy(self.background.contexts(sentences))
-        return contexts.to(self.background.members.device)
+        return contexts.to(self.background.starts.device)

@@ -1,7 +1,6 @@
 """Spelling by letter n-grams: one Kneser-Ney model for all words, and each class's own on top."""
 
 import json
-from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,8 +8,9 @@ import numpy as np
 import torch
 
 from models.common.json_file import load_json
-from models.ngram.counts import count
+from models.ngram.counts import Level, count
 from models.ngram.smoothing.kneser_ney import kneser_ney
+from models.spelling.begun import Begun
 from models.spelling.strings import STOP, Alphabet, Spelling, in_a_row, numbers
 
 MOST = 100_000  # classes that a file may claim; each takes room in every score
@@ -27,78 +27,87 @@ class NGramSpelling(Spelling):
     """
 
     def __init__(
-        self, words: Sequence[str], classes: Sequence[int], count_classes: int, order: int
+        self,
+        alphabet: Alphabet,
+        shares: np.ndarray,
+        length: float,
+        levels: Sequence[Level],
+        begun: Begun,
     ):
-        super().__init__(Alphabet.of(words), *numbers(words, classes, count_classes))
-        self.made_of = {"words": list(words), "classes": list(map(int, classes)), "order": order}
-        symbols = [[*self.alphabet.symbols(word), STOP] for word in words]
-        order = min(order, max(map(len, symbols)) + 1)
-        levels = count(in_a_row(symbols), order, len(self.alphabet))
-        self.ngrams = kneser_ney(levels, np.full(len(self.alphabet), 1 / len(self.alphabet)))
-        # By what was written so far and by class, how often each letter came next.
-        self.begun: dict[tuple, dict[int, Counter]] = defaultdict(lambda: defaultdict(Counter))
-        for word, kind in zip(symbols, self.made_of["classes"], strict=True):
-            for place, symbol in enumerate(word[:order]):
-                self.begun[tuple(word[:place])][kind][symbol] += 1
-        times = Counter(
-            n for each in self.begun.values() for c in each.values() for n in c.values()
+        super().__init__(alphabet, shares, length)
+        self.levels, self.begun = levels, begun
+        self.ngrams = kneser_ney(levels, np.full(len(alphabet), 1 / len(alphabet)))
+        once, twice = (int(np.sum(begun.counts == times)) for times in (1, 2))
+        self.discount = once / (once + 2 * twice) if once and twice else 0.5
+        self.not_empty = np.zeros(self.classes)
+        self.not_empty = np.log1p(-np.exp(self.sequences([[STOP]])[0]))
+
+    @classmethod
+    def learn(
+        cls, words: Sequence[str], classes: Sequence[int], count_classes: int, order: int
+    ) -> "NGramSpelling":
+        alphabet = Alphabet.of(words)
+        symbols = [[*alphabet.symbols(word), STOP] for word in words]
+        reach = min(order, max(map(len, symbols)) + 1)
+        model = cls(
+            alphabet,
+            *numbers(words, classes, count_classes),
+            count(in_a_row(symbols), reach, len(alphabet)),
+            Begun.count(symbols, np.asarray(classes), reach, len(alphabet), count_classes),
         )
-        self.discount = times[1] / (times[1] + 2 * times[2]) if times[1] and times[2] else 0.5
-        stop = np.full(self.classes, float(self._shared([[STOP]])[0][0]))
-        for kind, after in self.begun[()].items():
-            stop[kind] = self.of_class(after, after[STOP], stop[kind])
-        self.not_empty = np.log1p(-stop)
+        model.made_of = {"words": list(words), "classes": list(map(int, classes)), "order": order}
+        return model
 
     def with_words(self, words: Sequence[str], classes: Sequence[int]) -> "NGramSpelling":
         """The same learned from more words."""
         made_of, order = self.made_of, self.made_of["order"]
         words, classes = [*made_of["words"], *words], [*made_of["classes"], *classes]
-        return NGramSpelling(words, classes, self.classes, order)
+        return NGramSpelling.learn(words, classes, self.classes, order)
 
     def sequences(self, sequences: Sequence[Sequence[int]]) -> np.ndarray:
-        result = np.empty((len(sequences), self.classes))
-        for row, (symbols, shared) in enumerate(
-            zip(sequences, self._shared(sequences), strict=True)
-        ):
-            result[row] = np.log(shared).sum() - self.not_empty
-            for place, symbol in enumerate(symbols):
-                begun = self.begun.get(tuple(symbols[:place]))
-                if begun is None:
-                    break
-                for kind, after in begun.items():
-                    p = self.of_class(after, after[symbol], shared[place])
-                    result[row, kind] += np.log(p / shared[place])
+        sentences = in_a_row(sequences)
+        shared = np.exp(self.ngrams.score(sentences))
+        ends = np.cumsum(sentences.lengths)
+        starts = ends - sentences.lengths
+        result = np.add.reduceat(np.log(shared), starts)[:, None] - self.not_empty
+        rows, node = np.arange(len(sequences)), np.zeros(len(sequences), np.int64)
+        for place in range(int(sentences.lengths.max())):
+            on = (node >= 0) & (sentences.lengths[rows] > place)
+            rows, node = rows[on], node[on]
+            if not len(rows):
+                break
+            symbol, p = (each[starts[rows] + place] for each in (sentences.ids, shared))
+            after = self.begun.followed(node, symbol)
+            p = p[after.string]
+            own = self.of_class(after.seen, after.total, after.different, p)
+            result[rows[after.string], after.kind] += np.log(own / p)
+            node = self.begun.child(node, symbol)
         return result
 
-    def _shared(self, sequences: Sequence[Sequence[int]]) -> list[np.ndarray]:
-        """p(c | h) of every symbol of every sequence."""
-        sentences = in_a_row(sequences)
-        return np.split(np.exp(self.ngrams.score(sentences)), np.cumsum(sentences.lengths)[:-1])
-
-    def of_class(self, after: Counter, seen, shared):
-        """p(c | s, h) of one letter or all, from how often each was seen next and from p(c | h)."""
-        total = after.total()
+    def of_class(self, seen, total, different, shared):
+        """p(c | s, h) of letters, from how often each was seen next and from p(c | h)."""
         own = np.maximum(seen - self.discount, 0) / total
-        return own + self.discount * len(after) / total * shared
+        return own + self.discount * different / total * shared
 
     def draw_symbols(self, classes: np.ndarray, generator: np.random.Generator) -> list[list[int]]:
         drawn: list[list[int]] = [[] for _ in classes]
         reach = self.ngrams.order - 1
         context = torch.full((len(classes), reach), -1)
         context[:, -1:] = STOP  # a word's start, as a sentence's
-        writing = np.arange(len(classes))
+        writing, begun = np.arange(len(classes)), np.zeros(len(classes), np.int64)
         while len(writing):
             nodes = self.ngrams.nodes(context[writing])
             shared = self.ngrams.distributions(nodes, torch.float64).numpy()
             for row, p in zip(writing, shared, strict=True):
-                if after := self.begun.get(tuple(drawn[row]), {}).get(classes[row]):
-                    seen = np.array([after[symbol] for symbol in range(len(p))])
-                    p = self.of_class(after, seen, p)
+                seen = self.begun.after(begun[row], classes[row])
+                if seen is not None:
+                    p = self.of_class(seen, seen.sum(), np.count_nonzero(seen), p)
                 if not drawn[row]:
                     p[STOP] = 0
                 drawn[row].append(int(generator.choice(len(p), p=p / p.sum())))
             last = torch.tensor([drawn[row][-1] for row in writing])
             context[writing] = torch.cat([context[writing][:, 1:], last[:, None]], dim=1)
+            begun[writing] = self.begun.child(begun[writing], last.numpy())
             writing = writing[last.numpy() != STOP]
         return [symbols[:-1] for symbols in drawn]
 
@@ -124,4 +133,4 @@ class NGramSpelling(Spelling):
             raise ValueError(
                 f"{path}: expected words, the class of each among at most {MOST:,}, and an order"
             )
-        return cls(**about)
+        return cls.learn(**about)

@@ -24,9 +24,13 @@ Limit = Annotated[
 @command(app)
 def agree(
     runs: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN", help="Folders of the runs to ask, such as runs/closed."),
-    ],
+        list[Path] | None,
+        typer.Argument(
+            metavar="RUN",
+            help="Folders of the runs to ask, such as runs/closed, or of exported models; by "
+            "default the model that comes with Accord.",
+        ),
+    ] = None,
     suite: Annotated[
         str,
         typer.Option(
@@ -51,11 +55,12 @@ def agree(
     from pipeline.compare import agreement_items
     from pipeline.compare.agree import groups, judged, side_by_side
     from pipeline.display.progress import say
+    from pipeline.inference.default_model import NAME
 
     rows = [groups(suite, by)]
     if by != "construction":
         rows.append(groups(suite, by, pooled=True))
-    asked = judged(runs, suite)
+    asked = judged(runs or [Path(NAME)], suite)
     for scoring in agreement_items.telling(asked):
         for of_pairs in rows:
             print_table(side_by_side(asked, of_pairs, scoring))

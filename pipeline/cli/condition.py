@@ -6,14 +6,13 @@ import typer
 
 from pipeline.cli.console import command, print_table
 from pipeline.cli.model import Model, TrainedRun, load_model
-from pipeline.inference.default_model import DEFAULT_RUN
 
 app = typer.Typer()
 
 
 @command(app)
 def condition(
-    run: TrainedRun = DEFAULT_RUN,
+    run: TrainedRun = None,
     model: Model = None,
     kind: Annotated[
         str | None,

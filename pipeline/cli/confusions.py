@@ -10,7 +10,6 @@ from pipeline.cli.agree import Corpus, Limit, Split
 from pipeline.cli.console import command, print_table
 from pipeline.cli.model import Model, TrainedRun, load_model
 from pipeline.cli.score import Text, numbered_sentences
-from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
     from lexicon.homophones import Homophones
@@ -25,7 +24,7 @@ SHOWN = 4  # so many reasons are printed
 @command(app)
 def correct(
     text: Text,
-    run: TrainedRun = DEFAULT_RUN,
+    run: TrainedRun = None,
     model: Model = None,
     margin: Annotated[
         float,
@@ -70,7 +69,7 @@ def corrections(
         str | None,
         typer.Option(metavar="SUITE", help="Other such sentences, to tune the margin on."),
     ] = None,
-    run: TrainedRun = DEFAULT_RUN,
+    run: TrainedRun = None,
     model: Model = None,
     margin: Annotated[
         float, typer.Option(help="Nats that a sentence must gain, if nothing is tuned.")

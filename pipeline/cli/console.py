@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from pipeline.config.files import layered
 from pipeline.display.tables import markdown
 
 if TYPE_CHECKING:
@@ -56,6 +55,8 @@ tracebacks = False  # set by --verbose
 
 def _readable(source: str) -> str:
     """The name of a configuration, refused before anything heavy is imported for it."""
+    from pipeline.config.files import layered  # here, as most commands read no YAML
+
     try:
         layered(source)
     except (ValueError, OSError) as error:

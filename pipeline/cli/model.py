@@ -9,7 +9,6 @@ import typer
 
 from pipeline.cli.console import command, listed, print_table
 from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
-from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,12 +19,12 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 TrainedRun = Annotated[
-    Path,
+    Path | None,
     typer.Option(
         "--run",
         metavar="FOLDER|ID",
         help="Folder of a run or of an exported model, or the id of one on the Hugging Face hub; "
-        "for scores also a file .arpa.",
+        "for scores also a file .arpa; by default the model that comes with Accord.",
     ),
 ]
 Model = Annotated[
@@ -40,7 +39,7 @@ def explain(
     text: Annotated[
         str, typer.Argument(metavar="TEXT", help="Beginning of a sentence to explain.")
     ],
-    run: TrainedRun = DEFAULT_RUN,
+    run: TrainedRun = None,
     model: Model = None,
     words: Annotated[
         str | None,
@@ -113,7 +112,7 @@ def rescore(
             metavar="DEV", help="File of n-best lists with references, to tune the weights on."
         ),
     ] = None,
-    run: TrainedRun = DEFAULT_RUN,
+    run: TrainedRun = None,
     model: Model = None,
     model_weight: Annotated[
         float, typer.Option(help="Weight of the model's log p, if none is tuned.")
@@ -147,7 +146,7 @@ def rescore(
 
 @command(app)
 def generate(
-    run: TrainedRun = DEFAULT_RUN,
+    run: TrainedRun = None,
     model: Model = None,
     start: Annotated[str, typer.Option(help="Words that every sentence begins with.")] = "",
     count: Annotated[int, typer.Option(min=1, help="Number of sentences to generate.")] = 10,
@@ -223,7 +222,7 @@ def generate(
 @command(app)
 def nearest(
     word: Annotated[str, typer.Argument(metavar="WORD", help="Word to find the neighbours of.")],
-    run: TrainedRun = DEFAULT_RUN,
+    run: TrainedRun = None,
     model: Model = None,
     most: Annotated[
         int, typer.Option(min=1, help="Number of neighbours below the word's own row.")
@@ -239,16 +238,14 @@ def nearest(
 
 
 @command(app)
-def inflection(run: TrainedRun = DEFAULT_RUN, model: Model = None) -> None:
+def inflection(run: TrainedRun = None, model: Model = None) -> None:
     """Show how often vector arithmetic finds another form of a lemma, judged by the lexicon."""
-    import pandas as pd
-
     from pipeline.inference.vectors import Vectors
     from pipeline.inference.vectors import inflection as measure
 
     scorer = load_model(run, model)
-    analyses = pd.read_parquet(scorer.artefacts["analyse"] / "analyses.parquet")
-    table = measure(Vectors(scorer), analyses)
+    analyses = scorer.parts.analyses(["word", "lemma", "upos", "feats", "source"])
+    table = measure(Vectors(scorer), analyses.astype(dict.fromkeys(("upos", "feats"), str)))
     shares = table.columns[3:]
     print_table(table.assign(**{name: table[name].map("{:.1%}".format) for name in shares}))
 
@@ -265,13 +262,18 @@ def _signed(table: "pd.DataFrame", title: str) -> "pd.DataFrame":
     return shown.rename_axis(title).reset_index()
 
 
-def load_model(run: Path, model: str | None) -> "Scorer":
-    """`api.load`, imported when a command needs it.
+def load_model(run: Path | None, model: str | None) -> "Scorer":
+    """`api.load`, imported where a model is not exported: it knows all of the stages.
 
     Garbage is not looked for meanwhile, nor in what was loaded: all of it stays.
     """
     gc.disable()
     try:
+        from pipeline.inference.scorer import exported_model
+
+        exported = None if model else exported_model(run)
+        if exported:
+            return exported
         from pipeline import api
 
         return api.load(run, model)

@@ -9,7 +9,6 @@ import typer
 
 from pipeline.cli.console import command
 from pipeline.cli.model import load_model
-from pipeline.inference.default_model import DEFAULT_RUN
 
 app = typer.Typer()
 PORT = 8420
@@ -23,7 +22,8 @@ def page(
             "--run",
             metavar="FOLDER|ID",
             help="Folder of a run, whose models are all offered, or of an exported model, or the "
-            "id of one on the Hugging Face hub. Can be repeated.",
+            "id of one on the Hugging Face hub; by default the model that comes with Accord. Can "
+            "be repeated.",
         ),
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = PORT,
@@ -32,10 +32,11 @@ def page(
     ] = "127.0.0.1",
 ) -> None:
     """Serve a page on which sentences can be typed, explained, changed and compared."""
+    from pipeline.inference.default_model import NAME
     from pipeline.page.questions import Models
     from pipeline.page.server import PageServer
 
-    models = Models(_loaders(run or [DEFAULT_RUN]))
+    models = Models(_loaders(run or [Path(NAME)]))
     with PageServer(models, host, port) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:

@@ -190,8 +190,16 @@ def export(
             help="Leave out n-grams that change the perplexity by less, as a share: 1e-7, say."
         ),
     ] = None,
+    compact: Annotated[
+        bool,
+        typer.Option(
+            "--compact",
+            help="Write what inference needs alone, in few bytes: weights in half precision or "
+            "int8, measured on validation.",
+        ),
+    ] = False,
 ) -> None:
     """Write a trained model with its card into one folder, which `load` takes; or as n-grams."""
     from pipeline import api
 
-    print(api.export(run, model, to, order=order, samples=samples, prune=prune))
+    print(api.export(run, model, to, compact, order=order, samples=samples, prune=prune))

@@ -15,7 +15,6 @@ from corpora.text import lines
 from pipeline.cli.console import command
 from pipeline.cli.model import Model, TrainedRun, load_model
 from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
-from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
     from pipeline.inference.scorer import Word
@@ -90,7 +89,7 @@ class Total:
 @command(app)
 def score(
     text: Text,
-    run: TrainedRun = DEFAULT_RUN,
+    run: TrainedRun = None,
     model: Model = None,
     condition: Condition = None,
     prime: Prime = None,

@@ -9,7 +9,6 @@ import typer
 from pipeline.cli.console import command, listed, print_table
 from pipeline.cli.model import Model, TrainedRun, load_model
 from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
-from pipeline.inference.default_model import DEFAULT_RUN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +21,7 @@ Models = Annotated[
     str | None,
     typer.Option(
         help="Several models beside each other, separated by commas: names of models of the run, "
-        "RUN/MODEL, or folders of exported models."
+        "RUN/MODEL, folders of exported models, or `french`, which comes with Accord."
     ),
 ]
 To = Annotated[Path | None, typer.Option(help="Write the table: .csv, .tsv or .parquet.")]
@@ -51,7 +50,7 @@ def surprisal(
         str | None,
         typer.Option(help="Add the probability of features before the word: Number,pos=NOUN."),
     ] = None,
-    run: TrainedRun = DEFAULT_RUN,
+    run: TrainedRun = None,
     model: Model = None,
     models: Models = None,
     condition: Condition = None,
@@ -108,7 +107,7 @@ def expect(
     features: Annotated[
         str, typer.Option(help="Features of the lexicon, pos, or one value: Number=Plur.")
     ] = "Number,Gender,pos",
-    run: TrainedRun = DEFAULT_RUN,
+    run: TrainedRun = None,
     model: Model = None,
     models: Models = None,
     condition: Condition = None,
@@ -143,7 +142,7 @@ def _of_feature(table: "pd.DataFrame", feature: str) -> "pd.DataFrame":
 
 
 def _chosen(
-    run: Path, model: str | None, models: str | None, *told: Any
+    run: Path | None, model: str | None, models: str | None, *told: Any
 ) -> "Scorer | dict[str, Scorer]":
     """One model, or several by the names that they were given, each `told` the same."""
     if not models:
@@ -153,12 +152,15 @@ def _chosen(
     return {name: under(_named(run, name), *told) for name in listed(models)}
 
 
-def _named(run: Path, name: str) -> "Scorer":
+def _named(run: Path | None, name: str) -> "Scorer":
     """A model of the run, one of another by RUN/MODEL, or an exported one by its folder."""
-    from pipeline.sharing.export import is_exported
+    from pipeline.inference.default_model import is_default
+    from pipeline.sharing.exported import is_exported
 
-    if is_exported(Path(name)):
+    if is_exported(Path(name)) or is_default(name):
         return load_model(Path(name), None)
+    if run is None and "/" not in name:
+        raise ValueError(f"--models: expected --run FOLDER, the run that has {name}; found none")
     place = Path(name) if "/" in name else run / name
     return load_model(place.parent, place.name)
 

@@ -16,8 +16,11 @@ from pipeline.evaluation.agreement import SCORINGS, margins, wilson
 from pipeline.evaluation.pair import Pair
 from pipeline.evaluation.suite import lowercased, pair_table, read_suite, suite_name
 from pipeline.evaluation.suite_encoding import encode_suite, is_made_of
+from pipeline.inference.default_model import is_default
+from pipeline.inference.scorer import Scorer
 from pipeline.prepared import encoded_forms
 from pipeline.prepared.suite_ids import Suite
+from pipeline.sharing.exported import is_exported
 
 # The first distance or number of attractors of each row.
 STEPS = {"distance": (0, 1, 2, 4, 8), "attractors": (0, 1, 2)}
@@ -31,11 +34,16 @@ class Judged(NamedTuple):
 
 
 def judged(runs: Sequence[Path], suite: str) -> dict[str, Judged]:
-    """Every trained model of some runs, asked a suite; what a run was already asked is read."""
+    """Every trained model of some runs, asked a suite; what a run was already asked is read.
+
+    In the place of a run there may be an exported model.
+    """
     pairs = read_suite(suite)
-    models = named(find_all(map(str, runs)))
-    return {
-        name: _stored(model, suite_name(suite), pairs) or _asked(model, suite, pairs)
+    exported = [run for run in runs if is_default(run) or is_exported(run)]
+    models = named(find_all(str(run) for run in runs if run not in exported))
+    return {run.name: _asked(api.load(run), suite, pairs) for run in exported} | {
+        name: _stored(model, suite_name(suite), pairs)
+        or _asked(_loaded(model, suite), suite, pairs)
         for name, model in models.items()
     }
 
@@ -52,13 +60,16 @@ def _stored(model: Scored, name: str, pairs: Sequence[Pair]) -> Judged | None:
     return Judged(suite, margins)
 
 
-def _asked(model: Scored, suite: str, pairs: Sequence[Pair]) -> Judged:
+def _loaded(model: Scored, suite: str) -> Scorer:
     if "analyse" not in model.inputs:
         raise FileNotFoundError(
             f"{model.run} was packed and cannot be asked {suite}: expected a finished run, or a "
             f"suite that analyse.suites named when it was packed"
         )
-    scorer = api.load(model.run, model.name)
+    return api.load(model.run, model.name)
+
+
+def _asked(scorer: Scorer, suite: str, pairs: Sequence[Pair]) -> Judged:
     if scorer.lowercase:
         pairs = [*map(lowercased, pairs)]
         if any(pair.good == pair.bad for pair in pairs):

@@ -38,7 +38,7 @@ def corpus_table(corpus: Path, tokenised: Path) -> pd.DataFrame:
 
 def tags_table(featurised: Iterable[Path]) -> pd.DataFrame:
     """Which of the paper's tags the φ of the run has, and which others."""
-    names = {name for folder in featurised for name in NamedFeatures(folder).names}
+    names = {name for folder in featurised for name in NamedFeatures.load(folder).names}
     found = {name for name in names if not name.startswith(("form=", "@"))}
     table = []
     for attribute, values in TAGS.items():

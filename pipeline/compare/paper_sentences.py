@@ -19,7 +19,7 @@ TOP, NOT_TOP = "TOPFORM", "@notTop"
 def sentences_table(run: Path, count: int, seed: int = 1) -> str:
     """So many sentences of each of the two models, as Markdown."""
     scorers = {model: api.load(run, model) for model in (BEST, RNN)}
-    features = NamedFeatures(scorers[BEST].artefacts["featurise"])
+    features = scorers[BEST].parts.features
     parts = []
     for model, scorer in scorers.items():
         drawn = Generator(scorer).sample(count, seed=seed)

@@ -21,7 +21,7 @@ class ArpaScorer(Scorer):
     """
 
     def __init__(self, path: Path):
-        self.artefacts = _Nothing(path)
+        self.parts = _Nothing(path)
         self.vocabulary = ArpaWords(words_of_arpa(path))
         self.lowercase = all(word == word.lower() for word in self.vocabulary.known)
         self.model = read_arpa(path, self.vocabulary.forms)
@@ -35,14 +35,13 @@ class ArpaScorer(Scorer):
         ]
 
 
-class _Nothing(dict):
-    """What the stages made for a model that no run has."""
+class _Nothing:
+    """The parts of a model that has none beside its probabilities."""
 
     def __init__(self, path: Path):
-        super().__init__()
         self.path = path
 
-    def __missing__(self, stage: str) -> Path:
+    def __getattr__(self, part: str) -> None:
         raise ValueError(
             f"{self.path} has probabilities alone: expected a run, or an exported model's folder"
         )

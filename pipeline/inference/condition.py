@@ -35,7 +35,7 @@ def perplexities(scorer: Scorer, kind: str | None = None, split: str = "test") -
 
     The wrong one is the next in the order of the alphabet; of two, the other.
     """
-    values, encoded = _values(scorer), scorer.artefacts["encode"]
+    values, encoded = _values(scorer), scorer.parts.artefacts["encode"]
     kind = kind or next(iter(values))
     if kind not in values:
         raise ValueError(f"unknown kind of label '{kind}'{nearest(kind, values)}")
@@ -72,4 +72,4 @@ def _values(scorer: Scorer) -> dict[str, list[str]]:
             "expected a model that was trained with labels of sentences (train.condition); this "
             "one was not"
         )
-    return read_values(scorer.artefacts["encode"])
+    return read_values(scorer.parts.artefacts["encode"])

@@ -17,7 +17,8 @@ import pandas as pd
 from lexicon.analysis import UPOS
 from models.network.constraint import Automaton
 from pipeline.display.nearest import nearest
-from pipeline.prepared.special_words import END_ID, UNKNOWN
+from pipeline.prepared.special_words import END_ID, UNKNOWN_ID
+from pipeline.prepared.vocabulary import Vocabulary
 
 EVERY = 0  # the place that stands for all
 LONGEST = 50  # words; few sentences are longer, and none that is generated
@@ -32,19 +33,21 @@ class Constraint:
     feats: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
 
-    def allowed(self, types: pd.DataFrame, analyses: pd.DataFrame) -> np.ndarray:
+    def allowed(self, vocabulary: Vocabulary, analyses: pd.DataFrame) -> np.ndarray:
         """Whether each known word obeys."""
-        allowed = np.ones(len(types), bool)
+        allowed = np.ones(len(vocabulary.forms), bool)
         if self.upos or self.feats:
             feats = analyses["feats"].cat  # each combination is asked once, not each analysis
             has = np.array([self.feats.issubset(each.split("|")) for each in feats.categories])
             fits = has[feats.codes]
             if self.upos:
                 fits &= (analyses["upos"] == self.upos).to_numpy()
-            allowed = np.zeros(len(types), bool)
+            allowed = np.zeros(len(allowed), bool)
             allowed[analyses["word"].to_numpy()[fits]] = True
         if self.words:
-            allowed &= types["form"].isin(self.words).to_numpy()
+            is_named = np.zeros(len(allowed), bool)
+            is_named[[vocabulary.known[w] for w in self.words if w in vocabulary.known]] = True
+            allowed &= is_named
         if not allowed.any():
             raise ValueError(f"constraint on place {self.place or '*'}: {self._why_none(analyses)}")
         return allowed
@@ -99,20 +102,22 @@ def known_upos(name: str) -> str:
 def automaton(
     constraints: Sequence[Constraint],
     start: int,
-    types: pd.DataFrame,
-    analyses: pd.DataFrame,
+    vocabulary: Vocabulary,
+    analyses: pd.DataFrame | None,
     spelled: bool = False,
 ) -> Automaton:
     """Counts positions: `start` given words, which may be any, then those under constraint.
 
+    `analyses` of the known words are needed where there are constraints.
+
     No sentence is empty or ends before its last constrained place. Words that are not known may
     come only if they are `spelled`.
     """
-    known = spelled | ~types["form"].str.startswith(UNKNOWN).to_numpy(bool)
-    masks = [known, *(each.allowed(types, analyses) for each in constraints)]
+    masks = [written(vocabulary, spelled)]
+    masks += [each.allowed(vocabulary, analyses) for each in constraints]
     for mask, each in zip(masks[1:], constraints, strict=True):
         mask[END_ID] = each.place == EVERY
-    is_end = np.arange(len(types)) == END_ID
+    is_end = np.arange(len(vocabulary.forms)) == END_ID
     group, first = groups_of([is_end, *masks])
     ends, *obeys = [mask[first] for mask in (is_end, *masks)]
     positions = max((each.place for each in constraints), default=0)
@@ -128,6 +133,13 @@ def automaton(
         allowed |= place < 1
         follow[state, allowed] = min(state + 1, len(follow) - 1)
     return Automaton(group, follow)
+
+
+def written(vocabulary: Vocabulary, spelled: bool) -> np.ndarray:
+    """Whether each known word can be written: an unknown one only if it may be spelled."""
+    can = np.ones(len(vocabulary.forms), bool)
+    can[UNKNOWN_ID : UNKNOWN_ID + len(vocabulary.unknown)] = spelled
+    return can
 
 
 def groups_of(masks: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

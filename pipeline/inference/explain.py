@@ -24,7 +24,7 @@ from models.network.states import states
 from models.outputs.log_linear import log_linear_of
 from pipeline.inference.meaning import MEANING, Meaning
 from pipeline.inference.scorer import Scorer
-from pipeline.prepared.named_features import IDENTITY, NamedFeatures
+from pipeline.prepared.named_features import IDENTITY
 from pipeline.prepared.special_words import END, END_ID, UNKNOWN_ID
 
 EXPERT = "expert"  # the term of the feature that depends on the context
@@ -82,7 +82,7 @@ class Explainer:
     def __init__(self, scorer: Scorer):
         log_linear_of(scorer.model)  # or an error that says what it has instead
         self.scorer, self.model = scorer, scorer.model
-        self.features = NamedFeatures(scorer.artefacts["featurise"])
+        self.features = scorer.parts.features
         self.forms = scorer.vocabulary.forms
         self.meaning = Meaning(self.features.phi, len(self.forms) - len(scorer.vocabulary.known))
 

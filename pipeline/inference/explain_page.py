@@ -19,6 +19,7 @@ from pipeline.inference.explain import Choice, Explainer, Place, label
 from pipeline.inference.scorer import Scorer, Word
 from pipeline.prepared.named_features import IDENTITY
 from pipeline.prepared.special_words import END
+from pipeline.sharing.parts import Parts
 from pipeline.stage import Inputs
 
 SAMPLES, SHORT = 3, range(5, 13)  # so many sentences of so many words are samples
@@ -45,13 +46,13 @@ def samples(models: Mapping[str, Inputs]) -> str:
     The first model explains them; each other reads them too, word by word beside it.
     """
     model, *others = models
-    explainer = Explainer(Scorer(models[model]))
+    explainer = Explainer(Scorer(Parts(models[model])))
     words = open_table(models[model]["tokenise"] / "valid.arrow")["words"].to_pylist()
     chosen = [
         each for each in words if len(each) in SHORT and explainer.scorer.vocabulary.knows(each)
     ][:SAMPLES]
     explained = [explainer.sentence(each) for each in chosen]
-    scored = {name: Scorer(models[name]).score_words(chosen) for name in others}
+    scored = {name: Scorer(Parts(models[name])).score_words(chosen) for name in others}
     scored[model] = explainer.scorer.score_words(chosen)
     beside = [
         _beside({name: of_model[number] for name, of_model in scored.items()})

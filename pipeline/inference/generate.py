@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 import torch
 
 from corpora.detokenise import detokenise
@@ -16,11 +16,13 @@ from models.outputs.log_linear import log_linear_of
 from pipeline.inference.constraints import LONGEST, automaton, parse
 from pipeline.inference.pattern import Held, pattern_automaton
 from pipeline.inference.scorer import Scorer
-from pipeline.prepared.named_features import NamedFeatures
 from pipeline.prepared.special_words import END_ID, UNKNOWN_ID, is_unknown
-from pipeline.stage import Inputs
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 AS_IT_IS = Sampling()
+ASKED = ["word", "upos", "feats"]
 
 
 @dataclass(frozen=True)
@@ -43,25 +45,6 @@ class NewSentence:
     ended: bool  # or cut because it was too long
 
 
-@dataclass(frozen=True)
-class KnownWords:
-    """What constraints ask of the words of a model; read once, for as many generators as wanted."""
-
-    types: pd.DataFrame
-    analyses: pd.DataFrame  # whose feats are categories: a few thousand for all words
-    features: NamedFeatures
-
-    @classmethod
-    def read(cls, artefacts: Inputs) -> "KnownWords":
-        analyse = artefacts["analyse"]
-        types = pd.read_parquet(analyse / "types.parquet", columns=["form"])
-        named = ["upos", "feats"]
-        analyses = pd.read_parquet(
-            analyse / "analyses.parquet", columns=["word", *named], read_dictionary=named
-        )
-        return cls(types, analyses, NamedFeatures(artefacts["featurise"]))
-
-
 class Generator:
     """Generates with one model under one set of constraints (pipeline.inference.constraints)."""
 
@@ -72,12 +55,12 @@ class Generator:
         constraints: Sequence[str] = (),
         spelled: bool = False,
         pattern: str | None = None,
-        words: KnownWords | None = None,
+        analyses: "pd.DataFrame | None" = None,
     ):
         """With `spelled`, words that are not known may come too, written letter by letter.
 
-        A `pattern` (pipeline.inference.pattern) stands in the place of constraints. The model's
-        `words` are read where they are not given.
+        A `pattern` (pipeline.inference.pattern) stands in the place of constraints. The `analyses`
+        of all words, of which constraints ask the columns ASKED, are read where they are not given.
         """
         if pattern is not None and constraints:
             raise ValueError("expected a pattern of whole sentences or constraints, found both")
@@ -88,19 +71,20 @@ class Generator:
         self.start = scorer.words(start) if start else []
         self.start_ids = [scorer.id_of(word) for word in self.start]
         self.forms = scorer.vocabulary.forms
-        words = words or KnownWords.read(scorer.artefacts)
-        types, analyses, self.features = words.types, words.analyses, words.features
+        self.features, known = scorer.parts.features, scorer.vocabulary
+        if analyses is None and (constraints or pattern is not None):
+            analyses = scorer.parts.analyses(ASKED)
         if pattern is not None:
             spelling = scorer.spelling if spelled else None
             held = pattern_automaton(
-                pattern, len(self.start), types, analyses, scorer.as_read, spelling
+                pattern, len(self.start), known, analyses, scorer.as_read, spelling
             )
         else:
             parsed = [
                 replace(each, words=frozenset(scorer.as_read(each.words)))
                 for each in parse(constraints)
             ]
-            held = Held(automaton(parsed, len(self.start), types, analyses, spelled), {})
+            held = Held(automaton(parsed, len(self.start), known, analyses, spelled), {})
         self.held = held
         self.model = constrained(scorer.model, self.features.phi, held.automaton)
 

@@ -13,9 +13,11 @@ class Meaning:
     def __init__(self, phi: Features, first: int):
         """`first` is the id of the first word that is written; ids fall in frequency."""
         self.phi = phi
+        if not phi.dimensions:
+            return
         row = phi.vector[phi.signature[first:]]
         rows, words = np.unique(row, return_index=True)  # the most frequent word of each vector
-        has_vector = phi.vectors[rows].any(axis=1) if phi.dimensions else np.zeros(len(rows), bool)
+        has_vector = phi.vectors[rows].any(axis=1)
         self.words = first + words[has_vector]
         vectors = phi.vectors[rows[has_vector]]
         self.directions = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -23,7 +23,8 @@ from models.network.constraint import Automaton
 from models.network.regular_expression import Expression
 from models.spelling.strings import Spelling
 from pipeline.inference.constraints import EVERY, FORBIDDEN, Constraint, groups_of, known_upos
-from pipeline.prepared.special_words import END_ID, is_special, is_unknown
+from pipeline.prepared.special_words import END_ID, UNKNOWN_ID, is_special
+from pipeline.prepared.vocabulary import Vocabulary
 
 ANY = "."
 PARTS = re.compile(r"/(?:\\.|[^/\\])+/|[^&]+")  # of a test of one word
@@ -39,7 +40,7 @@ class Held(NamedTuple):
 def pattern_automaton(
     pattern: str,
     start: int,
-    types: pd.DataFrame,
+    vocabulary: Vocabulary,
     analyses: pd.DataFrame,
     as_read: Callable[[Iterable[str]], Sequence[str]],
     spelling: Spelling | None = None,
@@ -50,15 +51,15 @@ def pattern_automaton(
     a `spelling` of them.
     """
     expression = Expression(pattern)
-    unknown = np.flatnonzero(types["form"].map(is_unknown).to_numpy())
-    written = _Written(types["form"], unknown, as_read, spelling)
+    unknown = UNKNOWN_ID + np.arange(len(vocabulary.unknown))
+    written = _Written(vocabulary.forms, unknown, as_read, spelling)
     masks = [
-        _constraint(test, as_read).allowed(types, analyses) & written.allowed(test)
+        _constraint(test, as_read).allowed(vocabulary, analyses) & written.allowed(test)
         for test in expression.tests
     ]
     for mask in masks:
         mask[END_ID] = False
-    is_end = np.arange(len(types)) == END_ID
+    is_end = np.arange(len(vocabulary.forms)) == END_ID
     group, first = groups_of([is_end, *masks])
     if written.strings:  # what matches has another mass in each class
         group[unknown] = len(first) + np.arange(len(unknown))
@@ -84,7 +85,7 @@ class _Written:
 
     def __init__(
         self,
-        forms: pd.Series,
+        forms: Sequence[str],
         unknown: np.ndarray,
         as_read: Callable[[Iterable[str]], Sequence[str]],
         spelling: Spelling | None,

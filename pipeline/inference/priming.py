@@ -8,7 +8,6 @@ import numpy as np
 from corpora.text import lines
 from models.common.batching import Sentences
 from models.constraints.priming import likeliest_weight, primed
-from models.features.phi import Features
 from models.outputs.log_linear import log_linear_of
 from pipeline.display.progress import say
 from pipeline.inference.scorer import Scorer
@@ -48,7 +47,7 @@ def prime(
         raise ValueError("priming: expected words that the model knows, it knows none of them")
     if len(known) < len(words):
         say(f"priming: {len(words) - len(known):,} words are not known, and no likelier for it")
-    phi, ids = Features.load(scorer.artefacts["featurise"] / "phi.npz"), np.array(known)
+    phi, ids = scorer.parts.features.phi, np.array(known)
     if weight is None:
         text = scorer.encoded([*scorer.read(tune)])[0] if tune else _validation(scorer)
         weight = likeliest_weight(scorer.model, phi, ids, text)
@@ -60,7 +59,7 @@ def prime(
 
 
 def _validation(scorer: Scorer) -> Sentences:
-    encoded = scorer.artefacts["encode"]
+    encoded = scorer.parts.artefacts["encode"]
     if not (encoded / f"{VALIDATION}.ids.npy").exists():
         raise ValueError(
             "priming: expected a weight, as the model has no validation text here to tune it on"

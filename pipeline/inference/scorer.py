@@ -1,27 +1,29 @@
 """A trained model for sentences as a person types them."""
 
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corpora.normalise import normalise
 from corpora.tokenise import tokenised
 from models.common.batching import Sentences
-from models.common.weights import WEIGHTS
-from models.spelling.open_vocabulary import Forms, load_spelling
+from models.spelling.open_vocabulary import Forms
 from pipeline.evaluation.measure import score
-from pipeline.prepared.saved_chain import read_chain
+from pipeline.inference.default_model import default_model, is_default
 from pipeline.prepared.special_words import END, END_ID
-from pipeline.prepared.subwords import Speller
-from pipeline.prepared.trained import load_trained
-from pipeline.prepared.vocabulary import Vocabulary
-from pipeline.sharing.export import inputs_of, is_exported, open_exported
-from pipeline.sharing.received import MODEL
-from pipeline.stage import Inputs
+from pipeline.sharing import hub
+from pipeline.sharing.exported import is_exported, open_exported
+
+if TYPE_CHECKING:
+    from pipeline.sharing.compact.parts import CompactParts
+    from pipeline.sharing.parts import Parts
+
+
+RUNS = "runs"  # a folder of runs, none of which is on the hub
 
 
 @dataclass(frozen=True)
@@ -36,24 +38,20 @@ class Word:
 class Scorer:
     """Tokenises, looks words up, scores them in context and spells what is not known."""
 
-    def __init__(self, artefacts: Inputs, weights: str = WEIGHTS):
-        self.artefacts = artefacts
-        self.vocabulary = Vocabulary(artefacts["analyse"])
-        self.lowercase = read_chain(artefacts["analyse"])["lowercase"]
-        self.model = load_trained(artefacts, weights)
-        self.spelling = load_spelling(artefacts["background"])
-        self.speller = Speller.load(artefacts["encode"])  # of a model of subwords
+    def __init__(self, parts: "Parts | CompactParts"):
+        self.parts = parts
+        self.vocabulary, self.lowercase = parts.vocabulary, parts.lowercase
+        self.model, self.spelling = parts.model, parts.spelling
+        self.speller = parts.speller  # of a model of subwords
 
     @classmethod
     def from_pretrained(cls, place: str | Path) -> "Scorer":
         """A model that was exported: a folder, or the id of one on the Hugging Face hub."""
-        return cls(inputs_of(open_exported(place)), MODEL)
+        return cls(open_exported(place))
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Copy the folder that the model was exported to."""
-        if not is_exported(self.artefacts["train"]):
-            raise ValueError("expected an exported model, or one that pipeline.load gives")
-        shutil.copytree(self.artefacts["train"], folder)
+        self.parts.save(Path(folder))
 
     @property
     def is_open(self) -> bool:
@@ -121,3 +119,15 @@ class Scorer:
     def id_of(self, word: str) -> int:
         """The id of a word or of the end, that of an unknown word where it has to be spelled."""
         return END_ID if word == END else int(self.vocabulary.ids([word])[0])
+
+
+def exported_model(place: str | Path | None) -> Scorer | None:
+    """An exported model, or that of the package where none is named; None of a run's place.
+
+    An exported one is named by its folder or by its id on the Hugging Face hub, `owner/name`;
+    `runs/name` is always a run.
+    """
+    if is_default(place):
+        return Scorer.from_pretrained(default_model())
+    of_hub = hub.is_id(str(place)) and Path(place).parts[0] != RUNS
+    return Scorer.from_pretrained(place) if is_exported(Path(place)) or of_hub else None

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.artefacts.artefact import Artefact, read_json
-from pipeline.inference.default_model import IN_THE_BOX
+from pipeline.inference.default_model import NAME, default_model, is_default
 from pipeline.sharing.file_names import CONFIG, MODEL
 
 if TYPE_CHECKING:
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 def start_folder(start: str) -> Path:
     """That of a model that comes with Accord, or the folder itself, if it is an exported model."""
-    folder = IN_THE_BOX.get(start, Path(start))
+    folder = default_model() if is_default(start) else Path(start)
     if not (folder / CONFIG).is_file():
         raise ValueError(
-            f"train.start: expected {', '.join(IN_THE_BOX)} or a folder that `accord export` "
-            f"wrote, found {start!r}: there is no {folder / CONFIG}"
+            f"train.start: expected {NAME} or a folder that `accord export` wrote, found "
+            f"{start!r}: there is no {folder / CONFIG}"
         )
     return folder
 

@@ -14,7 +14,6 @@ from lm_eval.api.model import LM
 from lm_eval.api.registry import register_model
 
 from pipeline import api
-from pipeline.inference.default_model import DEFAULT_RUN
 from pipeline.reading.reader import Reader
 
 
@@ -31,7 +30,7 @@ class Place(NamedTuple):
 class AccordLM(LM):
     """`run` is a run's folder or an exported model; `model` one of the run, its last by default."""
 
-    def __init__(self, run: str = str(DEFAULT_RUN), model: str | None = None, **harness):
+    def __init__(self, run: str | None = None, model: str | None = None, **harness):
         super().__init__()
         self.reader = Reader(api.load(run, model))
 

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from pipeline import api
-from pipeline.inference.default_model import DEFAULT_RUN
 from pipeline.prepared.special_words import END
 from pipeline.reading.reader import Reader, Words
 
@@ -23,7 +22,7 @@ Scored = list[tuple[str, float]] | list[tuple[str, float, int]]
 class AccordScorer:
     """Scores sentences: a string or several, always answered by a list."""
 
-    def __init__(self, run: str | Path = DEFAULT_RUN, model: str | None = None):
+    def __init__(self, run: str | Path | None = None, model: str | None = None):
         self.reader = Reader(api.load(run, model))
 
     def sequence_score(

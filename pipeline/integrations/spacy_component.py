@@ -18,24 +18,21 @@ from spacy.tokens import Doc, Token
 from spacy.util import minibatch
 
 from pipeline import api
-from pipeline.inference.default_model import DEFAULT_RUN
 from pipeline.reading.expect import FEATURES
 from pipeline.reading.reader import Reader, Words, probabilities
 
 NAME = "accord"
 
 
-@Language.factory(
-    NAME, default_config={"run": str(DEFAULT_RUN), "model": None, "features": list(FEATURES)}
-)
+@Language.factory(NAME, default_config={"run": None, "model": None, "features": list(FEATURES)})
 def make(
-    nlp: Language, name: str, run: str, model: str | None, features: Sequence[str]
+    nlp: Language, name: str, run: str | None, model: str | None, features: Sequence[str]
 ) -> "Surprisal":
     return Surprisal(run, model, features)
 
 
 class Surprisal:
-    def __init__(self, run: str | Path, model: str | None, features: Sequence[str]):
+    def __init__(self, run: str | Path | None, model: str | None, features: Sequence[str]):
         self.reader = Reader(api.load(run, model), list(features))
         Token.set_extension("surprisal", default=None, force=True)
         Doc.set_extension("expect", getter=_expected, force=True)

@@ -4,18 +4,16 @@ import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import asdict
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
-
-import pandas as pd
 
 from models.network.switched_off import switched_off
 from models.outputs.log_linear import LogLinear
 from pipeline.inference.explain import GAP, Choice, Explainer
-from pipeline.inference.generate import Generator, KnownWords
+from pipeline.inference.generate import Generator
 from pipeline.inference.scorer import Scorer
 from pipeline.page.families import all_families, members
-from pipeline.page.readings import Readings
+from pipeline.page.readings import COLUMNS, Readings
 from pipeline.prepared.special_words import END
 from pipeline.reading.expect import FEATURES
 from pipeline.reading.feature_values import POS
@@ -34,14 +32,13 @@ class AskedModel:
 
     def __init__(self, scorer: Scorer):
         self.scorer = scorer
-        self.readings = Readings(scorer.artefacts["analyse"])
+        self.readings = Readings(lambda: scorer.parts.analyses(COLUMNS))
         self.over_words = scorer.speller is None
         followed = [each for each in FEATURES if each == POS or self.readings.has(each)]
         self.reader = Reader(scorer, followed if self.over_words else ())
         is_sum = self.over_words and isinstance(getattr(scorer.model, "output", None), LogLinear)
         self.explainer = Explainer(scorer) if is_sum else None
         self.without = lru_cache(KEPT)(self._without)
-        self.known_words = cache(self._known_words)  # once for all that is switched off
 
     @cached_property
     def families(self) -> list[str]:
@@ -79,7 +76,7 @@ class AskedModel:
         """How the model would write on after a beginning."""
         self._expect_a_sum()
         self._words(start)  # or too many
-        generator = Generator(self.scorer, start, constraints, words=self.known_words())
+        generator = Generator(self.scorer, start, constraints, analyses=self.readings.table)
         sentences = generator.sample(SENTENCES, seed=seed)
         return {
             "sentences": [
@@ -105,10 +102,6 @@ class AskedModel:
         other.scorer, other.reader = scorer, self.reader.of(scorer)
         other.explainer = Explainer(scorer)
         return other
-
-    def _known_words(self) -> KnownWords:
-        forms = pd.DataFrame({"form": self.scorer.vocabulary.forms})
-        return KnownWords(forms, self.readings.table, self.explainer.features)
 
     def _expect_a_sum(self) -> None:
         if not self.explainer:

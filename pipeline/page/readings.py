@@ -1,9 +1,8 @@
 """The readings of a word: what the lexicon says that it can be, and which feature says which."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -32,12 +31,13 @@ class Reading:
 class Readings:
     """The analyses of every known word, and of each class of unknown words."""
 
-    def __init__(self, analysed: Path):
-        self.file = analysed / "analyses.parquet"
+    def __init__(self, read: Callable[[], pd.DataFrame]):
+        """`read` gives COLUMNS of the analyses, by rising words."""
+        self.read = read
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        table = pd.read_parquet(self.file, columns=COLUMNS, read_dictionary=NAMED)
+        table = self.read()
         return table[table["word"] != END_ID]  # which no lexicon knows, whatever is guessed
 
     @cached_property

@@ -12,11 +12,14 @@ IDENTITY = "form="  # begins the name of the feature that a word has for itself 
 
 
 class NamedFeatures:
-    """The Φ of a stage `featurise`, with the name of each feature."""
+    """A Φ with the name of each feature."""
 
-    def __init__(self, folder: Path):
-        self.phi = Features.load(folder / "phi.npz")
-        self.names: list[str] = load_json(folder / "names.json", list)
+    def __init__(self, phi: Features, names: list[str]):
+        self.phi, self.names = phi, names
+
+    @classmethod
+    def load(cls, folder: Path) -> "NamedFeatures":
+        return cls(Features.load(folder / "phi.npz"), load_json(folder / "names.json", list))
 
     def of(self, word: int) -> dict[int, float]:
         """The features of a word and their values."""

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
-from pipeline.prepared.saved_chain import load_chain
 from pipeline.prepared.special_words import END, UNKNOWN, UNKNOWN_ID, is_special, is_unknown
-from pipeline.prepared.unknown_words import Classes
+
+if TYPE_CHECKING:
+    from pipeline.prepared.unknown_words import Classes
 
 STARTS = {END[0], UNKNOWN[0]}  # few of hundreds of thousands of words have one, so few are asked
 
@@ -19,6 +20,8 @@ class Vocabulary:
     """The words that stage `analyse` found to be known, and the classes of all others."""
 
     def __init__(self, analysed: Path):
+        import pandas as pd  # here, as a model's small form keeps its words otherwise
+
         self.folder = analysed
         self.forms = pd.read_parquet(analysed / "types.parquet", columns=["form"])["form"].tolist()
         self.known = dict(zip(self.forms, range(len(self.forms)), strict=True))
@@ -45,6 +48,9 @@ class Vocabulary:
         return ids
 
     @cached_property
-    def _classes(self) -> Classes:
+    def _classes(self) -> "Classes":
+        from pipeline.prepared.saved_chain import load_chain
+        from pipeline.prepared.unknown_words import Classes
+
         chain = load_chain(self.folder) if len(self.unknown) > 1 else None
         return Classes(self.unknown, chain)

@@ -7,8 +7,7 @@ analyses without it among them, sum to one. An unknown word has the analyses of 
 sentence's end, and a word of which no lexicon says anything, has none.
 """
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -19,6 +18,7 @@ from pipeline.prepared.special_words import END_ID
 
 POS = "pos"
 NONE = "none"
+AnalysesOf = Callable[[Sequence[str]], pd.DataFrame]
 
 
 class FeatureValues:
@@ -27,10 +27,11 @@ class FeatureValues:
     Asked for `Number`, there is a column for each value; for `Number=Plur`, this one.
     """
 
-    def __init__(self, analysed: Path, words: int, asked: Sequence[str]):
+    def __init__(self, analyses_of: AnalysesOf, words: int, asked: Sequence[str]):
+        """`analyses_of` gives columns of the table of analyses, where any are asked for."""
         if repeated := [name for name in asked if asked.count(name) > 1]:
             raise ValueError(f"features: expected each once, got '{repeated[0]}' again")
-        analyses = _Analyses(analysed / "analyses.parquet", words) if asked else None
+        analyses = _Analyses(analyses_of, words) if asked else None
         self.names: list[str] = []
         parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
         for name in asked:
@@ -57,9 +58,8 @@ class _Analyses:
     A word without any has one that says nothing.
     """
 
-    def __init__(self, path: Path, words: int):
-        columns, named = ["word", "upos", "feats", "weight"], ["upos", "feats"]
-        table = pd.read_parquet(path, columns=columns, read_dictionary=named)
+    def __init__(self, analyses_of: AnalysesOf, words: int):
+        table = analyses_of(["word", "upos", "feats", "weight"])
         table = table[table["word"] != END_ID]  # a guesser guesses at what it is shown, that too
         word, weight = table["word"].to_numpy(), table["weight"].to_numpy(float)
         total = np.bincount(word, weight, minlength=words)

@@ -42,7 +42,7 @@ class Reader:
     def __init__(self, scorer: Scorer, features: Sequence[str] = ()):
         self.scorer = scorer
         words = len(scorer.vocabulary.forms)
-        self.features = FeatureValues(scorer.artefacts["analyse"], words, features)
+        self.features = FeatureValues(scorer.parts.analyses, words, features)
         unknown = range(UNKNOWN_ID, UNKNOWN_ID + len(scorer.vocabulary.unknown))
         self.next_word = None
         if features or not isinstance(scorer.model, SubwordModel):

@@ -6,7 +6,6 @@ made of and has the hash of every file.
 """
 
 import shutil
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,29 +21,39 @@ from pipeline.prepared.beyond_start import MADE_OF
 from pipeline.prepared.saved_chain import load_chain, read_chain, save_chain
 from pipeline.prepared.special_words import PRETRAINING
 from pipeline.prepared.vocabulary import Vocabulary
-from pipeline.sharing import hub, received
+from pipeline.sharing.compact.export import write_compact
+from pipeline.sharing.exported import CONFIG
 from pipeline.sharing.model_card import card, licences, plain_name
-from pipeline.sharing.received import CONFIG, MODEL
+from pipeline.sharing.received import MODEL
+from pipeline.sharing.recipe_file import RECIPE
 from pipeline.stage import Inputs
 
 
-def export(artefacts: Inputs, folder: Path, exported: Mapping[str, Sequence[str]]) -> Path:
+def export(
+    artefacts: Inputs,
+    folder: Path,
+    exported: Mapping[str, Sequence[str]],
+    compact: bool = False,
+) -> Path:
     """Write a model's folder, whose name is the model's; one that is there has to be removed.
 
-    `exported` has for each stage the names or patterns of what is taken along.
+    `exported` has for each stage the names or patterns of what is taken along; a compact folder
+    has what inference needs alone, in few bytes.
     """
     if folder.exists():
         raise FileExistsError(f"{folder} is there already: choose another folder or remove it")
     partial = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    for source in _files(artefacts, exported):
+    for source in _small_files(artefacts) if compact else _files(artefacts, exported):
         target = partial / (MODEL if source.name == WEIGHTS else source.name)
         if target.exists():
             raise ValueError(f"two files would be called {target.name}: {source} is one of them")
         shutil.copy(source, target)
-    _take_lexicons(artefacts["analyse"], partial)
+    _take_lexicons(artefacts["analyse"], partial, compact)
     about = describe(artefacts, folder.name)
+    if compact:
+        about["rounding"] = write_compact(artefacts, partial)._asdict()
     (partial / "README.md").write_text(card(about), encoding="utf-8")
     hashes = {path.name: fingerprint.of_file(path) for path in sorted(partial.iterdir())}
     hashes.pop("README.md")  # which is there to be written in
@@ -53,9 +62,15 @@ def export(artefacts: Inputs, folder: Path, exported: Mapping[str, Sequence[str]
     return folder
 
 
-def _take_lexicons(analysed: Path, folder: Path) -> None:
+def _small_files(artefacts: Inputs) -> list[Path]:
+    """What a compact folder has as the stages wrote it."""
+    files = [("train", RECIPE), ("featurise", "names.json"), ("background", "about.json")]
+    return [artefacts[stage] / name for stage, name in files]
+
+
+def _take_lexicons(analysed: Path, folder: Path, compact: bool) -> None:
     """The lexicons themselves, where words that are not known are told apart by them."""
-    if len(Vocabulary(analysed).unknown) > 1:
+    if not compact and len(Vocabulary(analysed).unknown) > 1:
         save(load_chain(analysed), folder)
     chain = read_chain(analysed)
     save_chain(folder, **{**chain, "names": list(map(plain_name, chain["names"]))})
@@ -102,23 +117,3 @@ def _start(analysed: Path) -> dict[str, Any]:
 
 def _params(artefacts: Inputs, stage: str) -> dict[str, Any]:
     return dict(Artefact.read(artefacts[stage]).meta["params"])
-
-
-def is_exported(folder: Path) -> bool:
-    return (folder / CONFIG).is_file()
-
-
-def open_exported(place: str | Path) -> Path:
-    """The folder of an exported model, here or on the hub; every file is what was written."""
-    folder = Path(place)
-    if not is_exported(folder):
-        if folder.exists():
-            raise FileNotFoundError(f"{folder} is no exported model: expected {folder / CONFIG}")
-        folder = hub.download(str(place))
-    received.check(folder, inputs_of(folder))
-    return folder
-
-
-def inputs_of(folder: Path) -> Inputs:
-    """An exported model's folder stands for what every stage made."""
-    return defaultdict(lambda: folder)

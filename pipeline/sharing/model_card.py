@@ -44,14 +44,21 @@ for word in model.score("La petite fille mange une pomme."):
 
 {scores}
 
-{protocol} A sentence's end counts as a word.
+{protocol} A sentence's end counts as a word.{rounding}
 
 ## What it is made of
 
 {made_of}
 
-The folder holds what the lexicons say of words{counts}: these licences \
+{weights} The folder holds what the lexicons say of words{counts}: these licences \
 hold for it too. How it was trained stands in `recipe.json`, everything else in `config.json`.
+
+## Limits
+
+It has read {texts} and nothing else: text of another kind surprises it more than the scores above \
+say, and it repeats how those texts speak of people and things, whether that is right or not. It \
+reads each sentence by itself{lowercase}. What lexicons do not list, names above all, is told by \
+its ending and spelled. A probable sentence need not be a true one.
 """
 PROTOCOLS = {
     "open": "Every string has a probability: words that are not known are spelled.",
@@ -98,17 +105,35 @@ def card(about: Mapping[str, Any]) -> str:
     params = about["params"]
     table = pd.DataFrame(parts)
     table.insert(0, "", ["text"] * len(about["corpora"]) + ["lexicon"] * len(about["lexicons"]))
+    of_texts = {each["licence"] for each in about["corpora"]}
     return CARD.format(
         header=yaml.safe_dump(header, sort_keys=False),
         name=about["name"],
         kind=f"encoder {params['train']['encoder']}, output {params['train']['output']}"
         + (f", going on from the model {about['start']}" if about["start"] else ""),
         scores=_scores(about["scores"]),
+        texts=" and ".join(each["name"] for each in about["corpora"]),
+        lowercase=", in small letters" if params.get("tokenise", {}).get("lowercase") else "",
+        weights=f"The weights are under {of_texts.pop()}, as its texts are."
+        if len(of_texts) == 1 and UNKNOWN not in of_texts
+        else "The weights are under the licences of its texts.",
+        rounding=_rounding(about.get("rounding")),
         protocol=PROTOCOLS[params["analyse"]["protocol"]],
         made_of=markdown(table),
         counts=", and its training text as numbers, as its n-grams are counted from it"
         if params["background"]["kind"] == "ngram"
         else "",
+    )
+
+
+def _rounding(losses: Mapping[str, float] | None) -> str:
+    """What a compact model's weights lost, if it is one."""
+    if not losses:
+        return ""
+    return (
+        " The scores are those before the weights were rounded: on validation text they then "
+        "cost {before:.4f} nats a word, in half precision {half:.4f}, with rows in int8 "
+        "{int8:.4f}.".format(**losses)
     )
 
 

@@ -1,36 +1,31 @@
 """What a model's folder from elsewhere says, checked before anything is built of it.
 
-Its files are those that it names, its recipe is one, and its weights are of the shapes that its
-recipe and its Φ give a network; so nothing takes more room than the folder itself has.
+Its recipe is one, and its weights are of the shapes that its recipe and its Φ give a network; so
+nothing takes more room than the folder itself has.
 """
 
-import math
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 from pyarrow import parquet
 
 from models.common.arrays import check_stored
-from models.common.json_file import load_json
 from models.common.weights import Shapes, check_shapes, shapes_in
 from models.features.phi import Features
 from models.recipe import Recipe
-from pipeline.artefacts.artefact import Artefact, Damaged, read_json
-from pipeline.prepared.trained import RECIPE, parameter_shapes
-from pipeline.sharing.file_names import CONFIG, MODEL
+from pipeline.prepared.trained import parameter_shapes
+from pipeline.sharing.file_names import MODEL
+from pipeline.sharing.recipe_file import RECIPE, read_recipe
 from pipeline.stage import Inputs
 
 PHI = "phi.npz"
 TYPES = "types.parquet"
 MOST_ROWS = 100  # that a byte of a table may stand for, packed as tables are
-READ = {".json", ".npy", ".npz", ".safetensors", ".parquet", ".arrow"}  # files that are loaded
 
 
 def check(folder: Path, inputs: Inputs) -> None:
-    """Refuse a folder that is not whole, or that claims what its own weights do not bear out."""
-    _check_files(folder)
-    recipe = _recipe(folder / RECIPE)
+    """Refuse a folder whose files claim what its own weights do not bear out."""
+    recipe = read_recipe(folder / RECIPE)
     found = shapes_in(folder / MODEL)
     _check_bounds(folder, recipe, found)
     try:
@@ -38,56 +33,6 @@ def check(folder: Path, inputs: Inputs) -> None:
     except (RuntimeError, TypeError, OverflowError, MemoryError) as error:  # torch's, of such sizes
         raise ValueError(f"{folder / RECIPE}: no network can be so large: {error}") from None
     check_shapes(f"{folder / MODEL}: ", expected, found)
-
-
-def _check_files(folder: Path) -> None:
-    """Every file that could be read is named with its hash, lies there and has that hash."""
-    about = read_json(folder / CONFIG)
-    hashes = about.get("files")
-    if about.get("model_type") != "accord" or not isinstance(hashes, dict):
-        raise ValueError(f"{folder / CONFIG}: expected what `accord export` writes")
-    for name, digest in hashes.items():
-        if Path(name).name != name or not isinstance(digest, str):
-            raise ValueError(
-                f"{folder / CONFIG}: expected names of files beside it and their hashes, "
-                f"got {name!r}: {digest!r:.100}"
-            )
-        if not (folder / name).is_file():
-            raise Damaged(f"{folder / name} is missing")
-    there = {path.name for path in folder.iterdir() if path.suffix in READ} - {CONFIG}
-    for name in sorted(there - hashes.keys()):
-        raise Damaged(f"{folder / name} is not named in {CONFIG}: nothing says what it should be")
-    for fault in Artefact(folder, about).faults():
-        raise Damaged(fault)
-
-
-def _recipe(path: Path) -> Recipe:
-    content, hints = load_json(path, dict), get_type_hints(Recipe)
-    for key, value in content.items():
-        if key not in hints:
-            raise ValueError(f"{path}: unknown key {key!r:.100}")
-        if not _fits(value, hints[key]):
-            raise ValueError(f"{path}: {key}: expected {_named(hints[key])}, got {value!r:.100}")
-    try:
-        return Recipe(**content)
-    except ValueError as error:  # of a number out of its range
-        raise ValueError(f"{path}: {error}") from None
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    if get_origin(hint) is Literal:
-        return value in get_args(hint)
-    if get_origin(hint) is tuple:  # of any length, which JSON has as a list
-        return type(value) is list and all(_fits(each, get_args(hint)[0]) for each in value)
-    if get_args(hint):
-        return any(_fits(value, each) for each in get_args(hint))
-    if hint is float and type(value) in (int, float):
-        return abs(value) < math.inf
-    return type(value) is hint
-
-
-def _named(hint: Any) -> str:
-    return getattr(hint, "__name__", str(hint)) if not get_args(hint) else str(hint)
 
 
 def _check_bounds(folder: Path, recipe: Recipe, found: Shapes) -> None:

@@ -135,7 +135,7 @@ def _learn_spelling(params: Params, types: pd.DataFrame, out: Path) -> None:
     if params.spelling == "neural":
         spelling = NeuralSpelling.learn(words, kinds, classes)
     else:
-        spelling = NGramSpelling(words, kinds, classes, params.spelling_order)
+        spelling = NGramSpelling.learn(words, kinds, classes, params.spelling_order)
     save_spelling(spelling, out)
 
 

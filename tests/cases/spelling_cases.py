@@ -19,7 +19,7 @@ def made(kind: str, words=WORDS, classes=CLASSES, count=COUNT) -> Spelling:
         model = NeuralSpelling.learn(words, classes, count)
         model.network.double()  # so that sums are as exact as the model
         return model
-    return NGramSpelling(words, classes, count, order=3)
+    return NGramSpelling.learn(words, classes, count, order=3)
 
 
 def strings(alphabet: Sequence[str], longest: int) -> list[str]:

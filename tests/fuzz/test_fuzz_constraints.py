@@ -1,5 +1,7 @@
 """Constraints as they may be typed: what obeys them is what they say, or an error quotes them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,9 @@ from hypothesis import strategies as st
 
 from pipeline.inference.constraints import LONGEST, Constraint, automaton, parse
 
-TYPES = pd.DataFrame({"form": ["</s>", "<unk>", "le", "la", "chat", "dort"]})
+FORMS = ["</s>", "<unk>", "le", "la", "chat", "dort"]
+KNOWN = {form: number for number, form in enumerate(FORMS) if number > 1}
+WORDS = SimpleNamespace(forms=FORMS, known=KNOWN, unknown=FORMS[1:2])
 ANALYSES = pd.DataFrame(
     {
         "word": [2, 3, 4, 5],
@@ -30,13 +34,13 @@ def test_what_is_typed(cases):
     def check(texts: list[str]) -> None:
         try:
             parsed = parse(texts)
-            built = automaton(parsed, 0, TYPES, ANALYSES)
+            built = automaton(parsed, 0, WORDS, ANALYSES)
         except ValueError as error:
             assert len(str(error)) < 1000
             return
         assert all(0 <= each.place <= LONGEST for each in parsed)
         for each in parsed:
-            allowed = each.allowed(TYPES, ANALYSES)
+            allowed = each.allowed(WORDS, ANALYSES)
             places = range(LONGEST) if not each.place else [each.place - 1]
             for place in places:
                 state = min(place, len(built.follow) - 1)
@@ -50,7 +54,7 @@ def test_what_is_typed(cases):
 def test_each_of_very_many_constraints_is_kept():
     """More than a word of the machine has bits."""
     same = [Constraint(0, words=frozenset({"le", "chat"}))] * 80
-    built = automaton([*same, Constraint(0, words=frozenset({"chat"}))], 0, TYPES, ANALYSES)
+    built = automaton([*same, Constraint(0, words=frozenset({"chat"}))], 0, WORDS, ANALYSES)
     assert np.flatnonzero(built.follow[0][built.group] >= 0).tolist() == [4]
 
 

@@ -27,19 +27,30 @@ FILES = (
     *("recipe.json", "about.json", "lexicon.json", "spelling.json", "names.json"),
     *("phi.npz", "b.npy", "model.safetensors", "types.parquet"),
 )
+COMPACT = (
+    *("recipe.json", "about.json", "lexicon.json", "names.json", "words.npz", "readings.npz"),
+    *("phi.compact.npz", "letters.npz", "model-00001-of-00001.safetensors"),
+)
 SENTENCE = "Le zyglotron dort."
 
 
 @pytest.fixture(scope="module")
-def exported(tmp_path_factory) -> Path:
+def exported(tmp_path_factory) -> dict[bool, Path]:
+    """The model's folder in both forms, compact or not."""
     folder = tmp_path_factory.mktemp("folders")
     run = pipeline.run("tiny", set={"train.epochs": 1}, runs=folder / "runs")
-    return api.export(run.folder, "ll-rnn", folder / "model")
+    return {
+        form: api.export(run.folder, "ll-rnn", folder / name, compact=form)
+        for form, name in ((False, "whole"), (True, "small"))
+    }
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    ("name", "compact"), [*((name, False) for name in FILES), *((name, True) for name in COMPACT)]
+)
 @CASES
-def test_damaged_folders(cases, name, exported, tmp_path):
+def test_damaged_folders(cases, name, compact, exported, tmp_path):
+    exported = exported[compact]
     folder = shutil.copytree(exported, tmp_path / "model")
     about = read_json(folder / "config.json")
     told = 0

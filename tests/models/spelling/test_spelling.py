@@ -79,7 +79,7 @@ def test_an_alphabet_of_single_digits_keeps_them_apart():
 def test_likely_spellings_are_likelier_and_classes_differ_by_their_endings():
     singular = ["maison", "raison", "saison", "prison", "chanson", "leçon"]
     plural = [f"{word}s" for word in singular]
-    model = NGramSpelling([*singular, *plural], [0] * 6 + [1] * 6, 2, 4)
+    model = NGramSpelling.learn([*singular, *plural], [0] * 6 + [1] * 6, 2, 4)
     liaison, liaisons, nosiail = model.log_prob(["liaison", "liaisons", "nosiail"])
     assert liaison[0] > nosiail[0]
     assert liaison[0] > liaison[1] and liaisons[1] > liaisons[0]

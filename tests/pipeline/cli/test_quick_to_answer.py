@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from pipeline import api
+
 TABLES = {"pandas", "pyarrow"}
 ALWAYS = {"spacy", "datasets", "matplotlib", "transformers", "unimorph"}
 
@@ -57,3 +59,10 @@ def test_scoring_loads_the_network_and_no_french_of_others(tiny_run, tmp_path):
     found = loaded_by("score", str(text), "--run", str(tiny_run.folder))
     assert "torch" in found
     assert not found & ALWAYS
+
+
+def test_a_compact_model_is_asked_without_tables_and_lexicons(tiny_run, tmp_path):
+    folder = api.export(tiny_run.folder, "ll-rnn", tmp_path / "small", compact=True)
+    found = loaded_by("score", "Le chat dort.", "--run", str(folder))
+    assert "torch" in found
+    assert not found & (ALWAYS | TABLES | {"yaml", "lexicon", "huggingface_hub"})

@@ -98,7 +98,7 @@ def test_the_tags_are_the_papers_but_for_three_that_the_lexicon_never_gives(prep
 
 
 def test_m_forms_have_a_feature_of_their_own_and_contracted_rows_the_tag_without_a_name(prepared):
-    features = NamedFeatures(prepared.artefacts["ll-rnn-10", "featurise"].folder)
+    features = NamedFeatures.load(prepared.artefacts["ll-rnn-10", "featurise"].folder)
     own = [name for name in features.names if name.startswith("form=")]
     assert len(own) == 10 + 1 and "form=</s>" in own
     assert len(features.names) == 10 + 53 - 3 + 1  # all but the three tags, and the end's own
@@ -178,7 +178,7 @@ def test_sentences_of_both_models_show_the_features_of_the_ll_rnn(trained):
     said = CliRunner().invoke(app, ["tables", str(trained.folder), "--sentences", "3"]).output
     of_best, of_rnn = (part.split("\n") for part in said.split("Table 5, 3 sentences of ")[1:])
     assert of_best[0] == "ll-rnn-2500:" and of_rnn[0] == "rnn:"
-    features = NamedFeatures(trained.artefacts["ll-rnn-2500", "featurise"].folder)
+    features = NamedFeatures.load(trained.artefacts["ll-rnn-2500", "featurise"].folder)
     forms = pd.read_parquet(trained.artefacts["rnn", "analyse"].folder / "types.parquet")["form"]
     top = {name.removeprefix("form=") for name in features.names if name.startswith("form=")}
     number = {form: word for word, form in enumerate(forms)}

@@ -8,7 +8,7 @@ import pytest
 from pipeline.config.configuration import load_config
 from pipeline.config.files import layered, preset_names
 from pipeline.config.help import explain, explanations
-from pipeline.inference.default_model import IN_THE_BOX
+from pipeline.inference.default_model import DEFAULT_MODEL
 from pipeline.stages.order import STAGES
 
 
@@ -21,7 +21,7 @@ def write(tmp_path, text: str) -> str:
 @pytest.mark.parametrize("preset", preset_names())
 def test_every_preset_is_valid(preset):
     start = layered(preset)[0].get("train", {}).get("start")
-    if start and not IN_THE_BOX[start].exists():
+    if start and not DEFAULT_MODEL.exists():
         pytest.skip(f"the model {start} is not in this checkout")
     config = load_config(preset)
     assert config.name == preset

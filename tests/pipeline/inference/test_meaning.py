@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from pipeline import load, run
+from pipeline import api, load, run
 from pipeline.inference.explain import Explainer, split
 from pipeline.inference.meaning import MEANING
 
@@ -93,3 +93,13 @@ def test_models_without_vectors_seek_nothing(tiny_run):
     place = Explainer(load(tiny_run.folder, "ll-rnn")).next_word(BEGINNING, ["pomme"])
     assert place.sought == ()
     assert MEANING not in {term.feature for term in place.asked[0].terms}
+
+
+@pytest.mark.parametrize("name", ["both", "predicted"])
+def test_a_compact_export_keeps_the_vectors_and_what_is_read(runs, name, tmp_path):
+    folder = api.export(runs[name].folder, "ll-rnn", tmp_path / "small", compact=True)
+    assert (folder / "psi.compact.npz").exists() == (name == "predicted")
+    small, whole = load(folder), load(runs[name].folder)
+    ours, theirs = ([word.log_p for word in each.score(SENTENCE)] for each in (small, whole))
+    assert ours == pytest.approx(theirs, abs=0.02)
+    assert Explainer(small).next_word(BEGINNING).sought

@@ -79,7 +79,7 @@ def test_regular_vectors_inflect_and_random_ones_by_chance(vectors):
 
 
 def test_a_trained_model_is_measured_by_the_lexicon(scorer, vectors):
-    analyses = pd.read_parquet(scorer.artefacts["analyse"] / "analyses.parquet")
+    analyses = pd.read_parquet(scorer.parts.artefacts["analyse"] / "analyses.parquet")
     table = inflection(vectors, analyses)
     assert table["pairs"].iloc[:-1].sum() == table["pairs"].iloc[-1] > 0
     assert (table["right"] <= table["features"]).all()

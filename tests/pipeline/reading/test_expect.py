@@ -36,7 +36,7 @@ def scorers(tiny_run, tmp_path_factory):
 
 def share_by_hand(scorer, feature: str) -> list[dict[str, float]]:
     """What each word of the vocabulary has of each value, analysis by analysis."""
-    table = pd.read_parquet(scorer.artefacts["analyse"] / "analyses.parquet")
+    table = pd.read_parquet(scorer.parts.artefacts["analyse"] / "analyses.parquet")
     of_word = defaultdict(lambda: defaultdict(float))
     for row in table.itertuples():
         feats = dict(pair.split("=") for pair in row.feats.split("|") if pair)
@@ -86,17 +86,17 @@ def test_the_rows_are_the_words_as_written_and_what_follows(scorers):
 
 def test_an_end_and_a_word_without_analyses_are_none(scorers):
     scorer = scorers["rnn"]
-    values = FeatureValues(scorer.artefacts["analyse"], len(scorer.vocabulary.forms), ["pos"])
+    values = FeatureValues(scorer.parts.analyses, len(scorer.vocabulary.forms), ["pos"])
     of_end = values.shares.column[values.shares.word == 0]
     assert [values.names[column] for column in of_end] == ["pos=none"]
 
 
-def test_what_is_guessed_of_the_end_counts_for_nothing(scorers, tmp_path):
+def test_what_is_guessed_of_the_end_counts_for_nothing(scorers):
     scorer = scorers["rnn"]
-    analyses = pd.read_parquet(scorer.artefacts["analyse"] / "analyses.parquet")
-    guessed = analyses[analyses["upos"] == "NOUN"].head(1).assign(word=0, source="guesser")
-    pd.concat([guessed, analyses]).to_parquet(tmp_path / "analyses.parquet")
-    shares = FeatureValues(tmp_path, len(scorer.vocabulary.forms), ["pos=NOUN"]).shares
+    analyses = scorer.parts.analyses(["word", "upos", "feats", "weight"])
+    guessed = analyses[analyses["upos"] == "NOUN"].head(1).assign(word=0)
+    both = pd.concat([guessed, analyses])
+    shares = FeatureValues(both.get, len(scorer.vocabulary.forms), ["pos=NOUN"]).shares
     assert 0 not in shares.word
 
 

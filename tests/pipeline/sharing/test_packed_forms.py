@@ -1,0 +1,21 @@
+"""Sorted forms, packed: each is found in its place, and nothing else is."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.sharing.compact.forms import BLOCK, Forms
+
+FORMS = st.sets(st.text(min_size=1, max_size=12), max_size=5 * BLOCK).map(sorted)
+
+
+@given(forms=FORMS, other=st.text(max_size=12))
+def test_places_and_forms(forms, other):
+    packed = Forms(**Forms.encode(forms).arrays)
+    assert list(packed) == forms
+    assert [packed[place] for place in range(len(forms))] == forms
+    assert [packed.find(form) for form in forms] == list(range(len(forms)))
+    assert packed.find(other) == (forms.index(other) if other in forms else -1)
+
+
+def test_what_cannot_be_written_is_not_found():
+    assert Forms.encode(["a", "b"]).find("\ud800") == -1
