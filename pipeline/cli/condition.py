@@ -21,7 +21,7 @@ def condition(
     split: Annotated[str, typer.Option(help="Split of the run to score.")] = "test",
 ) -> None:
     """Show the perplexity of sentences under their label, under none and under a wrong one."""
-    from pipeline.inference.condition import perplexities
+    from pipeline.inference.held.condition import perplexities
 
     table = perplexities(load_model(run, model), kind, split)
     shown = {name: table[name].map("{:,.1f}".format) for name in ("right", "none", "wrong")}

@@ -46,7 +46,7 @@ def under(
 ) -> "Scorer":
     """The model, told all that it is to be told."""
     if condition:
-        from pipeline.inference.condition import tell
+        from pipeline.inference.held.condition import tell
 
         tell(scorer, condition)
     if not prime and (prime_weight is not None or prime_tune):
@@ -54,7 +54,7 @@ def under(
     if prime_weight is not None and prime_tune:
         raise ValueError("expected --prime-weight or --prime-tune, got both")
     if prime:
-        from pipeline.inference import priming
+        from pipeline.inference.held import priming
 
         words = priming.read_words(scorer, prime)
         tune = priming.read_lines(prime_tune) if prime_tune else ()

@@ -13,8 +13,8 @@ from models.constraints.matching import Matching
 from models.network.constraint import constrained
 from models.network.generation import Generated, Sampling, beam, sample
 from models.outputs.log_linear import log_linear_of
-from pipeline.inference.constraints import LONGEST, automaton, parse
-from pipeline.inference.pattern import Held, pattern_automaton
+from pipeline.inference.held.constraints import LONGEST, automaton, parse
+from pipeline.inference.held.pattern import Held, pattern_automaton
 from pipeline.inference.scorer import Scorer
 from pipeline.prepared.special_words import END_ID, UNKNOWN_ID, is_unknown
 
@@ -46,7 +46,7 @@ class NewSentence:
 
 
 class Generator:
-    """Generates with one model under one set of constraints (pipeline.inference.constraints)."""
+    """Generates with one model under one set of constraints (pipeline.inference.held.constraints)."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Generator:
     ):
         """With `spelled`, words that are not known may come too, written letter by letter.
 
-        A `pattern` (pipeline.inference.pattern) stands in the place of constraints. The `analyses`
+        A `pattern` (pipeline.inference.held.pattern) stands in the place of constraints. The `analyses`
         of all words, of which constraints ask the columns ASKED, are read where they are not given.
         """
         if pattern is not None and constraints:

@@ -11,8 +11,8 @@ from models.common.batching import Sentences
 from models.network.generation import Reading, Sampling
 from pipeline import load
 from pipeline.cli.main import app
-from pipeline.inference.constraints import Constraint, parse
 from pipeline.inference.generate import Generator
+from pipeline.inference.held.constraints import Constraint, parse
 from pipeline.prepared.special_words import END_ID, UNKNOWN_ID
 
 

@@ -10,9 +10,9 @@ import pipeline
 from corpora.sources import read
 from pipeline import api, load
 from pipeline.cli.main import app
-from pipeline.inference.condition import perplexities, tell
 from pipeline.inference.generate import Generator
-from pipeline.inference.priming import prime
+from pipeline.inference.held.condition import perplexities, tell
+from pipeline.inference.held.priming import prime
 from pipeline.prepared.labels import read_labels, read_values
 from pipeline.runner.sweep import sweep
 from pipeline.stages import corpus

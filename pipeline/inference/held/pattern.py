@@ -22,7 +22,7 @@ from models.constraints.matching import Matching
 from models.network.constraint import Automaton
 from models.network.regular_expression import Expression
 from models.spelling.strings import Spelling
-from pipeline.inference.constraints import EVERY, FORBIDDEN, Constraint, groups_of, known_upos
+from pipeline.inference.held.constraints import EVERY, FORBIDDEN, Constraint, groups_of, known_upos
 from pipeline.prepared.special_words import END_ID, UNKNOWN_ID, is_special
 from pipeline.prepared.vocabulary import Vocabulary
 
