@@ -46,7 +46,7 @@ class NewSentence:
 
 
 class Generator:
-    """Generates with one model under one set of constraints (pipeline.inference.held.constraints)."""
+    """Generates with one model under one set of constraints (pipeline.inference.held)."""
 
     def __init__(
         self,
@@ -59,8 +59,8 @@ class Generator:
     ):
         """With `spelled`, words that are not known may come too, written letter by letter.
 
-        A `pattern` (pipeline.inference.held.pattern) stands in the place of constraints. The `analyses`
-        of all words, of which constraints ask the columns ASKED, are read where they are not given.
+        A `pattern` (pipeline.inference.held.pattern) stands in the place of constraints. The
+        `analyses` of all words, of which these ask the columns ASKED, are read unless given.
         """
         if pattern is not None and constraints:
             raise ValueError("expected a pattern of whole sentences or constraints, found both")

@@ -1,1 +1,1 @@
-"""What a model is asked under: constraints and patterns, likelier words, the labels of sentences."""
+"""What a model is asked under: constraints, patterns, likelier words, labels of sentences."""

@@ -39,7 +39,8 @@ def prime(
 
     Without a weight, that is taken under which the sentences to `tune` on are likeliest. They are
     to go with the words as what is scored does. Without these it is the validation text of the run;
-    of a model that has been told labels (pipeline.inference.held.condition), its sentences with these.
+    of a model that has been told labels (pipeline.inference.held.condition), its sentences with
+    these.
     """
     log_linear_of(scorer.model)  # or an error that says what it has instead
     known = [scorer.vocabulary.known[word] for word in words if word in scorer.vocabulary.known]
