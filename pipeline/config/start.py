@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from pipeline.config.effects import Sections
-from pipeline.inference.start import start_artefact
+from pipeline.inference.start import start_folder, start_params
 from pipeline.prepared.saved_chain import read_chain
+from pipeline.sharing.file_names import is_compact
 
 # The sections that are the start's, and the keys where it is not all of them: how text is read,
 # what is known of words, and what the weights were made for.
@@ -49,16 +50,17 @@ def with_start(layers: Sequence[Layer], where: str, checked: Checked) -> Section
             f"{where}, train.pretraining: expected none, as the model goes on from {start}; "
             f"found {pretraining}"
         )
-    # They lie in its folder, and are looked for nowhere else.
-    without = {"analyse": {"lexicon": (), "frequency": None}, "featurise": {"vectors": None}}
+    # They lie in its folder, and are looked for nowhere else; a small form has no lexicons.
+    without = {"analyse": {"frequency": None}, "featurise": {"vectors": None}}
+    if not is_compact(start_folder(start)):
+        without["analyse"]["lexicon"] = ()
     return {**found, **{name: replace(found[name], **keys) for name, keys in without.items()}}
 
 
 def _kept(start: str) -> dict[str, dict[str, Any]]:
     """What the start was made with, as a layer of a configuration."""
-    artefact = start_artefact(start)
-    params = artefact.meta["params"]
-    params["analyse"]["lexicon"] = read_chain(artefact.folder)["names"]
+    params = start_params(start)
+    params["analyse"]["lexicon"] = read_chain(start_folder(start))["names"]
     return {
         section: {key: value for key, value in params[section].items() if not keys or key in keys}
         for section, keys in KEPT.items()

@@ -1,11 +1,15 @@
 """The finished model that a training goes on from: the folder that `train.start` names."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
+from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import Artefact, read_json
+from pipeline.data.folders import cache_home
+from pipeline.display.progress import say
 from pipeline.inference.default_model import NAME, default_model, is_default
-from pipeline.sharing.file_names import CONFIG, MODEL
+from pipeline.sharing.file_names import CONFIG, MODEL, is_compact
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,4 +35,27 @@ def start_weights(folder: Path) -> "dict[str, Tensor]":
 def start_artefact(start: str) -> Artefact:
     """Its folder with the hashes of its files, as those that stages made have them."""
     folder = start_folder(start)
+    folder = _unfolded(folder) if is_compact(folder) else folder
     return Artefact(folder, read_json(folder / CONFIG))
+
+
+def start_params(start: str) -> dict[str, Any]:
+    """What it was made with, by stage."""
+    return read_json(start_folder(start) / CONFIG)["params"]
+
+
+def _unfolded(folder: Path) -> Path:
+    """A model's small form as a plain one, in the cache, where it is made once."""
+    from pipeline.sharing.compact.unfold import unfold  # here, as it loads torch
+
+    place = cache_home() / "started" / fingerprint.of_file(folder / CONFIG)[:16]
+    if not place.exists():
+        say(f"train.start: unfolding {folder.name} into {place}")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=place.parent) as partial:
+            out = Path(partial) / "model"
+            out.mkdir()
+            unfold(folder, out)
+            if not place.exists():  # another process may have been faster
+                out.rename(place)
+    return place

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from pipeline.artefacts.artefact import Artefact, Damaged, read_json
 from pipeline.sharing import hub
 from pipeline.sharing.compact.parts import CompactParts
-from pipeline.sharing.compact.words import WORDS
-from pipeline.sharing.file_names import CONFIG
+from pipeline.sharing.file_names import CONFIG, is_compact
 from pipeline.stage import Inputs
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def open_exported(place: str | Path) -> "Parts | CompactParts":
             raise FileNotFoundError(f"{folder} is no exported model: expected {folder / CONFIG}")
         folder = hub.download(str(place))
     check_files(folder)
-    if (folder / WORDS).exists():
+    if is_compact(folder):
         _check_packed(folder)
         return CompactParts(folder)
     from pipeline.sharing import received  # here, as they load what tables need

@@ -29,7 +29,8 @@ from pipeline.sharing.compact.features import PHI, PSI, save_features
 from pipeline.sharing.compact.letters import LETTERS, save_letters
 from pipeline.sharing.compact.parts import KINDS, VECTORS, CompactParts
 from pipeline.sharing.compact.unknown_words import ENDINGS, encode_endings, guesser_of
-from pipeline.sharing.compact.words import WORDS, Words
+from pipeline.sharing.compact.words import Words
+from pipeline.sharing.file_names import WORDS
 from pipeline.sharing.parts import Parts
 from pipeline.stage import Inputs
 

@@ -20,7 +20,8 @@ from pipeline.prepared.named_features import NamedFeatures
 from pipeline.sharing.compact.features import PHI, PSI, load_features
 from pipeline.sharing.compact.readings import Readings
 from pipeline.sharing.compact.vocabulary import CompactVocabulary
-from pipeline.sharing.compact.words import WORDS, Words
+from pipeline.sharing.compact.words import Words
+from pipeline.sharing.file_names import WORDS
 from pipeline.sharing.recipe_file import RECIPE, read_recipe
 from pipeline.stage import Inputs
 

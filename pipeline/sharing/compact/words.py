@@ -16,7 +16,6 @@ from models.common.checks import check_range
 from pipeline.prepared.special_words import END, UNKNOWN, is_unknown
 from pipeline.sharing.compact.forms import Forms, narrow
 
-WORDS = "words.npz"
 MOST = 1 << 53  # what any number of a column is below, so that it is exact as a float
 # In the order of the forms: counts; the class of words outside the lexicon, 0 in it; the
 # signature, and that of what is read where it is another; which readings the lexicon gives.

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import pipeline
@@ -17,6 +18,7 @@ from pipeline.artefacts.artefact import Damaged
 from pipeline.compare.audit import audit, starts
 from pipeline.config.configuration import load_config
 from pipeline.evaluation.score_rows import read_epochs, read_scores
+from pipeline.inference.start import start_artefact
 from pipeline.prepared.encoded import read_sentences
 
 ROOT = Path(__file__).parents[3]
@@ -70,6 +72,33 @@ def test_on_its_own_text_it_begins_where_the_start_ended(mine, tiny_run, start, 
     assert after["epoch"].tolist() == [0, 1, 2]
     assert after["valid_nats"][0] == pytest.approx(before["valid_nats"].min(), abs=1e-6)
     assert np.array_equal(np.load(start / "b.npy"), np.load(folder(run, "background") / "b.npy"))
+
+
+def test_a_small_form_is_a_start_like_the_whole_one(mine, tiny_run, start, text, tmp_path):
+    small = api.export(tiny_run.folder, "ll-rnn", tmp_path / "small", compact=True)
+    plain = start_artefact(str(small)).folder
+    for name in ("b.npy", "phi.npz", "spelling.json", "names.json"):
+        assert (plain / name).read_bytes() == (start / name).read_bytes(), name
+    forms, analyses = (
+        [pd.read_parquet(folder / file) for folder in (plain, start)]
+        for file in ("types.parquet", "analyses.parquet")
+    )
+    assert forms[0]["form"].tolist() == forms[1]["form"].tolist()
+    columns = ["word", "lemma", "upos", "feats", "weight", "source"]
+    pd.testing.assert_frame_equal(
+        *(each[columns].astype(dict.fromkeys(columns[1:4], str)) for each in analyses),
+        check_dtype=False,
+        check_categorical=False,
+    )
+    first = [
+        read_epochs(
+            folder(
+                go_on(mine, each, tmp_path / each.parent.name, **{"corpus.source": text}), "train"
+            )
+        )
+        for each in (small, start)
+    ]
+    assert first[0]["valid_nats"][0] == pytest.approx(first[1]["valid_nats"][0], abs=0.01)
 
 
 @pytest.mark.parametrize("read", [["form", "pos"], ["pos", "vectors"]], ids=" ".join)
