@@ -97,14 +97,19 @@ def describe(artefacts: Inputs, name: str) -> dict[str, Any]:
     sources = [*params["corpus"].pop("source"), *(params["corpus"].pop("pretraining") or ())]
     lexicons = [*params["analyse"].pop("lexicon"), params["analyse"].pop("frequency")]
     params["analyse"].pop("suites")  # they judged it, and are no part of it
-    found = licences(*([each for each in names if each] for names in (sources, lexicons)))
+    found = licences(
+        *([each for each in dict.fromkeys(names) if each] for names in (sources, lexicons))
+    )
     start = _start(artefacts["analyse"])
     return {
         "model_type": "accord",
         "name": name,
         "language": "fr",
         "start": start.get("name"),
-        **{kind: [*start.get(kind, ()), *new] for kind, new in found.items()},
+        **{
+            kind: [*start.get(kind, ()), *(each for each in new if each not in start.get(kind, ()))]
+            for kind, new in found.items()
+        },
         "params": params,
         "scores": read_scores(artefacts["evaluate"]).to_dict("records"),
     }

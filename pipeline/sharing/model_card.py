@@ -137,9 +137,13 @@ def _rounding(losses: Mapping[str, float] | None) -> str:
     )
 
 
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1_000 else f"{value:.4g}"
+
+
 def _scores(rows: Sequence[Mapping[str, Any]]) -> str:
     table = pd.DataFrame(rows)
     table = table[table["metric"].isin(SHOWN) & (table["split"] != "train")]
     wide = table.pivot(index="split", columns="metric", values="value")
-    wide = wide[[name for name in SHOWN if name in wide]].map("{:,.4g}".format)
+    wide = wide[[name for name in SHOWN if name in wide]].map(_number)
     return markdown(wide.replace("nan", "").reset_index())

@@ -18,8 +18,8 @@ from torch import nn
 from pipeline.evaluation.metrics import METRICS
 
 
-class Jordan(nn.Module):
-    """The last outputs are read again beside the next word (Jordan 1986)."""
+class KeptInputs(nn.Module):
+    """The last outputs are read again beside the next word (KeptInputs 1986)."""
 
     def __init__(
         self,
@@ -55,13 +55,19 @@ def hopeless(text):
     return 1 / 0
 '''
 POINTS = {
-    "accord.encoders": ["jordan = jordan_net:Jordan", "broken = jordan_net:Elman"],
-    "accord.metrics": ["nats of the worst word = jordan_net:worst", "bad = jordan_net:hopeless"],
+    "accord.encoders": [
+        "kept_inputs = kept_inputs_net:KeptInputs",
+        "broken = kept_inputs_net:Elman",
+    ],
+    "accord.metrics": [
+        "nats of the worst word = kept_inputs_net:worst",
+        "bad = kept_inputs_net:hopeless",
+    ],
 }
 CONFIG = """
 base: tiny
-train: {encoder: {kind: jordan, memory: 0.25}, epochs: 1}
-models: {jordan: {}}
+train: {encoder: {kind: kept_inputs, memory: 0.25}, epochs: 1}
+models: {kept_inputs: {}}
 """
 
 
@@ -69,26 +75,29 @@ models: {jordan: {}}
 def installed(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(METRICS, "_by_hand", {})
-    install(tmp_path, "jordan-net", {"jordan_net": JORDAN}, POINTS)
+    install(tmp_path, "kept_inputs-net", {"kept_inputs_net": JORDAN}, POINTS)
     (tmp_path / "mine.yaml").write_text(CONFIG)
     return tmp_path
 
 
 def test_one_file_from_outside_is_explained_chosen_trained_loaded_and_watched(installed, capsys):
     explained = explain()
-    assert "#   jordan: The last outputs are read again beside the next word" in explained
+    assert "#   kept_inputs: The last outputs are read again beside the next word" in explained
     assert "#     memory: 0.5 – the share of older outputs in what is read again" in explained
-    assert "left out: encoder 'broken' of jordan-net cannot be loaded: AttributeError" in explained
+    assert (
+        "left out: encoder 'broken' of kept_inputs-net cannot be loaded: AttributeError"
+        in explained
+    )
 
     config, runs = str(installed / "mine.yaml"), installed / "runs"
     run = pipeline.run(config, runs=runs)
-    saved = json.loads((run.artefacts["jordan", "train"].folder / "recipe.json").read_text())
-    assert saved["encoder"] == {"kind": "jordan", "memory": 0.25}
+    saved = json.loads((run.artefacts["kept_inputs", "train"].folder / "recipe.json").read_text())
+    assert saved["encoder"] == {"kind": "kept_inputs", "memory": 0.25}
     assert pipeline.load(run.folder).model.encoder.memory == 0.25
     assert "| worst" in (run.folder / "report" / "table.md").read_text().splitlines()[0]
     assert "evaluate: metric 'bad' is left out: division by zero" in capsys.readouterr().err
 
-    (installed / "jordan_net.py").write_text(JORDAN.replace(".tanh()", ".sin()"))
+    (installed / "kept_inputs_net.py").write_text(JORDAN.replace(".tanh()", ".sin()"))
     states = {each.stage.name: each.state for each in Run(load_config(config), runs).status()}
     assert (states["encode"], states["train"], states["evaluate"]) == ("done", "stale", "stale")
 
@@ -96,9 +105,15 @@ def test_one_file_from_outside_is_explained_chosen_trained_loaded_and_watched(in
 @pytest.mark.parametrize(
     ("encoder", "said"),
     [
-        ("{kind: jordan, memmory: 1}", "train.encoder: jordan: .* the nearest is 'memory'"),
-        ("{kind: jordan, memory: much}", "train.encoder: jordan.memory: expected float, found"),
-        ("broken", "train.encoder: encoder 'broken' of jordan-net cannot be loaded"),
+        (
+            "{kind: kept_inputs, memmory: 1}",
+            "train.encoder: kept_inputs: .* the nearest is 'memory'",
+        ),
+        (
+            "{kind: kept_inputs, memory: much}",
+            "train.encoder: kept_inputs.memory: expected float, found",
+        ),
+        ("broken", "train.encoder: encoder 'broken' of kept_inputs-net cannot be loaded"),
     ],
 )
 def test_a_mistake_in_its_settings_is_named(installed, encoder, said):
