@@ -13,7 +13,7 @@ from pipeline.inference.explain import GAP, Choice, Explainer
 from pipeline.inference.generate import Generator
 from pipeline.inference.scorer import Scorer
 from pipeline.page.families import all_families, members
-from pipeline.page.readings import COLUMNS, Readings
+from pipeline.page.readings import Readings
 from pipeline.prepared.special_words import END
 from pipeline.reading.expect import FEATURES
 from pipeline.reading.feature_values import POS
@@ -32,7 +32,7 @@ class AskedModel:
 
     def __init__(self, scorer: Scorer):
         self.scorer = scorer
-        self.readings = Readings(lambda: scorer.parts.analyses(COLUMNS))
+        self.readings = Readings(scorer.parts.analyses)
         self.over_words = scorer.speller is None
         followed = [each for each in FEATURES if each == POS or self.readings.has(each)]
         self.reader = Reader(scorer, followed if self.over_words else ())

@@ -31,13 +31,13 @@ class Reading:
 class Readings:
     """The analyses of every known word, and of each class of unknown words."""
 
-    def __init__(self, read: Callable[[], pd.DataFrame]):
-        """`read` gives COLUMNS of the analyses, by rising words."""
+    def __init__(self, read: Callable[[Sequence[str]], pd.DataFrame]):
+        """`read` gives columns of the analyses, by rising words."""
         self.read = read
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        table = self.read()
+        table = self.read(COLUMNS)
         return table[table["word"] != END_ID]  # which no lexicon knows, whatever is guessed
 
     @cached_property
@@ -63,8 +63,7 @@ class Readings:
     @cached_property
     def _distinct(self) -> list[str]:
         """Every combination of features; read alone, before any reading is asked for."""
-        table = pd.read_parquet(self.file, columns=["feats"], read_dictionary=["feats"])
-        return table["feats"].cat.categories.tolist()
+        return self.read(["feats"])["feats"].cat.categories.tolist()
 
 
 def _parts(feats: str) -> tuple[str, ...]:
