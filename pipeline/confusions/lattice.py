@@ -27,14 +27,15 @@ class Lattice(NamedTuple):
     def nbest(self, size: int, reference: str | None = None) -> NBest:
         """The paths of different words with the greatest sums of scores, found exactly.
 
-        What is among the best at a node has a beginning that is among the best where it begins.
+        What is among the best at a node has a beginning that is among the best where it begins;
+        one more is kept there, as the path without words may be one of them, and is none at the end.
         """
         leaving = defaultdict(list)
         for arc in self.arcs:
             leaving[arc.start].append(arc)
         reached: dict[int, dict[str, float]] = defaultdict(dict, {0: {"": 0.0}})
         for node in sorted({arc.start for arc in self.arcs}):
-            for words, score in best(reached[node].items(), size):
+            for words, score in best(reached[node].items(), size + 1):
                 for arc in leaving[node]:
                     _keep(reached[arc.end], f"{words} {arc.word}".strip(), score + arc.score)
         whole: dict[str, float] = {}
