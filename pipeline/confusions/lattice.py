@@ -28,7 +28,7 @@ class Lattice(NamedTuple):
         """The paths of different words with the greatest sums of scores, found exactly.
 
         What is among the best at a node has a beginning that is among the best where it begins;
-        one more is kept there, as the path without words may be one of them, and is none at the end.
+        one more is kept there, as the path without words, which is none at the end, may be one.
         """
         leaving = defaultdict(list)
         for arc in self.arcs:
