@@ -155,7 +155,7 @@ class Run:
                 for above in stage.inputs
             }
         inputs = {above: self.artefacts[model, above] for above in stage.inputs}
-        start = self._params(model, STAGES["train"]).start if stage.starts else None
+        start = self.params(model, STAGES["train"]).start if stage.starts else None
         return inputs | ({START: start_artefact(start)} if start else {})
 
     def _make(self, model: str, stage: Stage, recipe: Mapping, name: str, why: str) -> Artefact:
