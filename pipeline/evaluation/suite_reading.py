@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from corpora.json_line import parse_line
+from corpora.table_rows import table_rows
 from corpora.text import lines
-from pipeline.evaluation.table_rows import table_rows
 
 KINDS = (".txt", ".csv", ".tsv", ".jsonl")
 GOOD, BAD = ("good", "sentence_good"), ("bad", "sentence_bad")

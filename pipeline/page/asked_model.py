@@ -46,11 +46,9 @@ class AskedModel:
 
     def read(self, text: str) -> Answer:
         """Each word of a text and what follows, and what was expected before it."""
+        _expect_short(text)
         is_gap = bool(GAP.search(text))
         beginning = GAP.sub("", text)
-        count = len(beginning.split())
-        if count > LONGEST:
-            raise ValueError(f"expected at most {LONGEST:,} words, got {count:,}")
         (words,) = self.reader.read([beginning])
         return {
             "words": [_word(words, place, beginning) for place in range(len(words.form))],
@@ -64,6 +62,7 @@ class AskedModel:
             raise ValueError(
                 "expected a model whose score is a sum over features; this one has no such terms"
             )
+        _expect_short(text)
         words = self.scorer.words(GAP.sub("", text))
         if not 0 <= at <= len(words):
             raise ValueError(f"expected a place from 0 to {len(words)}, got {at}")
@@ -76,6 +75,7 @@ class AskedModel:
 
     def write(self, start: str, constraints: Sequence[str], seed: int) -> Answer:
         """How the model would write on after a beginning."""
+        _expect_short(start)
         generator = Generator(self.scorer, start, constraints)
         sentences = generator.sample(SENTENCES, seed=seed)
         return {
@@ -133,6 +133,12 @@ class AskedModel:
             "spelled": choice.is_spelled,
             "readings": [asdict(each) for each in readings],
         }
+
+
+def _expect_short(text: str) -> None:
+    count = len(text.split())
+    if count > LONGEST:
+        raise ValueError(f"expected at most {LONGEST:,} words, got {count:,}")
 
 
 def _word(words: Words, place: int, text: str) -> Answer:

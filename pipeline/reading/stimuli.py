@@ -8,12 +8,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
+from pyarrow import parquet
 
 from corpora.normalise import normalise
+from corpora.table_rows import table_rows
 from corpora.text import kind, lines
 from pipeline.display.nearest import nearest
-from pipeline.evaluation.table_rows import table_rows
 
 BAR = "|"
 TABLES = (".csv", ".tsv", ".parquet")
@@ -40,8 +40,10 @@ def read_table(path: Path, column: str) -> pd.DataFrame:
 
 def _parquet(path: Path) -> pd.DataFrame:
     try:
-        return pd.read_parquet(path)
-    except (pa.ArrowException, OSError) as error:
+        table = parquet.read_table(path)
+        table.validate(full=True)
+        return table.to_pandas()
+    except Exception as error:  # which is anything if the file is damaged
         if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
             raise
         raise ValueError(f"{path}: expected a table in Parquet; {error}") from None
