@@ -93,5 +93,5 @@ def test_what_is_measured_is_finite(cases, asked_run, tmp_path):
         assert np.isfinite(figures.to_numpy(float)).all()
         assert (words["surprisal"] >= 0).all()
 
-    fuzz(cases, damaged([SOUND[".csv"]]), check)
+    fuzz(cases // 5, damaged([SOUND[".csv"]]), check)
     assert measured, "some damage changes words alone"

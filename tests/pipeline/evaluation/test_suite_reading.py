@@ -85,6 +85,14 @@ def test_tables_and_json_lines_are_suites(tmp_path, form):
         groups(path, "anymacy")
 
 
+@pytest.mark.parametrize("distance", ["-1", "near", "nan", ""])
+def test_steps_of_what_is_no_number_from_0_are_refused(tmp_path, distance):
+    text = f"good,bad,distance\nun chat,une chat,{distance}\n"
+    path = f"{written(tmp_path, 'mine.csv', text)}/mine.csv"
+    with pytest.raises(ValueError, match=f"--by distance: expected numbers from 0 on.*{distance}"):
+        groups(path, "distance")
+
+
 def test_pairs_that_no_column_groups_are_of_their_file(tmp_path):
     suite = written(tmp_path / "mine", "genre.csv", "good,bad\nun chat,une chat\n")
     assert read_suite(suite)[0].construction == "genre"
