@@ -4,11 +4,11 @@ Of each article its heading (a lead of one to three sentences) and its text are 
 no stop is left out: titles, headings within the text, captions of films, lists.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from corpora.json_line import parse_line
 from corpora.segment import segment
 from corpora.sentence import Sentence
 from corpora.text import CorpusError, lines
@@ -34,8 +34,8 @@ def parse(path: Path, number: int, line: str) -> dict:
     """The article of a line, with all that is read of it."""
     place = f"{path}, line {number}"
     try:
-        article = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        article = parse_line(line)
+    except ValueError as error:
         raise CorpusError(f"{place}: expected an article in JSON, but {error}") from None
     if not isinstance(article, dict):
         raise CorpusError(f"{place}: expected an article in JSON, found {line[:60]!r}")

@@ -75,13 +75,13 @@ def lines(
 
     With `cut_short` so is a last line without an end: published files have one.
     """
-    offset = 0
+    number = 0
     with path.open("rb") as file:
         for number, raw in enumerate(file, start=1):
             try:
                 line = raw.decode(encoding).rstrip("\r\n")
-            except UnicodeDecodeError as error:
-                fault = f"byte {offset + error.start} is not {encoding}"
+            except UnicodeDecodeError:
+                fault = f"expected {encoding.upper()}, found other bytes"
                 line = raw.decode(encoding, "backslashreplace").rstrip("\r\n")
             else:
                 line = line.removeprefix("\ufeff") if number == 1 else line
@@ -92,8 +92,7 @@ def lines(
                 report.bad(number, fault, line)
             else:
                 yield number, line
-            offset += len(raw)
-    if offset == 0:
+    if not number:
         raise LexiconError(f"{path}: the file is empty")
 
 

@@ -16,7 +16,8 @@ PIECE = r"/(?:\\.|[^/\\\s])+/(?=[\s()|*+?&]|$)|[^\s()|*+?&\"]+"  # /an.*eur/ is 
 TOKEN = re.compile(rf'\s*("[^"]*"|[()|*+?]|(?:{PIECE})(?:&(?:{PIECE}))*|$)')
 REPEAT = ("*", "+", "?")
 FORBIDDEN = -1
-MOST_STATES = 10_000
+MOST_STATES, MOST_TESTS, DEEPEST = 10_000, 1_000, 100  # of the automaton; words; brackets
+SHOWN = 100  # letters of an expression in an error
 
 
 class Part(NamedTuple):
@@ -37,6 +38,7 @@ class Expression:
 
     def __post_init__(self):
         self._tokens = [*self._tokenised()]
+        self._check_size()
         self.whole = self._alternatives()
         if self._tokens:
             raise self._wrong("the end", self._tokens[0])
@@ -72,7 +74,7 @@ class Expression:
                     found.append(reached)
                 row[group] = states[reached]
             if len(states) > MOST_STATES:
-                raise ValueError(f"'{self.text}': expected at most {MOST_STATES:,} states")
+                raise self._too_large(f"at most {MOST_STATES:,} states")
             rows.append(row)
             accepts.append(is_whole)
         self.states = found
@@ -83,7 +85,7 @@ class Expression:
         while (more := ~alive & (alive[follow] & (follow >= 0)).any(axis=1)).any():
             alive |= more
         if not alive[0]:
-            raise ValueError(f"'{self.text}': no sentence of known words matches")
+            raise ValueError(f"'{self.text:.{SHOWN}}': no sentence of known words matches")
         follow[~alive[follow]] = FORBIDDEN
         follow[:, end] = np.where(accepts, np.arange(len(follow)), FORBIDDEN)
         return follow
@@ -97,6 +99,18 @@ class Expression:
             if found[1]:
                 yield found[1]
             place = max(found.end(), place + 1)
+
+    def _check_size(self) -> None:
+        """Brackets are parsed within brackets, and what may follow what is a table of tests."""
+        tests, depth, deepest = 0, 0, 0
+        for token in self._tokens:
+            tests += token not in ("(", ")", "|", *REPEAT)
+            depth += (token == "(") - (token == ")")
+            deepest = max(deepest, depth)
+        if tests > MOST_TESTS:
+            raise self._too_large(f"at most {MOST_TESTS:,} words")
+        if deepest > DEEPEST:
+            raise self._too_large(f"brackets at most {DEEPEST} deep")
 
     def _alternatives(self) -> Part:
         part = self._sequence()
@@ -149,4 +163,7 @@ class Expression:
             self.after[place] |= first
 
     def _wrong(self, expected: str, found: str) -> ValueError:
-        return ValueError(f"'{self.text}': expected {expected}, found '{found}'")
+        return ValueError(f"'{self.text:.{SHOWN}}': expected {expected}, found '{found:.{SHOWN}}'")
+
+    def _too_large(self, expected: str) -> ValueError:
+        return ValueError(f"'{self.text:.{SHOWN}}': expected {expected}")

@@ -74,22 +74,30 @@ Configuration = Annotated[
 ]
 
 
-class _PlainFlags:
-    """Shows flags without a type in the help: they take no value."""
+VALUES = {"str": "TEXT", "path": "PATH"} | dict.fromkeys(("int", "int range", "float"), "NUMBER")
+
+
+class _PlainHelp:
+    """Says in plain words what options take; flags take nothing, an argument's name says it."""
 
     def get_params(self, ctx):
         params = super().get_params(ctx)
         for param in params:
-            if getattr(param, "is_flag", False):
+            if param.param_type_name == "argument":
+                param.display_type_rich = lambda ctx: None
+            elif param.is_flag:
                 param.metavar = ""
+            elif param.metavar is None and hasattr(param, "display_type"):  # else Typer has words
+                kind = param.display_type(ctx).strip("<>")
+                param.metavar = VALUES.get(kind, kind)
         return params
 
 
-class Command(_PlainFlags, TyperCommand):
+class Command(_PlainHelp, TyperCommand):
     """A command of `accord`."""
 
 
-class Group(_PlainFlags, TyperGroup):
+class Group(_PlainHelp, TyperGroup):
     """A group of such commands."""
 
 
@@ -130,6 +138,14 @@ def _message(error: Exception) -> str:
         where = f": {error.filename}" if error.filename else ""
         return f"{error.strerror}{where}"
     return str(error)
+
+
+def is_path(text: str) -> bool:
+    """Whether what a person typed is also the name of something that is there."""
+    try:
+        return Path(text).exists()
+    except OSError:  # a sentence may be longer than any name
+        return False
 
 
 def listed(text: str) -> list[str]:

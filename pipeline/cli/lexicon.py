@@ -56,11 +56,12 @@ def show(
     """Show what every lexicon that is here says of a word, and the φ that --lexicon gives it."""
     import pandas as pd
 
-    from pipeline.compare.lexicon_views import features_of
+    from pipeline.compare.lexicon_views import features_of, known_beside
 
+    chain = _load(lexicon)
+    asked = {name: _load_if_present(name) for name in _usable() if name != "guesser"}
     rows = []
-    for name in dict.fromkeys([*(name for name in _usable() if name != "guesser"), lexicon]):
-        found = _load_if_present(name)
+    for name, found in (asked | {lexicon: chain}).items():
         for row in found.lookup([word]).itertuples() if found is not None else ():
             rows.append(
                 {
@@ -72,9 +73,12 @@ def show(
                 }
             )
     print_table(pd.DataFrame(rows, columns=["lexicon", "lemma", "upos", "feats", "weight"]))
+    phi = features_of(word, chain)
     print("\nφ by", lexicon)
-    for feature, value in features_of(word, _load(lexicon)).items():
+    for feature, value in phi.items():
         print(f"  {feature:24} {value:g}")
+    if others := known_beside(word, chain, phi):
+        print(f"known of it too, and in φ where featurise.templates has it: {', '.join(others)}")
 
 
 @command(app)
@@ -158,10 +162,19 @@ def _usable() -> "Iterator[str]":
 
 
 def _load(chain: str) -> "Lexicon":
+    """The lexicons of a chain; rows that a table of one's own has in vain are reported."""
     import lexicon
     from pipeline.data.folders import folder_of
+    from pipeline.display.progress import say
 
-    return lexicon.load(listed(chain), folder=folder_of)
+    names = listed(chain)
+    found = lexicon.load(names, folder=folder_of)
+    own = {Path(name).name for name in names}
+    for skipped in found.skipped:
+        file = skipped.example.partition(":")[0]
+        said = f"{skipped.count:,} rows left out, {skipped.reason}: {skipped.example}"
+        say(said, detail=file not in own)
+    return found
 
 
 def _load_if_present(chain: str) -> "Lexicon | None":

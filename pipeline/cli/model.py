@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.console import command, listed, print_table
+from pipeline.cli.console import command, is_path, listed, print_table
 from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
+from pipeline.display.progress import say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,14 +32,20 @@ Model = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Model of the run to ask; by default its last one."),
 ]
+Beginning = Annotated[
+    str,
+    typer.Argument(
+        metavar="TEXT",
+        help="A sentence or its beginning, such as 'les chiens du voisin …'. The … (or ...) at its "
+        "end stands for the next word, which is asked for; it may be left out.",
+    ),
+]
 SPLIT = 3  # so many of the likeliest words are split into terms where none are named
 
 
 @command(app)
 def explain(
-    text: Annotated[
-        str, typer.Argument(metavar="TEXT", help="Beginning of a sentence to explain.")
-    ],
+    text: Beginning,
     run: TrainedRun = None,
     model: Model = None,
     words: Annotated[
@@ -72,6 +79,7 @@ def explain(
     from pipeline.inference import explain_page
     from pipeline.inference.explain import Explainer, split, telling_features
 
+    expect_words(text)
     explainer = Explainer(under(load_model(run, model), condition))
     place = explainer.next_word(text, listed(words or ""), top)
     choices = place.asked or place.likeliest[:SPLIT]
@@ -123,7 +131,6 @@ def rescore(
 ) -> None:
     """Rank n-best lists anew with a model, and print the best hypothesis of each."""
     from pipeline.confusions.kaldi import read_lists
-    from pipeline.display.progress import say
     from pipeline.inference.rescore import Terms, Weights, error_rate, oracle, tuned
 
     lists, development = read_lists(nbest), read_lists(tune) if tune else []
@@ -260,6 +267,14 @@ def _signed(table: "pd.DataFrame", title: str) -> "pd.DataFrame":
     """Numbers with their signs, the index as the first column, nothing where nothing is."""
     shown = table.map(lambda number: "" if number != number else f"{number:+.2f}")
     return shown.rename_axis(title).reset_index()
+
+
+def expect_words(text: str) -> None:
+    """Refuse a text without any, and say of one that could be a file that it is not read as one."""
+    if not text.strip():
+        raise ValueError("the text is empty: expected a beginning of a sentence, if only …")
+    if is_path(text):
+        say(f"{text} is read as text, not as a file: `accord surprisal {text}` reads files")
 
 
 def load_model(run: Path | None, model: str | None) -> "Scorer":

@@ -22,7 +22,7 @@ def audit(run: RunFolder) -> None:
 
     table = auditing.audit(run)
     print_table(table)
-    print(*auditing.verdicts(table), sep="\n")
+    print(*auditing.verdicts(table, auditing.chosen_on_validation(run)), sep="\n")
     for name in auditing.texts_in_lexicons(run):
         print(
             f"φ also comes from the lexicon '{name}', which is made of a text: that text is known."
@@ -59,10 +59,10 @@ def compare(
     shown = comparing.table(scores)
     folder = to or runs / "comparison"
     comparing.write(scores, shown, folder)
+    if difference := difference_in_text(found):
+        print(f"not to be compared: {difference}", file=sys.stderr, flush=True)
     print_table(shown)
     print(f"figure: {folder / 'time.png'}")
-    if difference := difference_in_text(found):
-        print(f"not to be compared: {difference}", file=sys.stderr)
 
 
 @command(app)

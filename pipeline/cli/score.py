@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from corpora.text import lines
-from pipeline.cli.console import command
+from pipeline.cli.console import command, is_path
 from pipeline.cli.model import Model, TrainedRun, load_model
 from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
 
@@ -102,6 +102,8 @@ def score(
     ] = False,
 ) -> None:
     """Score a text: log p of each word and sentence, perplexity, bits per character."""
+    if not text.strip():
+        raise ValueError("the text is empty: expected a sentence, a file, or - for standard input")
     sentences = numbered_sentences(text)
     if not sentences:
         raise ValueError(f"{text}: expected a sentence a line, found no text")
@@ -129,8 +131,8 @@ def numbered_sentences(text: str) -> list[tuple[int, str]]:
         found = typer.get_text_stream("stdin", "utf-8")
     elif Path(text).suffix in TABLES:
         raise ValueError(_is_a_table(text))
-    elif any(c.isspace() for c in text) and not _is_file(text):
-        return [(1, text.strip())] if text.strip() else []
+    elif any(c.isspace() for c in text) and not is_path(text):
+        return [(1, text.strip())]
     else:
         found = lines(Path(text))
     kept = [line.removeprefix("\ufeff").rstrip("\r\n") for line in found]
@@ -138,13 +140,6 @@ def numbered_sentences(text: str) -> list[tuple[int, str]]:
     if len(kept) > 1 and len(tabs) == 1 and tabs != {0}:
         raise ValueError(_is_a_table(text))
     return [(n, line.strip()) for n, line in enumerate(kept, start=1) if line.strip()]
-
-
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).exists()
-    except OSError:  # a sentence may be longer than any name
-        return False
 
 
 def _is_a_table(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pipeline.cli.console import command, listed, print_table
-from pipeline.cli.model import Model, TrainedRun, load_model
+from pipeline.cli.model import Beginning, Model, TrainedRun, expect_words, load_model
 from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
 
 if TYPE_CHECKING:
@@ -98,12 +98,7 @@ def surprisal(
 
 @command(app)
 def expect(
-    text: Annotated[
-        str,
-        typer.Argument(
-            metavar="TEXT", help="A sentence, or its beginning: 'les chiens du voisin …'."
-        ),
-    ],
+    text: Beginning,
     features: Annotated[
         str, typer.Option(help="Features of the lexicon, pos, or one value: Number=Plur.")
     ] = "Number,Gender,pos",
@@ -120,6 +115,7 @@ def expect(
     """
     from pipeline.reading.expect import expect as measure
 
+    expect_words(text)
     _check_files(to, plot)
     table = measure(text, _chosen(run, model, models, condition), listed(features))
     if to:

@@ -98,7 +98,11 @@ def groups(suite: str, by: str, pooled: bool = False) -> pd.Series:
 
 def _in_steps(by: str, numbers: pd.Series) -> pd.Series:
     steps = np.array(STEPS[by])
-    first = np.searchsorted(steps, pd.to_numeric(numbers), side="right") - 1
+    counts = pd.to_numeric(numbers, errors="coerce")
+    if not (counts >= 0).all():
+        wrong = numbers[~(counts >= 0)].iloc[0]
+        raise ValueError(f"--by {by}: expected numbers from 0 on, got {wrong!r}")
+    first = np.searchsorted(steps, counts, side="right") - 1
     shown = [str(a) if a + 1 == b else f"{a}–{b - 1}" for a, b in pairwise(steps)]
     shown.append(f"{steps[-1]}+")
     return pd.Series([shown[place] for place in first], index=numbers.index)

@@ -31,6 +31,7 @@ from pipeline.stage import START
 from pipeline.stages.order import STAGES
 from pipeline.stages.tokenise import SCHEMA
 
+VALIDATION = "valid"
 WHOLE = "whole"  # stands for the split that is missing where none is
 AUDITED = {name: stage.audited for name, stage in STAGES.items() if stage.audited}
 *_, LAST = AUDITED
@@ -48,16 +49,32 @@ def audit(run: Path) -> pd.DataFrame:
     return pd.DataFrame(answers)
 
 
-def verdicts(table: pd.DataFrame) -> list[str]:
-    """A sentence for each split but training: whether a model knew of it before scoring it."""
+def verdicts(table: pd.DataFrame, chosen: Mapping[str, Sequence[str]]) -> list[str]:
+    """A sentence for each split but training: whether a model knew of it before scoring it.
+
+    `chosen` is what validation chose, and of which models.
+    """
     found = []
     for split in table.columns[3:].drop("train"):
-        used = table[table[split] == "yes"].groupby("part", sort=False)["model"].agg(", ".join)
-        parts = "; ".join(f"{part} ({models})" for part, models in used.items())
+        used = table[table[split] == "yes"].groupby("part", sort=False)["model"].agg(list)
+        uses = {**used, **(chosen if split == VALIDATION else {})}
+        parts = "; ".join(f"{use} ({', '.join(models)})" for use, models in uses.items())
         found.append(
             f"{split}: {f'used for {parts}' if parts else 'used for nothing: it was not known'}"
         )
     return found
+
+
+def chosen_on_validation(run: Path) -> dict[str, list[str]]:
+    """What the validation split decides of the networks that are trained, and of which of them."""
+    recipes = {name: sections["train"] for name, sections in Finished.read(run).sections.items()}
+    trained = {name: each for name, each in recipes.items() if each.output != "background"}
+    uses = {
+        "the best epoch": list(trained),
+        "the learning rate": [n for n, each in trained.items() if each.schedule == "plateau"],
+        "the temperature": [name for name, each in trained.items() if each.temperature],
+    }
+    return {use: models for use, models in uses.items() if models}
 
 
 def texts_in_lexicons(run: Path) -> list[str]:

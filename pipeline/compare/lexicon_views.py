@@ -1,6 +1,7 @@
 """What `accord lexicon` looks at: the φ of a word, the words of a corpus."""
 
 from collections import Counter
+from collections.abc import Iterable
 from itertools import islice
 
 import pandas as pd
@@ -8,6 +9,7 @@ import pandas as pd
 import corpora
 from corpora.tokenise import tokenised
 from lexicon import Lexicon
+from lexicon.analysis import feature_names
 from pipeline.data.folders import folder_of
 from pipeline.features.templates import fill
 from pipeline.stages import featurise
@@ -18,6 +20,13 @@ def features_of(word: str, chain: Lexicon) -> dict[str, float]:
     types = pd.DataFrame({"form": [word], "count": [0]})
     filled = fill(featurise.Params(), types, chain.lookup([word]))
     return dict(zip(filled["feature"], filled["value"], strict=True))
+
+
+def known_beside(word: str, chain: Lexicon, phi: Iterable[str]) -> list[str]:
+    """What a chain says of a word and φ has no feature of, such as Sem=Hum."""
+    templates = feature_names(phi)
+    known = {pair for each in chain.analyses(word) for pair in each.feats.split("|") if pair}
+    return sorted(pair for pair in known if not feature_names([pair]) <= templates)
 
 
 def counted_words(source: str, limit: int | None = None) -> pd.DataFrame:

@@ -24,7 +24,12 @@ def suite_files(suite: str) -> list[Path]:
         if Path(suite).suffix not in KINDS:
             raise ValueError(f"{suite} is no suite: expected a name that ends in {_list(KINDS)}")
         return [Path(suite)]
-    folder = Path(suite) if "/" in suite or Path(suite).is_dir() else folder_of(suite)
+    is_path = "/" in suite or Path(suite).suffix in KINDS
+    if is_path and not Path(suite).exists():
+        raise FileNotFoundError(
+            f"{suite}: there is no such file or folder; expected a suite, or the name of one"
+        )
+    folder = Path(suite) if is_path or Path(suite).is_dir() else folder_of(suite)
     found = sorted(path for path in folder.glob("*") if path.suffix in KINDS and _is_part(path))
     if not found:
         raise FileNotFoundError(f"{folder} is no suite: expected files that end in {_list(KINDS)}")
@@ -89,7 +94,10 @@ def pair_table(suite: str) -> pd.DataFrame:
     path = files[0].parent / TABLE
     if not path.exists() or Path(suite).is_file():
         return table
-    beside = pd.read_csv(path)
+    try:
+        beside = pd.read_csv(path)
+    except ValueError as error:
+        raise ValueError(f"{path}: expected a table of pairs in UTF-8; {error}") from None
     if beside.get("construction", pd.Series()).tolist() != table["construction"].tolist():
         raise ValueError(f"{path} does not fit its suite: expected a row for each of its pairs")
     return beside

@@ -8,12 +8,12 @@ Tables may use the other's names, and say what a pair is of in a column of GROUP
 are all of what its file is called.
 """
 
-import csv
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from corpora.json_line import parse_line
+from corpora.table_rows import table_rows
 from corpora.text import lines
 
 KINDS = (".txt", ".csv", ".tsv", ".jsonl")
@@ -36,7 +36,7 @@ def read_lines(path: Path) -> Iterator[Line]:
     """Every pair of a file; what cannot be read is a fault, and reading goes on behind it."""
     if path.suffix == ".txt":
         return _of_text(path)
-    return _of_rows(path, _objects(path) if path.suffix == ".jsonl" else _table(path))
+    return _of_rows(path, _objects(path) if path.suffix == ".jsonl" else table_rows(path, ";,"))
 
 
 def _of_text(path: Path) -> Iterator[Line]:
@@ -80,30 +80,17 @@ def _first(row: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     return next((row[name] for name in names if row.get(name) not in (None, "")), None)
 
 
-def _table(path: Path) -> Iterator[tuple[int, dict[str, str] | str]]:
-    text = (line.removeprefix("\ufeff") for line in lines(path))
-    first = next(text, "")
-    separator = "\t" if path.suffix == ".tsv" else max(";,", key=first.count)
-    rows = csv.reader([first, *text], delimiter=separator)
-    try:
-        header = next(rows, [])
-        for row in rows:
-            if not any(row):
-                continue
-            fits = len(row) == len(header)
-            fault = f"expected {len(header)} columns as in the header, got {len(row)}"
-            yield rows.line_num, dict(zip(header, row, strict=True)) if fits else fault
-    except csv.Error as error:  # a carriage return in a row, a field without end
-        yield rows.line_num, f"expected a row of a table: {error}"
-
-
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
     for number, line in enumerate(lines(path), start=1):
         line = line.removeprefix("\ufeff").strip()
         if not line:
             continue
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            row = f"expected a JSON object; {error}"
-        yield number, row if isinstance(row, dict | str) else f"expected an object, got {line!r}"
+        yield number, _object(line)
+
+
+def _object(line: str) -> dict[str, Any] | str:
+    try:
+        row = parse_line(line)
+    except ValueError as error:
+        return f"expected a JSON object; {error}"
+    return row if isinstance(row, dict) else f"expected an object, got {line[:100]!r}"

@@ -26,6 +26,7 @@ from pipeline.prepared.special_words import is_special, read_as_unknown
 
 SPACY = "spacy"
 TEXTS = (".vec", ".vec.gz", ".vec.bz2", ".vec.xz")
+ROUNDING = 1e-12  # of the largest number: what differs by less differs by the mean's last digits
 
 
 @dataclass(frozen=True)
@@ -119,11 +120,14 @@ def reduced(found: WordVectors, dimensions: int) -> np.ndarray:
             f"featurise.vectors: expected dimensions from 0 to {min(rows.shape)}, as the vectors "
             f"of these words have, found {dimensions}"
         )
+    rounding = ROUNDING * np.abs(rows).max()
     rows -= np.average(rows, axis=0, weights=words)
     variance, axes = np.linalg.eigh((rows.T * words) @ rows / words.sum())
     kept = axes[:, ::-1][:, :dimensions]
     largest = np.take_along_axis(kept, np.abs(kept).argmax(axis=0)[None], axis=0)
-    scale = np.sqrt(variance[::-1][:dimensions].mean())
+    scale = np.sqrt(max(variance[::-1][:dimensions].mean(), 0))
+    if not scale > rounding:
+        raise ValueError("featurise.vectors: expected vectors that differ, found one for all words")
     short = rows @ (kept * np.sign(largest)) / scale  # an axis has two directions: one is chosen
     return np.concatenate([np.zeros((1, dimensions)), short]).astype(np.float32)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 AS_IT_IS = Sampling()
 ASKED = ["word", "upos", "feats"]
+SEEDS = 1 << 64  # so many there are
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,8 @@ class Generator:
         self, count: int = 10, sampling: Sampling = AS_IT_IS, seed: int = 1
     ) -> list[NewSentence]:
         """Sentences drawn by chance."""
+        if not 0 <= seed < SEEDS:
+            raise ValueError(f"seed: expected a number from 0 to {SEEDS - 1}, got {seed}")
         generator = torch.Generator(self.model.embedding.weight.device).manual_seed(seed)
         drawn = sample(self.model, self.start_ids, count, sampling, generator, LONGEST)
         letters = np.random.default_rng(seed)

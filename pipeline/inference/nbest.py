@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from corpora.json_line import parse_line
 from corpora.text import lines
 
 REFERENCE = "reference"
@@ -75,13 +76,11 @@ def _from_text(line: str) -> Iterator[tuple[str, str, float | None]]:
 
 def _from_json(line: str) -> Iterator[tuple[str, str, float | None]]:
     try:
-        content = json.loads(line)
+        content = parse_line(line)
         name, hypotheses = str(content["id"]), content["hypotheses"]
         pairs = [(each["text"], [each["score"]]) for each in hypotheses]
-    except RecursionError:
-        raise ValueError("expected JSON, but it is nested too deeply") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"expected JSON, but {error.msg} at column {error.colno}") from None
+    except ValueError as error:
+        raise ValueError(f"expected JSON, but {error}") from None
     except (KeyError, TypeError) as missing:
         expected = 'expected {"id", "hypotheses": [{"text", "score"}, …]}'
         raise ValueError(f"{expected}, but {missing} is missing or wrong") from None

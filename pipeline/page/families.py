@@ -21,7 +21,9 @@ def members(names: Sequence[str], off: Iterable[str]) -> list[int]:
     off = set(off)
     known = all_families(names)
     if unknown := sorted(off.difference(known)):
-        raise ValueError(f"expected features of {', '.join(known)} to switch off; got {unknown[0]}")
+        raise ValueError(
+            f"expected features of {', '.join(known)} to switch off; got {unknown[0]:.80}"
+        )
     return [number for number, name in enumerate(names) if families(name) & off]
 
 

@@ -82,7 +82,9 @@ class Models:
         from pipeline.page.asked_model import AskedModel
 
         if name not in self._load:
-            raise ValueError(f"expected one of the models {', '.join(self.names)}; got {name!r}")
+            raise ValueError(
+                f"expected one of the models {', '.join(self.names)}; got {name!r:.80}"
+            )
         return AskedModel(self._load[name]())
 
 
@@ -90,12 +92,12 @@ def parse(question: Any) -> Read | Place | Write | About:
     """A question from what JSON held; what is missing, unknown or of another kind is named."""
     given = dict(question) if isinstance(question, dict) else {}
     ask = given.pop("ask", None)
-    if ask not in QUESTIONS:
-        raise ValueError(f"ask: expected one of {', '.join(QUESTIONS)}; got {ask!r}")
+    if not isinstance(ask, str) or ask not in QUESTIONS:
+        raise ValueError(f"ask: expected one of {', '.join(QUESTIONS)}; got {ask!r:.80}")
     kind = QUESTIONS[ask]
     known = {each.name: each for each in fields(kind)}
     if unknown := sorted(given.keys() - known.keys()):
-        raise ValueError(f"{ask}: expected {', '.join(known)}; got {unknown[0]!r}")
+        raise ValueError(f"{ask}: expected {', '.join(known)}; got {unknown[0]!r:.80}")
     for name, field in known.items():
         if name in given:
             given[name] = _checked(f"{ask}.{name}", given[name], field.type)

@@ -46,7 +46,10 @@ class PageServer(ThreadingHTTPServer):
 
     def is_own(self, host: str | None) -> bool:
         """Whether a request names this machine: by number, as localhost or as it was told."""
-        name = urlsplit(f"//{host or ''}").hostname or ""
+        try:
+            name = urlsplit(f"//{host or ''}").hostname or ""
+        except ValueError:  # a bracket that does not close
+            return False
         return name in ("localhost", self.host) or _is_number(name)
 
 
@@ -71,7 +74,7 @@ class Handler(BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length", "")
         if self.path != "/ask" or self.headers.get_content_type() != "application/json":
             self._tell(HTTPStatus.BAD_REQUEST, "expected a question in JSON for /ask")
-        elif not length.isdecimal() or int(length) > LARGEST:
+        elif not length.isdecimal() or len(length) > len(str(LARGEST)) or int(length) > LARGEST:
             self._tell(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"expected at most {LARGEST:,} bytes")
         else:
             self._answer(self.rfile.read(int(length)))

@@ -8,31 +8,45 @@ from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
+from pyarrow import parquet
 
 from corpora.normalise import normalise
+from corpora.table_rows import table_rows
 from corpora.text import kind, lines
 from pipeline.display.nearest import nearest
 
 BAR = "|"
 TABLES = (".csv", ".tsv", ".parquet")
+NO_TEXTS = (".json", ".jsonl", ".xls", ".xlsx", ".ods")  # tables too, which would read as lines
 SEPARATORS = "\t;,"
 
 
 def read_table(path: Path, column: str) -> pd.DataFrame:
     """The table of a file, its columns as they are written; a text is a table of its lines."""
+    if kind(path) in NO_TEXTS:
+        raise ValueError(f"{path}: expected a text, or a name that ends in {', '.join(TABLES)}")
     if kind(path) not in TABLES:
         found = enumerate((line.removeprefix("\ufeff").strip() for line in lines(path)), start=1)
         return pd.DataFrame([each for each in found if each[1]], columns=["line", column])
     if kind(path) == ".parquet":
-        return pd.read_parquet(path)
-    header = next(lines(path), "").removeprefix("\ufeff")
-    separator = "\t" if kind(path) == ".tsv" else max(SEPARATORS, key=header.count)
+        return _parquet(path)
+    rows = list(table_rows(path, SEPARATORS))
+    if faults := [f"{path}, line {line}: {row}" for line, row in rows if isinstance(row, str)]:
+        raise ValueError("\n".join(faults))
+    if not rows:
+        raise ValueError(f"{path}: expected a table with a header and rows, found none")
+    return pd.DataFrame([row for _, row in rows])
+
+
+def _parquet(path: Path) -> pd.DataFrame:
     try:
-        return pd.read_csv(
-            path, sep=separator, dtype=str, keep_default_na=False, encoding="utf-8-sig"
-        )
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise ValueError(f"{path}: expected a table with a header; {error}") from None
+        table = parquet.read_table(path)
+        table.validate(full=True)
+        return table.to_pandas()
+    except Exception as error:  # which is anything if the file is damaged
+        if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
+            raise
+        raise ValueError(f"{path}: expected a table in Parquet; {error}") from None
 
 
 def sentences(table: pd.DataFrame, column: str) -> list[str]:

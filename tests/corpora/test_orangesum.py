@@ -41,6 +41,10 @@ def test_headings_and_texts_are_sentences_and_what_ends_in_no_stop_is_left_out(t
         ("{", "expected an article in JSON, but"),
         ("[1]", r"expected an article in JSON, found '\[1\]"),
         ("[" * 100_000, "expected an article in JSON, but"),
+        (
+            json.dumps({**ARTICLE, "heading": "\ud83d."}),
+            "expected .* half of a character",
+        ),
         (json.dumps({"id": 1, "heading": ""}), "expected 'article' to be str, found none"),
         (json.dumps({**ARTICLE, "id": "7"}), "expected 'id' to be int, found '7'"),
         (json.dumps({**ARTICLE, "heading": None}), "expected 'heading' to be str, found None"),

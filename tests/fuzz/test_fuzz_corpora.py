@@ -130,7 +130,7 @@ def test_damaged_definitions(cases, tmp_path):
 
 ARTICLES = """\
 {"id": 7, "heading": "Un chef a parl\\u00e9. Il part.", "article": "En 2019.Alors qu'\\"on\\" va."}
-{"id": 8, "title": "Rien", "heading": "", "article": "M. Le Pen ? « Oui ! » Fin", "date": "2019"}
+{"id": 8, "heading": "", "article": "M. ? \\ud83d\\ude00 « Oui ! » Fin", "date": "2019"}
 """.encode()
 
 
@@ -142,6 +142,7 @@ def test_damaged_articles(cases, tmp_path):
             articles = [json.loads(line) for line in data.decode("utf-8").split("\n") if line]
             written = [article["heading"] + article["article"] for article in articles]
             assert all(any(sentence.text in text for text in written) for sentence in found)
+            "".join(written).encode()
 
     fuzz(cases, damaged([ARTICLES]), check)
 

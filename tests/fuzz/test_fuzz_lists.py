@@ -10,6 +10,7 @@ from fuzz_cases import CASES, damaged, excerpt, fuzz, outcome
 from hypothesis import strategies as st
 
 from pipeline.confusions.kaldi import read_lists
+from pipeline.evaluation.suite import read_suite
 from pipeline.evaluation.suite_reading import Line, read_lines
 from pipeline.inference.nbest import NBest, read_nbest
 
@@ -18,7 +19,7 @@ SUITES = {
     ".txt": "True\tla fille mange\nFalse\tla fille mangent\nTrue\tl' été\nFalse\tl' étés\n",
     ".csv": "item,good,bad\n1,la fille mange,la fille mangent\n2,l'été,\"l'étés, là\"\n",
     ".tsv": "good\tbad\tUID\nla fille mange\tla fille mangent\tsv\n",
-    ".jsonl": '{"sentence_good": "l\'été", "sentence_bad": "l\'étés", "UID": "n"}\n',
+    ".jsonl": '{"sentence_good": "l\'été", "sentence_bad": "l\'\\ud83d\\ude00", "UID": "n"}\n',
 }
 
 
@@ -36,6 +37,9 @@ def test_damaged_suites(cases, ending, tmp_path):
         for line in outcome(read_suite_file, path, data) or ():
             assert line.where.startswith(str(path))
             assert line.fault or (line.good.strip() and line.bad.strip())
+            line.good.encode(), line.bad.encode(), line.construction.encode()
+        for pair in outcome(lambda path: read_suite(str(path)), path, data) or ():
+            assert pair.good.strip() and pair.bad.strip() and pair.good != pair.bad
 
     samples = [SUITES[ending].encode()]
     if ending == ".txt":
@@ -68,7 +72,8 @@ def test_any_suite_is_read_as_it_was_written(cases, ending, tmp_path):
 
 SOUND = {
     ".nbest": "a ||| le chat ||| -1.5 -2\na ||| les chats ||| -3\na ||| le chat ||| reference\n",
-    ".jsonl": '{"id": "a", "hypotheses": [{"text": "été", "score": -1}], "reference": "été"}\n',
+    ".jsonl": '{"id": "a", "hypotheses": [{"text": "\\ud83d\\ude00", "score": -1}], '
+    '"reference": "été"}\n',
 }
 
 
@@ -78,6 +83,7 @@ def test_damaged_n_best_lists(cases, ending, tmp_path):
     def check(data: bytes) -> None:
         found = outcome(read_nbest, tmp_path / f"lists{ending}", data)
         if found is not None:
+            "".join(text for each in found for text in (each.id, *each.texts)).encode()
             write(found, tmp_path / "again.jsonl")
             assert read_nbest(tmp_path / "again.jsonl") == found
 

@@ -26,7 +26,7 @@ BAD_ROWS = {
     "feats that are none": ("vlog\tvlog\tNOUN\tmasculin\n", "feats are Name=Value"),
     "no form": ("\tvlog\tNOUN\t\n", "no form"),
     "duplicate": (GOOD, "the same as line 2"),
-    "bad encoding": ("vlog\tvl\xe9g\tNOUN\t\n".encode("latin-1"), "byte 68 is not utf-8"),
+    "bad encoding": ("vlog\tvl\xe9g\tNOUN\t\n".encode("latin-1"), "expected UTF-8"),
 }
 
 

@@ -56,7 +56,8 @@ class Constraint:
         """What no known word has, or that none has it all."""
         there_are = set("|".join(analyses["feats"].cat.categories).split("|"))
         for feature in sorted(self.feats - there_are):
-            return f"no known word has '{feature}'{nearest(feature, sorted(there_are - {''}))}"
+            found = nearest(feature[:100], sorted(there_are - {""}))
+            return f"no known word has '{feature:.100}'{found}"
         return "no known word obeys it"
 
 

@@ -70,7 +70,7 @@ def pattern_automaton(
     if not start:
         follow[0, end] = FORBIDDEN
         if (follow[0] == FORBIDDEN).all():
-            raise ValueError(f"'{pattern}': expected a pattern that a word matches")
+            raise ValueError(f"'{pattern:.100}': expected a pattern that a word matches")
     weight, strings = written.weights(expression, follow, group)
     given = np.repeat(np.arange(1, start + 1)[:, None], len(first), axis=1)
     follow = np.concatenate([given, np.where(follow >= 0, follow + start, follow)])

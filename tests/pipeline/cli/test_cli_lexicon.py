@@ -36,3 +36,25 @@ def test_a_broken_plug_in_is_named_and_left_out(tmp_path, monkeypatch, command):
     assert "careless" not in said.stdout and "unreadable" not in said.stdout
     assert "left out: lexicon 'unreadable' of comic-tales cannot be loaded: Mod" in said.stderr
     assert "left out: lexicon 'careless' cannot be made: ZeroDivisionError" in said.stderr
+
+
+HEADER = "form\tlemma\tupos\tfeats\n"
+
+
+def test_a_meaning_that_no_default_template_takes_is_shown_beside_phi(tmp_path):
+    table = tmp_path / "own.tsv"
+    table.write_text(f"{HEADER}avocat\tavocat\tNOUN\tNumber=Sing|Sem=Hum\n", encoding="utf-8")
+    said = CliRunner().invoke(app, ["lexicon", "show", "avocat", "--lexicon", str(table)])
+    assert said.exit_code == 0, said.output
+    phi = said.stdout.partition("φ by")[2]
+    assert "Number=Sing" in phi
+    assert phi.strip().endswith("in φ where featurise.templates has it: Sem=Hum")
+
+
+def test_rows_of_ones_own_table_that_are_no_utf_8_are_said_once(tmp_path):
+    table = tmp_path / "own.tsv"
+    rows = "chat\tchat\tNOUN\t_\nblé\tblé\tNOUN\t_\nété\tété\tNOUN\t_\n"
+    table.write_bytes((HEADER + rows).encode("latin-1"))
+    said = CliRunner().invoke(app, ["lexicon", "show", "blé", "--lexicon", str(table)])
+    assert said.exit_code == 0, said.output
+    assert said.stderr.count("2 rows left out, expected UTF-8, found other bytes: own.tsv:3: ") == 1

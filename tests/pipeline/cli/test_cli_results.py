@@ -5,8 +5,6 @@ from typer.testing import CliRunner
 
 from pipeline.cli.main import app
 
-SPLITS = "test", "valid"
-
 
 def accord(*words: str):
     return CliRunner().invoke(app, words)
@@ -17,7 +15,10 @@ def test_audit_and_significance_print_a_table_of_the_run(tiny_run):
     assert audited.exit_code == 0, audited.stderr
     lines = audited.stdout.splitlines()
     assert len(lines) == 2 + 2 * 3 + 2, "a head, three lines for each of two models, two verdicts"
-    assert lines[-2:] == [f"{split}: used for nothing: it was not known" for split in SPLITS]
+    assert lines[-2:] == [
+        "test: used for nothing: it was not known",
+        "valid: used for the best epoch (rnn, ll-rnn); the learning rate (rnn, ll-rnn)",
+    ]
     assert [cell.strip() for cell in lines[0].split("|")[1:-1]] == [
         "model", "protocol", "part", "train", "test", "valid",
     ]  # fmt: skip

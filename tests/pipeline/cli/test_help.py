@@ -29,3 +29,4 @@ def test_the_help_is_made_of_whole_phrases_and_flags_have_no_type(path):
     shown = CliRunner().invoke(app, [*path, "--help"])
     assert shown.exit_code == 0
     assert "bool" not in shown.stdout.lower()
+    assert not re.search(r"<[a-z]|(?:text|number|path)\.\.\.", shown.stdout), "words, not types"

@@ -25,7 +25,13 @@ def test_a_sentence_may_be_the_argument(tiny_run, tmp_path, monkeypatch):
     assert typed.exit_code == 0, typed.output
     assert typed.stdout == piped.stdout == in_file.stdout
     assert accord(SENTENCE * 200, "--run", tiny_run.folder).exit_code == 0  # no file has the name
-    assert accord(" ", "--run", tiny_run.folder).exit_code == 2
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n"])
+def test_an_empty_text_is_refused_as_such(text):
+    done = accord(text)
+    assert done.exit_code == 2
+    assert "the text is empty: expected a sentence" in done.stderr
 
 
 @pytest.mark.parametrize("unit", ["nats", "bits"])

@@ -3,7 +3,7 @@
 import pytest
 
 import pipeline
-from pipeline.compare.audit import audit, texts_in_lexicons, verdicts
+from pipeline.compare.audit import audit, chosen_on_validation, texts_in_lexicons, verdicts
 
 # Which of vocabulary, φ and b know the splits that are not trained on.
 LEAKS = {
@@ -40,6 +40,24 @@ def test_a_uniform_b_knows_no_text_even_in_the_papers_protocol(tmp_path):
     assert found.loc[("ll-rnn", "φ"), "test"] == "yes"
 
 
+def test_what_validation_chose_is_said_of_the_models_of_which_it_chose_it(tmp_path):
+    config = tmp_path / "some.yaml"
+    config.write_text(
+        "base: tiny\nmodels:\n  counted: {train: {output: background}}\n"
+        "  linear: {train: {schedule: linear, temperature: true}}\n  plateau: {}\n"
+    )
+    run = pipeline.run(str(config), until="encode", runs=tmp_path)
+    chosen = chosen_on_validation(run.folder)
+    assert chosen == {
+        "the best epoch": ["linear", "plateau"],
+        "the learning rate": ["plateau"],
+        "the temperature": ["linear"],
+    }
+    test, valid = verdicts(audit(run.folder), chosen)
+    assert test == "test: used for nothing: it was not known"
+    assert valid.startswith("valid: used for the best epoch (linear, plateau); the learning rate")
+
+
 def test_what_cannot_be_made_again_is_not_audited(tmp_path):
     run = pipeline.run("tiny", until="encode", runs=tmp_path)
     made = run.artefacts["ll-rnn", "featurise"].folder / "names.json"
@@ -70,7 +88,7 @@ def test_the_closed_preset_takes_only_the_words_of_the_treebanks_tests(tmp_path,
         fetched(source)
     run = pipeline.run("closed", until="encode", runs=tmp_path)
     found = audit(run.folder)
-    assert "test: used for vocabulary (rnn, ll-rnn)" in verdicts(found)
+    assert "test: used for vocabulary (rnn, ll-rnn)" in verdicts(found, {})
     found = found.set_index(["model", "part"])
     for split in ("valid", "dev", "test"):
         leaks = found[split] == "yes"

@@ -85,6 +85,14 @@ def test_tables_and_json_lines_are_suites(tmp_path, form):
         groups(path, "anymacy")
 
 
+@pytest.mark.parametrize("distance", ["-1", "near", "nan", ""])
+def test_steps_of_what_is_no_number_from_0_are_refused(tmp_path, distance):
+    text = f"good,bad,distance\nun chat,une chat,{distance}\n"
+    path = f"{written(tmp_path, 'mine.csv', text)}/mine.csv"
+    with pytest.raises(ValueError, match=f"--by distance: expected numbers from 0 on.*{distance}"):
+        groups(path, "distance")
+
+
 def test_pairs_that_no_column_groups_are_of_their_file(tmp_path):
     suite = written(tmp_path / "mine", "genre.csv", "good,bad\nun chat,une chat\n")
     assert read_suite(suite)[0].construction == "genre"
@@ -120,6 +128,24 @@ def test_pairs_that_no_column_groups_are_of_their_file(tmp_path):
             '{"sentence_good": "bon"}\nbon\n["bon"]\n',
             ["line 1: expected a sentence in", "line 2: expected a JSON", "line 3: expected an"],
         ),
+        (
+            "bad.jsonl",
+            '"bon"\n'
+            + "[" * 100_000
+            + "\n"
+            + "1" * 5000
+            + "\n"
+            + '{"sentence_good": "\\ud800", "sentence_bad": "a"}\n',
+            [
+                "line 1: expected an",
+                "line 2: expected a JSON",
+                "line 3: ",
+                "line 4: expected a JSON",
+            ],
+        ),
+        ("bad.csv", "good,bad,bad\nbon,bons,bonne\n", ["line 1: expected columns of different"]),
+        ("bad.tsv", 'good\tbad\n"bon" chat\tbons chat\n', ["line 2: expected a row of a table"]),
+        ("bad.csv", 'good,bad\n"bon,bons\n', ["line 2: expected a row of a table"]),
         ("bad.txt", "", ["expected pairs of sentences, found none"]),
     ],
 )
@@ -131,6 +157,20 @@ def test_every_faulty_line_is_reported_at_once(tmp_path, name, text, faults):
     assert len(said) == len(faults)
     for line, fault in zip(said, faults, strict=True):
         assert fault in line
+
+
+@pytest.mark.parametrize("suite", ["nofile.csv", "nowhere/suite"])
+def test_a_path_that_is_not_there_is_said_not_to_be(tmp_path, monkeypatch, suite):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match=f"{suite}: there is no such file or folder"):
+        suite_files(suite)
+
+
+def test_a_table_beside_texts_that_is_no_utf_8_is_named(tmp_path):
+    suite = written(tmp_path / "mine", "a.txt", "True\tun chat\nFalse\tune chat\n")
+    (tmp_path / "mine" / "pairs.csv").write_bytes("construction,où\na,là\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"pairs\.csv: expected a table of pairs in UTF-8"):
+        pair_table(suite)
 
 
 def test_pairs_that_differ_in_case_alone_are_refused_by_a_model_that_reads_no_case(

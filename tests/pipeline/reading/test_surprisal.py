@@ -159,6 +159,29 @@ def test_tables_of_all_kinds_are_read(tmp_path, ending):
     assert read_table(path, "sentence").values.tolist() == rows.values.tolist()
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", "item,sentence\n1,Il est là.\n".encode("latin-1"), "expected UTF-8, found byte"),
+        ("a.tsv", "item\tsentence\n1\tIl est là.\n".encode("latin-1"), "at byte offset 24"),
+        ("a.txt", "Il est là.\n".encode("latin-1"), "expected UTF-8, found byte"),
+        ("a.csv", b"item,sentence\n1,Oui, le chat.\n", "line 2: expected 2 columns .*, got 3"),
+        ("a.csv", b"item,sentence\n1\n", "line 2: expected 2 columns as in the header, got 1"),
+        ("a.csv", b"sentence,sentence\nUn,Deux\n", "line 1: expected columns of different names"),
+        ("a.tsv", b'item\tsentence\n1\t"Oui" dit-il.\n', "line 2: expected a row of a table"),
+        ("a.csv", b'item,sentence\n1,"Oui.\n2,Non.\n', "expected a row of a table"),
+        ("a.csv", b"", "expected a table with a header and rows"),
+        ("a.parquet", b"PAR1", "expected a table in Parquet"),
+        ("a.jsonl", b'{"sentence": "Oui."}\n', "expected a text, or a name that ends in .csv"),
+    ],
+)
+def test_a_file_that_is_no_such_table_is_named_with_its_line(tmp_path, name, content, said):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=said) as error:
+        read_table(tmp_path / name, "sentence")
+    assert name in str(error.value) and not isinstance(error.value, UnicodeError)
+
+
 def test_one_command_makes_a_table_and_a_plot(tiny_run, tmp_path):
     done = accord(
         *("surprisal", STIMULI, "--regions", "regions", "--run", tiny_run.folder),

@@ -1,0 +1,11 @@
+"""One run of the tiny preset, shared by the tests that ask its models."""
+
+import pytest
+
+import pipeline
+
+
+@pytest.fixture(scope="session")
+def asked_run(tmp_path_factory):
+    runs = tmp_path_factory.mktemp("asked")
+    return pipeline.run("tiny", set={"train.epochs": 1}, runs=runs)

@@ -1,0 +1,45 @@
+"""What `explain` and `expect` take for a beginning: one help, one gap, one refusal."""
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from pipeline.cli.main import app
+
+ASKING = ("explain", "expect")
+
+
+def accord(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_the_gap_is_explained_in_the_same_words():
+    commands = get_command(app).commands
+    helps = {commands[name].params[0].help for name in ASKING}
+    assert len(helps) == 1
+    assert "The … (or ...) at its end stands for the next word" in helps.pop()
+
+
+@pytest.mark.parametrize("command", ASKING)
+@pytest.mark.parametrize("text", ["", "  "])
+def test_an_empty_text_is_refused(command, text):
+    done = accord(command, text)
+    assert done.exit_code == 2
+    assert "the text is empty" in done.stderr
+
+
+@pytest.mark.parametrize("command", ASKING)
+def test_the_name_of_a_file_is_read_as_text_and_that_is_said(command, tiny_run, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("Le chat dort.\n", encoding="utf-8")
+    done = accord(command, path, "--run", tiny_run.folder)
+    assert done.exit_code == 0, done.output
+    assert f"{path} is read as text, not as a file: `accord surprisal {path}`" in done.stderr
+    assert not accord(command, "le chat …", "--run", tiny_run.folder).stderr
+
+
+@pytest.mark.parametrize("command", ASKING)
+def test_a_gap_alone_asks_for_the_first_word(command, tiny_run):
+    said = [accord(command, gap, "--run", tiny_run.folder) for gap in ("…", "...")]
+    assert said[0].exit_code == 0, said[0].output
+    assert said[0].stdout == said[1].stdout
