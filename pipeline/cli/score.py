@@ -126,12 +126,12 @@ def _finite(figures: dict[str, float | str]) -> dict[str, float | str | None]:
 
 
 def numbered_sentences(text: str) -> list[tuple[int, str]]:
-    """The lines that are not blank, with their numbers; what has spaces and is no file is one."""
+    """The lines that are not blank, with their numbers; what can be no file is one."""
     if text == "-":
         found = typer.get_text_stream("stdin", "utf-8")
     elif Path(text).suffix in TABLES:
         raise ValueError(_is_a_table(text))
-    elif any(c.isspace() for c in text) and not is_path(text):
+    elif not is_path(text) and not _is_named_as_a_file(text):
         return [(1, text.strip())]
     else:
         found = lines(Path(text))
@@ -140,6 +140,11 @@ def numbered_sentences(text: str) -> list[tuple[int, str]]:
     if len(kept) > 1 and len(tabs) == 1 and tabs != {0}:
         raise ValueError(_is_a_table(text))
     return [(n, line.strip()) for n, line in enumerate(kept, start=1) if line.strip()]
+
+
+def _is_named_as_a_file(text: str) -> bool:
+    """Whether one word looks like a path: to score the name of a missing file would help nobody."""
+    return not any(c.isspace() for c in text) and ("/" in text or bool(Path(text).suffix))
 
 
 def _is_a_table(text: str) -> str:

@@ -43,7 +43,8 @@ class Corrector:
     def __init__(self, scorer: Scorer, homophones: Homophones):
         self.scorer = scorer
         self.homophones = homophones
-        self.paradigms = KnownParadigms(scorer.vocabulary)
+        analyses = scorer.parts.analyses(KnownParadigms.COLUMNS)
+        self.paradigms = KnownParadigms(scorer.vocabulary, analyses)
 
     def candidates(self, word: str) -> list[str]:
         """What a word may have been meant to be; only words that the model knows."""

@@ -1,7 +1,6 @@
 """The other known forms of a word that differ in gender, number or person, and nothing else."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,16 +13,13 @@ AGREEMENT = re.compile(rf"(?:^|\|)(?:{'|'.join(AGREEING)})=[^|]*")
 
 
 class KnownParadigms:
-    """The analyses that a run has of its known words, gathered by lemma."""
+    """The analyses that a model has of its known words, gathered by lemma."""
 
-    def __init__(self, vocabulary: Vocabulary):
+    COLUMNS = ("word", "lemma", "upos", "feats")
+
+    def __init__(self, vocabulary: Vocabulary, rows: pd.DataFrame):
+        """`rows` are the analyses, whose parts of speech and features are categories."""
         self.vocabulary = vocabulary
-        named = ["upos", "feats"]
-        rows = pd.read_parquet(
-            Path(vocabulary.folder) / "analyses.parquet",
-            columns=["word", "lemma", *named],
-            read_dictionary=named,
-        )
         # A contraction (du) is two words at once, and no form of either.
         word, upos = rows["word"].to_numpy(), rows["upos"].astype(str)
         contracted = np.intersect1d(word[upos == "ADP"], word[upos == "DET"])

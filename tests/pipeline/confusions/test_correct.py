@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import pipeline
 from lexicon.homophones import Homophones, Spoken
+from pipeline import api
 from pipeline.cli.main import app
 from pipeline.confusions.correct import Corrector
 from pipeline.confusions.measure import Judged, readable
@@ -140,6 +141,10 @@ def test_the_commands(trained, small_lexique, tmp_path):
     found = json.loads(done.output)["suggestions"]
     assert "petites" in {sentence[each["start"] : each["end"]] for each in found}
     assert all(sum(each["why"].values()) == pytest.approx(each["gain"]) for each in found)
+    small = api.export(trained, "ll-rnn", tmp_path / "small", compact=True)
+    asked = ["correct", sentence, "--run", str(small), "--margin", "1", "--json"]
+    of_small = json.loads(CliRunner().invoke(app, asked).output)["suggestions"]
+    assert [each["suggestion"] for each in of_small] == [each["suggestion"] for each in found]
     shown = CliRunner().invoke(app, command).output
     assert "| petites |" in shown and "suggestions in 1 sentences" in shown
     suite = tmp_path / "planted.csv"
