@@ -57,13 +57,13 @@ class ClassBackground(Background):
         shares = np.stack([np.bincount(pair, row) for row in share])
         with np.errstate(divide="ignore"):
             arrays = {"log_share": np.log(share), "pair_share": shares.astype(np.float32)}
-        arrays["of_word"], arrays["mass"] = of_word, mass
+        arrays["class_of_word"], arrays["mass"] = of_word, mass
         arrays["pair_class"], arrays["pair_signature"] = np.divmod(pairs, features.signature_count)
         for name, array in arrays.items():
             self.register_buffer(name, torch.from_numpy(array), persistent=False)
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
-        ids = self.of_word.cpu().numpy()[sentences.ids]
+        ids = self.class_of_word.cpu().numpy()[sentences.ids]
         return self.within.contexts(Sentences(ids, sentences.lengths), training)
 
     def class_mass(self, context: Tensor | None = None) -> Tensor:
@@ -73,21 +73,21 @@ class ClassBackground(Background):
         return self._of_signatures(context, self.within.class_prior)
 
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
-        log_p = self.within.log_mass_of(self.of_word[words], context)
+        log_p = self.within.log_mass_of(self.class_of_word[words], context)
         return log_p + self.log_share[context[:, :1], words]
 
     def log_masses(self, context: Tensor | None = None) -> Tensor:
-        log_p = self.within.log_masses(context)[:, self.of_word]
+        log_p = self.within.log_masses(context)[:, self.class_of_word]
         return log_p + self.log_share[context[:, 0]].to(log_p.dtype)
 
     def regrouped(self, features: Features) -> "ClassBackground":
-        of_word, mass = (tensor.cpu().numpy() for tensor in (self.of_word, self.mass))
+        of_word, mass = (tensor.cpu().numpy() for tensor in (self.class_of_word, self.mass))
         return ClassBackground(features, self.within, of_word, mass)
 
     @property
     def size(self) -> int:
         """How many n-grams of classes are listed, and words in classes."""
-        return self.within.size + len(self.of_word)
+        return self.within.size + len(self.class_of_word)
 
     def _of_signatures(self, context: Tensor, of_classes: Callable[[Tensor], Tensor]) -> Tensor:
         p = of_classes(context).exp()[:, self.pair_class] * self.pair_share[context[:, 0]]
