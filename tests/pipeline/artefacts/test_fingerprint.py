@@ -64,7 +64,7 @@ def test_a_room_imported_from_outside_counts_whole(copy):
     ("stage", "other", "new"),
     [
         ("train", "encode", "models/encoders/jordan.py"),
-        ("train", "featurise", "models/outputs/tree.py"),
+        ("train", "featurise", "models/outputs/forest.py"),
         ("train", "encode", "models/ngram/smoothing/witten_bell.py"),
         ("evaluate", "train", "pipeline/evaluation/metrics/worst.py"),
     ],
