@@ -2,17 +2,14 @@
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import Artefact, read_json
 from pipeline.data.folders import cache_home
 from pipeline.display.progress import say
 from pipeline.inference.default_model import NAME, default_model, is_default
-from pipeline.sharing.file_names import CONFIG, MODEL, is_compact
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from pipeline.sharing.file_names import CONFIG, is_compact
 
 
 def start_folder(start: str) -> Path:
@@ -24,12 +21,6 @@ def start_folder(start: str) -> Path:
             f"{start!r}: there is no {folder / CONFIG}"
         )
     return folder
-
-
-def start_weights(folder: Path) -> "dict[str, Tensor]":
-    from models.common.weights import load_tensors  # here, as it loads torch
-
-    return {name: tensor.float() for name, tensor in load_tensors(folder / MODEL).items()}
 
 
 def start_artefact(start: str) -> Artefact:

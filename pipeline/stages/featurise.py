@@ -26,7 +26,7 @@ from pipeline.features.template_names import VECTORS, check, chosen, sides
 from pipeline.features.templates import fill, known_names
 from pipeline.features.word_classes import clusters_of
 from pipeline.features.word_vectors import VectorParams, WordVectors
-from pipeline.inference.start import start_weights
+from pipeline.inference.start_weights import start_weights
 from pipeline.prepared.special_words import END, START_WEIGHTS
 from pipeline.stage import START, Inputs, Stage
 
