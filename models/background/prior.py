@@ -12,13 +12,16 @@ def discounted(counts: np.ndarray, signature: np.ndarray, share: np.ndarray) -> 
     not, T_s being how many words of its signature s were seen and U_s the shares of those that
     were not; where all were seen, all have their shares of it. A signature keeps the mass of its
     words, whatever their number. All that were not seen together count as often as those that
-    were seen once (Good & Turing): a large lexicon has many, and few of them are ever met.
+    were seen once (Good & Turing): a large lexicon has many, and few of them are ever met. A word
+    of no share that was not seen has no mass.
     """
     lost = discount(counts)
     seen = np.bincount(signature, weights=counts > 0)
     unseen = np.bincount(signature, weights=share * (counts == 0))
-    freed = np.where(seen > 0, lost * seen, unseen_signature(counts, signature))
-    per_share = freed / np.where(unseen > 0, unseen, np.bincount(signature, weights=share))
+    met = (counts > 0) | (share > 0)
+    freed = np.where(seen > 0, lost * seen, unseen_signature(counts[met], signature[met]))
+    shares = np.where(unseen > 0, unseen, np.bincount(signature, weights=share))
+    per_share = np.divide(freed, shares, where=shares > 0, out=np.zeros_like(freed))
     receives = (counts == 0) | (unseen[signature] == 0)
     mass = np.maximum(counts - lost, 0) + np.where(receives, share * per_share[signature], 0)
     return mass / mass.sum()
@@ -33,4 +36,5 @@ def discount(counts: np.ndarray) -> float:
 def unseen_signature(counts: np.ndarray, signature: np.ndarray) -> float:
     """What a signature counts when none of its words was seen."""
     total = np.bincount(signature, weights=counts)
-    return min(UNSEEN_SIGNATURE, max(np.sum(total == 1), 1) / max(np.sum(total == 0), 1))
+    unseen = np.sum((total == 0) & (np.bincount(signature) > 0))
+    return min(UNSEEN_SIGNATURE, max(np.sum(total == 1), 1) / max(unseen, 1))

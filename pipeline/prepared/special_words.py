@@ -12,6 +12,7 @@ UNKNOWN = "<unk>"
 END_ID = 0
 UNKNOWN_ID = 1  # of the first unknown word
 PRETRAINING = "pretraining"  # the text of a second source, read before the training text
+PRETRAINING_MASS = "b.pretraining.npy"  # b while it is read
 NARROW = "narrow"  # a network before it has grown
 CURVE_NARROW = f"{NARROW}.csv"  # its losses by epoch
 START_WEIGHTS = "start.safetensors"  # of the model that training goes on from

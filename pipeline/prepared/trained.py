@@ -31,7 +31,7 @@ from models.spelling.subwords import SubwordModel, count_subwords, ends_of_words
 from pipeline.display.progress import say
 from pipeline.prepared.encoded import read_text
 from pipeline.prepared.labels import read_values
-from pipeline.prepared.special_words import PRETRAINING
+from pipeline.prepared.special_words import PRETRAINING, PRETRAINING_MASS
 from pipeline.stage import Inputs
 
 RECIPE = "recipe.json"
@@ -44,6 +44,16 @@ def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | Bac
     """
     background_of = partial(_background, recipe, inputs)
     return _network(recipe, inputs, background_of, folds)
+
+
+def build_pretraining(recipe: Recipe, inputs: Inputs) -> LanguageModel:
+    """The model, or the one that is to be its background, as it reads the text before."""
+    alone = replace(recipe, pretraining="none")
+    if recipe.pretraining == "background":
+        alone = _below(alone)
+    return _network(
+        alone, inputs, lambda features, _: _unigram(features, inputs, PRETRAINING_MASS), folds=0
+    )
 
 
 def parameter_shapes(recipe: Recipe, inputs: Inputs) -> Shapes:
@@ -82,11 +92,8 @@ def _network(
     labels = _label_counts(recipe, inputs)
     ends = ends_of_words(inputs["encode"]) if subwords else None
     if recipe.pretraining == "background":
-        uncooled = replace(
-            recipe, temperature=False, expert="none"
-        )  # those of the whole are enough
         below = LanguageModel(
-            uncooled, features, _unigram(features, inputs), ends=ends, labels=labels
+            _below(recipe), features, _unigram(features, inputs), ends=ends, labels=labels
         )
         background = FrozenModelBackground(features, below)
     else:
@@ -100,6 +107,11 @@ def _network(
         ends,
         labels,
     )
+
+
+def _below(recipe: Recipe) -> Recipe:
+    """Of a model that is the background of another, whose temperature and expert are enough."""
+    return replace(recipe, temperature=False, expert="none")
 
 
 def _label_counts(recipe: Recipe, inputs: Inputs) -> list[int]:
@@ -183,11 +195,11 @@ def prior_of(inputs: Inputs) -> Prior:
     return partial(discounted, signature=group, share=share)
 
 
-def _unigram(features: Features, inputs: Inputs) -> Unigram:
+def _unigram(features: Features, inputs: Inputs, mass: str = "b.npy") -> Unigram:
     """The prior mass of words; subwords have none, and are alike before anything is read."""
     if count_subwords(inputs["encode"]):
         return Uniform(features)
-    return Unigram(features, load_array(inputs["background"] / "b.npy"))
+    return Unigram(features, load_array(inputs["background"] / mass))
 
 
 def load_trained(

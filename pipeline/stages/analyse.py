@@ -25,6 +25,7 @@ from pipeline.prepared.beyond_start import MADE_OF, beyond_start
 from pipeline.prepared.saved_chain import read_chain, save_chain
 from pipeline.prepared.special_words import (
     END,
+    END_ID,
     PRETRAINING,
     UNKNOWN_ID,
     is_special,
@@ -33,10 +34,6 @@ from pipeline.prepared.special_words import (
 from pipeline.prepared.unknown_words import Classes
 from pipeline.prepared.written_forms import WRITTEN, read_written
 from pipeline.stage import START, Inputs, Stage
-
-# The share that a word which only corpus.pretraining holds has of what unseen words of its
-# signature get: it is known, but the corpus itself does not have it.
-PRETRAINING_ONLY = 0.01
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,10 @@ def _look_up(
     types = _types(words, total, sentences)
     if params.protocol == "open":
         types, classes, once = _with_classes(types, chain)
-    types["share"] = 1.0 if params.protocol == "open" else _shares(types["form"], counts)
+    if PRETRAINING in counts:  # for the b of that text; that of the corpus does not count them
+        types[PRETRAINING] = types["form"].map(counts[PRETRAINING]).fillna(0)
+        types.loc[END_ID, PRETRAINING] = open_table(paths[PRETRAINING]).num_rows
+    types["share"] = 1.0 if params.protocol == "open" else _shares(types["form"], counts, suites)
     if (inputs["tokenise"] / WRITTEN).exists():  # the words were lowercased
         types["written"] = read_written(inputs["tokenise"], types["form"])
     if params.frequency:
@@ -147,11 +147,16 @@ def _types(words: list[str], counts: Counter[str], sentences: int) -> pd.DataFra
     return pd.concat([special, table], ignore_index=True)
 
 
-def _shares(forms: pd.Series, counts: dict[str, Counter[str]]) -> np.ndarray:
-    """What each word has of its signature's mass for unseen words, relative to the others."""
+def _shares(
+    forms: pd.Series, counts: Mapping[str, Counter[str]], suites: Mapping[str, list[Pair]]
+) -> np.ndarray:
+    """What each word has of its signature's mass for unseen words, relative to the others.
+
+    A word that only corpus.pretraining holds has none: a closed vocabulary is the corpus's own.
+    """
     own = set().union(*(counts[split] for split in counts if split != PRETRAINING))
-    read_first = counts.get(PRETRAINING, Counter()).keys() - own
-    return np.where(forms.isin(read_first), PRETRAINING_ONLY, 1.0)
+    own |= {END}.union(*map(suite_words, suites.values()))
+    return forms.isin(own).to_numpy(np.float64)
 
 
 def _with_classes(

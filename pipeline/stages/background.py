@@ -18,7 +18,13 @@ from models.ngram.smoothing import SMOOTHINGS
 from models.spelling.open_vocabulary import load_spelling, save_spelling
 from pipeline.artefacts import fingerprint
 from pipeline.features.factors import factors_of
-from pipeline.prepared.special_words import UNKNOWN_ID, is_special, read_as_unknown
+from pipeline.prepared.special_words import (
+    PRETRAINING,
+    PRETRAINING_MASS,
+    UNKNOWN_ID,
+    is_special,
+    read_as_unknown,
+)
 from pipeline.stage import START, Inputs, Stage
 
 RAREST = 0.01  # per million: what a word counts for that the lexicon of frequencies lacks
@@ -69,6 +75,9 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     else:
         mass = discounted(counts, group, share)
     np.save(out / "b.npy", mass)
+    if PRETRAINING in types:  # whose words all have mass while it is read
+        of_both = counts + types[PRETRAINING].to_numpy()
+        np.save(out / PRETRAINING_MASS, discounted(of_both, group, np.ones_like(share)))
     np.save(out / "group.npy", group)
     np.save(out / "share.npy", share)
     about = _about(params)
@@ -158,6 +167,7 @@ STAGE = Stage(
     outputs={
         "b.npy": "the prior mass of each word",
         "group.npy": "the group of each word, in which seen words leave mass to unseen ones",
+        PRETRAINING_MASS: "the prior mass while the text of corpus.pretraining is read",
         "share.npy": "what each word has, unseen, of its group's mass for unseen words",
         "about.json": "the kind of background, from which training counts its n-grams",
         "factors.npz": "the factors of each word, where n-grams back off over them",

@@ -24,6 +24,7 @@ from pipeline.prepared.special_words import (
     CURVE_PRETRAINING,
     NARROW,
     PRETRAINING,
+    PRETRAINING_MASS,
     START_WEIGHTS,
 )
 from pipeline.stage import Inputs, Stage
@@ -85,30 +86,34 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
 def _pretrain(
     model: "LanguageModel", recipe: Recipe, inputs: Inputs, valid: Sentences, out: Path
 ) -> None:
-    """Train on the text of corpus.pretraining: the model, or the one that is its background."""
+    """Train on the text of corpus.pretraining: the model, or the one that is its background.
+
+    While that text is read b is one of its words, which the corpus need not have.
+    """
+    from models.common.weights import load_weights, parameters_of
     from models.training import processes
-    from pipeline.prepared.trained import expect_pretraining
+    from pipeline.prepared.trained import build_pretraining, expect_pretraining
 
     expect_pretraining(f"train.pretraining: {recipe.pretraining}", inputs)
     text = read_text(inputs["encode"], PRETRAINING)
     say(f"train: {len(text.ids):,} words to pretrain on")
     if processes.is_first():
         out.mkdir(exist_ok=True)
-    below = model if recipe.pretraining == "initialise" else model.output.background.model
-    if below is not model:
-        below.requires_grad_(True)
     first = replace(
         recipe,
         epochs=recipe.pretraining_epochs,
         batch=recipe.batch * PRETRAINING_BATCH,
         temperature=False,  # of the finished model alone
     )
+    reading = build_pretraining(recipe, inputs)
+    is_background = recipe.pretraining == "background"
+    later = model.output.background.model if is_background else model
+    load_weights(reading, parameters_of(later))
     teach = None
-    if below is model:
+    if not is_background:
         teach = teachers.teaching(recipe, inputs, model, text, is_training_text=False)
-    _fit(below, first, text, valid, out, teach)
-    if below is not model:
-        below.requires_grad_(False)
+    _fit(reading, first, text, valid, out, teach)
+    load_weights(later, parameters_of(reading))
 
 
 def _grow(
@@ -210,7 +215,15 @@ READ = {
         VALUES,
     ),
     "featurise": ("phi.npz", "psi.npz", "letters.npy", START_WEIGHTS),
-    "background": ("b.npy", "group.npy", "share.npy", "about.json", "ngrams.npz", "factors.npz"),
+    "background": (
+        "b.npy",
+        PRETRAINING_MASS,
+        "group.npy",
+        "share.npy",
+        "about.json",
+        "ngrams.npz",
+        "factors.npz",
+    ),
 }
 
 
