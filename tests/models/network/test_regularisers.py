@@ -15,6 +15,7 @@ from models.network.language_model import LanguageModel
 from models.network.regularisers.fraternal import fraternal_loss
 from models.network.regularisers.past_decode import PastDecoder
 from models.outputs.distillation import Taught
+from models.outputs.log_linear import LogLinear
 from models.recipe import Recipe
 from models.training.trainer import Trainer
 
@@ -25,10 +26,14 @@ BOTH = {"past_decode": 0.3, "fraternal": 0.7}
 STRENGTH = 0.3
 
 
+def features_by_two() -> Features:
+    return Features.from_rows(np.arange(WORDS + 1), np.arange(WORDS) // 2, np.ones(WORDS), 6)
+
+
 def decoding(**changes) -> LanguageModel:
     """A network in training that decodes the past; its words share signatures two by two."""
     torch.manual_seed(5)
-    features = Features.from_rows(np.arange(WORDS + 1), np.arange(WORDS) // 2, np.ones(WORDS), 6)
+    features = features_by_two()
     recipe, mass = replace(RECIPE, **changes), np.arange(1, WORDS + 1)
     network = LanguageModel(recipe, features, Unigram(features, mass))
     network.past_decoder = PastDecoder(network.output, STRENGTH, seed=1)
@@ -80,6 +85,18 @@ def test_the_past_teaches_the_network_and_what_decodes_it():
     network.past_decoder(network.output.classes(h, None), read).backward()
     for weight in (h, network.output.weight, *network.past_decoder.parameters()):
         assert (weight.grad != 0).any()
+
+
+def test_labels_crossed_with_features_are_no_part_of_the_rows_that_decode():
+    network = decoding()
+    output = network.output
+    crossed = LogLinear(features_by_two(), output.background, 8, weight=output.weight, labels=3)
+    torch.nn.init.normal_(crossed.label_weight)
+    predicted, read = crossed.classes(torch.randn(9, 8 + 3), None), torch.arange(9)
+    bare = replace(predicted, rows=crossed.product(output.weight))
+    assert predicted.rows.shape == (6, 8 + 3)
+    decoder = network.past_decoder
+    assert decoder(predicted, read).item() == pytest.approx(decoder(bare, read).item())
 
 
 def test_outside_training_there_is_neither():
