@@ -109,10 +109,10 @@ class LanguageModel(nn.Module):
         the loss. Fraternal dropout goes on from the state of the first of its two runs.
         """
         given = words, targets, state, context, real, taught, labels
-        loss, after, read = self._run(*given)
+        loss, after, h = self._run(*given)
         if self.training and self.recipe.fraternal:
-            other_loss, _, other_read = self._run(*given)
-            loss = fraternal_loss((loss, other_loss), (read, other_read), self.recipe.fraternal)
+            other_loss, _, other_h = self._run(*given)
+            loss = fraternal_loss((loss, other_loss), (h, other_h), self.recipe.fraternal)
         return loss, after
 
     def _run(

@@ -9,7 +9,7 @@ def fraternal_loss(
 ) -> Tensor:
     """(ℓ₁ + ℓ₂)/2 + κ · the mean of (m₁ − m₂)², of two runs that drop other units.
 
-    m are the states that the output layer reads (N × H). The paper compares what a softmax makes
-    of them; all output layers can be compared by their states.
+    m are the states that the output layer reads (N × H), as every output layer has them. The
+    paper compares the scores of words that a softmax reads, whose differences are larger.
     """
     return (losses[0] + losses[1]) / 2 + strength * mse_loss(*states)
