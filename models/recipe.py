@@ -61,6 +61,12 @@ class Recipe:
     activation_penalty: float = 0.0  # on the encoder's outputs: keeps them small
     temporal_penalty: float = 0.0  # on their changes from word to word: keeps them slow
     adaptor_penalty: float = 0.0  # on the squared norm of the weights a_t: pulls p towards b
+    # Weight of the loss of decoding, from what is predicted, the word that was read before it;
+    # 0 decodes nothing. For a log-linear output that is tied.
+    past_decode: float = 0.0
+    # Weight of the difference between the states of two runs over each window that drop other
+    # units (fraternal dropout), whose mean loss is learned from; 0 runs once.
+    fraternal: float = 0.0
 
     # gradient: the optimiser trains all weights; least-squares: those of the output are solved for,
     # and the others stay as they were drawn; evolution: the same, with an encoder that is bred.
@@ -110,6 +116,8 @@ class Recipe:
         shares = [each.name for each in fields(self) if each.name.endswith("_dropout")]
         for name in (*shares, "ema", "rmsprop_alpha", "momentum"):
             _check(name, 0 <= getattr(self, name) < 1, "from 0 to under 1", getattr(self, name))
+        for name in ("past_decode", "fraternal"):
+            _check(name, getattr(self, name) >= 0, "0 or more", getattr(self, name))
         _check("distillation", 0 <= self.distillation <= 1, "from 0 to 1", self.distillation)
         _check("zero_state", 0 <= self.zero_state <= 1, "from 0 to 1", self.zero_state)
         _check("folds", self.folds == 0 or self.folds >= 2, "0, or 2 or more", self.folds)
@@ -123,6 +131,7 @@ class Recipe:
             _check("solver", not self.tied, "tied: false, as only the output is solved for", "true")
             alone = self.pretraining == "none" and self.growth == 1 and self.start is None
             _check("solver", alone, "neither pretraining, growth nor start", "one of them")
+            _check("fraternal", not self.fraternal, "0 of a solver without runs", self.fraternal)
         if self.start is not None:  # whose letters have other numbers than those of another text
             by_letters = self.input.startswith("letters")
             _check("start", not by_letters, "a model that does not read letters", self.input)
@@ -132,6 +141,7 @@ class Recipe:
             "teacher": self.teacher,
             "expert": self.expert != "none",
             "adaptor_penalty": self.adaptor_penalty,
+            "past_decode": self.past_decode,
             "condition: crossed": self.condition == "crossed",
             "solver": self.solver != "gradient",
         }
@@ -140,6 +150,10 @@ class Recipe:
                 _check(name, False, "a log-linear output", self.output)
         if self.teacher and self.expert != "none":
             _check("teacher", False, "no expert, whose words have no teacher", self.expert)
+        if self.past_decode:
+            _check("past_decode", self.tied, "tied: true, as one matrix decodes it too", "false")
+            is_alone = self.expert == "none"
+            _check("past_decode", is_alone, "no expert, as signatures are decoded", self.expert)
         if self.teacher and self.folds:
             _check("folds", False, "0 of a model that is taught: it reads all parts", self.folds)
 

@@ -24,7 +24,7 @@ class FeatureProduct(nn.Module):
     def __init__(self, features: Features):
         super().__init__()
         self.is_identity, self.feature_count = features.is_identity, features.feature_count
-        self.sparse_count = features.sparse_count
+        self.sparse_count, self.signature_count = features.sparse_count, features.signature_count
         self.matrix = _Rows(features.indptr, features.indices, features.values)
         for prefix, bags in zip(("", "transposed_"), self._both_ways(self.matrix), strict=True):
             for name, array in bags._asdict().items():

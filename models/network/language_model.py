@@ -18,6 +18,8 @@ from models.features.ends_of_words import EndsOfWords
 from models.features.phi import Features
 from models.network import prefix_tree
 from models.network.output_layer import output_layer
+from models.network.regularisers.fraternal import fraternal_loss
+from models.network.regularisers.past_decode import PastDecoder
 from models.network.states import WORDS_AT_ONCE, states, with_others
 from models.outputs.adaptor_penalty import adaptor_penalty
 from models.outputs.distillation import Taught, Teaching
@@ -73,6 +75,7 @@ class LanguageModel(nn.Module):
             recipe, features, background, self.embedding, classes, sum(labels)
         )
         self.teaching = Teaching(recipe.distillation, recipe.distillation_temperature)
+        self.past_decoder: PastDecoder | None = None  # which a training may put here
         self.penalties = recipe.activation_penalty, recipe.temporal_penalty
         self.input_dropout = VariationalDropout(recipe.input_dropout)
         self.output_dropout = VariationalDropout(recipe.output_dropout)
@@ -103,22 +106,45 @@ class LanguageModel(nn.Module):
         `targets` (N) follow the words (T × B), or those alone whose positions among the T·B are in
         `real`; `context` (N × n) is what `contexts` has for the targets, `labels` (T × B × k) are
         those of their sentences. With `taught`, what teachers say of each target has its part in
-        the loss.
+        the loss. Fraternal dropout goes on from the state of the first of its two runs.
         """
+        given = words, targets, state, context, real, taught, labels
+        loss, after, h = self._run(*given)
+        if self.training and self.recipe.fraternal:
+            other_loss, _, other_h = self._run(*given)
+            loss = fraternal_loss((loss, other_loss), (h, other_h), self.recipe.fraternal)
+        return loss, after
+
+    def _run(
+        self,
+        words: Tensor,
+        targets: Tensor,
+        state: State,
+        context: Tensor,
+        real: Tensor | None,
+        taught: Taught | None,
+        labels: Tensor | None,
+    ) -> tuple[Tensor, State, Tensor]:
+        """The loss of one run, the state after it, and the states that its output layer reads."""
         h, condition, state = self._encoded(words, state, labels)
         dropped = self.output_dropout(h)
         before = self._crossed(dropped, condition).flatten(0, 1)
         if real is not None:
             before = before.index_select(0, real)
+        decodes = self.training and self.past_decoder is not None
+        known = {"classes": self.output.classes(before, context)} if decodes else {}
         if taught is None:
-            loss = self.output.loss(before, targets, context)
+            loss = self.output.loss(before, targets, context, **known)
         else:
-            loss = self.output.taught_loss(before, targets, context, taught, self.teaching)
+            loss = self.output.taught_loss(before, targets, context, taught, self.teaching, **known)
+        if decodes:
+            read = words.flatten() if real is None else words.flatten().index_select(0, real)
+            loss = loss + self.past_decoder(known["classes"], read)
         if self.training and any(self.penalties):
             loss = loss + activation_penalty(h, dropped, *self.penalties, real)
         if self.training and self.recipe.adaptor_penalty:
             loss = loss + adaptor_penalty(self.output, before, self.recipe.adaptor_penalty)
-        return loss, state
+        return loss, state, before
 
     def _encoded(
         self, words: Tensor, state: State, labels: Tensor | None

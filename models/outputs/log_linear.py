@@ -85,9 +85,18 @@ class LogLinear(nn.Module):
             return self.weight
         return torch.cat([self.weight, self.label_weight], dim=1)
 
-    def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
-        """Nats per target. Its gradient on a_t is E_p[φ(K, x)] − φ(K, x̄)."""
-        return -self.log_prob_of(h, targets, context).mean()
+    def loss(
+        self,
+        h: Tensor,
+        targets: Tensor,
+        context: Tensor | None = None,
+        classes: Classes | None = None,
+    ) -> Tensor:
+        """Nats per target. Its gradient on a_t is E_p[φ(K, x)] − φ(K, x̄).
+
+        Where the `classes` in these states are known already, they are not scored again.
+        """
+        return -self.log_prob_of(h, targets, context, classes).mean()
 
     def taught_loss(
         self,
@@ -96,26 +105,33 @@ class LogLinear(nn.Module):
         context: Tensor | None,
         taught: Taught,
         teaching: Teaching,
+        classes: Classes | None = None,
     ) -> Tensor:
         """(1 − λ)·NLL + λ·T²·KL(teachers ‖ this), a target being a word and what teachers say."""
         if self.expert:
             raise ValueError("teacher: words that an expert names have none; expected no expert")
-        classes, asked = self._classes(h, context), targets.unsqueeze(1)
+        classes, asked = classes or self.classes(h, context), targets.unsqueeze(1)
         log_p = classes.log_prob(asked, self.background.log_mass_of(asked, context))
         far = divergence(tempered(classes.log_p, teaching.temperature), taught)
         return (
             teaching.weight - 1
         ) * log_p.mean() + teaching.weight * teaching.temperature**2 * far
 
-    def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
+    def log_prob_of(
+        self,
+        h: Tensor,
+        words: Tensor,
+        context: Tensor | None = None,
+        classes: Classes | None = None,
+    ) -> Tensor:
         """log p of one word in each state, or of several: in the shape of `words`, (N …)."""
         check_words("words", words, len(self.signature))
-        classes, asked = self._classes(h, context), words.view(len(words), -1)
+        classes, asked = classes or self.classes(h, context), words.view(len(words), -1)
         return classes.log_prob(asked, self.background.log_mass_of(asked, context)).view_as(words)
 
     def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
         """log p of every word: (N × V)."""
-        classes = self._classes(h, context)
+        classes = self.classes(h, context)
         log_mass = self.background.log_masses(context).expand(len(h), -1)
         every_word = torch.arange(len(self.signature), device=h.device).expand(len(h), -1)
         blocks = zip(every_word.split(BLOCK, dim=1), log_mass.split(BLOCK, dim=1), strict=True)
@@ -123,11 +139,11 @@ class LogLinear(nn.Module):
 
     def class_log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
         """log p of every class: the signatures, and the words that the expert names: (N × C)."""
-        return self._classes(h, context).log_p
+        return self.classes(h, context).log_p
 
     def log_normaliser(self, h: Tensor, context: Tensor | None = None) -> Tensor:
         """log Z(K) in each state: (N)."""
-        return self._classes(h, context).logits.logsumexp(dim=1)
+        return self.classes(h, context).logits.logsumexp(dim=1)
 
     def log_background_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
         """log b(K, x), as far as the background is trusted, of words as in `log_prob_of`."""
@@ -144,7 +160,7 @@ class LogLinear(nn.Module):
 
     def expected_features(self, h: Tensor, context: Tensor | None = None) -> Tensor:
         """E_p[φ(K, x)], what is expected of the next word, in the adaptor's order: (N × F)."""
-        classes = self._classes(h, context)
+        classes = self.classes(h, context)
         p, p_named = classes.log_p.exp().tensor_split([classes.signatures], dim=1)
         p = p.scatter_add(1, self.signature[classes.named.clamp(min=0)], p_named)
         expected = self.product.transposed(p.T).T
@@ -155,7 +171,7 @@ class LogLinear(nn.Module):
 
     def top(self, h: Tensor, k: int, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """The k likeliest words, the best first: their log p and their ids, each (N × k)."""
-        classes = self._classes(h, context)
+        classes = self.classes(h, context)
         named = classes.named[classes.named >= 0]
         contenders = self.background.contenders(k + classes.named.shape[1])
         best, words = h.new_empty(len(h), 0), self.signature.new_empty(len(h), 0)
@@ -170,7 +186,7 @@ class LogLinear(nn.Module):
         self, h: Tensor, generator: torch.Generator | None = None, context: Tensor | None = None
     ) -> Tensor:
         """One word in each state, drawn from p: a class first, then a word of it: (N)."""
-        classes = self._classes(h, context)
+        classes = self.classes(h, context)
         drawn = classes.log_p.exp().multinomial(1, generator=generator)
         words = classes.only_word(drawn)
         while (open := words < 0).any():  # once, unless a draw hits a word that was set apart
@@ -179,12 +195,13 @@ class LogLinear(nn.Module):
             words = torch.where(open & (classes.of(proposed) == drawn), proposed, words)
         return words.squeeze(1)
 
-    def _classes(self, h: Tensor, context: Tensor | None) -> Classes:
+    def classes(self, h: Tensor, context: Tensor | None) -> Classes:
         """The classes with their scores, in the precision of the weights whatever that of h."""
         log_mass, trusted = self._masses(h, context)
         rows, bias = self._rows_and_biases()
-        logits = self._scaled(_times_rows(h, rows) + (trusted + bias))
-        classes = Classes(log_mass, logits, self.signature, self.signature.new_empty(len(h), 0))
+        logits = self._scaled(times_rows(h, rows) + (trusted + bias))
+        named = self.signature.new_empty(len(h), 0)
+        classes = Classes(log_mass, logits, self.signature, named, rows)
         if not self.expert:
             return classes
         words, values = self.expert(context)
@@ -226,12 +243,20 @@ class LogLinear(nn.Module):
             yield block, classes.log_prob(block, self.background.log_mass_of(block, context))
 
 
-def _times_rows(h: Tensor, rows: Tensor) -> Tensor:
+def times_rows(h: Tensor, rows: Tensor) -> Tensor:
     """h·rowsᵀ (N × S), on a GPU by way of a few rows more, as its fast kernels want."""
     lacking = -len(rows) % ALIGNED_ROWS
     if not lacking or not h.is_cuda:
         return h @ rows.T
     return (h @ nn.functional.pad(rows, (0, 0, 0, lacking)).T)[:, : len(rows)]
+
+
+def sum_of_rows(p: Tensor, rows: Tensor) -> Tensor:
+    """p·rows (N × H) for weights p (N × S), by way of the same."""
+    lacking = -len(rows) % ALIGNED_ROWS
+    if not lacking or not p.is_cuda:
+        return p @ rows
+    return nn.functional.pad(p, (0, lacking)) @ nn.functional.pad(rows, (0, 0, 0, lacking))
 
 
 def _half_open(size: int) -> nn.Linear:

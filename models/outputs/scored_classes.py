@@ -19,6 +19,7 @@ class Classes:
     logits: Tensor  # log B + a_t·φ of each class: (N × C)
     signature: Tensor  # of every word: (V)
     named: Tensor  # the words set apart: (N × P), −1 where fewer are; P = C − S
+    rows: Tensor  # Φ·W of each signature, by which it is scored: (S × H)
 
     @cached_property
     def log_p(self) -> Tensor:
@@ -68,6 +69,7 @@ class Classes:
             logits=torch.cat([self.logits + left.to(self.logits.dtype), scores], dim=1),
             signature=self.signature,
             named=words,
+            rows=self.rows,
         )
 
     def _log_share(self, log_mass: Tensor, classes: Tensor) -> Tensor:

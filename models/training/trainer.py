@@ -21,6 +21,7 @@ from models.common.weights import WEIGHTS, load_weights, parameters_of, save_ten
 from models.encoders.variational_dropout import VariationalDropout
 from models.features.condition import Condition
 from models.network.language_model import LanguageModel
+from models.network.regularisers.past_decode import PastDecoder
 from models.recipe import Recipe
 from models.training import processes
 from models.training.ahead import Prepared, ahead, prepare
@@ -58,6 +59,8 @@ class Trainer:
         say: Callable[[str], None] = lambda line: None,
     ):
         self.device = choose_device(recipe.device)
+        if recipe.past_decode:
+            model.past_decoder = PastDecoder(model.output, recipe.past_decode, recipe.seed)
         self.model = model.to(self.device)
         self.recipe, self.folder = recipe, folder
         self.on_step, self.on_epoch, self.say = on_step, on_epoch, say
@@ -112,6 +115,7 @@ class Trainer:
             if processes.is_first():
                 self._save_best(valid)
                 write_curve(self.curve, self.folder / CURVE)
+        self.model.past_decoder = None
         weights = (self.folder / WEIGHTS).read_bytes() if processes.is_first() else None
         load_weights(self.model, load(processes.from_first(weights)))
         if processes.is_first():
@@ -120,6 +124,7 @@ class Trainer:
     def _save_best(self, valid: Sentences) -> None:
         """Write the best weights, with the temperature that suits them."""
         load_weights(self.model, self.now.best)
+        self.model.past_decoder = None  # only the training needs it
         if self.recipe.temperature:
             fit_temperature(self.model, valid)
         save_tensors(parameters_of(self.model), self.folder / WEIGHTS)

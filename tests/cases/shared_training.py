@@ -21,10 +21,13 @@ TEXT = sentences(150)
 PENALTIES = {
     "activation_penalty": 1.0,
     "temporal_penalty": 1.0,
+    "fraternal": 1.0,
 }  # means, which shares have to weigh
 # Ten columns are shared unevenly by four processes, and the last batches of sentences by fewer.
 RECIPES = {
-    text: replace(RECIPE, batch=10, bptt=5, epochs=4, text=text, checkpoint_steps=4)
+    text: replace(
+        RECIPE, batch=10, bptt=5, epochs=4, text=text, checkpoint_steps=4, past_decode=0.1
+    )
     for text in ("stream", "sentences")
 }
 # Encoders that drop units otherwise than a recurrent one does, and have no weights to drop.

@@ -57,12 +57,13 @@ def test_there_is_no_room_for_less_than_the_entries():
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="steps are recorded on a GPU alone")
-def test_recorded_steps_have_the_losses_of_steps_one_by_one(tmp_path):
-    losses = {}
+@pytest.mark.parametrize("changes", [{}, {"past_decode": 0.1, "fraternal": 0.5}], ids=len)
+def test_recorded_steps_have_the_losses_of_steps_one_by_one(tmp_path, changes):
+    recipe, losses = replace(RECIPE, device="cuda", **changes), {}
     for recorded in (True, False):
         torch.manual_seed(1)
-        model = LanguageModel(RECIPE, FEATURES, background())
-        trainer = Trainer(model, replace(RECIPE, device="cuda"), tmp_path / str(recorded))
+        model = LanguageModel(recipe, FEATURES, background())
+        trainer = Trainer(model, recipe, tmp_path / str(recorded))
         (tmp_path / str(recorded)).mkdir()
         if not recorded:
             trainer.recorded = None

@@ -56,6 +56,7 @@ def outcome(folder: Path) -> dict[str, bytes]:
         {"text": "sentences", "optimiser": "rmsprop", "encoder": "gru"},
         {"optimiser": "sgd", "encoder": "window", "weight_dropout": 0.0, "ema": 0.0},
         {"optimiser": "muon", "schedule": "inverse"},
+        {"past_decode": 0.1, "fraternal": 0.5},
     ],
     ids=lambda changes: changes.get("optimiser", "adamw"),
 )

@@ -1,0 +1,191 @@
+"""Past-decode regularisation and fraternal dropout: further losses, of the training alone."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from training_cases import RECIPE, WORDS, model, sentences
+
+from models.background.unigram import Unigram
+from models.common.weights import WEIGHTS
+from models.features.phi import Features
+from models.network.language_model import LanguageModel
+from models.network.regularisers.fraternal import fraternal_loss
+from models.network.regularisers.past_decode import PastDecoder
+from models.outputs.distillation import Taught
+from models.outputs.log_linear import LogLinear
+from models.recipe import Recipe
+from models.training.trainer import Trainer
+
+TEXT = sentences()
+READ = torch.from_numpy(TEXT.ids[:40].astype("int64")).view(10, 4)
+NO_DROPOUT = dict.fromkeys([name for name in vars(RECIPE) if name.endswith("_dropout")], 0.0)
+BOTH = {"past_decode": 0.3, "fraternal": 0.7}
+STRENGTH = 0.3
+
+
+def features_by_two() -> Features:
+    return Features.from_rows(np.arange(WORDS + 1), np.arange(WORDS) // 2, np.ones(WORDS), 6)
+
+
+def decoding(**changes) -> LanguageModel:
+    """A network in training that decodes the past; its words share signatures two by two."""
+    torch.manual_seed(5)
+    features = features_by_two()
+    recipe, mass = replace(RECIPE, **changes), np.arange(1, WORDS + 1)
+    network = LanguageModel(recipe, features, Unigram(features, mass))
+    network.past_decoder = PastDecoder(network.output, STRENGTH, seed=1)
+    for weight in network.parameters():
+        weight.data.normal_(std=0.5)
+    return network
+
+
+def loss_of(network: LanguageModel, real: torch.Tensor | None = None, **further) -> torch.Tensor:
+    torch.manual_seed(9)
+    targets = READ[1:].flatten() if real is None else READ[1:].flatten()[real]
+    context = torch.zeros(len(targets), 0, dtype=torch.int64)
+    state = network.encoder.initial_state(4)
+    return network.loss(READ[:-1], targets, state, context, real, **further)[0]
+
+
+def past_by_hand(network: LanguageModel, positions: list[int]) -> float:
+    """λ·NLL of the signatures read, from p and embeddings of words."""
+    h, _ = network(READ[:-1], network.encoder.initial_state(4))
+    p = network.output.log_prob(h.flatten(0, 1)).exp()
+    embedded, decoder = network.embedding(torch.arange(WORDS)), network.past_decoder
+    nats = []
+    for at in positions:
+        mean = sum(p[at, word] * embedded[word] for word in range(WORDS))
+        decoded = torch.tanh(decoder.weight @ mean + decoder.bias)
+        scores = embedded[::2] @ decoded + decoder.signature_bias
+        nats.append(-scores.log_softmax(dim=0)[READ.flatten()[at] // 2].item())
+    return STRENGTH * float(np.mean(nats))
+
+
+@pytest.mark.parametrize("positions", [range(36), [0, 3, 4, 17, 35]], ids=len)
+@pytest.mark.parametrize("is_taught", [False, True])
+def test_the_past_is_decoded_from_what_is_predicted(positions, is_taught):
+    network = decoding(**NO_DROPOUT)
+    real = None if len(positions) == 36 else torch.tensor(positions)
+    q = torch.rand(len(positions), 6).softmax(dim=1)
+    taught = Taught(torch.arange(6).expand_as(q), q) if is_taught else None
+    with_past = loss_of(network, real, taught=taught)
+    expected = past_by_hand(network, list(positions))
+    network.past_decoder = None
+    found = with_past - loss_of(network, real, taught=taught)
+    assert found.item() == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_past_teaches_the_network_and_what_decodes_it():
+    network = decoding(**NO_DROPOUT)
+    h = torch.randn(9, 8, requires_grad=True)
+    read = torch.arange(9)
+    network.past_decoder(network.output.classes(h, None), read).backward()
+    for weight in (h, network.output.weight, *network.past_decoder.parameters()):
+        assert (weight.grad != 0).any()
+
+
+def test_labels_crossed_with_features_are_no_part_of_the_rows_that_decode():
+    network = decoding()
+    output = network.output
+    crossed = LogLinear(features_by_two(), output.background, 8, weight=output.weight, labels=3)
+    torch.nn.init.normal_(crossed.label_weight)
+    predicted, read = crossed.classes(torch.randn(9, 8 + 3), None), torch.arange(9)
+    bare = replace(predicted, rows=crossed.product(output.weight))
+    assert predicted.rows.shape == (6, 8 + 3)
+    decoder = network.past_decoder
+    assert decoder(predicted, read).item() == pytest.approx(decoder(bare, read).item())
+
+
+def test_outside_training_there_is_neither():
+    network = decoding(fraternal=0.5).eval()
+    found = loss_of(network)
+    network.past_decoder = None
+    assert found.equal(loss_of(network))
+    assert found.equal(-network.output.log_prob_of(*states_and_targets(network)).mean())
+
+
+def states_and_targets(network: LanguageModel) -> tuple[torch.Tensor, torch.Tensor]:
+    h, _ = network(READ[:-1], network.encoder.initial_state(4))
+    return h.flatten(0, 1), READ[1:].flatten()
+
+
+def test_two_runs_without_dropout_are_one():
+    once, twice = (model(**NO_DROPOUT, fraternal=strength) for strength in (0.0, 0.5))
+    assert loss_of(once).equal(loss_of(twice))
+
+
+def test_two_runs_drop_other_units_and_count_alike():
+    twice = model(fraternal=0.5)
+    found = loss_of(twice)
+    torch.manual_seed(9)
+    runs = []
+    for _ in range(2):
+        h, _ = twice(READ[:-1], twice.encoder.initial_state(4))
+        runs.append((twice.output.loss(h.flatten(0, 1), READ[1:].flatten()), h))
+    (one, first), (other, second) = runs
+    assert not one.equal(other)
+    expected = (one + other) / 2 + 0.5 * (first - second).pow(2).mean()
+    assert found.item() == pytest.approx(expected.item(), rel=1e-6)
+
+
+def test_the_difference_of_two_runs_is_a_mean():
+    losses = torch.tensor(2.0), torch.tensor(4.0)
+    states = torch.zeros(3, 2), torch.tensor([[0.0, 3.0], [0.0, 0.0], [3.0, 0.0]])
+    assert fraternal_loss(losses, states, 0.5).item() == pytest.approx(3 + 0.5 * 3)
+
+
+def test_the_state_that_is_carried_on_is_that_of_the_first_run():
+    context, state = torch.zeros(36, 0, dtype=torch.int64), model().encoder.initial_state(4)
+    after = []
+    for strength in (0.0, 0.5):
+        network = model(fraternal=strength)
+        torch.manual_seed(9)
+        after.append(network.loss(READ[:-1], READ[1:].flatten(), state, context)[1])
+    for one, other in zip(*after, strict=True):
+        assert all(a.equal(b) for a, b in zip(one, other, strict=True))
+
+
+def test_a_trained_network_keeps_nothing_of_them(tmp_path):
+    written = {}
+    for name, changes in {"plain": {}, "both": BOTH}.items():
+        (tmp_path / name).mkdir()
+        recipe = replace(RECIPE, epochs=1, **changes)
+        trainer = Trainer(model(**changes), recipe, tmp_path / name)
+        assert (trainer.model.past_decoder is None) == (name == "plain")
+        trainer.fit(TEXT, TEXT)
+        assert trainer.model.past_decoder is None
+        written[name] = load_file(tmp_path / name / WEIGHTS)
+    plain, both = written.values()
+    assert plain.keys() == both.keys()
+    assert not any(plain[name].equal(both[name]) for name in plain)
+
+
+def test_what_decodes_the_past_draws_nothing_from_the_others(tmp_path):
+    states = []
+    for strength in (0.0, 0.3):
+        network = model()
+        Trainer(network, replace(RECIPE, past_decode=strength), tmp_path)
+        states.append(torch.get_rng_state())
+    assert states[0].equal(states[1])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"past_decode": -1.0}, "past_decode: expected 0 or more, got -1"),
+        ({"fraternal": -1.0}, "fraternal: expected 0 or more, got -1"),
+        ({"past_decode": 0.1, "output": "softmax"}, "past_decode: expected a log-linear output"),
+        ({"past_decode": 0.1, "tied": False}, "past_decode: expected tied: true"),
+        ({"past_decode": 0.1, "expert": "copy"}, "past_decode: expected no expert"),
+        (
+            {"fraternal": 0.1, "solver": "least-squares", "tied": False},
+            "fraternal: expected 0 of a solver",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        Recipe(**changes)
