@@ -165,3 +165,14 @@ def test_each_ablation_leaves_out_one_thing_of_the_strong_preset():
         assert len(changed) == expected.get(model, 1), model
     assert ablation["untied"]["train"] == replace(whole["train"], tied=False)
     assert ablation["words-read"]["train"] == replace(ablation["untied"]["train"], input="words")
+
+
+def test_the_peers_of_the_french_model_read_its_text_with_its_words():
+    peers = load_config("french").models
+    box = peers.pop("french")
+    for name, sections in peers.items():
+        for stage in ("corpus", "tokenise", "analyse"):
+            assert sections[stage] == box[stage], name
+    for name in ("ll-rnn", "rnn"):
+        train = peers[name]["train"]
+        assert train == replace(box["train"], epochs=train.epochs)

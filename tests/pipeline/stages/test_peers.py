@@ -5,6 +5,8 @@ import pytest
 
 import pipeline
 from pipeline import api
+from pipeline.cli.score import Total, Unit
+from pipeline.compare.agree import judged
 from pipeline.evaluation.measure import score
 from pipeline.inference.explain import Explainer
 from pipeline.inference.generate import Generator
@@ -30,7 +32,12 @@ models:
     featurise: {templates: [form], forms: null}
     encode: {classes: 10}
     train: {output: classes}
+  n-grams:
+    featurise: {templates: [form], forms: null}
+    background: {kind: ngram}
+    train: {output: background}
 """
+STRINGS = ["La petite zouave mange une pomme.", "Les chats dorment, dit-elle."]
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +50,32 @@ def finished(tmp_path_factory):
 def test_their_figures_have_the_same_denominators(finished):
     scores = api.scores(finished.folder)
     test = scores[scores["split"] == "test"].pivot(index="model", columns="metric", values="value")
-    assert set(test.index) == {"words", "pieces", "letters", "classes"}
+    assert set(test.index) == {"words", "pieces", "letters", "classes", "n-grams"}
     for counted in ("words", "sentences"):
         assert test[counted].nunique() == 1
     nats = test["nats per word"] * (test["words"] + test["sentences"])
     characters = nats / np.log(2) / test["bits per character"]
     assert np.allclose(characters, characters.iloc[0])
     assert (np.exp(test["nats per word"]) - test["perplexity"]).abs().max() < 1e-6
+
+
+def test_strings_from_elsewhere_have_the_same_denominators_under_every_model(finished):
+    totals = {}
+    for model in finished.config.models:
+        totals[model] = Total(Unit.nats)
+        for words in pipeline.load(finished.folder, model).score_all(STRINGS):
+            totals[model].add(words)
+    sizes = {(each.sentences, each.words, each.characters) for each in totals.values()}
+    assert len(sizes) == 1
+    assert all(np.isfinite(each.nats) for each in totals.values())
+
+
+def test_every_model_is_asked_a_suite_from_elsewhere(finished, tmp_path):
+    (tmp_path / "number.txt").write_text("True\tLe chat dort.\nFalse\tLe chat dorment.\n")
+    asked = judged([finished.folder], str(tmp_path))
+    assert asked.keys() == finished.config.models.keys()
+    for suite, margins in asked.values():
+        assert suite.known.all() and np.isfinite(margins).all()
 
 
 @pytest.mark.parametrize("model", ["pieces", "letters"])
