@@ -112,18 +112,27 @@ def guesser(
         str, typer.Argument(metavar="LEXICON", help="Lexicon to learn from and to be judged by.")
     ] = "dela",
     seed: Annotated[int, typer.Option(help="Seed that chooses the lemmas that are left out.")] = 0,
+    kinds: Annotated[
+        str,
+        typer.Option(
+            help="Guessers to measure side by side, separated by commas: 'guesser' goes by "
+            "suffixes, 'guesser-lstm' is a network that takes minutes to learn."
+        ),
+    ] = "guesser",
+    treebank: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="CoNLL-U file whose words that the lexicon lacks are asked too. Can be repeated."
+        ),
+    ] = None,
+    lowercase: Annotated[
+        bool, typer.Option("--lowercase", help="Read every word in lower case.")
+    ] = False,
 ) -> None:
-    """Measure the guesser on the forms of a tenth of the lemmas, which it does not learn from."""
-    from lexicon.evaluation import evaluate_guesser
+    """Measure guessers on the forms of a tenth of the lemmas, which they do not learn from."""
+    from pipeline.compare.guessers import guesser_table
 
-    figures = evaluate_guesser(_load(lexicon), seed)
-    print(f"{figures.forms:,} held-out forms of {lexicon}, seed {seed}")
-    for name, value in (
-        ("POS", figures.pos),
-        ("gender of nouns", figures.gender_of_nouns),
-        ("number", figures.number),
-    ):
-        print(f"  {name:16} {value:.1%} right")
+    print_table(guesser_table(lexicon, listed(kinds), treebank or (), seed, lowercase))
 
 
 @command(app)
