@@ -142,7 +142,7 @@ def whole_analyses(asked: pd.DataFrame, guessed: pd.DataFrame) -> dict[str, floa
     best = best.assign(rank=best.groupby("word").cumcount())
     pairs = true.merge(best, on="word", suffixes=("", "_guessed"))
     pairs = pairs[agreeing(pairs)]
-    first = pairs.groupby("word")["rank"].min().reindex(true["word"].unique(), fill_value=np.inf)
+    first = pairs.groupby("word")["rank"].min().reindex(true["word"].unique())
     share = pairs.groupby("index")["weight"].sum().reindex(true["index"], fill_value=0.0)
     nats = -np.log(share.clip(LEAST, 1))
     return {

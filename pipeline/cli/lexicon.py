@@ -130,9 +130,10 @@ def guesser(
     ] = False,
 ) -> None:
     """Measure guessers on the forms of a tenth of the lemmas, which they do not learn from."""
-    from pipeline.compare.guessers import guesser_table
+    from pipeline.compare.lexicon_views import guesser_table
 
-    print_table(guesser_table(lexicon, listed(kinds), treebank or (), seed, lowercase))
+    taught = _load(lexicon, lowercase)
+    print_table(guesser_table(taught, listed(kinds), treebank or (), seed, lowercase))
 
 
 @command(app)
@@ -170,14 +171,14 @@ def _usable() -> "Iterator[str]":
             print(f"left out: {error}", file=sys.stderr)
 
 
-def _load(chain: str) -> "Lexicon":
+def _load(chain: str, lowercase: bool = False) -> "Lexicon":
     """The lexicons of a chain; rows that a table of one's own has in vain are reported."""
     import lexicon
     from pipeline.data.folders import folder_of
     from pipeline.display.progress import say
 
     names = listed(chain)
-    found = lexicon.load(names, folder=folder_of)
+    found = lexicon.load(names, folder=folder_of, lowercase=lowercase)
     own = {Path(name).name for name in names}
     for skipped in found.skipped:
         file = skipped.example.partition(":")[0]
