@@ -118,12 +118,15 @@ def teaching(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     # An ending tells how a word is inflected, not what it means.
     inflection = rows["feats"].str.replace(MEANING, "", regex=True).str.strip("|")
     rows = rows.assign(feats=inflection)
-    if rows.empty:
-        raise LexiconError("the guesser has nothing to learn from: name a lexicon before it")
     look = looks(rows["form"].to_numpy(dtype=object))
     names = rows["upos"] == "PROPN"
     # Capitals without small letters, and digits, say nothing of gender by their ending.
     taught = {"small": rows[look == "small"], "capital": rows[(look == "capital") & names]}
+    if taught["small"].empty:
+        raise LexiconError(
+            "the guesser has nothing to learn from: name a lexicon before it with nouns, verbs, "
+            "adjectives or adverbs in small letters"
+        )
     return {name: taught.get(name, rows[:0]) for name in LIKELY}
 
 

@@ -35,7 +35,8 @@ class LSTMGuesser(LookGuesser):
         shares = self.network.shares(spelled(look, forms))
         for name, settled in self._settled.items():
             shares[look == name] = settled
-        shares[shares < SMALLEST] = 0
+        # Of very many tags the likeliest too may be below what is worth keeping.
+        shares[shares < np.minimum(SMALLEST, shares.max(axis=1, keepdims=True))] = 0
         shares *= (share / shares.sum(axis=1))[:, None]
         word, tag = np.nonzero(shares)
         texts = {"lemma": pa.repeat("", len(word)), "upos": self._upos[tag]}

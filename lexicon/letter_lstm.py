@@ -27,9 +27,8 @@ class LetterLSTM(nn.Module):
 
     def __init__(self, letters: Sequence[str], tags: int):
         super().__init__()
-        self.letters = list(letters)
-        self._id = {letter: place for place, letter in enumerate(self.letters, start=OTHER + 1)}
-        self.embedding = nn.Embedding(len(self.letters) + 1, EMBEDDING)
+        self._id = {letter: place for place, letter in enumerate(letters, start=OTHER + 1)}
+        self.embedding = nn.Embedding(len(letters) + 1, EMBEDDING)
         self.lstm = nn.LSTM(EMBEDDING, HIDDEN, bidirectional=True)
         self.dropout = nn.Dropout(DROPOUT)
         self.output = nn.Linear(2 * HIDDEN, tags)

@@ -43,6 +43,12 @@ def test_any_string_has_analyses_whose_weights_sum_to_one(guesser):
     assert guesser.lookup([]).empty
 
 
+def test_a_word_has_an_analysis_where_all_of_very_many_are_unlikely():
+    rows = [("mot" + "a" * tag, "mot", "NOUN", f"Sort={tag}") for tag in range(300)]
+    guesser = learned_lstm_guesser(pd.DataFrame(rows, columns=COLUMNS), "", steps=0)
+    assert guesser.lookup(["blouguette"])["weight"].sum() == pytest.approx(1, abs=1e-5)
+
+
 def test_a_word_alone_is_guessed_as_among_others(guesser):
     together = guesser.lookup(STRINGS * 500)  # more than are asked at once
     for place, form in enumerate(STRINGS, start=499 * len(STRINGS)):
