@@ -122,7 +122,8 @@ def guesser(
     treebank: Annotated[
         list[Path] | None,
         typer.Option(
-            help="CoNLL-U file whose words that the lexicon lacks are asked too. Can be repeated."
+            metavar="PATH",
+            help="CoNLL-U file whose words that the lexicon lacks are asked too. Can be repeated.",
         ),
     ] = None,
     lowercase: Annotated[
