@@ -1,26 +1,74 @@
-"""How well the guesser guesses: on the forms of lemmas that it was not shown."""
+"""How well guessers guess: on forms of lemmas that they were not shown, on words of a treebank."""
 
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from lexicon.analysis import Lexicon
+from lexicon.analysis import Analysis, Lexicon, absent
 from lexicon.guesser import OPEN, everything, learned_guesser
+from lexicon.guesser_lstm import learned_lstm_guesser
+from lexicon.paradigm import agrees
+
+# Each learns from rows of form, lemma, upos and feats, and from them alone.
+LEARNERS = {"guesser": learned_guesser, "guesser-lstm": learned_lstm_guesser}
+LEAST = (
+    0.001  # what a share counts as at least, so that what is left out of a guess costs something
+)
 
 
 @dataclass(frozen=True)
 class GuesserFigures:
-    """Shares of held-out forms guessed right: the likeliest value is one the form really has."""
+    """Shares of forms guessed right: the likeliest value is one that the form really has.
+
+    A whole analysis is right that has the part of speech of a true one, and no other value of a
+    feature that both have: treebanks and lexicons do not give words the same features.
+    """
 
     forms: int
     pos: float
+    analysis: float
+    among_three: float  # whether one of the three likeliest analyses is right
+    nats: float  # −log of the share that is given to a true analysis, the mean of a form's own
+    gender: float
     gender_of_nouns: float
     number: float
+    tense: float
+    mood: float
+    person: float
 
 
 def evaluate_guesser(lexicon: Lexicon, seed: int = 0) -> GuesserFigures:
-    """Leaves out a random tenth of the lemmas, learns from the others, and asks for their forms.
+    """Leaves out a random tenth of the lemmas, learns from the others, and asks for their forms."""
+    shown, asked = held_out(lexicon, seed)
+    return figures(asked, learned_guesser(shown, lexicon.licence).lookup(forms_of(asked)))
+
+
+def compare_guessers(
+    names: Sequence[str], shown: pd.DataFrame, asked: Mapping[str, pd.DataFrame]
+) -> pd.DataFrame:
+    """The figures of guessers that learn from the same rows and are asked the same words.
+
+    `seconds` is the processor's time for learning, `per_second` the words answered in one.
+    """
+    table = []
+    for name in names:
+        start = time.process_time()
+        guesser = LEARNERS[name](shown, "")
+        seconds = time.process_time() - start
+        for words, rows in asked.items():
+            start = time.process_time()
+            guessed = guesser.lookup(forms_of(rows))
+            per_second = rows["word"].nunique() / (time.process_time() - start)
+            row = {"words": words, "guesser": name, **vars(figures(rows, guessed))}
+            table.append(row | {"seconds": seconds, "per_second": per_second})
+    return pd.DataFrame(table).sort_values("words", kind="stable", ignore_index=True)
+
+
+def held_out(lexicon: Lexicon, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The rows of nine tenths of the lemmas, and those of the others, to be asked.
 
     A form that a lemma shown also has is not asked: the lexicon would know it.
     """
@@ -30,17 +78,43 @@ def evaluate_guesser(lexicon: Lexicon, seed: int = 0) -> GuesserFigures:
     hidden = lemmas[np.random.default_rng(seed).random(len(lemmas)) < 0.1]
     hide = rows["lemma"].isin(hidden)
     shown, asked = rows[~hide], rows[hide]
-    asked = asked[~asked["form"].isin(shown["form"])]
-    word, forms = pd.factorize(asked["form"])
-    asked = asked.assign(word=word)
-    guessed = learned_guesser(shown, lexicon.licence).lookup(np.asarray(forms, dtype=object))
+    return shown, numbered(asked[~asked["form"].isin(shown["form"])])
+
+
+def unknown_to(known: Lexicon, treebank: Lexicon) -> pd.DataFrame:
+    """The rows of a treebank's words that a chain of lexicons does not know, to be asked."""
+    rows = everything(treebank)
+    forms = rows["form"].unique()
+    return numbered(rows[rows["form"].isin(forms[absent(known.lookup(forms), len(forms))])])
+
+
+def numbered(asked: pd.DataFrame) -> pd.DataFrame:
+    return asked.assign(word=pd.factorize(asked["form"])[0])
+
+
+def forms_of(asked: pd.DataFrame) -> np.ndarray:
+    return asked["form"].unique().astype(object)
+
+
+def figures(asked: pd.DataFrame, guessed: pd.DataFrame) -> GuesserFigures:
+    """What the guesses at the words that were asked are worth."""
     nouns = asked[asked["upos"] == "NOUN"], guessed[guessed["upos"] == "NOUN"]
     return GuesserFigures(
-        forms=len(forms),
+        forms=asked["word"].nunique(),
         pos=right(asked, guessed, "upos").mean(),
-        gender_of_nouns=right(*(with_feature(rows, "Gender") for rows in nouns), "Gender").mean(),
-        number=right(*(with_feature(rows, "Number") for rows in (asked, guessed)), "Number").mean(),
+        **whole_analyses(asked, guessed),
+        gender=right_feature(asked, guessed, "Gender"),
+        gender_of_nouns=right_feature(*nouns, "Gender"),
+        number=right_feature(asked, guessed, "Number"),
+        tense=right_feature(asked, guessed, "Tense"),
+        mood=right_feature(asked, guessed, "Mood"),
+        person=right_feature(asked, guessed, "Person"),
     )
+
+
+def right_feature(asked: pd.DataFrame, guessed: pd.DataFrame, name: str) -> float:
+    """The share of right guesses among the words that have a feature."""
+    return right(with_feature(asked, name), with_feature(guessed, name), name).mean()
 
 
 def with_feature(rows: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -57,3 +131,34 @@ def right(asked: pd.DataFrame, guessed: pd.DataFrame, column: str) -> pd.Series:
     truth = asked[["word", column]].drop_duplicates()
     truth = truth.assign(right=truth[column].to_numpy() == best.reindex(truth["word"]).to_numpy())
     return truth.groupby("word")["right"].any()
+
+
+def whole_analyses(asked: pd.DataFrame, guessed: pd.DataFrame) -> dict[str, float]:
+    """How often the likeliest analyses are right, and the nats that the true ones cost."""
+    true = asked[["word", "upos", "feats"]].drop_duplicates(ignore_index=True).reset_index()
+    best = guessed.sort_values(
+        ["word", "weight", "upos", "feats"], ascending=[True, False, True, True]
+    )
+    best = best.assign(rank=best.groupby("word").cumcount())
+    pairs = true.merge(best, on="word", suffixes=("", "_guessed"))
+    pairs = pairs[agreeing(pairs)]
+    first = pairs.groupby("word")["rank"].min().reindex(true["word"].unique())
+    share = pairs.groupby("index")["weight"].sum().reindex(true["index"], fill_value=0.0)
+    nats = -np.log(share.clip(LEAST, 1))
+    return {
+        "analysis": (first < 1).mean(),
+        "among_three": (first < 3).mean(),
+        "nats": nats.groupby(true["word"].to_numpy()).mean().mean(),
+    }
+
+
+def agreeing(pairs: pd.DataFrame) -> np.ndarray:
+    """Whether the true and the guessed analysis of each pair can be the same."""
+    columns = ["upos", "feats", "upos_guessed", "feats_guessed"]
+    which, distinct = pd.factorize(pd.MultiIndex.from_frame(pairs[columns]))
+    answers = [
+        upos == upos_guessed
+        and agrees(Analysis("", upos_guessed, feats_guessed), Analysis("", upos, feats).features)
+        for upos, feats, upos_guessed, feats_guessed in distinct
+    ]
+    return np.array(answers, dtype=bool)[which]

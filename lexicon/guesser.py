@@ -28,14 +28,11 @@ SMALLEST = 0.01  # share below which an analysis is not worth keeping
 PRIOR = 1000  # forms that the look of a capitalised word counts for, beside the lexicon's
 
 
-class Guesser(Lexicon):
-    """Weighted analyses for any form whatever; the weights of a form sum to one."""
+class LookGuesser(Lexicon):
+    """Weighted analyses for any form whatever; the weights of a form sum to one.
 
-    name = "guesser"
-
-    def __init__(self, suffixes: Index):
-        self.suffixes = suffixes
-        self.licence = suffixes.licence
+    What the look of a form settles is the same for every guesser; they differ in `_of_look`.
+    """
 
     def __iter__(self) -> Iterator[str]:
         return iter(())
@@ -52,16 +49,30 @@ class Guesser(Lexicon):
         sure = pd.Series(sure, index=list(LIKELY)).loc[look].to_numpy()
         mixed = np.flatnonzero(sure < 1)
         if not len(mixed):
-            return self._by_suffix(look, forms, sure)
+            return self._of_look(look, forms, sure)
         # What the look leaves open is left to the ending, as for a word in small letters.
         small = np.full(len(mixed), "small", dtype=object)
-        by_ending = moved(self._by_suffix(small, forms[mixed], 1 - sure[mixed]), mixed)
-        return merged(stack([self._by_suffix(look, forms, sure), by_ending]))
+        by_ending = moved(self._of_look(small, forms[mixed], 1 - sure[mixed]), mixed)
+        return merged(stack([self._of_look(look, forms, sure), by_ending]))
 
     def lookup(self, forms: Sequence[str]) -> pd.DataFrame:
         return self.find(np.asarray(forms, dtype=object))
 
-    def _by_suffix(self, look: np.ndarray, forms: np.ndarray, share: np.ndarray) -> pd.DataFrame:
+    def _of_look(self, look: np.ndarray, forms: np.ndarray, share: np.ndarray) -> pd.DataFrame:
+        """The analyses of forms that have these looks, those of each weighing `share` together."""
+        raise NotImplementedError
+
+
+class Guesser(LookGuesser):
+    """Guesses by the longest known suffix."""
+
+    name = "guesser"
+
+    def __init__(self, suffixes: Index):
+        self.suffixes = suffixes
+        self.licence = suffixes.licence
+
+    def _of_look(self, look: np.ndarray, forms: np.ndarray, share: np.ndarray) -> pd.DataFrame:
         """The analyses of the longest known suffix of each form, weighing `share` together."""
         prefix = pa.array(look + " ", pa.string())
         lower = pc.utf8_lower(pa.array(forms, pa.string()))
@@ -97,32 +108,46 @@ def merged(rows: pd.DataFrame) -> pd.DataFrame:
 
 def learn(rows: pd.DataFrame) -> pd.DataFrame:
     """The shares of the analyses of every suffix; `rows` has form, lemma, upos and feats."""
+    learned = [learn_look(look, taught) for look, taught in teaching(rows).items()]
+    return pd.concat(learned, ignore_index=True)
+
+
+def teaching(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The rows that teach what forms of each look are; none where the look is all that tells."""
     rows = rows[rows["upos"].isin(OPEN)]
     # An ending tells how a word is inflected, not what it means.
     inflection = rows["feats"].str.replace(MEANING, "", regex=True).str.strip("|")
     rows = rows.assign(feats=inflection)
-    if rows.empty:
-        raise LexiconError("the guesser has nothing to learn from: name a lexicon before it")
     look = looks(rows["form"].to_numpy(dtype=object))
     names = rows["upos"] == "PROPN"
     # Capitals without small letters, and digits, say nothing of gender by their ending.
-    teaching = {"small": rows[look == "small"], "capital": rows[(look == "capital") & names]}
-    learned = [learn_look(name, teaching.get(name, rows[:0])) for name in LIKELY]
-    return pd.concat(learned, ignore_index=True)
+    taught = {"small": rows[look == "small"], "capital": rows[(look == "capital") & names]}
+    if taught["small"].empty:
+        raise LexiconError(
+            "the guesser has nothing to learn from: name a lexicon before it with nouns, verbs, "
+            "adjectives or adverbs in small letters"
+        )
+    return {name: taught.get(name, rows[:0]) for name in LIKELY}
 
 
-def learn_look(look: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """The suffixes of the forms of one look, shortest first, each leaning on the one before."""
+def weighed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Each form in small letters with its tags, the share of each tag and what it weighs."""
     rows = rows.assign(form=rows["form"].str.lower(), tag=rows["upos"] + " " + rows["feats"])
     rows = rows.sort_values("lemma", kind="stable").drop_duplicates(["form", "tag"])
-    prior = {f"{upos} ": PRIOR * share for upos, share in LIKELY[look].shares.items()}
-    tags = pd.Index(sorted({*rows["tag"], *prior}))
-    tag = tags.get_indexer(rows["tag"])
     share = 1 / rows.groupby("form")["form"].transform("size").to_numpy()
     # A verb has forty forms and a noun two, but new words are mostly nouns: the forms of a lemma
     # count together as the square root of their number.
     family = rows.groupby(["lemma", "upos"])["form"].transform("size").to_numpy()
-    weight = share / np.sqrt(family)
+    return rows.assign(share=share, weight=share / np.sqrt(family))
+
+
+def learn_look(look: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """The suffixes of the forms of one look, shortest first, each leaning on the one before."""
+    rows = weighed(rows)
+    share, weight = rows["share"].to_numpy(), rows["weight"].to_numpy()
+    prior = {f"{upos} ": PRIOR * share for upos, share in LIKELY[look].shares.items()}
+    tags = pd.Index(sorted({*rows["tag"], *prior}))
+    tag = tags.get_indexer(rows["tag"])
     root = pd.Series(prior, dtype=float).reindex(tags, fill_value=0.0).to_numpy()
     root = root + np.bincount(tag, weights=weight, minlength=len(tags))
     shares = (root / max(root.sum(), 1))[None, :]

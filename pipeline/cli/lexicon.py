@@ -112,18 +112,29 @@ def guesser(
         str, typer.Argument(metavar="LEXICON", help="Lexicon to learn from and to be judged by.")
     ] = "dela",
     seed: Annotated[int, typer.Option(help="Seed that chooses the lemmas that are left out.")] = 0,
+    kinds: Annotated[
+        str,
+        typer.Option(
+            help="Guessers to measure side by side, separated by commas: 'guesser' goes by "
+            "suffixes, 'guesser-lstm' is a network that takes minutes to learn."
+        ),
+    ] = "guesser",
+    treebank: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="PATH",
+            help="CoNLL-U file whose words that the lexicon lacks are asked too. Can be repeated.",
+        ),
+    ] = None,
+    lowercase: Annotated[
+        bool, typer.Option("--lowercase", help="Read every word in lower case.")
+    ] = False,
 ) -> None:
-    """Measure the guesser on the forms of a tenth of the lemmas, which it does not learn from."""
-    from lexicon.evaluation import evaluate_guesser
+    """Measure guessers on the forms of a tenth of the lemmas, which they do not learn from."""
+    from pipeline.compare.lexicon_views import guesser_table
 
-    figures = evaluate_guesser(_load(lexicon), seed)
-    print(f"{figures.forms:,} held-out forms of {lexicon}, seed {seed}")
-    for name, value in (
-        ("POS", figures.pos),
-        ("gender of nouns", figures.gender_of_nouns),
-        ("number", figures.number),
-    ):
-        print(f"  {name:16} {value:.1%} right")
+    taught = _load(lexicon, lowercase)
+    print_table(guesser_table(taught, listed(kinds), treebank or (), seed, lowercase))
 
 
 @command(app)
@@ -161,14 +172,14 @@ def _usable() -> "Iterator[str]":
             print(f"left out: {error}", file=sys.stderr)
 
 
-def _load(chain: str) -> "Lexicon":
+def _load(chain: str, lowercase: bool = False) -> "Lexicon":
     """The lexicons of a chain; rows that a table of one's own has in vain are reported."""
     import lexicon
     from pipeline.data.folders import folder_of
     from pipeline.display.progress import say
 
     names = listed(chain)
-    found = lexicon.load(names, folder=folder_of)
+    found = lexicon.load(names, folder=folder_of, lowercase=lowercase)
     own = {Path(name).name for name in names}
     for skipped in found.skipped:
         file = skipped.example.partition(":")[0]

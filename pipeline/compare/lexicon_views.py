@@ -1,15 +1,20 @@
-"""What `accord lexicon` looks at: the φ of a word, the words of a corpus."""
+"""What `accord lexicon` looks at: φ of a word, the words of a corpus, guessers side by side."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import islice
+from pathlib import Path
 
 import pandas as pd
 
 import corpora
+import lexicon
 from corpora.tokenise import tokenised
 from lexicon import Lexicon
 from lexicon.analysis import feature_names
+from lexicon.chain import Chain
+from lexicon.evaluation import LEARNERS, compare_guessers, held_out, unknown_to
 from pipeline.data.folders import folder_of
 from pipeline.features.templates import fill
 from pipeline.stages import featurise
@@ -44,3 +49,30 @@ def counted_words(source: str, limit: int | None = None) -> pd.DataFrame:
     for words in tokenised(sentence.text for sentence in sentences):
         counts.update(words)
     return pd.DataFrame(counts.items(), columns=["form", "count"])
+
+
+SHARES = ("pos", "analysis", "among_three", "gender", "gender_of_nouns", "number")
+SHARES += ("tense", "mood", "person")
+FORMATS = dict.fromkeys(SHARES, "{:.1%}") | {"nats": "{:.3f}", "seconds": "{:.0f}"}
+FORMATS |= dict.fromkeys(("forms", "per_second"), "{:,.0f}")
+
+
+def guesser_table(
+    taught: Lexicon, kinds: Sequence[str], treebanks: Sequence[Path], seed: int, lowercase: bool
+) -> pd.DataFrame:
+    """Figures on held-out lemmas of a lexicon, and on words of treebanks that it lacks."""
+    for kind in kinds:
+        if kind not in LEARNERS:
+            raise ValueError(f"--kinds: expected some of {', '.join(LEARNERS)}, got {kind!r}")
+    asked = {}
+    shown, asked["held-out lemmas"] = held_out(taught, seed)
+    if treebanks:
+        load = partial(lexicon.load, folder=folder_of, lowercase=lowercase)
+        texts = load([f"treebank:{path}" for path in treebanks], join="union")
+        asked["unknown words of the treebank"] = unknown_to(
+            Chain([load(["closed"]), taught]), texts
+        )
+    table = compare_guessers(kinds, shown, asked)
+    for column, style in FORMATS.items():
+        table[column] = table[column].map(style.format)
+    return table.rename(columns=lambda column: column.replace("_", " "))

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import lexicon
-from lexicon.evaluation import evaluate_guesser
+from lexicon.evaluation import LEARNERS, evaluate_guesser
 from lexicon.guesser import everything, learned_guesser
 from lexicon.shape import looks
 
@@ -67,6 +67,16 @@ def test_an_ending_says_nothing_of_what_a_word_means():
     plain = table.assign(feats=["Number=Sing|Tense=Past", *["Number=Sing"] * 3])
     guesses = [learned_guesser(each, "").lookup(["tracteur"]) for each in (table, plain)]
     pd.testing.assert_frame_equal(*guesses)
+
+
+@pytest.mark.parametrize("learned", LEARNERS.values(), ids=LEARNERS)
+def test_a_lexicon_of_names_alone_is_refused(learned):
+    names = pd.DataFrame(
+        [("Zorglub", "Zorglub", "PROPN", "Number=Sing")],
+        columns=["form", "lemma", "upos", "feats"],
+    )
+    with pytest.raises(lexicon.LexiconError, match=r"nothing to learn from: .* small letters"):
+        learned(names, "")
 
 
 def test_the_same_rows_teach_the_same_guesses(lefff, guesser):

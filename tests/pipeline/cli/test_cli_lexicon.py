@@ -1,5 +1,7 @@
 """`accord lexicon`: one broken plug-in is named, and all others answer."""
 
+from pathlib import Path
+
 import pytest
 from plug_in_cases import install
 from typer.testing import CliRunner
@@ -58,3 +60,13 @@ def test_rows_of_ones_own_table_that_are_no_utf_8_are_said_once(tmp_path):
     said = CliRunner().invoke(app, ["lexicon", "show", "blé", "--lexicon", str(table)])
     assert said.exit_code == 0, said.output
     assert said.stderr.count("2 rows left out, expected UTF-8, found other bytes: own.tsv:3: ") == 1
+
+
+def test_guessers_are_measured_side_by_side_on_the_same_words():
+    treebank = str(Path(__file__).parents[2] / "data" / "accords.conllu")
+    said = CliRunner().invoke(app, ["lexicon", "guesser", "tiny", "--treebank", treebank])
+    assert said.exit_code == 0, said.output
+    assert "| held-out lemmas " in said.stdout and "| unknown words of the treebank " in said.stdout
+    said = CliRunner().invoke(app, ["lexicon", "guesser", "tiny", "--kinds", "guesser,oracle"])
+    assert said.exit_code == 2
+    assert "--kinds: expected some of guesser, guesser-lstm, got 'oracle'" in said.stderr

@@ -44,6 +44,7 @@ def loaded_by(*command: str, **environment: str) -> set[str]:
         (["config"], {"torch"}),
         (["stages", "tiny"], {"torch"}),
         (["lexicon", "show", "fille", "--lexicon", "closed,tiny,guesser"], {"torch"}),
+        (["lexicon", "guesser", "tiny"], {"torch"}),
     ],
     ids=lambda value: " ".join(sorted(value) if isinstance(value, set) else value),
 )

@@ -1,0 +1,96 @@
+"""Guesses by letters: proper distributions, the same from the same seed, learned from both ends."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import lexicon
+from lexicon.guesser import everything, learned_guesser
+from lexicon.guesser_lstm import learned_lstm_guesser
+
+COLUMNS = ["form", "lemma", "upos", "feats"]
+STRINGS = [
+    "tweetera",
+    "ninjas",
+    "Zorglub",
+    "FMI",
+    "A380",
+    "x",
+    "œ",
+    "",
+    "🙂",
+    "東京",
+    "A" + "é" * 99,
+]
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    return everything(lexicon.load(["tiny"], folder=None))
+
+
+@pytest.fixture(scope="module")
+def guesser(tiny):
+    return learned_lstm_guesser(tiny, "", steps=5)
+
+
+def test_any_string_has_analyses_whose_weights_sum_to_one(guesser):
+    rows = guesser.lookup(STRINGS)
+    assert rows["word"].nunique() == len(STRINGS)
+    assert np.allclose(rows.groupby("word")["weight"].sum(), 1, atol=1e-5)
+    assert not rows.duplicated(["word", "upos", "feats"]).any()
+    assert guesser.lookup([]).empty
+
+
+def test_a_word_has_an_analysis_where_all_of_very_many_are_unlikely():
+    rows = [("mot" + "a" * tag, "mot", "NOUN", f"Sort={tag}") for tag in range(300)]
+    guesser = learned_lstm_guesser(pd.DataFrame(rows, columns=COLUMNS), "", steps=0)
+    assert guesser.lookup(["blouguette"])["weight"].sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_a_word_alone_is_guessed_as_among_others(guesser):
+    together = guesser.lookup(STRINGS * 500)  # more than are asked at once
+    for place, form in enumerate(STRINGS, start=499 * len(STRINGS)):
+        alone, among = guesser.lookup([form]), together[together["word"] == place]
+        assert (
+            alone[["upos", "feats"]].to_numpy().tolist()
+            == among[["upos", "feats"]].to_numpy().tolist()
+        )
+        assert np.allclose(alone["weight"], among["weight"], atol=1e-5)
+
+
+def test_a_seed_decides_all_and_no_other_draw_of_torch(tiny, guesser):
+    state = torch.get_rng_state()
+    again, other = (learned_lstm_guesser(tiny, "", steps=5, seed=seed) for seed in (0, 1))
+    assert torch.equal(torch.get_rng_state(), state)
+    pd.testing.assert_frame_equal(again.lookup(STRINGS), guesser.lookup(STRINGS))
+    assert not other.lookup(STRINGS).equals(guesser.lookup(STRINGS))
+
+
+def test_what_a_look_settles_is_the_same_for_both_guessers(tiny, guesser):
+    by_suffix = learned_guesser(tiny, "")
+    keys = ["word", "upos", "feats"]
+    guesses = (each.lookup(["FMI", "A380"]).sort_values(keys) for each in (guesser, by_suffix))
+    columns = [*keys, "lemma", "weight"]
+    pd.testing.assert_frame_equal(*(rows[columns].reset_index(drop=True) for rows in guesses))
+
+
+def test_the_first_letters_are_read_as_the_last_ones_are():
+    """Part of speech by the ending, gender by the beginning, where no suffix of a few reaches."""
+    genders, classes = {"ma": "Masc", "fe": "Fem"}, {"eur": "NOUN", "ique": "ADJ"}
+    stems = [
+        "".join(letters) for letters in np.random.default_rng(0).choice([*"bcdlnrst"], (400, 8))
+    ]
+    rows = [
+        (f"{start}{stem}{end}", stem, upos, f"Gender={gender}")
+        for stem in stems
+        for start, gender in genders.items()
+        for end, upos in classes.items()
+    ]
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    shown, asked = table[:1200], table[1200:].reset_index(drop=True)
+    rows = learned_lstm_guesser(shown, "", steps=60).lookup(asked["form"])
+    best = rows.sort_values("weight").drop_duplicates("word", keep="last").sort_values("word")
+    truth = asked["upos"] + " " + asked["feats"]
+    assert (best["upos"].to_numpy() + " " + best["feats"].to_numpy() == truth).mean() > 0.95
