@@ -112,6 +112,7 @@ class Trainer:
                 self._close_epoch(valid)
                 self._save()
                 self.on_epoch(self.curve[-1])
+            self.recorded = None  # not left to the collector, which must not free it in a recording
             if processes.is_first():
                 self._save_best(valid)
                 write_curve(self.curve, self.folder / CURVE)

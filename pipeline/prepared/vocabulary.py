@@ -17,14 +17,22 @@ STARTS = {END[0], UNKNOWN[0]}  # few of hundreds of thousands of words have one,
 
 
 class Vocabulary:
-    """The words that stage `analyse` found to be known, and the classes of all others."""
+    """The words that stage `analyse` found to be known, and the classes of all others.
 
-    def __init__(self, analysed: Path):
+    Those of a closed vocabulary that only corpus.pretraining holds have ids, by which that text is
+    encoded; a model has no mass for them after it, and they are known no more.
+    """
+
+    def __init__(self, analysed: Path, with_pretraining: bool = False):
         import pandas as pd  # here, as a model's small form keeps its words otherwise
 
         self.folder = analysed
-        self.forms = pd.read_parquet(analysed / "types.parquet", columns=["form"])["form"].tolist()
+        types = pd.read_parquet(analysed / "types.parquet", columns=["form", "share"])
+        self.forms = types["form"].tolist()
         self.known = dict(zip(self.forms, range(len(self.forms)), strict=True))
+        if not with_pretraining:
+            for form in types["form"][types["share"] == 0]:
+                del self.known[form]
         for form in [form for form in self.forms if form[:1] in STARTS and is_special(form)]:
             del self.known[form]
         self.unknown = list(takewhile(is_unknown, self.forms[UNKNOWN_ID:]))

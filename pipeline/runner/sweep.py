@@ -13,7 +13,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from contextlib import redirect_stderr
 from multiprocessing import get_context
 from pathlib import Path
@@ -68,7 +68,7 @@ def sweep(folders: Sequence[Path], at_once: int) -> int:
                 _together(Path(folder), name)
         processes.leave()
         return 0
-    with ProcessPoolExecutor(at_once, get_context("spawn")) as pool:
+    with ThreadPoolExecutor(at_once) as pool:
         return sum(_side_by_side(pool, jobs) for jobs in rounds)
 
 
@@ -93,9 +93,9 @@ def _is_finished(folder: Path, name: str) -> bool:
 
 
 def _side_by_side(pool: Executor, names: Sequence[tuple[str, str]]) -> int:
-    """Have jobs done by the processes of a pool; how many failed."""
+    """Have jobs done several at a time; how many failed."""
     failed = 0
-    jobs = {pool.submit(_job, Path(folder), name): name for folder, name in names}
+    jobs = {pool.submit(_alone, Path(folder), name): name for folder, name in names}
     for job in as_completed(jobs):
         if error := job.exception():
             print(f"{jobs[job]}: failed: {error}", file=sys.stderr, flush=True)
@@ -103,6 +103,12 @@ def _side_by_side(pool: Executor, names: Sequence[tuple[str, str]]) -> int:
         else:
             print(f"{jobs[job]}: {job.result()}", flush=True)
     return failed
+
+
+def _alone(folder: Path, name: str) -> str:
+    """In a process of its own: what fails on a GPU may leave its process unfit for any other."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as fresh:
+        return fresh.submit(_job, folder, name).result()
 
 
 def _together(folder: Path, name: str) -> None:

@@ -45,7 +45,7 @@ class Params:
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
-    known = Vocabulary(inputs["analyse"])
+    known = Vocabulary(inputs["analyse"], with_pretraining=True)
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
     seen = word_counts(inputs["tokenise"] / "train.arrow").keys()
     texts = splits(inputs["tokenise"])

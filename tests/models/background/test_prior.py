@@ -33,6 +33,17 @@ def test_unseen_words_share_what_their_signature_frees():
     )
 
 
+def test_words_of_no_share_have_mass_only_if_they_were_seen():
+    counts = np.array([3.0, 1.0, 0.0, 0.0, 2.0, 0.0])
+    signature = np.array([0, 0, 0, 1, 2, 2])
+    share = np.array([1.0, 0, 0, 0, 1, 1])
+    mass = discounted(counts, signature, share)
+    assert (mass > 0).tolist() == [True, True, False, False, True, True]
+    assert mass.sum() == pytest.approx(1)
+    among_others = discounted(np.append(counts, 0), np.append(signature, 3), np.append(share, 0))
+    assert among_others == pytest.approx([*mass, 0]), "words without a share change nothing"
+
+
 def test_unseen_signatures_together_count_as_often_as_those_seen_once():
     signature = np.arange(112)
     counts = np.array([0.0] * 100 + [1.0] * 10 + [2.0, 5.0])

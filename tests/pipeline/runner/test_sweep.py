@@ -1,9 +1,12 @@
 """Models packed, trained elsewhere and unpacked are the ones that a run would have trained."""
 
 import csv
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -98,6 +101,25 @@ def test_what_was_damaged_on_the_way_is_not_trained_on_and_ends_no_other(tmp_pat
     assert done.returncode
     assert done.stderr.count(f"failed: {path} is damaged") == 2
     assert {model.name for model in find(str(whole))} == {"rnn", "ll-rnn"}
+
+
+def test_a_model_whose_process_dies_ends_no_other(tmp_path, runs):
+    packed = tmp_path / "packed"
+    changes = ["train.epochs=1", "rnn.train.epochs=100000", "rnn.train.patience=100000"]
+    api.pack("tiny", packed, set=changes, runs=runs)
+    command = [*ALONE, "-m", "pipeline.runner.sweep", str(packed), "--at-once", "1"]
+    sweep = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    while not (packed / "trained" / "rnn" / "steps.csv").exists():
+        assert sweep.poll() is None, sweep.stderr.read()
+        time.sleep(0.05)
+    children = Path(f"/proc/{sweep.pid}").glob("task/*/children")
+    for child in {int(pid) for file in children for pid in file.read_text().split()}:
+        if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+            os.kill(child, signal.SIGKILL)
+    said = sweep.communicate()[1]
+    assert sweep.returncode == 1, said
+    assert "rnn: failed" in said
+    assert {model.name for model in find(str(packed))} == {"ll-rnn"}
 
 
 def test_the_papers_models_are_small_enough_to_carry(tmp_path, fetched):

@@ -1,5 +1,6 @@
 """A text for pretraining is read first, as start or as background, and is not judged."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -38,6 +39,34 @@ def test_what_the_text_beside_says_is_learned(tmp_path, settings, use):
         scorer = load(this.folder, "ll-rnn")
         words[pretraining] = sum(word.log_p for word in scorer.score(SENTENCE))
     assert words[use] > words["none"]
+
+
+@pytest.mark.parametrize("kind", ["unigram", "ngram"])
+def test_words_of_the_text_beside_alone_have_mass_while_it_is_read_and_not_after(tmp_path, kind):
+    """Of a closed vocabulary, which is the corpus's own; the words of suites are known too."""
+    (tmp_path / "pretraining.txt").write_text("Le zébu dort et elles rient.\n" * 50)
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite" / "simple.txt").write_text("True\telles rient .\nFalse\telles rit .\n")
+    settings = [
+        f"corpus.pretraining={tmp_path / 'pretraining.txt'}",
+        "analyse.protocol=closed",
+        f"analyse.suites=[{tmp_path / 'suite'}]",
+        f"background.kind={kind}",
+        "train.pretraining=initialise",
+        "train.pretraining_epochs=1",
+        "train.epochs=1",
+    ]
+    this = run("tiny", set=settings, models=["ll-rnn"], runs=tmp_path / "runs")
+    types = pd.read_parquet(this.artefacts["ll-rnn", "analyse"].folder / "types.parquet")
+    prepared = this.artefacts["ll-rnn", "background"].folder
+    b, b_before = np.load(prepared / "b.npy"), np.load(prepared / "b.pretraining.npy")
+    foreign, of_suite = (types.index[types["form"] == form][0] for form in ("zébu", "rient"))
+    assert types["count"][[foreign, of_suite]].tolist() == [0, 0]
+    assert b[foreign] == 0 < b[of_suite]
+    assert (b_before > 0).all()
+    assert b_before[foreign] > b_before[types["count"] == 0].min()
+    with pytest.raises(ValueError, match="zébu"):
+        load(this.folder, "ll-rnn").score("Le zébu dort .")
 
 
 def test_ngrams_may_be_counted_on_the_text_beside(tmp_path, settings):
