@@ -21,7 +21,7 @@ from models.network.states import states
 from models.ngram.backoff import Chosen, backed_off
 from models.ngram.model import NGrams
 
-LISTED = 500  # words of a state, the likeliest ones
+LISTED = 2000  # words of a state, the likeliest; the rest lose what the network knows of them
 AT_ONCE = 1 << 24  # probabilities of words that are held together
 
 

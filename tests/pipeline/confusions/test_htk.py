@@ -10,10 +10,12 @@ from typer.testing import CliRunner
 
 from pipeline.cli.main import app
 from pipeline.confusions.htk import SILENT
+from pipeline.confusions.htk.fields import fields_of
+from pipeline.confusions.htk.writing import text_of
 from pipeline.confusions.lattice import Arc, Lattice
 from pipeline.confusions.lattice_file import read_lattices, read_lists, write_lattices
 
-# As HVite writes: a word that both may be, then a choice, and a link that says nothing.
+# A word, then a choice, and a link that says nothing.
 ON_LINKS = """VERSION=1.0
 UTTERANCE=test.mfc
 lmname=wdnet
@@ -71,6 +73,16 @@ def test_what_is_written_is_read(ending, lattices, tmp_path_factory):
     found = read_lattices(path)
     assert [each.nbest(500) for each in found] == [each.nbest(500) for each in lattices]
     assert [each.reference for each in read_lists(path)] == [f"said {e.id}" for e in lattices]
+
+
+@given(LATTICES)
+def test_the_tools_of_htk_find_one_word_one_start_and_one_end(lattice):
+    lines = [fields_of(line) for line in text_of(lattice).splitlines()]
+    nodes = {each["I"] for each in lines if "I" in each}
+    links = [each for each in lines if "J" in each]
+    assert not any("W" in link for link in links)
+    assert len(nodes - {link["E"] for link in links}) == 1
+    assert len(nodes - {link["S"] for link in links}) == 1
 
 
 WORDS = st.text(min_size=1).filter(lambda word: word.split() == [word] and word not in SILENT)
