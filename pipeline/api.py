@@ -190,23 +190,25 @@ def export(
     order: int | None = None,
     samples: int | None = None,
     prune: float | None = None,
+    states: int | None = None,
 ) -> Path:
     """Write a trained model of a finished run into one folder that `load` takes anywhere.
 
     With `compact`, in few bytes: weights in half precision or int8, all else packed. To a file that
-    ends in `.arpa`, `.arpa.gz` or `.fst.txt` it is written as n-grams: `order`, `samples` and
-    `prune` say how (pipeline.sharing.ngrams.Conversion).
+    ends in `.arpa`, `.arpa.gz` or `.fst.txt` it is written as n-grams, or with `states` as an
+    automaton of its hidden states: `order`, `samples` and `prune` say how too
+    (pipeline.sharing.ngrams.Conversion).
     """
     artefacts, to = _trained(run, model, *above("evaluate"), "evaluate"), Path(to)
-    how = Conversion(order, samples, prune)
+    how = Conversion(order, samples, prune, states)
     if is_ngram_file(to):
         if compact:
             raise ValueError(f"{to}: expected a folder for a compact model, got a file of n-grams")
         return export_ngrams(artefacts, to, how)
     if how != Conversion():
         raise ValueError(
-            f"{to}: expected a file .arpa, .arpa.gz or .fst.txt, as --order, --samples and --prune "
-            f"are of n-grams"
+            f"{to}: expected a file .arpa, .arpa.gz or .fst.txt, as --order, --samples, --prune "
+            f"and --states are of n-grams and automata"
         )
     return exporting.export(artefacts, to, EXPORTED, compact)
 

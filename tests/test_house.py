@@ -37,6 +37,7 @@ ROOMS = {
     "models.recipe": "common encoders outputs",
     "models.spelling": "common ngram",
     "models.network": "common features encoders background outputs recipe",
+    "models.automata": "common ngram network",
     "models.constraints": "common features ngram spelling outputs network",
     "models.training": "common features encoders background outputs network recipe",
     "models.bench": "common features encoders ngram background outputs spelling network training "

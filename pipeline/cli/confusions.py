@@ -100,8 +100,8 @@ def nbest(
     to: Annotated[
         Path,
         typer.Option(
-            help="File to write: lattices in Kaldi's text form if it ends in .lat, else n-best "
-            "lists in JSON lines."
+            help="File to write: lattices in Kaldi's text form if it ends in .lat, in HTK's (SLF) "
+            "if it ends in .slf, else n-best lists in JSON lines."
         ),
     ],
     split: Split = None,
@@ -119,7 +119,7 @@ def nbest(
     from itertools import islice
 
     from pipeline.confusions.channel import Channel
-    from pipeline.confusions.kaldi import KIND, write_lattices
+    from pipeline.confusions.lattice_file import is_lattice_file, write_lattices
     from pipeline.confusions.source import sentences
     from pipeline.inference.nbest import write_nbest
 
@@ -130,7 +130,7 @@ def nbest(
         for name, words in islice(sentences(corpus, split), limit)
     ]
     heard = ((channel.lattice(name, words), " ".join(words)) for name, words in said)
-    if to.suffix == KIND:
+    if is_lattice_file(to):
         write_lattices(to, heard)
     else:
         write_nbest(to, (lattice.nbest(size, reference) for lattice, reference in heard))

@@ -111,7 +111,7 @@ def rescore(
         typer.Argument(
             metavar="NBEST",
             help="File of n-best lists, in lines ID ||| HYPOTHESIS ||| SCORE or in JSON lines; or "
-            "of lattices in Kaldi's text form, if its name ends in .lat.",
+            "of lattices in Kaldi's text form or HTK's (SLF), if its name ends in .lat or .slf.",
         ),
     ],
     tune: Annotated[
@@ -130,7 +130,7 @@ def rescore(
     ] = 0.0,
 ) -> None:
     """Rank n-best lists anew with a model, and print the best hypothesis of each."""
-    from pipeline.confusions.kaldi import read_lists
+    from pipeline.confusions.lattice_file import read_lists
     from pipeline.inference.rescore import Terms, Weights, error_rate, oracle, tuned
 
     lists, development = read_lists(nbest), read_lists(tune) if tune else []

@@ -178,7 +178,8 @@ def export(
     samples: Annotated[
         int | None,
         typer.Option(
-            help="Draw this number of sentences from the network and count n-grams in them instead."
+            help="Draw this number of sentences from the network: n-grams are counted in them, or "
+            "--states found in them, instead of the training text."
         ),
     ] = None,
     order: Annotated[
@@ -188,6 +189,13 @@ def export(
         float | None,
         typer.Option(
             help="Leave out n-grams that change the perplexity by less, as a share: 1e-7, say."
+        ),
+    ] = None,
+    states: Annotated[
+        int | None,
+        typer.Option(
+            help="Write an automaton of at most this number of states, which are clusters of the "
+            "network's hidden states, and no n-grams; to a file .fst.txt."
         ),
     ] = None,
     compact: Annotated[
@@ -202,4 +210,5 @@ def export(
     """Write a trained model with its card into one folder, which `load` takes; or as n-grams."""
     from pipeline import api
 
-    print(api.export(run, model, to, compact, order=order, samples=samples, prune=prune))
+    how = {"order": order, "samples": samples, "prune": prune, "states": states}
+    print(api.export(run, model, to, compact, **how))

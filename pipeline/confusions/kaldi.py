@@ -5,36 +5,18 @@
     END GRAPH,ACOUSTIC,         a final state
 
 Costs are negative logarithms and are added up; what is not there costs nothing, `<eps>` is no word.
-This is what `lattice-copy ark:lat.1 ark,t:- | utils/int2sym.pl -f 3 words.txt` prints. What was
-said stands in a file of the same name that ends in `.txt`, as Kaldi's `text`: the ID, then words.
+This is what `lattice-copy ark:lat.1 ark,t:- | utils/int2sym.pl -f 3 words.txt` prints.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
 from corpora.text import lines
 from pipeline.confusions.lattice import Arc, Lattice
-from pipeline.inference.nbest import NBest, read_nbest
 
-KIND = ".lat"
 SILENT = "<eps>"
-SIZE = 100  # so many of the best paths of a lattice are ranked anew
-
-
-def read_lists(path: Path) -> list[NBest]:
-    """The n-best lists of a file, or the best paths of its lattices."""
-    if path.suffix != KIND:
-        return read_nbest(path)
-    said = path.with_suffix(".txt")
-    references = dict(map(_reference, lines(said))) if said.is_file() else {}
-    return [found.nbest(SIZE, references.get(found.id)) for found in read_lattices(path)]
-
-
-def _reference(line: str) -> tuple[str, str]:
-    name, _, words = line.strip().partition(" ")
-    return name, words
 
 
 def read_lattices(path: Path) -> list[Lattice]:
@@ -66,15 +48,11 @@ def _lattice(path: Path, block: list[tuple[int, list[str]]]) -> Lattice:
     return lattice
 
 
-def write_lattices(path: Path, lattices: Iterable[tuple[Lattice, str]]) -> None:
-    """Lattices, and what was said in a file beside them."""
-    beside = path.with_suffix(".txt")
-    with path.open("w", encoding="utf-8") as file, beside.open("w", encoding="utf-8") as texts:
-        for lattice, reference in lattices:
-            arcs = (f"{a.start} {a.end} {a.word or SILENT} {-a.score},0," for a in lattice.arcs)
-            ends = (f"{node} {-score},0," for node, score in lattice.ends.items())
-            print(lattice.id, *arcs, *ends, "", sep="\n", file=file)
-            print(lattice.id, reference, file=texts)
+def text_of(lattice: Lattice) -> str:
+    """A lattice as a file has it, with the blank line that ends it."""
+    arcs = (f"{a.start} {a.end} {a.word or SILENT} {-a.score},0," for a in lattice.arcs)
+    ends = (f"{node} {-score},0," for node, score in lattice.ends.items())
+    return "\n".join([lattice.id, *arcs, *ends, "", ""])
 
 
 def _arc(start: str, end: str, word: str, *cost: str) -> Arc:

@@ -1,11 +1,14 @@
-"""A model of a run as n-grams in a file: ARPA, which KenLM reads, or an automaton for OpenFst."""
+"""A model of a run in a file that others read: n-grams in ARPA, or an automaton for OpenFst."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from models.automata.of_ngrams import ngram_automaton
+from models.automata.state_automaton import StateAutomaton
+from models.automata.wfst import TEXT, write_wfst
 from models.background.ngram import NGramBackground
 from models.common.batching import Sentences
 from models.common.protocol import Model
@@ -19,11 +22,11 @@ from models.ngram.model import NGrams
 from models.ngram.own import own_ngrams
 from models.ngram.prune import pruned
 from models.ngram.smoothing.kneser_ney import kneser_ney
-from models.ngram.wfst import TEXT, write_wfst
 from pipeline.display.progress import meter, say
 from pipeline.prepared.encoded import held_out, read_text
 from pipeline.prepared.trained import load_trained, prior_of
 from pipeline.prepared.vocabulary import Vocabulary
+from pipeline.sharing.state_clusters import clustered
 from pipeline.stage import Inputs
 
 ARPA = (".arpa", ".arpa.gz")
@@ -40,12 +43,15 @@ class Conversion:
     # have the model's own probabilities.
     samples: int | None = None
     prune: float | None = None  # n-grams that change the perplexity by less, as a share, are left
+    states: int | None = None  # clusters of hidden states; null: states of n-grams
 
     def __post_init__(self):
-        for name in ("order", "samples"):
+        for name in ("order", "samples", "states"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"{name}: expected 1 or more, got {value}")
+        if self.states and (self.order or self.prune is not None):
+            raise ValueError("--states: expected no --order and no --prune, which are of n-grams")
 
 
 def is_ngram_file(path: Path) -> bool:
@@ -53,11 +59,20 @@ def is_ngram_file(path: Path) -> bool:
 
 
 def export_ngrams(artefacts: Inputs, path: Path, how: Conversion) -> Path:
-    """Write a model as n-grams, and say how well they do; blanks in its words become `_`."""
+    """Write a model as n-grams or, with `states`, as an automaton of its hidden states, and say how
+    well they do; blanks in its words become `_`.
+    """
     if path.exists():
         raise FileExistsError(f"{path} is there already: choose another file or remove it")
+    if how.states and not path.name.endswith(TEXT):
+        raise ValueError(
+            f"{path}: expected a file {TEXT} for --states, as ARPA holds n-grams alone"
+        )
     model = load_trained(artefacts)
     forms = [form.replace(" ", "_") for form in Vocabulary(artefacts["analyse"]).forms]
+    if how.states:
+        _write_states(model, artefacts, how, forms, path)
+        return path
     if _is_plain(model):
         if how.order or how.samples:
             raise ValueError(
@@ -69,9 +84,13 @@ def export_ngrams(artefacts: Inputs, path: Path, how: Conversion) -> Path:
         ngrams = _converted(model, artefacts, how, len(forms))
     if how.prune is not None:
         ngrams = pruned(ngrams, how.prune)
-    (write_wfst if path.name.endswith(TEXT) else write_arpa)(ngrams, forms, path)
+    if path.name.endswith(TEXT):
+        write_wfst(ngram_automaton(ngrams), forms, path)
+    else:
+        write_arpa(ngrams, forms, path)
     if not _is_plain(model) or how.prune is not None:
-        _compare(model, ngrams, artefacts, path.name)
+        what = f"{path.name}, {size_of(ngrams):,} n-grams"
+        _compare(model, ngrams, what, artefacts, ngrams.order)
     return path
 
 
@@ -92,9 +111,26 @@ def _converted(model: Model, artefacts: Inputs, how: Conversion, words: int) -> 
             return own_ngrams(asked, text, order, words, advance)
     if isinstance(model, BackgroundOnly):
         raise ValueError("--samples: expected a network to draw from, got a background alone")
+    return _counted(_drawn(model, how.samples), artefacts, order)
+
+
+def _drawn(model: LanguageModel, sentences: int) -> Sentences:
     with _shown(None) as advance:
-        drawn = written_text(model, how.samples, SEED, on_words=advance)
-    return _counted(drawn, artefacts, order)
+        return written_text(model, sentences, SEED, on_words=advance)
+
+
+def _write_states(
+    model: Model, artefacts: Inputs, how: Conversion, forms: Sequence[str], path: Path
+) -> None:
+    """The automaton of a network's hidden states, as they are in the training text or its own."""
+    if not isinstance(model, LanguageModel):
+        raise ValueError("--states: expected a network over words, whose hidden states are known")
+    text = _drawn(model, how.samples) if how.samples else read_text(artefacts["encode"], "train")
+    with _shown(len(text.ids)) as advance:
+        found = clustered(model, text, how.states, len(forms), advance)
+    write_wfst(found.automaton, forms, path)
+    size = f"{found.states:,} states, {len(found.automaton.arcs.p):,} arcs"
+    _compare(model, found, f"{path.name}, {size}", artefacts, ORDER)
 
 
 @contextmanager
@@ -111,20 +147,20 @@ def _counted(text: Sentences, artefacts: Inputs, order: int) -> NGrams:
     return learned.ngrams
 
 
-def _compare(model: Model, ngrams: NGrams, artefacts: Inputs, name: str) -> None:
+def _compare(model: Model, file: NGrams | StateAutomaton, what: str, artefacts: Inputs, order: int):
     """Perplexities on all held-out text, and those of n-grams of the training text beside them."""
     encoded = artefacts["encode"]
-    counted = _counted(read_text(encoded, "train"), artefacts, ngrams.order)
+    counted = _counted(read_text(encoded, "train"), artefacts, order)
     models = {
         "the model": model,
-        f"{name}, {size_of(ngrams):,} n-grams": ngrams,
+        what: file,
         f"Kneser-Ney of the training text, {size_of(counted):,} n-grams": counted,
     }
     for split in held_out(encoded):
         text = read_text(encoded, split)
-        for what, scored in models.items():
+        for name, scored in models.items():
             say(
-                f"export: perplexity {math.exp(-scored.score(text).mean()):,.1f} on {split}: {what}"
+                f"export: perplexity {math.exp(-scored.score(text).mean()):,.1f} on {split}: {name}"
             )
 
 

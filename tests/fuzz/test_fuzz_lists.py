@@ -9,7 +9,7 @@ import pytest
 from fuzz_cases import CASES, damaged, excerpt, fuzz, outcome
 from hypothesis import strategies as st
 
-from pipeline.confusions.kaldi import read_lists
+from pipeline.confusions.lattice_file import read_lists
 from pipeline.evaluation.suite import read_suite
 from pipeline.evaluation.suite_reading import Line, read_lines
 from pipeline.inference.nbest import NBest, read_nbest
@@ -90,15 +90,25 @@ def test_damaged_n_best_lists(cases, ending, tmp_path):
     fuzz(cases, damaged([SOUND[ending].encode()]), check)
 
 
+LATTICES = {
+    ".lat": "a\n0 1 le 1.5,2,\n0 1 <eps> ,,\n1 2 été 0,0.5,3_4\n2 0,1,\n\nb\n0 1 oui\n1\n",
+    ".slf": "# of two\nVERSION=1.0\nUTTERANCE=a lmscale=2 wdpenalty=-1\nbase=10\nN=3 L=3\n"
+    "I=0 t=0.0 W=!NULL\nI=1 t=0.4\nI=2 t=0.9\nJ=0 S=0 E=1 W=le a=-1.5 l=-2\n"
+    "J=1 S=0 E=1 W=!NULL\nJ=2 S=1 E=2 W=\\303\\251t\\303\\251 v=0 a=-5e-1\n"
+    'VERSION=1.0\nNODES=2 LINKS=1\nI=0\nI=1 WORD="été"\nJ=0 START=0 END=1 acoustic=-1\n',
+}
+
+
+@pytest.mark.parametrize("ending", LATTICES)
 @CASES
-def test_damaged_lattices(cases, tmp_path):
+def test_damaged_lattices(cases, ending, tmp_path):
     def check(data: bytes) -> None:
-        for found in outcome(read_lists, tmp_path / "some.lat", data) or ():
+        for found in outcome(read_lists, tmp_path / f"some{ending}", data) or ():
             assert found.texts
             assert all(map(math.isfinite, found.scores))
+            "".join([found.id, *found.texts]).encode()
 
-    sound = "a\n0 1 le 1.5,2,\n0 1 <eps> ,,\n1 2 été 0,0.5,3_4\n2 0,1,\n\nb\n0 1 oui\n1\n"
-    fuzz(cases, damaged([sound.encode()]), check)
+    fuzz(cases, damaged([LATTICES[ending].encode()]), check)
 
 
 @CASES

@@ -3,33 +3,20 @@
 import numpy as np
 import pytest
 import torch
-from log_linear_cases import random_features
+from network_cases import FEATURES, network
 from ngram_cases import WORDS, as_lists, random_sentences, rising_prior
 from scipy.stats import chisquare
 
 from models.background.ngram import NGramBackground
-from models.background.unigram import Unigram
 from models.common.batching import END, Sentences
 from models.network import next_word
 from models.network.background_only import BackgroundOnly
 from models.network.generation import written_text
-from models.network.language_model import LanguageModel
 from models.network.next_word import NextWord, WordValues
 from models.ngram.own import own_ngrams
 from models.ngram.smoothing.kneser_ney import kneser_ney
-from models.recipe import Recipe
 
-FEATURES = random_features(WORDS, width=3, real=False)
 TEXT = random_sentences(count=60)
-RECIPE = Recipe(embedding=8, hidden=8, layers=1, device="cpu")
-
-
-def network() -> LanguageModel:
-    torch.manual_seed(3)
-    model = LanguageModel(RECIPE, FEATURES, Unigram(FEATURES, rising_prior(range(WORDS))))
-    for parameter in model.parameters():
-        parameter.data.normal_(std=0.7)
-    return model.eval()
 
 
 def asked_of(model) -> NextWord:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from lexicon.homophones import Homophones, Spoken
 from pipeline.cli.main import app
 from pipeline.confusions.channel import COST, Channel
-from pipeline.confusions.kaldi import read_lists
+from pipeline.confusions.lattice_file import read_lists
 from pipeline.confusions.source import sentences
 from pipeline.inference.nbest import read_nbest
 

@@ -3,35 +3,12 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lattice_cases import LATTICES, every_path
 from typer.testing import CliRunner
 
 from pipeline.cli.main import app
-from pipeline.confusions.kaldi import read_lattices, read_lists, write_lattices
 from pipeline.confusions.lattice import Arc, Lattice
-
-NODES = 5
-SCORES = st.integers(-40, 40).map(lambda eighths: eighths / 8)  # whose sums are exact
-ARCS = st.builds(
-    lambda start, step, word, score: Arc(start, min(start + step, NODES), word, score),
-    st.integers(0, NODES - 1),
-    st.integers(1, 2),
-    st.sampled_from(["", "a", "b", "c"]),
-    SCORES,
-)
-LATTICES = st.builds(
-    lambda arcs, final: Lattice("u", (*arcs, Arc(0, NODES, "a", 0.0)), {NODES: final}),
-    st.lists(ARCS, max_size=12),
-    SCORES,
-)
-
-
-def every_path(lattice: Lattice, node: int = 0) -> list[tuple[tuple[str, ...], float]]:
-    found = [((), lattice.ends[node])] if node in lattice.ends else []
-    for arc in lattice.arcs:
-        if arc.start == node:
-            said = (arc.word,) if arc.word else ()
-            found += [(said + words, arc.score + s) for words, s in every_path(lattice, arc.end)]
-    return found
+from pipeline.confusions.lattice_file import read_lattices, read_lists, write_lattices
 
 
 @given(LATTICES, st.integers(1, 8))
@@ -46,9 +23,10 @@ def test_the_n_best_are_the_best_of_all_paths(lattice, size):
     assert len(set(found.texts)) == len(found.texts)
 
 
+@pytest.mark.parametrize("name", ["some.lat", "some.lat.gz"])
 @given(lattices=st.lists(LATTICES, min_size=1, max_size=3))
-def test_what_is_written_is_read(lattices, tmp_path_factory):
-    path = tmp_path_factory.mktemp("lattices") / "some.lat"
+def test_what_is_written_is_read(name, lattices, tmp_path_factory):
+    path = tmp_path_factory.mktemp("lattices") / name
     lattices = [each._replace(id=f"u{n}") for n, each in enumerate(lattices)]
     write_lattices(path, [(each, f"said {each.id}") for each in lattices])
     assert list(read_lattices(path)) == lattices

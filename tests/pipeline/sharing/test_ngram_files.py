@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from automaton_cases import Automaton, OpenFst, cost
 from typer.testing import CliRunner
 
 import pipeline
@@ -18,6 +19,8 @@ FILES = {
     "pruned.arpa.gz": ("--prune", "1e-5", "--order", "4"),
     "drawn.arpa": ("--samples", "1000"),
     "own.fst.txt": (),
+    "states.fst.txt": ("--states", "40"),
+    "drawn.fst.txt": ("--states", "40", "--samples", "300"),
 }
 ARPA = [name for name in FILES if ".arpa" in name]
 
@@ -65,26 +68,26 @@ def test_kenlm_reads_the_same(exported):
             assert ours == pytest.approx(theirs, abs=1e-4)
 
 
-def test_openfst_reads_the_automaton(exported):
-    pywrapfst = pytest.importorskip("pywrapfst", reason="pip install pynini brings it")
-    symbols = pywrapfst.SymbolTable.read_text(str(exported / "own.syms.txt"))
-    compiler = pywrapfst.Compiler(isymbols=symbols, osymbols=symbols)
-    compiler.write((exported / "own.fst.txt").read_text(encoding="utf-8"))
-    automaton = compiler.compile()
-    assert automaton.verify() and automaton.num_states() > 1000
+@pytest.mark.parametrize("read", [Automaton, OpenFst])
+def test_the_automaton_of_ngrams_says_what_they_say(read, exported):
+    automaton = read(exported / "own.fst.txt")
+    assert len(automaton.final) > 1000
     for words in api.load(exported / "own.arpa").score_all(SENTENCES):
-        state, cost = automaton.start(), 0.0
-        for word in words[:-1]:
-            while (arc := arc_of(automaton, state, symbols.find(word.form))) is None:
-                failed = arc_of(automaton, state, symbols.find("<phi>"))
-                state, cost = failed.nextstate, cost + float(failed.weight)
-            state, cost = arc.nextstate, cost + float(arc.weight)
-        cost += float(automaton.final(state))
-        assert cost == pytest.approx(-sum(word.log_p for word in words), rel=1e-4)
+        found = cost(automaton, [word.form for word in words[:-1]])
+        assert found == pytest.approx(-sum(word.log_p for word in words), rel=1e-4)
 
 
-def arc_of(automaton, state: int, label: int):
-    return next((arc for arc in automaton.arcs(state) if arc.ilabel == label), None)
+@pytest.mark.parametrize("read", [Automaton, OpenFst])
+@pytest.mark.parametrize("name", ["states", "drawn"])
+def test_the_automaton_of_hidden_states_has_few_states_and_does_as_well(read, name, exported):
+    automaton = read(exported / f"{name}.fst.txt")
+    said = (exported / f"{name}.fst.txt.log").read_text().splitlines()
+    _, file, counted = [float(line.split()[2]) for line in said if " on test: " in line]
+    assert file < 2 * counted
+    assert 10 < len(automaton.final) <= 41  # one more lists every word
+    assert any(f"{len(automaton.final) - 1} states" in line for line in said)
+    for words in api.load(exported / "own.arpa").score_all(SENTENCES):
+        assert math.isfinite(cost(automaton, [word.form for word in words[:-1]]))
 
 
 def test_lists_are_ranked_by_the_file(exported):
@@ -115,9 +118,13 @@ def test_a_file_says_which_words_and_what_else_it_lacks(tmp_path):
 
 
 def test_what_cannot_be_meant_is_refused(run, tmp_path):
-    with pytest.raises(ValueError, match="as --order, --samples and --prune are of n-grams"):
+    with pytest.raises(ValueError, match="as --order, --samples, --prune and --states are of"):
         api.export(run, "ll-rnn", tmp_path / "folder", samples=10)
     with pytest.raises(ValueError, match="samples: expected 1 or more, got 0"):
         api.export(run, "ll-rnn", tmp_path / "m.arpa", samples=0)
     with pytest.raises(ValueError, match="threshold: expected a share from 0 to under 1"):
         api.export(run, "ll-rnn", tmp_path / "m.arpa", prune=1.5)
+    with pytest.raises(ValueError, match=r"expected a file .fst.txt for --states"):
+        api.export(run, "ll-rnn", tmp_path / "m.arpa", states=10)
+    with pytest.raises(ValueError, match="--states: expected no --order and no --prune"):
+        api.export(run, "ll-rnn", tmp_path / "m.fst.txt", states=10, order=4)

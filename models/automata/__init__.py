@@ -1,0 +1,1 @@
+"""Models as weighted automata, in which recognisers search."""

@@ -1,0 +1,54 @@
+"""n-grams as automata: OpenFst reads them, and a sentence's path weighs −log p."""
+
+import numpy as np
+import pytest
+from automaton_cases import Automaton, OpenFst, cost
+from ngram_cases import WORDS, as_lists, random_sentences
+
+from models.automata.of_ngrams import ngram_automaton
+from models.automata.wfst import PHI, write_wfst
+from models.ngram.counts import count
+from models.ngram.model import NGrams
+from models.ngram.prune import pruned
+from models.ngram.smoothing.kneser_ney import kneser_ney
+
+FORMS = ["</s>", "le", "la", "l’", "été", "à\u00a0côté", "|", "<unk>", "\\x"]
+TEXT, OTHER = random_sentences(count=150), random_sentences(seed=7, count=60, words=WORDS)
+
+
+def model_of(order: int, threshold: float | None = None) -> NGrams:
+    model = kneser_ney(count(TEXT, order, WORDS), np.full(WORDS, 1 / WORDS))
+    return model if threshold is None else pruned(model, threshold)
+
+
+def costs(model: NGrams) -> list[float]:
+    """−log p of each sentence of a text by the model itself."""
+    ends = np.cumsum(OTHER.lengths)[:-1]
+    return [-part.sum() for part in np.split(model.score(OTHER), ends)]
+
+
+CASES = [(1, None), (2, None), (4, None), (3, 1e-3), (3, 0.5)]
+
+
+@pytest.mark.parametrize(("order", "threshold"), CASES)
+def test_the_path_of_a_sentence_weighs_what_the_model_says(order, threshold, tmp_path):
+    model = model_of(order, threshold)
+    write_wfst(ngram_automaton(model), FORMS, tmp_path / "m.fst.txt")
+    automaton = Automaton(tmp_path / "m.fst.txt")
+    found = [cost(automaton, [FORMS[w] for w in each[:-1]]) for each in as_lists(OTHER)]
+    assert found == pytest.approx(costs(model), rel=1e-6)
+    assert list(automaton.symbols.values()) == [str(n) for n in range(len(automaton.symbols))]
+
+
+@pytest.mark.parametrize(("order", "threshold"), CASES)
+def test_openfst_reads_it_and_finds_the_same_weights(order, threshold, tmp_path):
+    model = model_of(order, threshold)
+    write_wfst(ngram_automaton(model), FORMS, tmp_path / "m.fst.txt")
+    automaton = OpenFst(tmp_path / "m.fst.txt")
+    found = [cost(automaton, [FORMS[w] for w in each[:-1]]) for each in as_lists(OTHER)]
+    assert found == pytest.approx(costs(model), rel=1e-5)
+
+
+def test_words_that_are_symbols_of_the_automaton_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="'<phi>' is a symbol of the automaton"):
+        write_wfst(ngram_automaton(model_of(2)), [*FORMS[:-1], PHI], tmp_path / "m.fst.txt")
