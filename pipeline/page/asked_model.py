@@ -76,7 +76,7 @@ class AskedModel:
         """How the model would write on after a beginning."""
         self._expect_a_sum()
         self._words(start)  # or too many
-        generator = Generator(self.scorer, start, constraints, analyses=self.readings.table)
+        generator = Generator(self.scorer, start, constraints, analyses=self.readings.table())
         sentences = generator.sample(SENTENCES, seed=seed)
         return {
             "sentences": [
