@@ -169,6 +169,15 @@ def test_a_feature_is_switched_off(page):
     assert page.one("tr.off td.number").text == "0.00"
 
 
+def test_where_nothing_is_typed_the_first_word_is_asked_for(page):
+    page.open("#lang=en&text=")
+    page.until(lambda: "Nothing is typed" in page.one("#status").text)
+    assert page.words() == ["…"]
+    page.type("#text", "Oui")
+    page.until(lambda: page.words() == ["Oui", "⏎"])
+    page.until(lambda: not page.one("#status").text)
+
+
 def test_words_are_compared_in_one_gap(page):
     page.open(f"#lang=en&text={PAIR}&at=4")
     page.type("#others", "dort, dormir")
