@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from models.common.weights import load_weights
 from models.spelling.open_vocabulary import load_spelling
 from models.training.curve import CURVE
 from pipeline.display.progress import say
@@ -35,6 +34,7 @@ class Params:
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
+    from models.common.weights import load_weights
     from pipeline.evaluation.metrics.normalisation import normalisation
     from pipeline.prepared.trained import load_trained
 
