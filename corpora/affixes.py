@@ -2,7 +2,8 @@
 
 What spaCy 3's blank French does and these rules change: `c'est-à-dire`, `là-bas`, `chef-d'oeuvre`
 and `J.-C.` fall apart; `est-elle` stays whole while `est-il` is split; `va-t-il` loses a lone `-t`
-(Lefff, which knows enclitics, writes `-t-il`); `(chap. 8)` ends in a smiley.
+(Lefff, which knows enclitics, writes `-t-il`); `(chap. 8)` ends in a smiley; emoji that are joined
+fall apart.
 """
 
 import re
@@ -18,6 +19,7 @@ from corpora.characters import (
     UNITS,
     UPPER,
 )
+from corpora.normalise import EMOJI, EMOJI_JOINER
 
 # Elided words are split off the front only: `l'` of `l'arbre`, nothing of `prud'homme`.
 ELIDED = "c d j l m n s t ç qu jusqu lorsqu presqu puisqu quoiqu"
@@ -34,9 +36,13 @@ def _one_of(listed: str) -> str:
     return "|".join(listed.split())
 
 
+# A sign with its skin tone and selector, and all that joiners make one with it.
+_TONE = r"[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]{0,2}"
+SIGNS = rf"[{SIGN}]{_TONE}(?:{EMOJI_JOINER}[{EMOJI}]{_TONE})*"
+
 PREFIX = re.compile(
     rf"(?i:{_one_of(ELIDED)})'(?=[{LETTER}\d])"
-    rf"|[§%=—–{PUNCTUATION}{QUOTE}{CURRENCY}{SIGN}]"
+    rf"|[§%=—–{PUNCTUATION}{QUOTE}{CURRENCY}]|{SIGNS}"
     rf"|\+(?![0-9])|\.\.+|{DOLLARS}"
 )
 SUFFIX = re.compile(
@@ -54,7 +60,7 @@ SUFFIX = re.compile(
 REACH = 12  # a suffix, dots apart, and what must stand before it are no longer
 
 INFIX = re.compile(
-    rf"\.\.+|[{SIGN}]"
+    rf"\.\.+|{SIGNS}"
     r"|(?<=[0-9])[+\-*^](?=[0-9-])"
     rf"|(?<=[{LOWER}{QUOTE}])\.(?=[{UPPER}{QUOTE}])"
     rf"|(?<=[{LETTER}])(?:,|[–—]|--+)(?=[{LETTER}])"

@@ -13,7 +13,7 @@ SPELLINGS = {
     "'": "’‘ʼ´\x92",  # typographic, opening, modifier, acute, and cp1252's in Latin-1
     "-": "\u2010\u2011",  # hyphen, non-breaking hyphen
     " ": "\u00a0\u202f\u2007\u2009\u200a\t",  # no-break, narrow no-break, figure, thin, hair, tab
-    "": "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff",  # soft hyphen, zero-width and marks
+    "": "\u00ad\u200b\u200c\u200e\u200f\u2060\ufeff",  # soft hyphen, zero-width and marks
     "...": "…",
     "oe": "œ",
     "Oe": "Œ",
@@ -32,6 +32,9 @@ SPELLINGS = {
     "r": "ʳ",  # 1ᵉʳ
     "μ": "µ",  # the micro sign, for the Greek letter
 }
+# A zero-width joiner makes one sign of several emoji; anywhere else it is not seen, and dropped.
+EMOJI_JOINER, EMOJI = "\u200d", "\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
+LOOSE_JOINER = re.compile(rf"(?<![{EMOJI}\ufe0f]){EMOJI_JOINER}|{EMOJI_JOINER}(?![{EMOJI}])")
 # Composing sorts the marks above and below a letter, in time that grows with the square of their
 # number. Unicode's Stream-Safe Text Format allows 30 in a row, and a joiner then begins anew.
 MOST_MARKS, JOINER = 30, "\u034f"
@@ -41,7 +44,7 @@ TABLE = str.maketrans({char: one for one, several in SPELLINGS.items() for char 
 
 def normalise(text: str) -> str:
     """The text composed (NFC), respelled by SPELLINGS, with single spaces; idempotent."""
-    respelled = composed(text).translate(TABLE)
+    respelled = composed(LOOSE_JOINER.sub("", text)).translate(TABLE)
     return " ".join(composed(respelled).split())  # again, for what now meets
 
 

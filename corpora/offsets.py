@@ -8,9 +8,9 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from corpora.normalise import TABLE, normalise
+from corpora.normalise import EMOJI_JOINER, LOOSE_JOINER, TABLE, normalise
 
-DELETED = {chr(code) for code, spelling in TABLE.items() if spelling == ""}
+DELETED = {chr(code) for code, spelling in TABLE.items() if spelling == ""} | {EMOJI_JOINER}
 JAMO = range(0x1160, 0x1200)  # Korean vowels and finals, which are composed with what is before
 
 
@@ -34,7 +34,11 @@ def spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
     """From where to where each piece stands, without what is deleted at its end."""
-    starts = [n for n, character in enumerate(text) if not n or not _is_bound(character)]
+    starts = [
+        n
+        for n, character in enumerate(text)
+        if not n or not (_is_bound(character) or _is_joined(text, n))
+    ]
     for start, end in pairwise([*starts, len(text)]):
         while end > start and text[end - 1] in DELETED:
             end -= 1
@@ -48,6 +52,11 @@ def _is_bound(character: str) -> bool:
         or character in DELETED
         or ord(character) in JAMO
     )
+
+
+def _is_joined(text: str, place: int) -> bool:
+    """Whether a joiner before a character makes it one with what stands before."""
+    return text[place - 1] == EMOJI_JOINER and not LOOSE_JOINER.match(text, place - 1)
 
 
 def _letters(text: str) -> str:

@@ -167,11 +167,12 @@ def load(run: str | Path | None = None, model: str | None = None) -> Scorer:
     `runs/name` is always a run. A file `.arpa` or `.arpa.gz` is a model too, for scores alone.
     Where nothing is named it is the model that comes with Accord.
     """
-    if str(run).endswith(ENDINGS):
-        return ArpaScorer(Path(run))
     if run is None and model is not None:
         raise ValueError(f"expected the run that has the model {model}, found none")
-    return exported_model(run) or Trained(Parts(_trained(run, model)))
+    alone = ArpaScorer(Path(run)) if str(run).endswith(ENDINGS) else exported_model(run)
+    if alone and model is not None:
+        raise ValueError(f"{run} is one model: expected a run that has the model {model}")
+    return alone or Trained(Parts(_trained(run, model)))
 
 
 class Trained(Scorer):

@@ -148,8 +148,10 @@ class Features:
 
     def split_by(self, group: np.ndarray) -> "Features":
         """The same Φ with signatures split where their words are of different groups."""
-        pairs = np.stack([self.signature, np.asarray(group, np.int64)], axis=1)
-        _, first, number = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
+        # Each pair as one number, which is sorted eight times as fast as rows of two are.
+        groups, of_word = np.unique(group, return_inverse=True)
+        pairs = self.signature * len(groups) + of_word
+        _, first, number = np.unique(pairs, return_index=True, return_inverse=True)
         rows = self.signature[first]
         lengths = np.diff(self.indptr)[rows]
         entry = ranges.in_a_row(self.indptr[rows], lengths)
@@ -157,7 +159,7 @@ class Features:
             _ends(lengths),
             self.indices[entry],
             self.values[entry],
-            number.ravel(),
+            number,
             self.feature_count,
             self.vectors,
             self.vector[rows],

@@ -1,6 +1,7 @@
 """`accord bench`: speed and memory, measured side by side on this machine."""
 
 from pathlib import Path
+from statistics import median
 from typing import Annotated
 
 import typer
@@ -8,6 +9,10 @@ import typer
 from pipeline.cli.console import Group, command, listed, print_table
 
 app = typer.Typer(cls=Group, help="Measure speed and memory on this machine.", no_args_is_help=True)
+Served = Annotated[
+    list[Path] | None,
+    typer.Option("--run", metavar="FOLDER|ID", help="As of `accord page`. Can be repeated."),
+]
 
 
 @command(app)
@@ -154,15 +159,11 @@ def busy(
 
 @command(app)
 def page(
-    run: Annotated[
-        list[Path] | None,
-        typer.Option("--run", metavar="FOLDER|ID", help="As of `accord page`. Can be repeated."),
-    ] = None,
+    run: Served = None,
     sentences: Annotated[int, typer.Option(min=1, help="Number of sentences to type.")] = 200,
 ) -> None:
     """Measure how long `accord page` takes to start, and to answer each sentence typed into it."""
     from itertools import islice
-    from statistics import median
 
     import corpora
     from pipeline.page.bench import measure
@@ -176,3 +177,42 @@ def page(
         f"{len(texts)} sentences typed: {1000 * median(waits.sentences):.0f} ms each (median), "
         f"{1000 * max(waits.sentences):.0f} ms at worst"
     )
+
+
+@command(app)
+def load(
+    run: Served = None,
+    questions: Annotated[
+        int, typer.Option(min=1, help="Number of questions, each another one.")
+    ] = 1000,
+    at_once: Annotated[
+        int, typer.Option(min=2, help="Number of askers who ask them again, all at once.")
+    ] = 20,
+) -> None:
+    """Measure `accord page` under load, and check that each answer is the same as alone."""
+    import pandas as pd
+
+    import corpora
+    from pipeline.page.load import WARM_UP, differing, measure
+
+    texts = [sentence.text for sentence in corpora.read("tiny")]
+    found = measure(run or [], texts, questions, at_once)
+    passes = {"in a row": found.in_a_row, f"{at_once} at once": found.at_once}
+    print_table(
+        pd.DataFrame(
+            {
+                f"{questions:,} questions": name,
+                "seconds": f"{each.seconds:,.1f}",
+                "median wait, ms": f"{1000 * median(each.waits):,.0f}",
+                "longest wait, ms": f"{1000 * max(each.waits):,.0f}",
+                "memory, MiB": f"{each.memory / (1 << 20):,.0f}",
+            }
+            for name, each in passes.items()
+        )
+    )
+    print(f"memory after {WARM_UP} questions before them: {found.memory / (1 << 20):,.0f} MiB")
+    if differ := differing(found):
+        raise ValueError(
+            f"expected the same answers however many ask; {len(differ):,} of {questions:,} differ"
+        )
+    print("every answer is the same, byte for byte")

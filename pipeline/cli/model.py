@@ -181,7 +181,8 @@ def generate(
         typer.Option(
             metavar="[PLACE:] WHAT",
             help="What a word has to be. 'NOUN Gender=Fem' holds for the next word in turn, "
-            "'2: DET' for the second one, '*: words=le,chat' for all. Can be repeated.",
+            "'2: DET' for the second one, '*: words=le,chat' for all. A word that can be read in "
+            "several ways obeys if one of its readings does. Can be repeated.",
         ),
     ] = None,
     pattern: Annotated[
@@ -282,6 +283,8 @@ def load_model(run: Path | None, model: str | None) -> "Scorer":
 
     Garbage is not looked for meanwhile, nor in what was loaded: all of it stays.
     """
+    if model and run is None:
+        raise ValueError(f"--model {model}: a model is chosen of a run; give --run FOLDER too")
     gc.disable()
     try:
         from pipeline.inference.scorer import exported_model

@@ -40,13 +40,15 @@ def page(
     with PageServer(models, host, port) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
+            models.load_first()
             print(f"{server.address}  (Ctrl-C ends it)", flush=True)
-            models.first()  # meanwhile a browser can open the page; what it asks waits
+            models.prepare_first()
             threading.Event().wait()
         except KeyboardInterrupt:
             print()
         finally:
             server.shutdown()
+            models.close()
 
 
 def _loaders(runs: list[Path]) -> dict[str, partial]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from corpora.normalise import normalise
 from corpora.text import lines
 from pipeline.cli.console import command, is_path
 from pipeline.cli.model import Model, TrainedRun, load_model
@@ -139,7 +140,7 @@ def numbered_sentences(text: str) -> list[tuple[int, str]]:
     tabs = {line.count("\t") for line in kept if line.strip()}
     if len(kept) > 1 and len(tabs) == 1 and tabs != {0}:
         raise ValueError(_is_a_table(text))
-    return [(n, line.strip()) for n, line in enumerate(kept, start=1) if line.strip()]
+    return [(n, line.strip()) for n, line in enumerate(kept, start=1) if normalise(line)]
 
 
 def _is_named_as_a_file(text: str) -> bool:

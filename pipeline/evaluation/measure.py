@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from models.network.language_model import LanguageModel
 
 FIGURES = "figures.json"
+OF_START = "perplexity of the start"  # that a training went on from
 
 
 def measure(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from corpora.tokenise import tokenised
-from pipeline.data.folders import folder_of
+from pipeline.data.folders import MissingData, folder_of
 from pipeline.evaluation.pair import Pair, text_of, words_of
 from pipeline.evaluation.suite_reading import KINDS, Line, read_lines
 
@@ -24,16 +24,26 @@ def suite_files(suite: str) -> list[Path]:
         if Path(suite).suffix not in KINDS:
             raise ValueError(f"{suite} is no suite: expected a name that ends in {_list(KINDS)}")
         return [Path(suite)]
-    is_path = "/" in suite or Path(suite).suffix in KINDS
-    if is_path and not Path(suite).exists():
-        raise FileNotFoundError(
-            f"{suite}: there is no such file or folder; expected a suite, or the name of one"
-        )
-    folder = Path(suite) if is_path or Path(suite).is_dir() else folder_of(suite)
+    folder = _folder(suite)
     found = sorted(path for path in folder.glob("*") if path.suffix in KINDS and _is_part(path))
     if not found:
         raise FileNotFoundError(f"{folder} is no suite: expected files that end in {_list(KINDS)}")
     return found
+
+
+def _folder(suite: str) -> Path:
+    if Path(suite).is_dir():
+        return Path(suite)
+    try:
+        if "/" not in suite and Path(suite).suffix not in KINDS:
+            return folder_of(suite)
+    except MissingData:
+        if suite == CLAMS:  # which can be fetched
+            raise
+    raise FileNotFoundError(
+        f"{suite}: there is no such file or folder, nor data of that name; expected the path of a "
+        f"suite, or {CLAMS}"
+    )
 
 
 def _is_part(path: Path) -> bool:

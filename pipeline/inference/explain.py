@@ -88,7 +88,7 @@ class Explainer:
 
     def next_word(self, text: str, words: Sequence[str] = (), most: int = 10) -> Place:
         """What may follow a beginning, which may end in `…`: chosen words, and the likeliest."""
-        return self.after(self.beginning(text), self.scorer.as_read(words), most)
+        return self.after(self.beginning(text), self.scorer.each_a_word(words), most)
 
     def after(self, words: Sequence[str], asked: Sequence[str] = (), most: int = 10) -> Place:
         """The same after words that are tokenised already."""

@@ -73,10 +73,13 @@ class Scorer:
     def score_all(self, sentences: Iterable[str]) -> list[list[Word]]:
         """Many sentences at once, each by itself."""
         sentences = list(sentences)
-        if not all(sentences):
-            place = sentences.index("") + 1
-            raise ValueError(f"expected a sentence, found the empty string in place {place}")
-        return self.score_words([*self.read(sentences)])
+        texts = [*self.read(sentences)]
+        if not all(texts):
+            place = texts.index([])
+            raise ValueError(
+                f"expected a sentence in place {place + 1}, found no word in {sentences[place]!r}"
+            )
+        return self.score_words(texts)
 
     def score_words(self, texts: Sequence[Sequence[str]]) -> list[list[Word]]:
         """Sentences that are words already, in the case that this model reads."""
@@ -115,6 +118,17 @@ class Scorer:
     def as_read(self, words: Iterable[str]) -> list[str]:
         """Words that a person asks about one by one, written as this model reads its texts."""
         return self.cased(map(normalise, words))
+
+    def each_a_word(self, words: Iterable[str]) -> list[str]:
+        """The same, but what this model would read as several words, or as none, is refused."""
+        found = self.as_read(words)
+        for word in found:
+            if word != END and word not in self.vocabulary.known and len(self.words(word)) != 1:
+                read = self.words(word)
+                raise ValueError(
+                    f"expected one word, got {len(read)} in {word!r:.80}: {', '.join(read):.80}"
+                )
+        return found
 
     def id_of(self, word: str) -> int:
         """The id of a word or of the end, that of an unknown word where it has to be spelled."""

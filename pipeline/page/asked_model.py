@@ -47,15 +47,14 @@ class AskedModel:
 
     def read(self, text: str) -> Answer:
         """Each word of a text and what follows, and what was expected before it."""
-        is_gap = bool(GAP.search(text))
-        beginning = GAP.sub("", text)
-        is_long = len(self._words(text)) > FOLLOWED
+        beginning, written = GAP.sub("", text), self._words(text)
+        is_long = len(written) > FOLLOWED
         reader = self.reader.of_surprisal() if is_long else self.reader
         (words,) = reader.read([beginning])
         return {
             "words": [_word(words, place, beginning) for place in range(len(words.form))],
             "values": self._values(words) if words.expected else {},
-            "gap": is_gap,
+            "gap": bool(GAP.search(text)) or not written,  # what comes first is asked for then
             "followed": FOLLOWED if is_long and self.over_words else None,
         }
 
@@ -65,7 +64,7 @@ class AskedModel:
         words = self._words(text)
         if not 0 <= at <= len(words):
             raise ValueError(f"expected a place from 0 to {len(words)}, got {at}")
-        asked = list(dict.fromkeys([[*words, END][at], *self.scorer.as_read(others)]))
+        asked = list(dict.fromkeys([[*words, END][at], *self.scorer.each_a_word(others)]))
         place = self.explainer.after(words[:at], asked, LIKELIEST)
         return {
             "asked": [self._choice(each) for each in place.asked],
@@ -76,7 +75,7 @@ class AskedModel:
         """How the model would write on after a beginning."""
         self._expect_a_sum()
         self._words(start)  # or too many
-        generator = Generator(self.scorer, start, constraints, analyses=self.readings.table)
+        generator = Generator(self.scorer, start, constraints, analyses=self.readings.table())
         sentences = generator.sample(SENTENCES, seed=seed)
         return {
             "sentences": [

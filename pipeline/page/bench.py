@@ -5,54 +5,71 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+
+JSON = {"Content-Type": "application/json"}
+
+
+class Served(NamedTuple):
+    """A page that a process of its own serves."""
+
+    process: int
+    address: str  # host and port
+    model: str  # that is asked at first
 
 
 class Waits(NamedTuple):
     page: float  # seconds until the page can be opened
-    answer: float  # seconds until a sentence is answered, the model being loaded first
+    answer: float  # seconds until a sentence is answered
     sentences: list[float]  # seconds for each sentence after that
 
 
 def measure(runs: Sequence[Path], sentences: Sequence[str]) -> Waits:
     """Start the page as a person does and type sentences into it, as the browser asks them."""
+    start = time.perf_counter()
+    with served(runs) as page:
+        at_page = time.perf_counter() - start
+        connection = http.client.HTTPConnection(page.address)
+        asked = [{"ask": "read", "model": page.model, "text": text} for text in ("", *sentences)]
+        first, *waits = [_seconds(connection, question) for question in asked]
+        return Waits(at_page, at_page + first, waits)
+
+
+@contextmanager
+def served(runs: Sequence[Path]) -> Iterator[Served]:
+    """The page of some runs, as `accord page` serves it, until it is left."""
     asked = [part for run in runs for part in ("--run", str(run))]
     command = [sys.executable, "-m", "pipeline.cli.main", "page", "--port", "0", *asked]
-    start = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
-            address = urlsplit(server.stdout.readline().split(" ")[0])
-            if not address.netloc:
+            address = urlsplit(server.stdout.readline().split(" ")[0]).netloc
+            if not address:
                 raise OSError("expected the page's address, but it did not start")
-            connection = http.client.HTTPConnection(address.netloc)
-            page = _answer(connection, "GET", "/")
-            at_page = time.perf_counter() - start
-            model = _models(page)[0]
-            first, *waits = [_seconds(connection, model, each) for each in ("", *sentences)]
-            return Waits(at_page, at_page + first, waits)
+            page = send(http.client.HTTPConnection(address), "GET", "/").decode()
+            yield Served(server.pid, address, _models(page)[0])
         finally:
             server.terminate()
 
 
-def _seconds(connection: http.client.HTTPConnection, model: str, text: str) -> float:
+def send(
+    connection: http.client.HTTPConnection, method: str, path: str, question: Any = None
+) -> bytes:
+    """An answer, be it that a question is refused."""
+    body = None if question is None else json.dumps(question)
+    connection.request(method, path, body, JSON)
+    return connection.getresponse().read()
+
+
+def _seconds(connection: http.client.HTTPConnection, question: Any) -> float:
     start = time.perf_counter()
-    _answer(connection, "POST", "/ask", {"ask": "read", "model": model, "text": text, "off": []})
+    answer = json.loads(send(connection, "POST", "/ask", question))
+    if "error" in answer:
+        raise ValueError(answer["error"])
     return time.perf_counter() - start
-
-
-def _answer(
-    connection: http.client.HTTPConnection, method: str, path: str, question: dict | None = None
-) -> str:
-    body = json.dumps(question) if question else None
-    connection.request(method, path, body, {"Content-Type": "application/json"})
-    response = connection.getresponse()
-    text = response.read().decode()
-    if response.status != http.HTTPStatus.OK:
-        raise ValueError(json.loads(text)["error"])
-    return text
 
 
 def _models(page: str) -> list[str]:

@@ -31,7 +31,7 @@ async function update() {
     drawRows(rows);
     drawCharts(byId("charts"), rows, state.at);
     await drawWhy(rows, mine);
-    if (mine === turn) tell("");
+    if (mine === turn) tell(rows[0].answer.words.length > 1 ? "" : say("nothing"));
   } catch (error) {
     if (mine === turn) tell(error.message, true);
   } finally {

@@ -1,7 +1,7 @@
 """What the page may ask: questions in JSON, each checked before a model hears of it."""
 
-import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -62,21 +62,27 @@ class Models:
     def __init__(self, load: "Mapping[str, Callable[[], Scorer]]"):
         self.names = list(load)
         self._load = load
-        self._one_at_a_time = threading.Lock()
+        self._thread = ThreadPoolExecutor(1)  # torch and malloc keep memory for each that computes
         self._model = cache(self._loaded)
 
-    def first(self) -> None:
-        """Load the model that is asked at first, and all that a first question would wait for."""
-        model = {"model": self.names[0]}
-        explained = self.answer({"ask": "about", **model})["explained"]
-        self.answer({"ask": "read", "text": "", **model})
-        if explained:
-            self.answer({"ask": "place", "text": "", "at": 0, **model})
+    def load_first(self) -> None:
+        """Load the model that is asked at first, or raise why it cannot be."""
+        self.answer({"ask": "read", "text": "", "model": self.names[0]})
+
+    def prepare_first(self) -> None:
+        """Read what its first explanation would wait for; until then, others are answered."""
+        model = self._model(self.names[0])
+        if model.explainer:
+            model.readings.table()
+            self.answer({"ask": "place", "text": "", "at": 0, "model": self.names[0]})
+
+    def close(self) -> None:
+        """Answer no question that waits."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
 
     def answer(self, question: Any) -> "Answer":
         asked = parse(question)
-        with self._one_at_a_time:
-            return asked.answer(self._model(asked.model))
+        return self._thread.submit(lambda: asked.answer(self._model(asked.model))).result()
 
     def _loaded(self, name: str) -> "AskedModel":
         from pipeline.page.asked_model import AskedModel

@@ -1,5 +1,6 @@
 """The readings of a word: what the lexicon says that it can be, and which feature says which."""
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,20 +35,26 @@ class Readings:
     def __init__(self, read: Callable[[Sequence[str]], pd.DataFrame]):
         """`read` gives columns of the analyses, by rising words."""
         self.read = read
+        self._one_at_a_time = threading.Lock()
+
+    def table(self) -> pd.DataFrame:
+        """All of them, read at the first call, which takes seconds: who calls meanwhile waits."""
+        with self._one_at_a_time:
+            return self._table
 
     @cached_property
-    def table(self) -> pd.DataFrame:
+    def _table(self) -> pd.DataFrame:
         table = self.read(COLUMNS)
         return table[table["word"] != END_ID]  # which no lexicon knows, whatever is guessed
 
     @cached_property
     def words(self) -> np.ndarray:
-        return self.table["word"].to_numpy()  # ascending
+        return self.table()["word"].to_numpy()  # ascending
 
     def of(self, word: int) -> Sequence[Reading]:
         """Those of a word, the likeliest first."""
         first, end = np.searchsorted(self.words, [word, word + 1])
-        rows = self.table.iloc[first:end].sort_values("weight", ascending=False, kind="stable")
+        rows = self.table().iloc[first:end].sort_values("weight", ascending=False, kind="stable")
         total = rows["weight"].sum()
         return [
             Reading(row.lemma, row.upos, _parts(row.feats), row.weight / total, row.source)

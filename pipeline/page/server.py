@@ -8,6 +8,7 @@ outside), another `Origin`, and questions that are not JSON.
 import ipaddress
 import json
 import sys
+from concurrent.futures import CancelledError
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
@@ -40,8 +41,8 @@ class PageServer(ThreadingHTTPServer):
         return f"http://{self.host}:{self.server_address[1]}/"
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Who goes away before the answer is no error."""
-        if not isinstance(sys.exception(), ConnectionError):
+        """Who goes away before the answer, or asks when the page ends, is no error."""
+        if not isinstance(sys.exception(), ConnectionError | CancelledError):
             super().handle_error(request, client_address)
 
     def is_own(self, host: str | None) -> bool:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from pipeline.inference.scorer import Scorer
 from pipeline.reading.expect import by_name
 from pipeline.reading.frequency import log_frequency
 from pipeline.reading.reader import Reader, Words, probabilities
-from pipeline.reading.stimuli import Regions, sentences, without_bars
+from pipeline.reading.stimuli import Regions, read_table, sentences, without_bars
 
 BITS = 1 / math.log(2)  # in a nat
 MEASURES = {
@@ -31,7 +32,7 @@ MEASURES = {
 
 
 def surprisal(
-    table: pd.DataFrame,
+    table: pd.DataFrame | str | Path,
     models: Scorer | Mapping[str, Scorer],
     *,
     column: str = "sentence",
@@ -40,10 +41,12 @@ def surprisal(
 ) -> pd.DataFrame:
     """A row for each word of each sentence: the table's own columns, then those of MEASURES.
 
+    The table may be the path of one, or of a text with a sentence a line, as `read_table` reads it.
     `regions` is a column with names of regions; bars in a sentence mark them too. `expect` adds
     columns with the probability of each value of features before the word: `Number`, `pos=NOUN`.
     Of several models, by name, each has its rows.
     """
+    table = _table(table, column)
     found = sentences(table, column)
     if regions is not None and regions not in table:
         raise ValueError(f"expected a column '{regions}' of regions; there are {', '.join(table)}")
@@ -74,6 +77,14 @@ def surprisal(
     if not isinstance(models, Scorer):
         of_table.insert(0, "model", rows["model"])
     return pd.concat([of_table, rows.drop(columns="model")], axis=1)
+
+
+def _table(given: pd.DataFrame | str | Path, column: str) -> pd.DataFrame:
+    if isinstance(given, pd.DataFrame):
+        return given
+    if not isinstance(given, str | Path):
+        raise ValueError(f"expected a table or the path of one, got a {type(given).__name__}")
+    return read_table(Path(given), column)
 
 
 def _rows(

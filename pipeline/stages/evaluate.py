@@ -14,11 +14,17 @@ from models.spelling.open_vocabulary import load_spelling
 from models.training.curve import CURVE
 from pipeline.display.progress import say
 from pipeline.evaluation.agreement import measure_agreement
-from pipeline.evaluation.measure import FIGURES, measure, measure_parts, training_figures
+from pipeline.evaluation.measure import (
+    FIGURES,
+    OF_START,
+    measure,
+    measure_parts,
+    training_figures,
+)
 from pipeline.evaluation.metrics import METRICS
 from pipeline.prepared.encoded import held_out, read_sentences
 from pipeline.prepared.encoded_forms import suites
-from pipeline.prepared.special_words import CURVE_NARROW, CURVE_PRETRAINING
+from pipeline.prepared.special_words import CURVE_NARROW, CURVE_PRETRAINING, START_WEIGHTS
 from pipeline.stage import Inputs, Stage
 
 
@@ -28,6 +34,7 @@ class Params:
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
+    from models.common.weights import load_weights
     from pipeline.evaluation.metrics.normalisation import normalisation
     from pipeline.prepared.trained import load_trained
 
@@ -47,6 +54,11 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
             f"evaluate: accuracy {figures[suite].get('accuracy', np.nan):.3f} on {suite}, "
             f"{figures[suite]['pairs judged per second']:,.0f} pairs a second"
         )
+    start = inputs["featurise"] / START_WEIGHTS
+    if start.exists():
+        load_weights(model, start)
+        for split in held_out(encoded):
+            figures[split][OF_START] = measure(model, spelling, encoded, split)[0]["perplexity"]
     (out / FIGURES).write_text(json.dumps(figures, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
@@ -61,7 +73,7 @@ STAGE = Stage(
     inputs={
         "train": ("weights.safetensors", "recipe.json", CURVE, CURVE_PRETRAINING, CURVE_NARROW),
         "encode": (),
-        "featurise": ("phi.npz", "psi.npz", "letters.npy"),
+        "featurise": ("phi.npz", "psi.npz", "letters.npy", START_WEIGHTS),
         "background": (),
     },
     outputs={

@@ -16,7 +16,7 @@ from pipeline.display.progress import say
 from pipeline.display.seeds import by_seed, mean_and_spread
 from pipeline.display.tables import markdown
 from pipeline.evaluation.bootstrap import differences
-from pipeline.evaluation.measure import FIGURES
+from pipeline.evaluation.measure import FIGURES, OF_START
 from pipeline.evaluation.metrics import METRICS
 from pipeline.evaluation.report import by_construction, by_size
 from pipeline.evaluation.score_rows import of_models, read_epochs
@@ -28,6 +28,7 @@ from pipeline.stage import Inputs, Stage
 Column = tuple[str, str, str, int]
 # Those beside the metrics that have a column.
 OTHERS: list[Column] = [
+    ("start's ppl", "start", OF_START, 1),
     ("agreement", "suite", "accuracy", 3),
     ("parameters", "train", "parameters", 0),
     ("words/s", "train", "words trained per second", 0),
@@ -185,6 +186,7 @@ def comparison(scores: pd.DataFrame, chosen: Sequence[Column] | None = None) -> 
         "test": tests,
         "one test": tests[:1],
         "part": parts,
+        "start": tests if (scores["metric"] == OF_START).any() else [],
         "suite": suites(scores),
         "train": ["train"],
     }

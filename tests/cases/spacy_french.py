@@ -9,7 +9,7 @@ from spacy.lang.fr import French
 from spacy.tokenizer import Tokenizer
 from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
 
-from corpora.affixes import ELIDED, ENCLITICS
+from corpora.affixes import ELIDED, ENCLITICS, SIGNS
 from corpora.chunk import WHOLE
 from corpora.normalise import normalise
 from corpora.tokenise import GROUPED_NUMBER, JOINER, join_groups
@@ -26,11 +26,12 @@ def tokenizer() -> Tokenizer:
     """spaCy's French punctuation rules with ours for ' and -, and our words that stay whole."""
     defaults = French.Defaults
     bracketed = re.compile(rf"[{ALPHA}]+\([{ALPHA}]{{1,5}}\)[{ALPHA}]*\Z")  # ami(e)s, quel(le)
-    prefixes = [rf"(?i:{ELIDED.replace(' ', '|')})'(?=[{ALPHA}\d])", *defaults.prefixes]
+    prefixes = [rf"(?i:{ELIDED.replace(' ', '|')})'(?=[{ALPHA}\d])", SIGNS, *defaults.prefixes]
     suffixes = [rf"(?<=[{ALPHA}])-{enclitic}" for enclitic in ENCLITICS]
     suffixes += [r"(?<=-[mt]')(?:en|y)", "[–—]", r"(?<=[\])}²³])\.", r"(?<=\d)h"]
     suffixes += [rule for rule in defaults.suffixes if "clés" not in rule]  # its enclitics
-    infixes = [rule for rule in defaults.infixes if HYPHENS not in rule and "['’]" not in rule]
+    infixes = [SIGNS]
+    infixes += [rule for rule in defaults.infixes if HYPHENS not in rule and "['’]" not in rule]
     infixes += [rf"(?<=[{ALPHA}])(?:[–—]|--+)(?=[{ALPHA}])"]
     suffix_search = compile_suffix_regex(suffixes).search
     return Tokenizer(

@@ -41,9 +41,9 @@ def test_words_of_every_sentence_are_those_of_spacy(fetched, source):
 RULES = """
     -il -t-elle -t-on -là -m' -t' en y - -- – — ami EST (e) (s) ( ) [ ] « » " ' ’ . .. … , ; : ?
     1 25 000 3,5 % ° C km m² h € $ US$ + * = / # _ & < > www. accord.fr http:// a@b.fr 10.0.0.1
-    8.8.8.8 :80 é Ω я 中 「 ⺀ ☃ 😀 ½
+    8.8.8.8 :80 é Ω я 中 「 ⺀ ☃ 😀 👍🏽 👩‍🚀 🏳️‍🌈 ½
 """
-PIECES = [*WHOLE, *RULES.split(), "\u2060", "\u00a0", " ", "  "]
+PIECES = [*WHOLE, *RULES.split(), "\u2060", "\u200d", "\ufe0f", "\u00a0", " ", "  "]
 strung = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
 
 

@@ -24,6 +24,7 @@ def written(text: str) -> list[str]:
         ("\ufeff  Il a 50\u00a0000 €.", ["Il", "a", "50\u00a0000", "€", "."]),
         ("Va-t-il\u200b venir\u00a0?", ["Va", "-t-il", "venir", "?"]),
         ("L'e\u0301te\u0301 coo\u00adpère.", ["L'", "e\u0301te\u0301", "coo\u00adpère", "."]),
+        ("Oui\u200d 👩🏽‍🚀👍\u200b\u200d!", ["Oui", "👩🏽‍🚀", "👍", "!"]),
         ("№ 3, l’XIXᵉ", ["№", "3", ",", "l’", "XIXᵉ"]),
     ],
 )
@@ -42,7 +43,7 @@ def test_a_text_of_odd_characters_is_covered_in_order(parts):
         assert word.replace(" ", "") in cut  # the whole of it, unless `…` falls apart
 
 
-@given(some.text())
+@given(some.text() | some.text("👩🚀🏽❤←№a \ufe0f\u0338\u200b\u200d"))
 def test_any_text_is_aligned_with_its_own_normal_form(text):
     found = normalise(text).split()
     cut = [normalise(text[start:end]).replace(" ", "") for start, end in spans(text, found)]

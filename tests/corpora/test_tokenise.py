@@ -61,6 +61,10 @@ HARD_CASES = """
     et/ou -> et|/|ou
     mot—autre… -> mot|—|autre|...
     ex æquo, cœur, ﬁn -> ex|aequo|,|coeur|,|fin
+    Elle vole 👩🏽‍🚀 ! -> Elle|vole|👩🏽‍🚀|!
+    oui👩‍👩‍👧‍👦non 🏳️‍🌈. -> oui|👩‍👩‍👧‍👦|non|🏳️‍🌈|.
+    ❤️👍🏽😀 -> ❤️|👍🏽|😀
+    nav\u200digue\u200d👩\u200d ! -> navigue|👩|!
 """.strip().splitlines()
 
 
@@ -71,15 +75,16 @@ def test_hard_cases(case):
 
 
 french = st.text("abélàçœ'’- .,!«»()0123456789 \u00a0\u202f–\u0301\u00ad", max_size=60)
+emoji = st.text("👩🚀🏽❤←№a \ufe0f\u0338\u200b\u200d", max_size=20)
 
 
-@given(st.text() | french)
+@given(st.text() | french | emoji)
 def test_normalising_twice_changes_nothing(text):
     once = normalise(text)
     assert normalise(once) == once
 
 
-@given(st.text() | french)
+@given(st.text() | french | emoji)
 def test_no_character_is_lost(text):
     (words,) = tokenised([text])
     assert "".join(words).replace(" ", "") == normalise(text).replace(" ", "")
@@ -106,7 +111,9 @@ def test_words_are_those_of_a_gold_treebank(fetched):
     assert right / made > 0.99
 
 
-@pytest.mark.parametrize("piece", ["a", "(", ".", "l'", "⺀", "-la", "a.", ":", "a@a.", "a(e)s)"])
+@pytest.mark.parametrize(
+    "piece", ["a", "(", ".", "l'", "⺀", "-la", "a.", ":", "a@a.", "a(e)s)", "👩‍🚀"]
+)
 def test_a_text_without_a_space_is_no_work_for_minutes(piece):
     """Its length is such that who asked all of it about every affix would not come to an end."""
     text = piece * (50_000 // len(piece))

@@ -37,6 +37,13 @@ def test_what_is_no_run_is_refused_in_a_line(tmp_path, command):
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("command", ["score", "explain"])
+def test_a_model_is_chosen_of_a_run(command):
+    done = CliRunner().invoke(app, [command, "Le chat dort.", "--model", "rnn"])
+    assert done.exit_code == 2
+    assert "--model rnn: a model is chosen of a run; give --run FOLDER too" in done.stderr
+
+
 def test_a_wrong_model_or_protocol_is_refused_by_name(tiny_run):
     done = accord("significance", str(tiny_run.folder), "--against", "lstm")
     assert (done.exit_code, "got lstm" in done.stderr) == (2, True)

@@ -21,6 +21,11 @@ def commands(command, path: tuple[str, ...] = ()):
 EVERY = dict(commands(get_command(app)))
 
 
+def test_the_help_says_which_reading_a_constraint_asks_for():
+    (constraint,) = (each for each in EVERY["generate",].params if each.name == "constraint")
+    assert "obeys if one of its readings does" in constraint.help
+
+
 @pytest.mark.parametrize("path", EVERY, ids=" ".join)
 def test_the_help_is_made_of_whole_phrases_and_flags_have_no_type(path):
     command = EVERY[path]

@@ -34,6 +34,12 @@ def test_an_empty_text_is_refused_as_such(text):
     assert "the text is empty: expected a sentence" in done.stderr
 
 
+def test_a_line_that_shows_nothing_is_no_sentence(tiny_run):
+    done = accord("-", "--run", tiny_run.folder, text=f"\u200b\n{SENTENCE}\n")
+    assert done.exit_code == 0, done.output
+    assert "1 sentences" in done.stdout
+
+
 @pytest.mark.parametrize("unit", ["nats", "bits"])
 def test_log_p_is_in_nats_or_bits(tiny_run, unit):
     done = accord(SENTENCE, "--unit", unit, "--json", "--run", tiny_run.folder)

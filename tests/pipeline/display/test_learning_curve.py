@@ -1,6 +1,9 @@
 """A run whose models are trained on more and more text has a learning curve in its report."""
 
+import pandas as pd
+
 import pipeline
+from pipeline.display.figures_learning import learning_curve
 
 
 def test_a_run_over_sizes_of_text_draws_its_learning_curve(tmp_path):
@@ -23,3 +26,10 @@ def test_a_run_over_sizes_of_text_draws_its_learning_curve(tmp_path):
 def test_a_run_over_one_text_draws_none(tiny_run):
     assert not (tiny_run.folder / "report" / "learning.svg").exists()
     assert "by the size of" not in (tiny_run.folder / "report" / "index.html").read_text()
+
+
+def test_sizes_of_text_stand_on_a_logarithmic_axis():
+    rows = pd.DataFrame({"kind": "a", "sentences": [100, 1000], "value": [90.0, 60.0]})
+    (axes,) = learning_curve(rows, "perplexity").axes
+    assert axes.get_xscale() == "log"
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["100", "1,000"]

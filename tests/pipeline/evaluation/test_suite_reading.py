@@ -159,11 +159,23 @@ def test_every_faulty_line_is_reported_at_once(tmp_path, name, text, faults):
         assert fault in line
 
 
-@pytest.mark.parametrize("suite", ["nofile.csv", "nowhere/suite"])
+@pytest.mark.parametrize("suite", ["nofile.csv", "nowhere/suite", "nofile"])
 def test_a_path_that_is_not_there_is_said_not_to_be(tmp_path, monkeypatch, suite):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(FileNotFoundError, match=f"{suite}: there is no such file or folder"):
         suite_files(suite)
+
+
+def test_only_a_suite_that_can_be_fetched_is_said_to_be(tmp_path, monkeypatch):
+    monkeypatch.setenv("ACCORD_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="`accord fetch clams-fr` brings it"):
+        suite_files("clams-fr")
+    with pytest.raises(
+        FileNotFoundError, match="expected the path of a suite, or clams-fr"
+    ) as said:
+        suite_files("nofile")
+    assert "fetch" not in str(said.value)
 
 
 def test_a_table_beside_texts_that_is_no_utf_8_is_named(tmp_path):

@@ -46,6 +46,9 @@ def test_it_is_loaded_where_nothing_is_named_and_by_its_name(in_the_box, small):
     assert pipeline.load("french").score(SENTENCE) == named
     with pytest.raises(ValueError, match="expected the run that has the model rnn"):
         pipeline.load(model="rnn")
+    for alone in ("french", small):
+        with pytest.raises(ValueError, match=f"{alone} is one model: expected a run that has"):
+            pipeline.load(alone, "rnn")
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])

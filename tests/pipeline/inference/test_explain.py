@@ -1,5 +1,6 @@
 """Explanations of a trained model: exact sums, honest probabilities, a page without scripts."""
 
+import re
 from html.parser import HTMLParser
 
 import pandas as pd
@@ -132,6 +133,25 @@ def test_words_are_asked_as_a_person_types_them_and_what_is_spelled_is_said(tiny
     assert typed == exact
     assert "spelled" not in exact
     assert "not known to the model, and therefore spelled: brachycéphale\n" in unknown
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("chat perché", "expected one word, got 2 in 'chat perché': chat, perché"),
+        ("dort.", "expected one word, got 2 in 'dort.': dort, ."),
+        (" ", "expected one word, got 0 in ''"),
+    ],
+)
+def test_what_is_no_one_word_is_not_asked_for(tiny_run, word, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        Explainer(load(tiny_run.folder, "ll-rnn")).next_word("le …", ["chat", word])
+
+
+def test_a_word_may_hold_what_else_separates_words(tiny_run):
+    asked = ["50 000", "aujourd’hui", "l'", "-t-il", "c'est-à-dire", END]
+    place = Explainer(load(tiny_run.folder, "ll-rnn")).next_word("le …", asked)
+    assert [choice.word for choice in place.asked] == [word.replace("’", "'") for word in asked]
 
 
 def test_a_word_without_features_has_its_page(tmp_path):

@@ -4,9 +4,13 @@ import http.client
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
+
+from pipeline import api
+from pipeline.page.questions import Models
 
 AT_ONCE = 20
 JSON = {"Content-Type": "application/json"}
@@ -55,6 +59,40 @@ def test_twenty_at_once_are_answered_as_one_at_a_time(server):
 
     with ThreadPoolExecutor(AT_ONCE) as threads:
         assert [*threads.map(together, given)] == alone
+
+
+def test_one_thread_computes_whoever_asks(tiny_run):
+    computing = []  # torch and malloc keep memory for each thread that does
+
+    def loaded(name: str):
+        computing.append(threading.get_ident())
+        return api.load(tiny_run.folder, name)
+
+    models = Models({name: partial(loaded, name) for name in ("ll-rnn", "rnn")})
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(models.answer, [{"ask": "about", "model": each} for each in models.names]))
+    assert len(computing) == 2
+    assert len(set(computing)) == 1
+
+
+def test_a_sentence_is_answered_while_the_readings_are_read(tiny_run):
+    models = Models({"ll-rnn": partial(api.load, tiny_run.folder, "ll-rnn")})
+    models.load_first()
+    readings = models._model("ll-rnn").readings
+    begun, answered, read = threading.Event(), threading.Event(), readings.read
+
+    def slow(columns):
+        begun.set()
+        assert answered.wait(60)
+        return read(columns)
+
+    readings.read = slow
+    preparing = threading.Thread(target=models.prepare_first)
+    preparing.start()
+    assert begun.wait(60)
+    assert models.answer({"ask": "read", "model": "ll-rnn", "text": "Le chat dort."})["words"]
+    answered.set()
+    preparing.join()
 
 
 def test_two_hundred_in_a_row_on_one_connection(server, models):

@@ -44,6 +44,8 @@ def test_a_place_is_explained_and_its_terms_sum_to_log_p(models, scorer):
         assert total == pytest.approx(choice["log_p"], abs=1e-4)
     own = Explainer(scorer).sentence(scorer.words(TEXT))[4].asked[0]
     assert answer["asked"][0]["log_p"] == pytest.approx(own.log_p, abs=1e-6)
+    with pytest.raises(ValueError, match="expected one word, got 2 in \"l'arbre\": l', arbre"):
+        models.answer({"ask": "place", **ASK, "at": 4, "others": ["l’arbre"]})
     end = models.answer({"ask": "place", **ASK, "at": 6})
     assert end["asked"][0]["word"] == END
 
@@ -122,7 +124,10 @@ def test_a_beginning_ends_in_a_gap_and_nothing_is_a_text_too(models):
     gap = models.answer({"ask": "read", "model": "rnn", "text": "Les chiens …"})
     assert gap["gap"]
     assert [word["form"] for word in gap["words"]] == ["Les", "chiens", ""]
-    assert len(models.answer({"ask": "read", "model": "rnn", "text": ""})["words"]) == 1
+    for nothing in ("", "  ", "…"):
+        empty = models.answer({"ask": "read", "model": "rnn", "text": nothing})
+        assert len(empty["words"]) == 1
+        assert empty["gap"]  # no sentence ends before its first word
 
 
 HOSTILE = [

@@ -41,6 +41,19 @@ def test_surprisals_are_those_of_score_to_the_last_digit(scorer, words):
     assert words["spelled"].tolist() == [w.spelled for sentence in scored for w in sentence[:-1]]
 
 
+def test_a_path_is_read_as_the_command_reads_it(scorer, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("Le chat dort.\n\nLa robe est verte.\n", encoding="utf-8")
+    for path in (STIMULI, text):
+        expected = surprisal(read_table(path, "sentence"), scorer)
+        pd.testing.assert_frame_equal(surprisal(str(path), scorer), expected)
+        pd.testing.assert_frame_equal(surprisal(path, scorer), expected)
+    with pytest.raises(FileNotFoundError, match="Le chat dort"):
+        surprisal("Le chat dort.", scorer)
+    with pytest.raises(ValueError, match="expected a table or the path of one, got a list"):
+        surprisal(["Le chat dort."], scorer)
+
+
 def test_a_row_has_the_tables_columns_and_the_word_as_written(words):
     table = read_table(STIMULI, "sentence")
     assert words.columns[:4].tolist() == ["row", "item", "condition", "sentence"]

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import lexicon
 import pipeline
+from corpora.normalise import normalise
 from models.features.phi import Features
 from models.spelling.open_vocabulary import load_spelling
 from pipeline.cli.main import app
@@ -30,16 +31,19 @@ def scorer(tiny_run, request):
 
 
 @settings(max_examples=40)
-@given(text=st.text(min_size=1, max_size=1000))
+@given(text=st.text(max_size=1000).filter(normalise))
 def test_any_string_of_unicode_has_a_finite_log_probability(scorer, text):
     words = scorer.score(text)
     assert words[-1].form == END
     assert all(np.isfinite(word.log_p) and word.log_p < 0 for word in words)
 
 
-def test_the_empty_string_is_refused(scorer):
-    with pytest.raises(ValueError, match="expected a sentence, found the empty string in place 2"):
-        scorer.score_all(["Oui.", ""])
+@pytest.mark.parametrize("text", ["", "   ", "\u200b\n"])
+def test_a_text_without_words_is_refused(scorer, text):
+    with pytest.raises(ValueError, match="expected a sentence in place 2, found no word in"):
+        scorer.score_all(["Oui.", text])
+    with pytest.raises(ValueError, match="found no word in"):
+        scorer.score(text)
 
 
 def test_the_names_of_special_words_are_spelled_when_they_are_typed(scorer):

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from pipeline.config.configuration import load_config
 from pipeline.evaluation.score_rows import read_epochs, read_scores
 from pipeline.inference.start import start_artefact
 from pipeline.prepared.encoded import read_sentences
+from pipeline.stages.report import comparison
 
 ROOT = Path(__file__).parents[3]
 NEW = "Le zyglotron mange une pomme et le zyglotron dort."
@@ -158,6 +160,23 @@ def test_it_never_ends_worse_than_it_began(mine, start, text, tmp_path):
     figures = read_scores(folder(run, "evaluate")).set_index(["split", "metric"])["value"]
     assert figures["train", "best epoch"] == 0
     assert figures["train", "words trained per second"] > 0
+
+
+def test_the_table_says_how_good_the_start_was(mine, start, tmp_path):
+    text = tmp_path / "text.txt"
+    eaten = product(("un", "le", "ce", "son", "mon", "ton"), ("chat", "chien", "fruit", "pain"))
+    text.write_text("".join(f"Le zyglotron mange {' '.join(each)}.\n" for each in eaten))
+    rows = {}
+    for rate in (3.0, 1e-3):  # the first never betters it
+        changes = {"corpus.source": text, "train.learning_rate": rate}
+        run = go_on(mine, start, tmp_path, **changes, until=None)
+        (rows[rate],) = comparison(api.scores(run.folder)).to_dict("records")
+    assert rows[3.0]["start's ppl"] == rows[3.0]["perplexity"]
+    assert rows[1e-3]["start's ppl"] == rows[3.0]["start's ppl"] != rows[1e-3]["perplexity"]
+
+
+def test_only_a_start_has_a_column(tiny_run):
+    assert "start's ppl" not in comparison(api.scores(tiny_run.folder))
 
 
 def test_a_packed_training_goes_on_from_the_start_too(mine, start, text, tmp_path, capsys):

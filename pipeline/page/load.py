@@ -1,0 +1,112 @@
+"""The page under load: many questions in a row, then the same ones by many askers at once.
+
+Every question is another one, on a connection of its own. An answer must not depend on what else
+is asked, nor the memory that the server takes on how much was.
+"""
+
+import http.client
+import json
+import random
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pipeline.page.bench import Served, send, served
+
+WARM_UP = 100  # questions, after which all is loaded that is ever kept
+KINDS = 20  # questions in turn, of which one lets the model write, which takes longest
+MEMORY = Path("/proc")  # where Linux tells what a process takes
+
+
+class Pass(NamedTuple):
+    """All questions asked once."""
+
+    answers: list[bytes]
+    waits: list[float]  # seconds for each
+    seconds: float  # for all
+    memory: int  # bytes that the server takes afterwards
+
+
+class Load(NamedTuple):
+    memory: int  # bytes that the server takes after the warm-up
+    in_a_row: Pass
+    at_once: Pass
+
+
+def measure(runs: Sequence[Path], texts: Sequence[str], count: int, askers: int) -> Load:
+    """Ask so many questions one after the other, and again by so many askers, in another order."""
+    if not MEMORY.exists():
+        raise OSError(f"expected {MEMORY}, which tells what memory a process takes")
+    with served(runs) as page:
+        about = json.loads(_answer(page, {"ask": "about", "model": page.model}))
+        given = questions(page.model, texts, about["families"], count + WARM_UP)
+        for question in given[:WARM_UP]:
+            _answer(page, question)
+        before = _memory(page)
+        given = given[WARM_UP:]
+        return Load(before, _ask(page, given, 1), _ask(page, given, askers))
+
+
+def questions(
+    model: str, texts: Sequence[str], families: Sequence[str], count: int
+) -> list[dict[str, Any]]:
+    """Of every kind, each another one: of every text as it is, then of one after another."""
+    found = []
+    for number in range(count):
+        text = texts[number % len(texts)]
+        if number >= len(texts):
+            text = f"{texts[(number // len(texts) + number) % len(texts)]} {text}"
+        off = [families[number % len(families)]] if families else []
+        kinds = [
+            {"ask": "read", "text": text},
+            {"ask": "place", "text": text, "at": number % 3},
+            {"ask": "read", "text": text, "off": off},
+            {"ask": "place", "text": text, "at": 1, "others": ["dort", f"zorglub{number}"]},
+            {"ask": "place", "text": text, "at": len(text) + number},  # which is refused
+        ]
+        question = kinds[number % len(kinds)]
+        if number % KINDS == 0:
+            start = " ".join(text.split()[:3])
+            constraints = ["NOUN Number=Plur"] if number % (2 * KINDS) else []
+            question = {"ask": "write", "start": start, "constraints": constraints, "seed": number}
+        found.append({"model": model, **question})
+    return found
+
+
+def differing(load: Load) -> list[int]:
+    """The numbers of the questions that had another answer when many were asked at once."""
+    pairs = zip(load.in_a_row.answers, load.at_once.answers, strict=True)
+    return [number for number, (alone, together) in enumerate(pairs) if alone != together]
+
+
+def _ask(page: Served, given: Sequence[dict[str, Any]], askers: int) -> Pass:
+    order = random.Random(askers).sample(range(len(given)), len(given))
+    start = time.perf_counter()
+    with ThreadPoolExecutor(askers) as threads:
+        in_order = threads.map(partial(_timed, page), (given[number] for number in order))
+        found = dict(zip(order, in_order, strict=True))
+    seconds = time.perf_counter() - start
+    answers, waits = zip(*(found[number] for number in range(len(given))), strict=True)
+    return Pass(list(answers), list(waits), seconds, _memory(page))
+
+
+def _timed(page: Served, question: dict[str, Any]) -> tuple[bytes, float]:
+    start = time.perf_counter()
+    return _answer(page, question), time.perf_counter() - start
+
+
+def _answer(page: Served, question: dict[str, Any]) -> bytes:
+    connection = http.client.HTTPConnection(page.address)
+    try:
+        return send(connection, "POST", "/ask", question)
+    finally:
+        connection.close()
+
+
+def _memory(page: Served) -> int:
+    lines = (MEMORY / str(page.process) / "status").read_text().splitlines()
+    (resident,) = (line.split()[1] for line in lines if line.startswith("VmRSS:"))
+    return int(resident) << 10
