@@ -40,8 +40,10 @@ def page(
     with PageServer(models, host, port) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
-            models.load_first()
+            if run:  # what is named may not be there, which is then all that is said
+                models.load_first()
             print(f"{server.address}  (Ctrl-C ends it)", flush=True)
+            models.load_first()
             models.prepare_first()
             threading.Event().wait()
         except KeyboardInterrupt:
