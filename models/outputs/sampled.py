@@ -21,7 +21,7 @@ class Sampled(Softmax):
     """
 
     def __init__(self, mass: np.ndarray, size: int, *, samples: int = 1024, **tied):
-        super().__init__(len(mass), size, **tied)
+        super().__init__(len(mass), size, mass=mass, **tied)
         noise = torch.from_numpy(np.asarray(mass / mass.sum(), np.float32))
         self.register_buffer("noise", noise, persistent=False)
         self.samples = samples
@@ -50,13 +50,9 @@ class NoiseContrastive(Sampled):
 
         P(x is the next word) = exp s(x) / (exp s(x) + k·q(x)) = r(x) / (r(x) + 1)
 
-    Scores so come near to being normalised; where words are scored they are normalised all the
-    same.
+    Scores start near to being normalised and stay so; where words are scored they are normalised
+    all the same.
     """
-
-    def __init__(self, mass: np.ndarray, size: int, **options):
-        super().__init__(mass, size, **options)
-        self.bias.data.copy_(self.noise.log())  # p starts near q, hence nearly normalised
 
     def _contrast(self, of_target: Tensor, of_drawn: Tensor) -> Tensor:
         return functional.softplus(-of_target) + functional.softplus(of_drawn).sum(dim=1)

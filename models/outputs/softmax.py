@@ -14,7 +14,9 @@ from models.outputs.given import Given
 class Softmax(nn.Module):
     """p(x | K) = exp(w_x·h + c_x) / Σ_y exp(w_y·h + c_y).
 
-    With a `product`, `weight` has a vector per feature, and w_x is the sum over those of x.
+    With a `product`, `weight` has a vector per feature, and w_x is the sum over those of x. With
+    `mass` scores start from its logarithm, hence normalised: a bias takes short steps, and would
+    be epochs on its way there.
     """
 
     def __init__(
@@ -22,6 +24,7 @@ class Softmax(nn.Module):
         words: int,
         size: int,
         *,
+        mass: np.ndarray | None = None,
         weight: nn.Parameter | None = None,
         product: FeatureProduct | None = None,
     ):
@@ -29,6 +32,9 @@ class Softmax(nn.Module):
         self.weight = tied_weight(weight, product.feature_count if product else words, size)
         self.product = product
         self.bias = nn.Parameter(torch.zeros(words))
+        if mass is not None:
+            mass = np.maximum(mass, mass[mass > 0].min())  # none starts from −∞
+            self.bias.data.copy_(torch.from_numpy(np.log(mass / mass.sum())))
 
     def loss(self, h: Tensor, targets: Tensor) -> Tensor:
         return -self.log_prob_of(h, targets).mean()
@@ -55,15 +61,12 @@ class SelfNormalised(Softmax):
         loss = −log p(x̄ | K) + penalty · (log Z)²
 
     Its scores then are log p but for log Z, which is small, and a word's costs one product of
-    vectors. Where probabilities are asked for, they are normalised all the same. Scores start from
-    the logarithm of `mass`, hence normalised.
+    vectors. Where probabilities are asked for, they are normalised all the same.
     """
 
     def __init__(self, mass: np.ndarray, size: int, penalty: float, **tied):
-        super().__init__(len(mass), size, **tied)
+        super().__init__(len(mass), size, mass=mass, **tied)
         self.penalty = penalty
-        mass = np.maximum(mass, mass[mass > 0].min())  # none starts from −∞
-        self.bias.data.copy_(torch.from_numpy(np.log(mass / mass.sum())))
 
     def loss(self, h: Tensor, targets: Tensor) -> Tensor:
         if not self.training:
@@ -82,7 +85,8 @@ class SelfNormalised(Softmax):
 @OUTPUTS.register("softmax")
 def softmax(given: Given) -> nn.Module:
     """One vector for each signature, and all of them compared at each step."""
-    return given.over_signatures(Softmax(given.features.signature_count, given.size, **given.tied))
+    mass = given.mass
+    return given.over_signatures(Softmax(len(mass), given.size, mass=mass, **given.tied))
 
 
 @OUTPUTS.register("self-normalised")
