@@ -199,7 +199,8 @@ class LogLinear(nn.Module):
         """The classes with their scores, in the precision of the weights whatever that of h."""
         log_mass, trusted = self._masses(h, context)
         rows, bias = self._rows_and_biases()
-        logits = self._scaled(times_rows(h, rows) + (trusted + bias))
+        # Scaled before they are many: the scores of all signatures are never read once more.
+        logits = times_rows(self._scaled(h), rows) + self._scaled(trusted + bias)
         named = self.signature.new_empty(len(h), 0)
         classes = Classes(log_mass, logits, self.signature, named, rows)
         if not self.expert:
