@@ -166,8 +166,8 @@ STAGE = Stage(
     },
     outputs={
         "b.npy": "the prior mass of each word",
-        "group.npy": "the group of each word, in which seen words leave mass to unseen ones",
         PRETRAINING_MASS: "the prior mass while the text of corpus.pretraining is read",
+        "group.npy": "the group of each word, in which seen words leave mass to unseen ones",
         "share.npy": "what each word has, unseen, of its group's mass for unseen words",
         "about.json": "the kind of background, from which training counts its n-grams",
         "factors.npz": "the factors of each word, where n-grams back off over them",
