@@ -78,7 +78,7 @@ class RecordedSteps:
 def _has_memory() -> bool:
     """Whether a recording, which keeps the memory of a step, leaves enough to all who compute."""
     free, total = torch.cuda.mem_get_info()
-    return free > total / 3
+    return free > total / 6
 
 
 def _tensors(parts: tuple) -> Iterator[Tensor]:
