@@ -30,7 +30,8 @@ def unfold(folder: Path, out: Path) -> None:
         shutil.copy(folder / name, out / name)
     forms = list(parts.words.forms)
     by_id = [forms[place] for place in parts.words.place]
-    pd.DataFrame({"form": by_id}).to_parquet(out / "types.parquet")
+    types = pd.DataFrame({"form": by_id, "share": parts.words.shares})
+    types.to_parquet(out / "types.parquet")
     parts.analyses(COLUMNS).to_parquet(out / "analyses.parquet")
     parts.phi.save(out / "phi.npz")
     if parts.psi is not None:

@@ -99,6 +99,12 @@ class Words:
         """By id."""
         return self.columns[name][self.place]
 
+    @property
+    def shares(self) -> np.ndarray:
+        """Of unseen mass, by id."""
+        values, code = self.share
+        return values[code[self.place]]
+
     def mass(self, kind: str) -> np.ndarray:
         """b by id, as the stage `background` gave it."""
         if kind == "uniform":
@@ -107,5 +113,4 @@ class Words:
         group = np.where(unknown > 0, len(signature) + unknown, signature)
         present = np.bincount(group) > 0
         group = (np.cumsum(present) - 1)[group]
-        values, code = self.share
-        return discounted(self.column("count").astype(np.float64), group, values[code[self.place]])
+        return discounted(self.column("count").astype(np.float64), group, self.shares)
