@@ -36,10 +36,11 @@ def start_params(start: str) -> dict[str, Any]:
 
 
 def _unfolded(folder: Path) -> Path:
-    """A model's small form as a plain one, in the cache, where it is made once."""
+    """A model's small form as a plain one, in the cache, where it is made once by the same code."""
     from pipeline.sharing.compact.unfold import unfold  # here, as it loads torch
 
-    place = cache_home() / "started" / fingerprint.of_file(folder / CONFIG)[:16]
+    made_of = [fingerprint.of_file(folder / CONFIG), fingerprint.of_code(unfold.__module__)]
+    place = cache_home() / "started" / fingerprint.of_value(made_of)[:16]
     if not place.exists():
         say(f"train.start: unfolding {folder.name} into {place}")
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,7 @@ from models.common.json_file import load_json
 from models.common.weights import load_tensors
 from models.training.trainer import Trainer
 from pipeline import api
+from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import Damaged
 from pipeline.compare.audit import audit, starts
 from pipeline.config.configuration import load_config
@@ -101,6 +102,14 @@ def test_a_small_form_is_a_start_like_the_whole_one(mine, tiny_run, start, text,
         for each in (small, start)
     ]
     assert first[0]["valid_nats"][0] == pytest.approx(first[1]["valid_nats"][0], abs=0.01)
+
+
+def test_a_small_form_that_other_code_unfolded_is_unfolded_anew(tiny_run, tmp_path, monkeypatch):
+    small = str(api.export(tiny_run.folder, "ll-rnn", tmp_path / "small", compact=True))
+    before = start_artefact(small).folder
+    assert start_artefact(small).folder == before
+    monkeypatch.setattr(fingerprint, "of_code", lambda module: "of another version")
+    assert start_artefact(small).folder != before
 
 
 @pytest.mark.parametrize("read", [["form", "pos"], ["pos", "vectors"]], ids=" ".join)
