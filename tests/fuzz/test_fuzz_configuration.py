@@ -79,7 +79,11 @@ def test_any_sections_are_read_as_they_were_written_or_refused_by_their_range(ca
             with pytest.raises(ValueError, match=re.escape(str(out_of_range))):
                 load_config(str(path))
         else:
-            assert load_config(str(path)).sections == expected
+            if expected["train"].start is None:
+                assert load_config(str(path)).sections == expected
+                return
+            with pytest.raises(ValueError, match=r"train\.start: expected"):
+                load_config(str(path))
 
     fuzz(cases, sections(), check)
 
