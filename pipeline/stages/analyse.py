@@ -155,8 +155,9 @@ def _shares(
     A word that only corpus.pretraining holds has none: a closed vocabulary is the corpus's own.
     """
     own = set().union(*(counts[split] for split in counts if split != PRETRAINING))
-    own |= {END}.union(*map(suite_words, suites.values()))
-    return forms.isin(own).to_numpy(np.float64)
+    own = own.union(*map(suite_words, suites.values()))
+    read_first = counts.get(PRETRAINING, Counter()).keys() - own
+    return (~forms.isin(read_first)).to_numpy(np.float64)
 
 
 def _with_classes(

@@ -48,7 +48,7 @@ def test_the_corpus_stage_holds_a_batch_at_a_time_and_a_number_of_every_sentence
 def test_encoding_holds_a_batch_at_a_time(tmp_path, small_batches):
     known = [f"mot{number}" for number in range(200)]
     analysed = folder(tmp_path / "analyse")
-    types = pd.DataFrame({"form": [END, UNKNOWN, *known], "count": 2, "unknown": 0})
+    types = pd.DataFrame({"form": [END, UNKNOWN, *known], "count": 2, "unknown": 0, "share": 1.0})
     types.to_parquet(analysed / "types.parquet")
 
     def encoded(sentences: int) -> int:
