@@ -14,9 +14,7 @@ from lexicon.paradigm import agrees
 
 # Each learns from rows of form, lemma, upos and feats, and from them alone.
 LEARNERS = {"guesser": learned_guesser, "guesser-lstm": learned_lstm_guesser}
-LEAST = (
-    0.001  # what a share counts as at least, so that what is left out of a guess costs something
-)
+LEAST = 0.001  # what a share counts as at least: what is left out of a guess costs something
 
 
 @dataclass(frozen=True)
