@@ -38,12 +38,6 @@ class GuesserFigures:
     person: float
 
 
-def evaluate_guesser(lexicon: Lexicon, seed: int = 0) -> GuesserFigures:
-    """Leaves out a random tenth of the lemmas, learns from the others, and asks for their forms."""
-    shown, asked = held_out(lexicon, seed)
-    return figures(asked, learned_guesser(shown, lexicon.licence).lookup(forms_of(asked)))
-
-
 def compare_guessers(
     names: Sequence[str], shown: pd.DataFrame, asked: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
