@@ -7,12 +7,14 @@ from torch import Tensor, nn
 from models.common.checks import check_words
 from models.outputs import OUTPUTS
 from models.outputs.given import Given
+from models.outputs.softmax import log_share
 
 
 class Adaptive(nn.Module):
     """`AdaptiveLogSoftmaxWithLoss`, which wants words by falling frequency, for words as they are.
 
-    `mass` says how frequent each word is; without it the ids are taken to fall in frequency.
+    `mass` says how frequent each word is; without it the ids are taken to fall in frequency. With
+    it frequent words and the clusters start from its logarithm, as in a softmax.
     """
 
     def __init__(
@@ -26,7 +28,12 @@ class Adaptive(nn.Module):
         super().__init__()
         by_rank = np.arange(words) if mass is None else np.argsort(-mass, kind="stable")
         self.register_buffer("rank", torch.from_numpy(np.argsort(by_rank)), persistent=False)
-        self.inner = nn.AdaptiveLogSoftmaxWithLoss(size, words, cutoffs or default_cutoffs(words))
+        cutoffs = cutoffs or default_cutoffs(words)
+        self.inner = nn.AdaptiveLogSoftmaxWithLoss(size, words, cutoffs, head_bias=True)
+        if mass is not None:
+            first, *others = np.split(mass[by_rank], cutoffs)
+            heads = log_share(np.concatenate([first, [cluster.sum() for cluster in others]]))
+            self.inner.head.bias.data.copy_(torch.from_numpy(heads))
 
     def loss(self, h: Tensor, targets: Tensor) -> Tensor:
         return -self.log_prob_of(h, targets).mean()

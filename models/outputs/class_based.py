@@ -21,9 +21,14 @@ class ClassBased(Softmax):
     """
 
     def __init__(
-        self, classes: np.ndarray, size: int, *above: np.ndarray, **tied: nn.Module | nn.Parameter
+        self,
+        classes: np.ndarray,
+        size: int,
+        *above: np.ndarray,
+        mass: np.ndarray | None = None,
+        **tied: nn.Module | nn.Parameter,
     ):
-        super().__init__(len(classes), size, **tied)
+        super().__init__(len(classes), size, mass=mass, **tied)
         order = np.argsort(classes, kind="stable")
         sizes = np.bincount(classes)
         if not sizes.all():
@@ -38,8 +43,11 @@ class ClassBased(Softmax):
             ("inside", inside),
         ):
             self.register_buffer(name, torch.from_numpy(array.astype(np.int64)), persistent=False)
+        of_classes = None if mass is None else np.bincount(classes, mass)
         self.classes = (
-            ClassBased(above[0], size, *above[1:]) if above else Softmax(len(sizes), size)
+            ClassBased(above[0], size, *above[1:], mass=of_classes)
+            if above
+            else Softmax(len(sizes), size, mass=of_classes)
         )
 
     def log_prob_of(self, h: Tensor, words: Tensor) -> Tensor:
@@ -94,7 +102,8 @@ class ClassBased(Softmax):
 @OUTPUTS.register("classes")
 def classes(given: Given) -> nn.Module:
     """First the class of a word (see encode.classes), then the word among those of its class."""
-    return given.over_signatures(ClassBased(_classes(given), given.size, **given.tied))
+    layer = ClassBased(_classes(given), given.size, mass=given.mass, **given.tied)
+    return given.over_signatures(layer)
 
 
 @OUTPUTS.register("tree")
@@ -107,7 +116,8 @@ def tree(
     if branches < 2:
         raise ValueError(f"output: tree.branches: expected 2 or more, got {branches}")
     levels = nested(_classes(given), given.mass, branches)
-    return given.over_signatures(ClassBased(levels[0], given.size, *levels[1:], **given.tied))
+    layer = ClassBased(levels[0], given.size, *levels[1:], mass=given.mass, **given.tied)
+    return given.over_signatures(layer)
 
 
 def nested(classes: np.ndarray, mass: np.ndarray, branches: int) -> list[np.ndarray]:

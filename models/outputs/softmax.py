@@ -33,8 +33,7 @@ class Softmax(nn.Module):
         self.product = product
         self.bias = nn.Parameter(torch.zeros(words))
         if mass is not None:
-            mass = np.maximum(mass, mass[mass > 0].min())  # none starts from −∞
-            self.bias.data.copy_(torch.from_numpy(np.log(mass / mass.sum())))
+            self.bias.data.copy_(torch.from_numpy(log_share(mass)))
 
     def loss(self, h: Tensor, targets: Tensor) -> Tensor:
         return -self.log_prob_of(h, targets).mean()
@@ -80,6 +79,12 @@ class SelfNormalised(Softmax):
     def score_of(self, h: Tensor, words: Tensor) -> Tensor:
         """What is taken for log p where Z is not computed: (N)."""
         return (h * self._vectors()[words]).sum(dim=1) + self.bias[words]
+
+
+def log_share(mass: np.ndarray) -> np.ndarray:
+    """log p in proportion to the mass; none starts from −∞, but from the least that there is."""
+    mass = np.maximum(mass, mass[mass > 0].min())
+    return np.log(mass / mass.sum())
 
 
 @OUTPUTS.register("softmax")

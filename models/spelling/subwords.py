@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 
 from models.common import ranges
-from models.common.arrays import load_arrays
+from models.common.arrays import load_array, load_arrays
 from models.common.batching import Sentences
 from models.common.json_file import load_json
 from models.common.protocol import Model
 
 BOUNDARY = "\n"  # ends every word, and is in none
 SPELLER = "subwords.json"  # what spells any string, in the form of the `tokenizers` package
+COUNTS = "subwords.count.npy"  # how often training has each subword
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +40,12 @@ class Subwords:
         lengths = self._lengths(text)
         return np.add.reduceat(values, np.cumsum(lengths) - lengths)
 
+    def count(self, text: Sentences, subwords: int) -> np.ndarray:
+        """How often the text has each of so many subwords."""
+        lengths = np.diff(self.starts)
+        uses = np.bincount(text.ids % len(lengths), minlength=len(lengths))  # END is at −1
+        return np.bincount(self.subwords, np.repeat(uses, lengths), minlength=subwords)
+
     def _lengths(self, text: Sentences) -> np.ndarray:
         return np.diff(self.starts)[text.ids]
 
@@ -60,6 +67,12 @@ def count_subwords(folder: Path) -> int | None:
     """How many subwords there are, END included; None where words are not taken apart."""
     path = folder / SPELLER
     return 1 + len(load_json(path, dict)["model"]["vocab"]) if path.exists() else None
+
+
+def subword_mass(folder: Path) -> np.ndarray | None:
+    """Of each subword its count and one more, as any may come; None where they were not counted."""
+    path = folder / COUNTS
+    return load_array(path) + 1 if path.exists() else None
 
 
 def ends_of_words(folder: Path) -> np.ndarray:

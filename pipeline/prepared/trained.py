@@ -27,7 +27,12 @@ from models.network.frozen_background import FrozenModelBackground
 from models.network.language_model import LanguageModel
 from models.ngram.smoothing import SMOOTHINGS
 from models.recipe import Recipe
-from models.spelling.subwords import SubwordModel, count_subwords, ends_of_words
+from models.spelling.subwords import (
+    SubwordModel,
+    count_subwords,
+    ends_of_words,
+    subword_mass,
+)
 from pipeline.display.progress import say
 from pipeline.prepared.encoded import read_text
 from pipeline.prepared.labels import read_values
@@ -78,11 +83,6 @@ def _network(
         Features.one_hot(subwords) if subwords else Features.load(inputs["featurise"] / "phi.npz")
     )
     if recipe.output == "background":
-        if subwords and _about_background(inputs)["kind"] == "unigram":
-            raise ValueError(
-                "train.output: background of a model of subwords (encode.merges): expected "
-                "background.kind: ngram, or uniform; got unigram, which is one of words"
-            )
         if _about_background(inputs)["kind"] == "arpa":
             raise ValueError(
                 "train.output: background expects a b that sums to one; that of an ARPA file need "
@@ -196,9 +196,11 @@ def prior_of(inputs: Inputs) -> Prior:
 
 
 def _unigram(features: Features, inputs: Inputs, mass: str = "b.npy") -> Unigram:
-    """The prior mass of words; subwords have none, and are alike before anything is read."""
+    """The prior mass of words, or of the subwords that spell them."""
     if count_subwords(inputs["encode"]):
-        return Uniform(features)
+        counted = subword_mass(inputs["encode"])  # which older models do without
+        uniform = counted is None or _about_background(inputs)["kind"] == "uniform"
+        return Uniform(features) if uniform else Unigram(features, counted)
     return Unigram(features, load_array(inputs["background"] / mass))
 
 

@@ -12,6 +12,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from models.common.arrays import load_array
+from models.common.batching import Sentences
+from models.spelling.subwords import COUNTS, count_subwords
 from pipeline.artefacts.array_file import ArrayFile
 from pipeline.artefacts.arrow import batches, splits, word_counts
 from pipeline.display.progress import say
@@ -63,6 +66,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
         speller.save(out)
         for split in texts:
             speller.subwords(read_forms(out, split).forms).save(out, split)
+        np.save(out / COUNTS, _subword_counts(out))
     if params.classes:
         text, counts = read_sentences(out, "train"), types["count"].to_numpy()
         np.save(out / "classes.npy", word_classes(text, counts, params.classes, params.classes_by))
@@ -84,6 +88,12 @@ def _speller(types: pd.DataFrame, merges: int) -> Speller:
     """Learned from the words that are counted."""
     counted = types[(types["count"] > 0) & ~types["form"].map(is_special)]
     return Speller.learn(dict(zip(counted["form"], counted["count"], strict=True)), merges)
+
+
+def _subword_counts(folder: Path) -> np.ndarray:
+    forms = read_forms(folder, "train")
+    text = Sentences(forms.positions, load_array(folder / "train.lengths.npy"))
+    return forms.subwords.count(text, count_subwords(folder))
 
 
 def _encode(
@@ -165,11 +175,12 @@ STAGE = Stage(
         VALUES: "the labels of each kind that training has",
         SIZES: "sentences, words and characters of each split",
         "subwords.json": "what spells any word in subwords, where a model is of subwords",
+        COUNTS: "how often training has each subword",
         "*.subwords.npz": "the subwords of each word of each split or suite as it is written",
         "classes.npy": "the class of each word, where an output wants classes",
         "*.suite.npz": "the sentences of each agreement suite as ids, and how they pair",
     },
     params=Params,
     compute=compute,
-    exported=("subwords.json", "classes.npy", VALUES),
+    exported=("subwords.json", COUNTS, "classes.npy", VALUES),
 )

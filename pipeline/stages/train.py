@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from models.common.batching import Sentences
 from models.common.registry import outside_files
 from models.recipe import Recipe
+from models.spelling.subwords import COUNTS
 from models.training.curve import CURVE, Epoch, write_curve
 from pipeline.display.progress import meter, say
 from pipeline.prepared import teachers
@@ -211,6 +212,7 @@ READ = {
             for file in ("ids.npy", "lengths.npy", "form.npy", "subwords.npz", "labels.npy")
         ),
         "subwords.json",
+        COUNTS,
         "classes.npy",
         VALUES,
     ),

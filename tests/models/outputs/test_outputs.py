@@ -98,6 +98,17 @@ def test_the_softmax_is_the_log_linear_model_with_one_hot_features():
     assert torch.allclose(softmax.log_prob(h), log_linear.log_prob(h), atol=1e-6)
 
 
+@pytest.mark.parametrize("name", LAYERS)
+def test_before_anything_is_learned_words_are_as_likely_as_they_are_frequent(name):
+    output = OUTPUTS.make(name, _given(name, tied=False)).eval()
+    p = output.log_prob(torch.zeros(1, SIZE)).exp()[0].detach().numpy()
+    expected = MASS / MASS.sum()
+    if name == "adaptive":  # whose clusters of rare words have no biases
+        frequent = output.within.rank[output.signature] < 12
+        p, expected = p[frequent], expected[frequent]
+    assert p == pytest.approx(expected, rel=1e-4)
+
+
 def test_the_softmax_may_share_its_weights():
     weight = torch.nn.Parameter(torch.zeros(40, SIZE))
     assert Softmax(40, SIZE, weight=weight).weight is weight

@@ -68,6 +68,8 @@ def test_values_of_units_are_summed_by_word():
     )
     ends = np.cumsum(in_units.lengths) - 1
     assert (in_units.ids[ends] == 0).all() and (in_units.ids == 0).sum() == 3
+    counted = subwords.count(text, 1 + len(speller.tokeniser.get_vocab()))
+    assert counted.tolist() == np.bincount(in_units.ids, minlength=len(counted)).tolist()
     sizes = subwords.sum_by_word(text, np.ones(len(in_units.ids)))
     expected = [len(spelled(speller, FORMS[at])) if at >= 0 else 1 for at in text.ids]
     assert sizes.tolist() == expected

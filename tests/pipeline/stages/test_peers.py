@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import pipeline
+from models.common.batching import Sentences
+from models.spelling.subwords import count_subwords
 from pipeline import api
 from pipeline.cli.score import Total, Unit
 from pipeline.compare.agree import judged
@@ -121,6 +123,8 @@ models:
   uniform:
     background: {kind: uniform}
     train: {output: background}
+  unigram:
+    train: {output: background}
   n-grams:
     background: {kind: ngram, order: 4, pretraining: true}
     train: {output: background}
@@ -143,17 +147,21 @@ def over_backgrounds(tmp_path_factory):
 def test_models_of_subwords_may_have_backgrounds(over_backgrounds, tmp_path):
     scores = api.scores(over_backgrounds.folder).set_index(["model", "split", "metric"])["value"]
     nats = scores.xs(("test", "nats per word"), level=("split", "metric"))
-    assert nats["uniform"] > 1 + nats.drop("uniform").max()
+    assert nats["uniform"] > 1 + nats["unigram"] > 1 + nats.drop(["uniform", "unigram"]).max()
     for model in nats.index:
         api.export(over_backgrounds.folder, model, tmp_path / model)
         here, there = pipeline.load(over_backgrounds.folder, model), pipeline.load(tmp_path / model)
         assert here.score("la petite zouave dort.") == there.score("la petite zouave dort.")
 
 
-def test_subwords_by_themselves_have_no_unigram_of_words(tmp_path):
-    settings = {"encode.merges": 30, "train.output": "background", "corpus.limit": 50}
-    with pytest.raises(ValueError, match=r"expected background\.kind: ngram, or uniform; got uni"):
-        pipeline.run("tiny", set=settings, runs=tmp_path)
+def test_before_anything_is_learned_subwords_are_as_likely_as_they_are_frequent(over_backgrounds):
+    stages = ("encode", "featurise", "background", "train")
+    inputs = {stage: over_backgrounds.artefacts["unigram", stage].folder for stage in stages}
+    ids = read_text(inputs["encode"], "train").ids
+    subwords = count_subwords(inputs["encode"])
+    log_p = load_trained(inputs).model.log_distributions(Sentences(np.array([0]), np.array([1])))
+    expected = np.log(np.bincount(ids, minlength=subwords) + 1) - np.log(len(ids) + subwords)
+    assert log_p[0].numpy() == pytest.approx(expected, abs=1e-5)
 
 
 def test_what_a_model_of_units_cannot_tell_is_refused_by_name(finished):
