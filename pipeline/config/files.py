@@ -24,10 +24,7 @@ def preset_names() -> list[str]:
 def preset_text(name: str) -> str:
     """A preset's file as it stands."""
     if name not in preset_names():
-        raise ValueError(
-            f"no preset '{name}'{nearest(name, preset_names())}; "
-            f"a configuration of your own is named by its path, ending in .yaml"
-        )
+        raise ValueError(f"no preset '{name}'{nearest(name, preset_names())}")
     return (PRESETS / f"{name}.yaml").read_text(encoding="utf-8")
 
 
@@ -74,7 +71,11 @@ def _read(source: str) -> tuple[str, str]:
         return _text(path), str(path)
     if path.suffix in {".yaml", ".yml"}:
         raise FileNotFoundError(f"no configuration file {path}")
-    return preset_text(source), f"preset '{source}'"
+    try:
+        return preset_text(source), f"preset '{source}'"
+    except ValueError as error:
+        hint = "a configuration of your own is named by its path, ending in .yaml"
+        raise ValueError(f"{error}; {hint}") from None
 
 
 def _is_file(path: Path) -> bool:
