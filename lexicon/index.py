@@ -135,7 +135,7 @@ def compiled(
         table = build(read(path, report), lowercase)
         if not len(table):
             reasons = "; ".join(f"{each.reason} ({each.example})" for each in report.skipped())
-            raise LexiconError(f"{path}: no row could be read: {reasons}")
+            raise LexiconError(f"{path}: no row could be read: {reasons or 'it has none'}")
         about = {"lowercase": lowercase, "skipped": report.skipped()}
         return table.replace_schema_metadata({"accord": json.dumps(about)})
 

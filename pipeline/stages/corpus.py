@@ -90,8 +90,8 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
             if not numbers:
                 raise ValueError(
                     f"corpus '{', '.join(params.source)}' leaves no sentence for the split "
-                    f"'{split}': it has {len(spool)} in all, limit {params.limit}, "
-                    f"valid {params.valid}, test {params.test}"
+                    f"'{split}': it has {len(spool)} in all, and each split needs one; valid is "
+                    f"{params.valid}, test {params.test}, limit {params.limit or 'none'}"
                 )
             write_rows(out / f"{split}.arrow", schema, spool.rows(numbers))
     if params.pretraining:

@@ -12,6 +12,7 @@ from pipeline import api
 from pipeline.cli.main import app
 from pipeline.confusions.correct import Corrector
 from pipeline.confusions.measure import Judged, readable
+from pipeline.confusions.paradigms import KnownParadigms
 from pipeline.confusions.planted import INFLECTED, OTHER_WORD, plant
 from pipeline.evaluation.pair import Pair
 
@@ -39,6 +40,20 @@ def test_candidates_sound_the_same_or_agree_otherwise(corrector):
     assert "manger" not in corrector.candidates("mange"), "another mood"
     assert "le" not in corrector.candidates("du"), "a contraction is no form of its parts"
     assert corrector.candidates("xyzzy") == corrector.candidates(",") == []
+
+
+def test_words_whose_lemma_is_only_guessed_are_not_forms_of_one_another(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("".join(f"Les {one}{two}ettes dorment.\n" for one in "bdfg" for two in "aiou"))
+    analyse = {"analyse.lexicon": ["closed", "tiny", "guesser"], "analyse.protocol": "closed"}
+    settings = {"corpus.source": str(text), "train.epochs": 1} | analyse
+    run = pipeline.run("tiny", set=settings, models=["rnn"], runs=tmp_path)
+    corrector = Corrector(pipeline.load(run.folder), Homophones([]))
+    analyses = corrector.scorer.parts.analyses(KnownParadigms.COLUMNS)
+    guessed = analyses[analyses["lemma"].astype(str) == ""]
+    assert len(guessed) > 10
+    forms = corrector.scorer.vocabulary.forms
+    assert not any(corrector.candidates(forms[word]) for word in guessed["word"])
 
 
 def test_a_gain_is_a_difference_of_log_p_and_its_reasons_sum_to_it(corrector):
