@@ -1,8 +1,10 @@
-# `make run`, `make test` and `make test-long` each do all of their own set-up.
+# `make run`, `make test` and `make test-long` each do all of their own set-up, `make install` that.
 PYTHON ?= python3
 VENV := .venv
 
-.PHONY: run test test-long
+.PHONY: install run test test-long
+
+install: $(VENV)/installed
 
 run: $(VENV)/installed
 	$(VENV)/bin/accord run

@@ -22,7 +22,7 @@ class KnownParadigms:
         self.vocabulary = vocabulary
         rows = rows[
             rows["lemma"].astype(str) != ""
-        ]  # a guess knows none: its words are no paradigm
+        ]  # guesses know none
         # A contraction (du) is two words at once, and no form of either.
         word, upos = rows["word"].to_numpy(), rows["upos"].astype(str)
         contracted = np.intersect1d(word[upos == "ADP"], word[upos == "DET"])
