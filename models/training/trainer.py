@@ -132,7 +132,8 @@ class Trainer:
 
     def _is_done(self) -> bool:
         spent = sum(row.seconds for row in self.curve)
-        enough = self.now.epoch > self.recipe.epochs or spent >= (self.recipe.seconds or math.inf)
+        most = math.inf if self.recipe.seconds is None else self.recipe.seconds
+        enough = self.now.epoch > self.recipe.epochs or spent >= most
         return enough or self.now.without_gain >= self.recipe.patience
 
     def _pass(self, train: Sentences, contexts: np.ndarray, taught: TaughtText | None) -> None:
