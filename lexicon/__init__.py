@@ -30,7 +30,7 @@ def load(
     `strict` stops at the first row that cannot be read; the default lists them in `.skipped`.
     """
     if not names:
-        raise LexiconError("a chain needs at least one lexicon")
+        raise LexiconError("expected a chain of one lexicon or more, got none")
     lexicons: list[Lexicon] = []
     if "guesser" in names[:-1]:
         raise LexiconError("the guesser answers everything, so it must come last in the chain")

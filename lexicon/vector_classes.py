@@ -5,7 +5,7 @@ import numpy as np
 PASSES = 25
 
 
-def kmeans(vectors: np.ndarray, classes: int, seed: int = 0) -> np.ndarray:
+def kmeans(vectors: np.ndarray, classes: int) -> np.ndarray:
     """The class of each row, from 0: that of the nearest centre, its members' mean.
 
     A row counts by its direction, as the length of a word's vector tells little but how frequent
@@ -15,7 +15,7 @@ def kmeans(vectors: np.ndarray, classes: int, seed: int = 0) -> np.ndarray:
         return np.arange(len(vectors))
     rows = vectors.astype(np.float32)
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-    centres = rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[:classes])]
+    centres = rows[np.sort(np.random.default_rng(0).permutation(len(rows))[:classes])]
     nearest = np.full(len(rows), -1)
     for _ in range(PASSES):
         before, nearest = nearest, _nearest(rows, centres)

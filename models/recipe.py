@@ -3,12 +3,24 @@
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal
 
+from models.common.checks import expect, expect_at_least
 from models.common.registry import Choice, check_parts
 from models.encoders import ENCODERS
 from models.outputs import OUTPUTS
 from models.outputs.experts import EXPERTS
 
-POSITIVE = ("patience", "learning_rate", "lr_decay", "max_grad_norm", "distillation_temperature")
+COUNTS = (
+    *("layers", "embedding", "hidden", "pretraining_epochs", "growth", "growth_epochs"),
+    *("distillation_top", "fold", "generations", "batch", "bptt", "epochs"),
+)
+POSITIVE = (
+    *("distillation_temperature", "learning_rate", "lr_decay", "max_grad_norm"),
+    *("patience", "seconds"),
+)
+NOT_NEGATIVE = (
+    *("activation_penalty", "temporal_penalty", "adaptor_penalty", "past_decode", "fraternal"),
+    *("folds", "weight_decay", "min_delta", "seed", "checkpoint_seconds", "checkpoint_steps"),
+)
 
 
 @dataclass(frozen=True)
@@ -106,36 +118,38 @@ class Recipe:
     checkpoint_steps: int = field(default=0, compare=False)  # between two; 0: not by steps
 
     def __post_init__(self):
+        object.__setattr__(self, "teacher", tuple(self.teacher))  # which JSON gives as a list
         check_parts(self)
-        counts = ("layers", "embedding", "hidden", "pretraining_epochs", "batch", "bptt", "epochs")
-        counts += ("growth", "growth_epochs", "generations", "distillation_top", "fold")
-        for name in counts:
-            _check(name, getattr(self, name) >= 1, "1 or more", getattr(self, name))
+        self._check_numbers()
+        self._check_folds()
+        self._check_output()
+        self._check_growth()
+        self._check_solver()
+        self._check_teacher()
+        self._check_past_decode()
+        self._check_start()
+
+    def _check_numbers(self) -> None:
+        """Each by itself."""
+        expect_at_least(1, self, *COUNTS)
+        expect_at_least(0, self, *NOT_NEGATIVE)
         for name in POSITIVE:
-            _check(name, getattr(self, name) > 0, "more than 0", getattr(self, name))
-        shares = [each.name for each in fields(self) if each.name.endswith("_dropout")]
-        for name in (*shares, "ema", "rmsprop_alpha", "momentum"):
-            _check(name, 0 <= getattr(self, name) < 1, "from 0 to under 1", getattr(self, name))
-        for name in ("past_decode", "fraternal"):
-            _check(name, getattr(self, name) >= 0, "0 or more", getattr(self, name))
-        _check("distillation", 0 <= self.distillation <= 1, "from 0 to 1", self.distillation)
-        _check("zero_state", 0 <= self.zero_state <= 1, "from 0 to 1", self.zero_state)
-        _check("folds", self.folds == 0 or self.folds >= 2, "0, or 2 or more", self.folds)
+            value = getattr(self, name)
+            expect(name, value is None or value > 0, "more than 0", value)
+        dropouts = [each.name for each in fields(self) if each.name.endswith("_dropout")]
+        for name in (*dropouts, "ema", "rmsprop_alpha", "momentum"):
+            expect(name, 0 <= getattr(self, name) < 1, "from 0 to under 1", getattr(self, name))
+        for name in ("distillation", "zero_state"):
+            expect(name, 0 <= getattr(self, name) <= 1, "from 0 to 1", getattr(self, name))
+
+    def _check_folds(self) -> None:
+        """The part that is left out is one of them."""
+        expect("folds", self.folds != 1, "0, or 2 or more", self.folds)
         most = max(1, self.folds)
-        _check("fold", self.fold <= most, f"one of {most} parts (folds)", self.fold)
+        expect("fold", self.fold <= most, f"one of {most} parts (folds)", self.fold)
 
-        if self.growth > 1:
-            self._check_growth()
-
-        if self.solver != "gradient":
-            _check("solver", not self.tied, "tied: false, as only the output is solved for", "true")
-            alone = self.pretraining == "none" and self.growth == 1 and self.start is None
-            _check("solver", alone, "neither pretraining, growth nor start", "one of them")
-            _check("fraternal", not self.fraternal, "0 of a solver without runs", self.fraternal)
-        if self.start is not None:  # whose letters have other numbers than those of another text
-            by_letters = self.input.startswith("letters")
-            _check("start", not by_letters, "a model that does not read letters", self.input)
-
+    def _check_output(self) -> None:
+        """What other outputs than the log-linear one cannot do is not asked of them."""
         log_linear_only = {
             "temperature": self.temperature,
             "teacher": self.teacher,
@@ -145,36 +159,53 @@ class Recipe:
             "condition: crossed": self.condition == "crossed",
             "solver": self.solver != "gradient",
         }
+        is_log_linear = self.output == "log-linear"
         for name, is_wanted in log_linear_only.items():
-            if is_wanted and self.output != "log-linear":
-                _check(name, False, "a log-linear output", self.output)
-        if self.teacher and self.expert != "none":
-            _check("teacher", False, "no expert, whose words have no teacher", self.expert)
-        if self.past_decode:
-            _check("past_decode", self.tied, "tied: true, as one matrix decodes it too", "false")
-            is_alone = self.expert == "none"
-            _check("past_decode", is_alone, "no expert, as signatures are decoded", self.expert)
-        if self.teacher and self.folds:
-            _check("folds", False, "0 of a model that is taught: it reads all parts", self.folds)
-
-        object.__setattr__(self, "teacher", tuple(self.teacher))  # which JSON gives as a list
-
-        if self.condition != "none" and self.output == "background":
-            _check("condition", False, "a network that can be told it", "output: background")
+            expect(name, is_log_linear or not is_wanted, "a log-linear output", self.output)
+        can_be_told = self.condition == "none" or self.output != "background"
+        expect("condition", can_be_told, "a network that can be told it", "output: background")
 
     def _check_growth(self) -> None:
-        """Whether there is a hidden layer to widen, and nothing else that is trained first."""
-        _check("growth", self.pretraining == "none", "pretraining: none", self.pretraining)
-        _check("growth", self.start is None, "no model to start from", self.start)
+        """There is a hidden layer to widen, and nothing else that is trained first."""
+        if self.growth == 1:
+            return
+        expect("growth", self.pretraining == "none", "pretraining: none", self.pretraining)
+        expect("growth", self.start is None, "no model to start from", self.start)
         is_hidden = self.layers > 1 or not self.tied
-        _check("growth", is_hidden, "a hidden layer to widen (layers, tied)", self.layers)
-        _check("growth", self.hidden % self.growth == 0, "a divisor of hidden", self.growth)
+        expect("growth", is_hidden, "a hidden layer to widen (layers, tied)", self.layers)
+        expect("growth", self.hidden % self.growth == 0, "a divisor of hidden", self.growth)
+
+    def _check_solver(self) -> None:
+        """What is solved for is the output's alone, and is not trained before or beside it."""
+        if self.solver == "gradient":
+            return
+        expect("solver", not self.tied, "tied: false, as only the output is solved for", "true")
+        alone = self.pretraining == "none" and self.growth == 1 and self.start is None
+        expect("solver", alone, "neither pretraining, growth nor start", "one of them")
+        expect("fraternal", not self.fraternal, "0 of a solver without runs", self.fraternal)
+
+    def _check_teacher(self) -> None:
+        """Who is taught is taught every word of all the text."""
+        if not self.teacher:
+            return
+        has_none = self.expert == "none"
+        expect("teacher", has_none, "no expert, whose words have no teacher", self.expert)
+        reads_all = not self.folds
+        expect("folds", reads_all, "0 of a model that is taught: it reads all parts", self.folds)
+
+    def _check_past_decode(self) -> None:
+        """One matrix reads, predicts and decodes, all of them signatures."""
+        if not self.past_decode:
+            return
+        expect("past_decode", self.tied, "tied: true, as one matrix decodes it too", "false")
+        has_none = self.expert == "none"
+        expect("past_decode", has_none, "no expert, as signatures are decoded", self.expert)
+
+    def _check_start(self) -> None:
+        """The letters of a start would have other numbers than those of another text."""
+        by_letters = self.start is not None and self.input.startswith("letters")
+        expect("start", not by_letters, "a model that does not read letters", self.input)
 
     def identity(self) -> dict[str, Any]:
         """What makes it another model: all but how to compute it."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
-
-
-def _check(name: str, is_sound: bool, expected: str, found: Any) -> None:
-    if not is_sound:
-        raise ValueError(f"{name}: expected {expected}, got {found}")

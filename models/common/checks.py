@@ -1,11 +1,24 @@
-"""Refusals that say which numbers are wrong, where, and what was expected."""
+"""Refusals that say which values are wrong, where, and what was expected."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+def expect(key: str, is_sound: bool, expected: str, found: Any) -> None:
+    """Refuse a value that cannot be meant, by the key that it was given for."""
+    if not is_sound:
+        raise ValueError(f"{key}: expected {expected}, got {found}")
+
+
+def expect_at_least(least: int, params: Any, *keys: str) -> None:
+    """Refuse smaller numbers in some fields of a dataclass; None, where it is a value, is none."""
+    for key in keys:
+        value = getattr(params, key)
+        expect(key, value is None or value >= least, f"{least} or more", value)
 
 
 def check_range(

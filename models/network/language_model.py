@@ -1,6 +1,7 @@
 """The language model: words in, features of words, an encoder, an output layer."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -27,6 +28,14 @@ from models.outputs.log_linear import LogLinear
 from models.recipe import Recipe
 
 BACKGROUND = "output.background."
+
+
+class BatchLoss(NamedTuple):
+    """What a batch is learned from, and what it tells."""
+
+    total: Tensor  # nats with all that is added to them in training: penalties, teachers…
+    nats: Tensor  # per target word, by the output layer alone
+    after: State  # of the encoder, after the last word
 
 
 class LanguageModel(nn.Module):
@@ -100,20 +109,21 @@ class LanguageModel(nn.Module):
         real: Tensor | None = None,
         taught: Taught | None = None,
         labels: Tensor | None = None,
-    ) -> tuple[Tensor, State]:
-        """Nats per target word, in training with penalties, and the state after the last word.
+    ) -> BatchLoss:
+        """Nats per target word, in training also with penalties, and the state after the last word.
 
         `targets` (N) follow the words (T × B), or those alone whose positions among the T·B are in
         `real`; `context` (N × n) is what `contexts` has for the targets, `labels` (T × B × k) are
         those of their sentences. With `taught`, what teachers say of each target has its part in
-        the loss. Fraternal dropout goes on from the state of the first of its two runs.
+        the loss. Of the two runs of fraternal dropout the first one tells nats and state.
         """
         given = words, targets, state, context, real, taught, labels
-        loss, after, h = self._run(*given)
+        loss, h = self._run(*given)
         if self.training and self.recipe.fraternal:
-            other_loss, _, other_h = self._run(*given)
-            loss = fraternal_loss((loss, other_loss), (h, other_h), self.recipe.fraternal)
-        return loss, after
+            other, other_h = self._run(*given)
+            both = fraternal_loss((loss.total, other.total), (h, other_h), self.recipe.fraternal)
+            loss = loss._replace(total=both)
+        return loss
 
     def _run(
         self,
@@ -124,19 +134,19 @@ class LanguageModel(nn.Module):
         real: Tensor | None,
         taught: Taught | None,
         labels: Tensor | None,
-    ) -> tuple[Tensor, State, Tensor]:
-        """The loss of one run, the state after it, and the states that its output layer reads."""
+    ) -> tuple[BatchLoss, Tensor]:
+        """The loss of one run, and the states that its output layer reads."""
         h, condition, state = self._encoded(words, state, labels)
         dropped = self.output_dropout(h)
         before = self._crossed(dropped, condition).flatten(0, 1)
         if real is not None:
             before = before.index_select(0, real)
         decodes = self.training and self.past_decoder is not None
-        known = {"classes": self.output.classes(before, context)} if decodes else {}
-        if taught is None:
-            loss = self.output.loss(before, targets, context, **known)
-        else:
-            loss = self.output.taught_loss(before, targets, context, taught, self.teaching, **known)
+        asks = decodes or taught is not None
+        known = {"classes": self.output.classes(before, context)} if asks else {}
+        loss = nats = self.output.loss(before, targets, context, **known)
+        if taught is not None:
+            loss = self.output.taught_loss(nats, known["classes"], taught, self.teaching)
         if decodes:
             read = words.flatten() if real is None else words.flatten().index_select(0, real)
             loss = loss + self.past_decoder(known["classes"], read)
@@ -144,7 +154,7 @@ class LanguageModel(nn.Module):
             loss = loss + activation_penalty(h, dropped, *self.penalties, real)
         if self.training and self.recipe.adaptor_penalty:
             loss = loss + adaptor_penalty(self.output, before, self.recipe.adaptor_penalty)
-        return loss, state, before
+        return BatchLoss(loss, nats, state), before
 
     def _encoded(
         self, words: Tensor, state: State, labels: Tensor | None

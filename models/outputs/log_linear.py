@@ -99,23 +99,13 @@ class LogLinear(nn.Module):
         return -self.log_prob_of(h, targets, context, classes).mean()
 
     def taught_loss(
-        self,
-        h: Tensor,
-        targets: Tensor,
-        context: Tensor | None,
-        taught: Taught,
-        teaching: Teaching,
-        classes: Classes | None = None,
+        self, nats: Tensor, classes: Classes, taught: Taught, teaching: Teaching
     ) -> Tensor:
-        """(1 − λ)·NLL + λ·T²·KL(teachers ‖ this), a target being a word and what teachers say."""
+        """(1 − λ)·NLL + λ·T²·KL(teachers ‖ this), of the nats per target and the classes there."""
         if self.expert:
             raise ValueError("teacher: words that an expert names have none; expected no expert")
-        classes, asked = classes or self.classes(h, context), targets.unsqueeze(1)
-        log_p = classes.log_prob(asked, self.background.log_mass_of(asked, context))
         far = divergence(tempered(classes.log_p, teaching.temperature), taught)
-        return (
-            teaching.weight - 1
-        ) * log_p.mean() + teaching.weight * teaching.temperature**2 * far
+        return (1 - teaching.weight) * nats + teaching.weight * teaching.temperature**2 * far
 
     def log_prob_of(
         self,

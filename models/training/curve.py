@@ -13,7 +13,11 @@ CURVE = "curve.csv"
 
 @dataclass(frozen=True)
 class Epoch:
-    """A row of the loss curve; losses in nats per word, sentence ends included."""
+    """A row of the loss curve; losses in nats per word, sentence ends included.
+
+    That of training is of the text alone, without penalties and teachers, but with dropout; an
+    output that samples gives what it learns from, which is not yet −log p.
+    """
 
     epoch: int
     train_nats: float

@@ -132,7 +132,8 @@ class Trainer:
 
     def _is_done(self) -> bool:
         spent = sum(row.seconds for row in self.curve)
-        enough = self.now.epoch > self.recipe.epochs or spent >= (self.recipe.seconds or math.inf)
+        most = math.inf if self.recipe.seconds is None else self.recipe.seconds
+        enough = self.now.epoch > self.recipe.epochs or spent >= most
         return enough or self.now.without_gain >= self.recipe.patience
 
     def _pass(self, train: Sentences, contexts: np.ndarray, taught: TaughtText | None) -> None:
@@ -190,16 +191,16 @@ class Trainer:
             for dropout in self.dropouts:
                 dropout.share = self.share
         before = self._before(prepared)
-        loss, after = (self.recorded or self._computed)(prepared, before)
+        nats, after = (self.recorded or self._computed)(prepared, before)
         if processes.count() > 1:
             learning = [each for each in self.model.parameters() if each.requires_grad]
-            processes.add_up(learning, loss, self.share.weight(batch))
+            processes.add_up(learning, nats, self.share.weight(batch))
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.max_grad_norm)
         now.optimiser.step()
         if now.average:
             now.average.update(self.model)
-        self.log.add(loss, norm)
-        now.encoder, now.nats = after, now.nats + loss * count
+        self.log.add(nats, norm)
+        now.encoder, now.nats = after, now.nats + nats * count
         now.step, now.words = now.step + 1, now.words + count
         self.on_step(count)
 
@@ -210,12 +211,12 @@ class Trainer:
         return self.model.encoder.initial_state(batch.words.shape[1])
 
     def _computed(self, batch: Prepared, before: State) -> tuple[Tensor, State]:
-        """The loss of a batch, and the state after it; gradients lie beside the weights."""
+        """Nats per word of a batch, and the state after it; gradients lie beside the weights."""
         self.now.optimiser.zero_grad(set_to_none=self.recorded is None)
         with torch.autocast(
             self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bfloat16"
         ):
-            loss, after = self.model.loss(
+            loss = self.model.loss(
                 batch.words,
                 batch.targets,
                 before,
@@ -224,8 +225,8 @@ class Trainer:
                 batch.taught,
                 batch.labels,
             )
-        loss.backward()
-        return loss.detach(), detached(after)
+        loss.total.backward()
+        return loss.nats.detach(), detached(loss.after)
 
     def _begins_anew(self) -> bool:
         """Whether a window is read from the zero state by chance; none is drawn where none can."""

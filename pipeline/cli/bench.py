@@ -7,12 +7,9 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.console import Group, command, listed, print_table
+from pipeline.cli.page import Served
 
 app = typer.Typer(cls=Group, help="Measure speed and memory on this machine.", no_args_is_help=True)
-Served = Annotated[
-    list[Path] | None,
-    typer.Option("--run", metavar="FOLDER|ID", help="As of `accord page`. Can be repeated."),
-]
 
 
 @command(app)
@@ -148,7 +145,9 @@ def open_vocabulary(
 
 @command(app)
 def busy(
-    rounds: Annotated[int, typer.Option(help="Times that the core is taken and left.")] = 5,
+    rounds: Annotated[
+        int, typer.Option(help="Number of times that the core is taken and left.")
+    ] = 5,
 ) -> None:
     """Measure a training step while another program takes one core, beside one while none does."""
     from models.bench.busy import measure

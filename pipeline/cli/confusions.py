@@ -106,7 +106,7 @@ def nbest(
     ],
     split: Split = None,
     limit: Limit = None,
-    size: Annotated[int, typer.Option(min=1, help="Hypotheses in each list.")] = 100,
+    size: Annotated[int, typer.Option(min=1, help="Number of hypotheses in each list.")] = 100,
     spelling: Annotated[
         bool, typer.Option("--spelling", help="Confuse words that are one letter apart, too.")
     ] = False,
@@ -115,7 +115,7 @@ def nbest(
         typer.Option(metavar="RUN", help="Run of a closed vocabulary: hear no words but its own."),
     ] = None,
 ) -> None:
-    """Make n-best lists of what sounds the same, for `accord rescore`, out of any sentences."""
+    """Make n-best lists or lattices of what sounds the same, for `accord rescore`, of any text."""
     from itertools import islice
 
     from pipeline.confusions.channel import Channel

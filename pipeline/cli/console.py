@@ -25,9 +25,12 @@ Set = Annotated[
 ]
 
 
-def _separated(names: list[str] | None) -> list[str]:
-    """Names from options that may be repeated, each of which may hold several."""
-    return [name.strip() for each in names or () for name in each.split(",")]
+def _model_names(options: list[str] | None) -> list[str]:
+    """Those of an option that may be repeated; to name none is not to leave it out."""
+    names = [name for each in options or () for name in listed(each)]
+    if options and not names:
+        _tell(ValueError(f"--models: expected names of models, got {', '.join(options)!r}"))
+    return names
 
 
 Models = Annotated[
@@ -36,7 +39,7 @@ Models = Annotated[
         "--models",
         metavar="MODEL,…",
         help="Take only these models of the configuration. Can be repeated.",
-        callback=_separated,
+        callback=_model_names,
     ),
 ]
 Name = Annotated[

@@ -25,7 +25,16 @@ TrainedRun = Annotated[
         "--run",
         metavar="FOLDER|ID",
         help="Folder of a run or of an exported model, or the id of one on the Hugging Face hub; "
-        "for scores also a file .arpa; by default the model that comes with Accord.",
+        "by default the model that comes with Accord.",
+    ),
+]
+RunOrNGrams = Annotated[
+    Path | None,
+    typer.Option(
+        "--run",
+        metavar="FOLDER|ID|FILE",
+        help="Folder of a run or of an exported model, the id of one on the Hugging Face hub, or a "
+        "file .arpa or .arpa.gz; by default the model that comes with Accord.",
     ),
 ]
 Model = Annotated[
@@ -117,10 +126,11 @@ def rescore(
     tune: Annotated[
         Path | None,
         typer.Option(
-            metavar="DEV", help="File of n-best lists with references, to tune the weights on."
+            metavar="DEV",
+            help="File of n-best lists or lattices with references, to tune the weights on.",
         ),
     ] = None,
-    run: TrainedRun = None,
+    run: RunOrNGrams = None,
     model: Model = None,
     model_weight: Annotated[
         float, typer.Option(help="Weight of the model's log p, if none is tuned.")
@@ -129,7 +139,7 @@ def rescore(
         float, typer.Option(help="What each word adds to a score, if nothing is tuned.")
     ] = 0.0,
 ) -> None:
-    """Rank n-best lists anew with a model, and print the best hypothesis of each."""
+    """Rank n-best lists or lattices anew with a model, and print the best hypothesis of each."""
     from pipeline.confusions.lattice_file import read_lists
     from pipeline.inference.rescore import Terms, Weights, error_rate, oracle, tuned
 

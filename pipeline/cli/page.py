@@ -12,20 +12,21 @@ from pipeline.cli.model import load_model
 
 app = typer.Typer()
 PORT = 8420
+Served = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--run",
+        metavar="FOLDER|ID",
+        help="Folder of a run, whose models are all offered, or of an exported model, or the "
+        "id of one on the Hugging Face hub; by default the model that comes with Accord. Can "
+        "be repeated.",
+    ),
+]
 
 
 @command(app)
 def page(
-    run: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--run",
-            metavar="FOLDER|ID",
-            help="Folder of a run, whose models are all offered, or of an exported model, or the "
-            "id of one on the Hugging Face hub; by default the model that comes with Accord. Can "
-            "be repeated.",
-        ),
-    ] = None,
+    run: Served = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = PORT,
     host: Annotated[
         str, typer.Option(help="Address to serve on; by default only this machine can ask.")

@@ -28,7 +28,10 @@ def audit(run: RunFolder) -> None:
             f"φ also comes from the lexicon '{name}', which is made of a text: that text is known."
         )
     for start in auditing.starts(run):
-        print(f"all also comes from the model {start}: the texts that it was trained on are known.")
+        print(
+            f"vocabulary, φ and b also come from the model {start}: the texts that it was trained "
+            f"on are known."
+        )
 
 
 @command(app)
@@ -112,9 +115,9 @@ def tables(
 
     print(paper.tables(run), end="")
     if sentences:
-        from pipeline.compare.paper_sentences import sentences_table
+        from pipeline.compare.paper_sentences import drawn_sentences
 
-        print(f"\n{sentences_table(run, sentences)}", end="")
+        print(f"\n{drawn_sentences(run, sentences)}", end="")
 
 
 @command(app)
@@ -172,7 +175,8 @@ def export(
         Path,
         typer.Option(
             help="Folder to write; or a file .arpa, .arpa.gz or .fst.txt, to write n-grams: of a "
-            "network, those of the training text with the network's own probabilities."
+            "network, those of the training text with the network's own probabilities. With "
+            "--states a file .fst.txt is an automaton of its hidden states."
         ),
     ],
     samples: Annotated[
@@ -207,7 +211,7 @@ def export(
         ),
     ] = False,
 ) -> None:
-    """Write a trained model with its card into one folder, which `load` takes; or as n-grams."""
+    """Write a model with its card into a folder for `load`, as n-grams, or as an automaton."""
     from pipeline import api
 
     how = {"order": order, "samples": samples, "prune": prune, "states": states}

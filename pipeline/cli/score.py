@@ -14,7 +14,7 @@ import typer
 from corpora.normalise import normalise
 from corpora.text import lines
 from pipeline.cli.console import command, is_path
-from pipeline.cli.model import Model, TrainedRun, load_model
+from pipeline.cli.model import Model, RunOrNGrams, load_model
 from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
 
 if TYPE_CHECKING:
@@ -90,13 +90,13 @@ class Total:
 @command(app)
 def score(
     text: Text,
-    run: TrainedRun = None,
+    run: RunOrNGrams = None,
     model: Model = None,
     condition: Condition = None,
     prime: Prime = None,
     prime_weight: PrimeWeight = None,
     prime_tune: PrimeTune = None,
-    unit: Annotated[Unit, typer.Option(help="Of log p: nats or bits.")] = Unit.nats,
+    unit: Annotated[Unit, typer.Option(help="Unit of log p: nats or bits.")] = Unit.nats,
     json: Annotated[
         bool,
         typer.Option("--json", help="Print a JSON object a sentence, and the sum to stderr."),
@@ -116,14 +116,9 @@ def score(
         total.add(words)
         print(_as_json(number, words, unit) if json else _as_text(words, unit))
     if json:
-        print(jsons.dumps(_finite(total.figures)), file=sys.stderr)
+        print(jsons.dumps(total.figures), file=sys.stderr)
     else:
         print(total)
-
-
-def _finite(figures: dict[str, float | str]) -> dict[str, float | str | None]:
-    """As JSON knows numbers: none is infinite."""
-    return {name: None if value == math.inf else value for name, value in figures.items()}
 
 
 def numbered_sentences(text: str) -> list[tuple[int, str]]:

@@ -16,13 +16,13 @@ from pipeline.prepared.named_features import IDENTITY, NamedFeatures
 TOP, NOT_TOP = "TOPFORM", "@notTop"
 
 
-def sentences_table(run: Path, count: int, seed: int = 1) -> str:
+def drawn_sentences(run: Path, count: int) -> str:
     """So many sentences of each of the two models, as Markdown."""
     scorers = {model: api.load(run, model) for model in (BEST, RNN)}
     features = scorers[BEST].parts.features
     parts = []
     for model, scorer in scorers.items():
-        drawn = Generator(scorer).sample(count, seed=seed)
+        drawn = Generator(scorer).sample(count)
         shown = "\n".join(line for each in drawn for line in _lines(each, scorer, features))
         parts.append(f"Table 5, {count} sentences of {model}:\n\n{shown}")
     return "\n\n".join(parts) + "\n"

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence, Set
 
 from lexicon.analysis import FEATURES
+from models.common.checks import expect
 from pipeline.display.nearest import nearest
 from pipeline.features import TEMPLATES
 
@@ -55,7 +56,9 @@ def _side(
 def check(params, names: Sequence[str] | None) -> None:
     """Refuse what cannot be meant."""
     templates = chosen(params, names)
-    sides(params, names)
+    for key, side in zip(("read", "predict"), sides(params, names), strict=True):
+        key = "templates" if getattr(params, key) is None else key
+        expect(f"featurise.{key}", bool(side), "one or more that are not left out", "none")
     needing = [each for each in templates if each.startswith("class-")]
     if needing and params.vectors is None:
         raise ValueError(

@@ -19,6 +19,7 @@ import pandas as pd
 from lexicon import vectors
 from lexicon.vector_classes import kmeans
 from models.common.arrays import load_array, load_arrays
+from models.common.checks import expect_at_least
 from pipeline.data.folders import folder_of
 from pipeline.display.progress import say
 from pipeline.features.template_names import VECTORS
@@ -36,8 +37,7 @@ class VectorParams:
     unknown: Literal["mean", "none"] = "mean"  # what unknown words have
 
     def __post_init__(self):
-        if self.dimensions < 0:
-            raise ValueError(f"dimensions: expected 0 or more, found {self.dimensions}")
+        expect_at_least(0, self, "dimensions")
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from models.automata.state_automaton import StateAutomaton
 from models.automata.wfst import TEXT, write_wfst
 from models.background.ngram import NGramBackground
 from models.common.batching import Sentences
+from models.common.checks import expect_at_least
 from models.common.protocol import Model
 from models.features.phi import Features
 from models.network.background_only import BackgroundOnly
@@ -46,10 +47,7 @@ class Conversion:
     states: int | None = None  # clusters of hidden states; null: states of n-grams
 
     def __post_init__(self):
-        for name in ("order", "samples", "states"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name}: expected 1 or more, got {value}")
+        expect_at_least(1, self, "order", "samples", "states")
         if self.states and (self.order or self.prune is not None):
             raise ValueError("--states: expected no --order and no --prune, which are of n-grams")
 

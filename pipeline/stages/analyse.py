@@ -9,13 +9,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 import lexicon
 from lexicon.registry import find, plug_in_file
+from models.common.checks import expect
 from pipeline.artefacts.arrow import open_table, splits, word_counts
 from pipeline.data.folders import folder_of
 from pipeline.display.progress import say
@@ -211,6 +212,11 @@ def _files(params: Params) -> list[Path]:
     return [*lexicons, *(path for suite in params.suites for path in suite_files(suite))]
 
 
+def _check(sections: Mapping[str, Any]) -> None:
+    chain, start = sections["analyse"].lexicon, sections["train"].start  # which brings its own
+    expect("analyse.lexicon", bool(chain or start), "one or more", "none")
+
+
 STAGE = Stage(
     name="analyse",
     help="looks every known word up in the lexicon",
@@ -227,5 +233,6 @@ STAGE = Stage(
     compute=compute,
     files=_files,
     starts=True,
+    check=_check,
     exported=("types.parquet", "analyses.parquet"),
 )

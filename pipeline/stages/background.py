@@ -12,6 +12,7 @@ from models.background.adapted import adapted
 from models.background.history import HISTORIES
 from models.background.prior import discounted
 from models.common.arrays import load_array
+from models.common.checks import expect_at_least
 from models.common.registry import Choice, check_parts, outside_files, parted
 from models.features.phi import Features
 from models.ngram.smoothing import SMOOTHINGS
@@ -51,6 +52,7 @@ class Params:
 
     def __post_init__(self):
         check_parts(self)
+        expect_at_least(1, self, "order", "spelling_order")
         if (self.kind == "arpa") != (self.arpa is not None):
             raise ValueError(
                 f"arpa: expected the path of a file for kind: arpa, and for no other; "

@@ -15,6 +15,7 @@ import pyarrow as pa
 import corpora
 from corpora.parts import read_parts
 from corpora.sentence import Sentence
+from models.common.checks import expect, expect_at_least
 from pipeline.artefacts.arrow import write_rows
 from pipeline.artefacts.spool import Spool
 from pipeline.data.folders import folder_of
@@ -60,6 +61,12 @@ class Params:
     labels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        expect_at_least(1, self, "limit")
+        expect_at_least(0, self, "seed")
+        for key in ("valid", "test"):
+            value = getattr(self, key)
+            is_amount = 0 <= value < 1 or (value >= 1 and value == int(value))
+            expect(key, is_amount, "a share below 1 or a number of sentences", value)
         if SOURCE in self.labels and len(self.source) == 1:
             raise ValueError(f"labels: {SOURCE} expects several sources, found one")
         if len({*self.labels}) < len(self.labels):

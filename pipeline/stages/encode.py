@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from models.common.arrays import load_array
 from models.common.batching import Sentences
+from models.common.checks import expect_at_least
 from models.spelling.subwords import COUNTS, count_subwords
 from pipeline.artefacts.array_file import ArrayFile
 from pipeline.artefacts.arrow import batches, splits, word_counts
@@ -45,6 +46,9 @@ class Params:
     classes: int = 0  # of words, for `train.output: classes`; 0: none
     # By the words beside them (clusters by exchange), by frequency, or evenly: as many words each.
     classes_by: Literal["neighbours", "frequency", "evenly"] = "neighbours"
+
+    def __post_init__(self):
+        expect_at_least(0, self, "merges", "classes")
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:

@@ -16,6 +16,7 @@ from lexicon.analysis import FEATURES, feature_names
 from lexicon.reading import Report
 from lexicon.registry import BUILT_IN, FROM_PATH, TABLES
 from lexicon.table import read as read_table
+from models.common.checks import expect_at_least
 from models.common.json_file import load_json
 from models.features.phi import Features
 from pipeline.display.progress import say
@@ -62,6 +63,10 @@ class Params:
     # φ: the templates that words are predicted by, in the same way; null: all of them.
     predict: tuple[str, ...] | None = None
     letters: bool = False  # keeps how each word is written, for `train.input: letters-…`
+
+    def __post_init__(self):
+        expect_at_least(0, self, "forms", "lemmas")
+        expect_at_least(1, self, "steps")
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from corpora.normalise import normalise
 from corpora.sentence import words as words_of
 from corpora.tokenise import tokenised
+from models.common.checks import expect_at_least
 from pipeline.artefacts.arrow import batches, count_batches, open_table, splits, write_batches
 from pipeline.display.progress import meter, say
 from pipeline.prepared.labels import LABELS
@@ -34,6 +35,9 @@ class Params:
     lowercase: bool = True  # words are compared without regard to capitals
     # That tokenise side by side; null: one for each core, where the text is long.
     processes: int | None = field(default=None, compare=False)
+
+    def __post_init__(self):
+        expect_at_least(1, self, "processes")
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:

@@ -47,7 +47,7 @@ def loss_of(network: LanguageModel, real: torch.Tensor | None = None, **further)
     targets = READ[1:].flatten() if real is None else READ[1:].flatten()[real]
     context = torch.zeros(len(targets), 0, dtype=torch.int64)
     state = network.encoder.initial_state(4)
-    return network.loss(READ[:-1], targets, state, context, real, **further)[0]
+    return network.loss(READ[:-1], targets, state, context, real, **further).total
 
 
 def past_by_hand(network: LanguageModel, positions: list[int]) -> float:
@@ -137,15 +137,18 @@ def test_the_difference_of_two_runs_is_a_mean():
     assert fraternal_loss(losses, states, 0.5).item() == pytest.approx(3 + 0.5 * 3)
 
 
-def test_the_state_that_is_carried_on_is_that_of_the_first_run():
+def test_nats_and_the_state_that_is_carried_on_are_those_of_the_first_run():
     context, state = torch.zeros(36, 0, dtype=torch.int64), model().encoder.initial_state(4)
-    after = []
+    losses = []
     for strength in (0.0, 0.5):
         network = model(fraternal=strength)
         torch.manual_seed(9)
-        after.append(network.loss(READ[:-1], READ[1:].flatten(), state, context)[1])
-    for one, other in zip(*after, strict=True):
+        losses.append(network.loss(READ[:-1], READ[1:].flatten(), state, context))
+    once, twice = losses
+    for one, other in zip(once.after, twice.after, strict=True):
         assert all(a.equal(b) for a, b in zip(one, other, strict=True))
+    assert once.nats.equal(twice.nats)
+    assert not once.total.equal(twice.total)
 
 
 def test_a_trained_network_keeps_nothing_of_them(tmp_path):

@@ -27,13 +27,13 @@ def test_new_units_learn():
     narrow, wide = model(**shape, hidden=6), model(**shape, hidden=18)
     widen(wide, narrow)
     words = torch.from_numpy(TEXT.ids[:40].astype("int64")).view(10, 4)
-    loss, _ = wide.eval().loss(
+    loss = wide.eval().loss(
         words[:-1],
         words[1:].flatten(),
         wide.encoder.initial_state(4),
         torch.zeros(36, 0, dtype=torch.int64),
     )
-    loss.backward()
+    loss.total.backward()
     read_of_new = wide.encoder.layers[1].input_weight.grad[:, 6:]
     assert (wide.encoder.layers[1].input_weight[:, 6:] == 0).all()
     assert (read_of_new != 0).any(dim=0).all()

@@ -65,6 +65,17 @@ def test_the_penalty_of_size_and_of_change():
     assert activation_penalty(outputs[:1], outputs[:1], size=2.0, change=1.0) == pytest.approx(2.0)
 
 
+def test_the_curve_has_nats_of_the_text_whatever_is_penalised(tmp_path):
+    dropouts = ("input", "hidden", "output", "feature", "weight")
+    still = {f"{name}_dropout": 0.0 for name in dropouts} | {"ema": 0.0, "text": "sentences"}
+    still |= {"epochs": 1, "learning_rate": 1e-12}  # nothing is learned either
+    penalties = {"activation_penalty": 2.0, "temporal_penalty": 3.0, "adaptor_penalty": 4.0}
+    changes = still | penalties | {"past_decode": 0.5}
+    trainer = Trainer(model(**changes), replace(RECIPE, **changes), tmp_path)
+    trainer.fit(sentences(), sentences())
+    assert trainer.curve[0].train_nats == pytest.approx(trainer.curve[0].valid_nats, rel=1e-4)
+
+
 def padded(lengths: list[int]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Outputs and dropped outputs of columns with so many words, and which are words."""
     outputs, dropped = torch.randn(2, max(lengths), len(lengths), 5, dtype=torch.float64)

@@ -26,6 +26,8 @@ TAUGHT = {
     "lr_decay": 1.0,
 }
 
+STILL = {"epochs": 1, "learning_rate": 1e-12}  # nothing is learned: training and validation agree
+
 
 def teacher(seed: int = 1, **changes):
     made = model(**changes)
@@ -61,6 +63,13 @@ def test_a_student_of_the_same_architecture_approaches_its_teacher(tmp_path):
     trainer.fit(TEXT, TEXT, lambda: teach([of], TEXT, student, is_training_text=True))
     assert before > 1
     assert kept[-1] < before / 5
+
+
+def test_the_curve_has_nats_of_the_text_whatever_the_teachers_say(tmp_path):
+    recipe, student = replace(RECIPE, **TAUGHT | STILL), model(**TAUGHT)
+    trainer = Trainer(student, recipe, tmp_path)
+    trainer.fit(TEXT, TEXT, lambda: teach([teacher()], TEXT, student, is_training_text=True))
+    assert trainer.curve[0].train_nats == pytest.approx(trainer.curve[0].valid_nats, rel=1e-4)
 
 
 def of_words(teachers, student) -> torch.Tensor:
@@ -118,9 +127,9 @@ def test_a_layer_with_an_expert_has_no_taught_loss():
     student = model(expert="copy")
     what = teach([teacher()], TEXT, model(), is_training_text=True).at(np.arange(3))
     h, context = torch.zeros(3, RECIPE.embedding), torch.from_numpy(student.contexts(TEXT)[:3])
-    targets = torch.from_numpy(TEXT.ids[:3].astype(np.int64))
+    classes = student.output.classes(h, context)
     with pytest.raises(ValueError, match="teacher: words that an expert names have none"):
-        student.output.taught_loss(h, targets, context, what, student.teaching)
+        student.output.taught_loss(torch.zeros(()), classes, what, student.teaching)
 
 
 def test_resumed_is_uninterrupted(tmp_path):

@@ -93,6 +93,7 @@ def test_output_that_nobody_reads_to_its_end_is_no_error(tmp_path):
         (["run", "tinny"], 2, "no preset 'tinny'; the nearest is 'tiny'"),
         (["run", "tiny", "--until", "trian"], 2, "unknown stage 'trian'; the nearest is 'train'"),
         (["run", "tiny", "--set", "train.epoch=1"], 2, "unknown key 'epoch'"),
+        (["run", "tiny", "--models", " ,"], 2, "--models: expected names of models, got ' ,'"),
         (["run", "tiny", "--models", "ll-rn"], 2, "no model 'll-rn'; the nearest is 'll-rnn'"),
         (["run", "tiny", "--name", "../x"], 2, "--name: expected names that begin with a letter"),
         (["run", "tiny", "--set", "corpus.source=lost.txt"], 2, "no corpus 'lost.txt'"),
@@ -162,7 +163,7 @@ def test_quiet_prints_results_only(accord):
     ("options", "models"),
     [
         (["--models", "gru"], {"gru"}),
-        (["--models", "gru,elman"], {"gru", "elman"}),
+        (["--models", "gru,elman,"], {"gru", "elman"}),
         (["--models", "gru", "--models", "elman, window"], {"gru", "elman", "window"}),
     ],
 )

@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 from pipeline.cli.main import app
 
-PHRASE = re.compile(r"[A-Z]\S* \S.* \S.*\.", re.DOTALL)  # three words or more, and a full stop
+# Three words or more and a full stop; "Of …" and "As …" lean on words that are not there.
+PHRASE = re.compile(r"(?!Of |As )[A-Z]\S* \S.* \S.*\.", re.DOTALL)
 
 
 def commands(command, path: tuple[str, ...] = ()):
@@ -24,6 +25,47 @@ EVERY = dict(commands(get_command(app)))
 def test_the_help_says_which_reading_a_constraint_asks_for():
     (constraint,) = (each for each in EVERY["generate",].params if each.name == "constraint")
     assert "obeys if one of its readings does" in constraint.help
+
+
+NGRAMS = """\\data\\
+ngram 1=3
+
+\\1-grams:
+-99\t<s>
+-0.3\t</s>
+-0.3\tchat
+
+\\end\\
+"""
+FILES = {"n.arpa": NGRAMS, "text.txt": "chat", "lists.txt": "1 ||| chat ||| 0"}
+ASKED = {  # what else each command wants to be told, but for those that need a lexicon's data
+    "score": ["chat"],
+    "rescore": ["lists.txt"],
+    "surprisal": ["text.txt"],
+    "expect": ["chat"],
+    "explain": ["chat"],
+    "nearest": ["chat"],
+    "generate": [],
+    "inflection": [],
+    "condition": [],
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_file_of_ngrams_is_offered_by_the_commands_that_take_one(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for file, text in FILES.items():
+        (tmp_path / file).write_text(text)
+    (run,) = (each for each in EVERY[name,].params if each.name == "run")
+    done = CliRunner().invoke(app, [name, *ASKED[name], "--run", "n.arpa"])
+    assert (done.exit_code == 0) == (".arpa" in run.help), done.output
+
+
+@pytest.mark.parametrize(
+    ("name", "named"), [("export", "automaton"), ("rescore", "lattices"), ("nbest", "lattices")]
+)
+def test_a_command_names_all_that_it_reads_or_writes(name, named):
+    assert named in EVERY[name,].help
 
 
 @pytest.mark.parametrize("path", EVERY, ids=" ".join)

@@ -55,6 +55,22 @@ def test_classes_need_vectors():
     check(Params(templates=("class-100",), vectors=VectorParams(dimensions=0)), FEATURES)
 
 
+@pytest.mark.parametrize(
+    ("params", "key"),
+    [
+        ({"templates": ()}, "templates"),
+        ({"templates": (), "vectors": VectorParams(dimensions=0)}, "templates"),
+        ({"templates": ("form", "pos"), "without": ("pos", "form")}, "templates"),
+        ({"read": ()}, "read"),
+        ({"predict": ()}, "predict"),
+    ],
+)
+def test_words_without_any_feature_cannot_be_told_apart(params, key):
+    with pytest.raises(ValueError, match=rf"^featurise\.{key}: expected .*, got none$"):
+        check(Params(**params), FEATURES)
+    check(Params(templates=(), vectors=VectorParams(dimensions=2)), FEATURES)
+
+
 @pytest.mark.parametrize(("key", "number"), [("read", 0), ("predict", 1)])
 def test_what_is_read_or_predicted_is_some_of_the_templates(key, number):
     params = {"templates": ("form", "pos*gender"), "vectors": VectorParams()}

@@ -99,7 +99,7 @@ def test_reduced_vectors_are_the_same_each_time(many):
 def test_dimensions_that_the_vectors_do_not_have_are_refused(many):
     with pytest.raises(ValueError, match=r"dimensions from 0 to 12, .* found 13"):
         reduced(many, 13)
-    with pytest.raises(ValueError, match="dimensions: expected 0 or more, found -1"):
+    with pytest.raises(ValueError, match="dimensions: expected 0 or more, got -1"):
         VectorParams(dimensions=-1)
 
 
