@@ -1,6 +1,7 @@
 """What a trained model can be asked: `accord explain`, `generate`, `rescore`; and its vectors."""
 
 import gc
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -49,6 +50,7 @@ Beginning = Annotated[
         "end stands for the next word, which is asked for; it may be left out.",
     ),
 ]
+GAP_INSIDE = re.compile(r"(?:…|\.\.\.)\s*\w")
 SPLIT = 3  # so many of the likeliest words are split into terms where none are named
 
 
@@ -286,6 +288,8 @@ def expect_words(text: str) -> None:
         raise ValueError("the text is empty: expected a beginning of a sentence, if only …")
     if is_path(text):
         say(f"{text} is read as text, not as a file: `accord surprisal {text}` reads files")
+    if GAP_INSIDE.search(text):
+        say("the … inside is read as three dots: only one at the end stands for the word asked for")
 
 
 def load_model(run: Path | None, model: str | None) -> "Scorer":

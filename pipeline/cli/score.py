@@ -2,6 +2,7 @@
 
 import json as jsons
 import math
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -16,6 +17,7 @@ from corpora.text import lines
 from pipeline.cli.console import command, is_path
 from pipeline.cli.model import Model, RunOrNGrams, load_model
 from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
+from pipeline.display.progress import say
 
 if TYPE_CHECKING:
     from pipeline.inference.scorer import Word
@@ -25,6 +27,7 @@ app = typer.Typer()
 AT_ONCE = 1000  # lines scored together
 LARGEST_NATS = math.log(sys.float_info.max)  # per word; a larger perplexity is no number here
 TABLES = (".csv", ".tsv", ".parquet")
+SEVERAL = re.compile(r"\w{3,} ?[.!?] +[A-ZÀ-Þ]")  # sentences, of which one was expected
 MARK = "*"  # of a word that had to be spelled
 Text = Annotated[
     str,
@@ -103,11 +106,7 @@ def score(
     ] = False,
 ) -> None:
     """Score a text: log p of each word and sentence, perplexity, bits per character."""
-    if not text.strip():
-        raise ValueError("the text is empty: expected a sentence, a file, or - for standard input")
     sentences = numbered_sentences(text)
-    if not sentences:
-        raise ValueError(f"{text}: expected a sentence a line, found no text")
     scorer = under(load_model(run, model), condition, prime, prime_weight, prime_tune)
     total = Total(unit)
     if not json:
@@ -123,11 +122,17 @@ def score(
 
 def numbered_sentences(text: str) -> list[tuple[int, str]]:
     """The lines that are not blank, with their numbers; what can be no file is one."""
+    if not text.strip():
+        raise ValueError("the text is empty: expected a sentence, a file, or - for standard input")
     if text == "-":
         found = typer.get_text_stream("stdin", "utf-8")
     elif Path(text).suffix in TABLES:
         raise ValueError(_is_a_table(text))
     elif not is_path(text) and not _is_named_as_a_file(text):
+        if SEVERAL.search(text):
+            say(
+                "the text is read as one sentence; of a file, or of - for standard input, each line"
+            )
         return [(1, text.strip())]
     else:
         found = lines(Path(text))
@@ -135,7 +140,10 @@ def numbered_sentences(text: str) -> list[tuple[int, str]]:
     tabs = {line.count("\t") for line in kept if line.strip()}
     if len(kept) > 1 and len(tabs) == 1 and tabs != {0}:
         raise ValueError(_is_a_table(text))
-    return [(n, line.strip()) for n, line in enumerate(kept, start=1) if normalise(line)]
+    found = [(n, line.strip()) for n, line in enumerate(kept, start=1) if normalise(line)]
+    if not found:
+        raise ValueError(f"{text}: expected a sentence a line, found no text")
+    return found
 
 
 def _is_named_as_a_file(text: str) -> bool:

@@ -20,9 +20,7 @@ class KnownParadigms:
     def __init__(self, vocabulary: Vocabulary, rows: pd.DataFrame):
         """`rows` are the analyses, whose parts of speech and features are categories."""
         self.vocabulary = vocabulary
-        rows = rows[
-            rows["lemma"].astype(str) != ""
-        ]  # guesses know none
+        rows = rows[rows["lemma"].astype(str) != ""]  # guesses know none
         # A contraction (du) is two words at once, and no form of either.
         word, upos = rows["word"].to_numpy(), rows["upos"].astype(str)
         contracted = np.intersect1d(word[upos == "ADP"], word[upos == "DET"])

@@ -29,6 +29,13 @@ def test_an_empty_text_is_refused(command, text):
 
 
 @pytest.mark.parametrize("command", ASKING)
+def test_a_gap_inside_is_said_to_be_none(command, tiny_run):
+    said = "the … inside is read as three dots"
+    assert said in accord(command, "le … dort", "--run", tiny_run.folder).stderr
+    assert said not in accord(command, "le chat ...", "--run", tiny_run.folder).stderr
+
+
+@pytest.mark.parametrize("command", ASKING)
 def test_the_name_of_a_file_is_read_as_text_and_that_is_said(command, tiny_run, tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("Le chat dort.\n", encoding="utf-8")

@@ -27,6 +27,21 @@ def test_a_sentence_may_be_the_argument(tiny_run, tmp_path, monkeypatch):
     assert accord(SENTENCE * 200, "--run", tiny_run.folder).exit_code == 0  # no file has the name
 
 
+def test_two_sentences_typed_as_one_are_said_to_be_one(tiny_run):
+    said = "the text is read as one sentence"
+    assert said in accord("Le chat dort. Il mange.", "--run", tiny_run.folder).stderr
+    for alone in (SENTENCE, "M. Petit dort à Paris."):
+        assert said not in accord(alone, "--run", tiny_run.folder).stderr
+
+
+@pytest.mark.parametrize("command", ["score", "correct"])
+def test_a_file_without_text_is_refused(command, tmp_path):
+    (tmp_path / "nothing.txt").write_text("\n \n", encoding="utf-8")
+    done = CliRunner().invoke(app, [command, str(tmp_path / "nothing.txt")])
+    assert done.exit_code == 2
+    assert "nothing.txt: expected a sentence a line, found no text" in done.stderr
+
+
 @pytest.mark.parametrize("text", ["", " ", "\n"])
 def test_an_empty_text_is_refused_as_such(text):
     done = accord(text)
