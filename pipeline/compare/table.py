@@ -10,8 +10,8 @@ from pipeline.compare.scored_models import Scored, find_all, is_scored, named
 from pipeline.display import figures
 from pipeline.display.seeds import by_seed
 from pipeline.display.tables import markdown
+from pipeline.evaluation.report.comparison import Column, comparison, test_splits
 from pipeline.evaluation.score_rows import of_models
-from pipeline.stages.report import Column, comparison, test_splits
 
 COLUMNS: list[Column] = [
     ("perplexity", "test", "perplexity", 1),
