@@ -23,8 +23,9 @@ from models.ngram.own import own_ngrams
 from models.ngram.prune import pruned
 from models.ngram.smoothing.kneser_ney import kneser_ney
 from pipeline.display.progress import meter, say
+from pipeline.prepared.background import prior_of
 from pipeline.prepared.encoded import held_out, read_text
-from pipeline.prepared.trained import load_trained, prior_of
+from pipeline.prepared.trained import load_trained
 from pipeline.prepared.vocabulary import Vocabulary
 from pipeline.sharing.state_clusters import clustered
 from pipeline.stage import Inputs

@@ -21,11 +21,11 @@ from pipeline.data.folders import folder_of
 from pipeline.display.progress import say
 from pipeline.evaluation.pair import Pair
 from pipeline.evaluation.suite import read_suite, suite_files, suite_name, suite_words
-from pipeline.prepared.beyond_start import MADE_OF, beyond_start
 from pipeline.prepared.saved_chain import read_chain, save_chain
 from pipeline.prepared.special_words import (
     END,
     END_ID,
+    MADE_OF,
     PRETRAINING,
     UNKNOWN_ID,
     is_special,
@@ -34,6 +34,7 @@ from pipeline.prepared.special_words import (
 from pipeline.prepared.unknown_words import Classes
 from pipeline.prepared.written_forms import WRITTEN, read_written
 from pipeline.stage import START, Inputs, Stage
+from pipeline.stages.beyond_start import beyond_start
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,8 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
     from models.background.ngram import FOLDS
     from models.network.background_only import BackgroundOnly
     from models.training import processes
-    from pipeline.prepared.trained import build, training_text
+    from pipeline.prepared.background import training_text
+    from pipeline.prepared.trained import build
 
     if processes.is_first():
         _write_recipe(recipe, out)

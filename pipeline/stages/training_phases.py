@@ -30,7 +30,8 @@ def pretrain(
     """
     from models.common.weights import load_weights, parameters_of
     from models.training import processes
-    from pipeline.prepared.trained import build_pretraining, expect_pretraining
+    from pipeline.prepared.background import expect_pretraining
+    from pipeline.prepared.trained import build_pretraining
 
     expect_pretraining(f"train.pretraining: {recipe.pretraining}", inputs)
     text = read_text(inputs["encode"], PRETRAINING)
