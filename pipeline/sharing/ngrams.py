@@ -17,7 +17,7 @@ from models.network.background_only import BackgroundOnly
 from models.network.generation import written_text
 from models.network.language_model import LanguageModel
 from models.network.next_word import NextWord, WordValues
-from models.ngram.arpa import write_arpa
+from models.ngram.arpa.writing import write_arpa
 from models.ngram.model import NGrams
 from models.ngram.own import own_ngrams
 from models.ngram.prune import pruned
