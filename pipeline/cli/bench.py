@@ -60,7 +60,8 @@ def output(
     import torch
 
     from models.bench.table import table
-    from pipeline.display import figures
+    from pipeline.display.drawing import save
+    from pipeline.display.figures import output_costs
     from pipeline.display.progress import track
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -68,7 +69,7 @@ def output(
     costs = pd.DataFrame(track(table(device, precisions, rounds=rounds), "costs"))
     costs.to_csv(csv, index=False)
     print_table(costs)
-    figures.save(figures.output_costs(costs), figure)
+    save(output_costs(costs), figure)
     print(f"costs: {csv}, figure: {figure}")
 
 

@@ -7,7 +7,8 @@ import pandas as pd
 
 from pipeline import api
 from pipeline.compare.scored_models import Scored, find_all, is_scored, named
-from pipeline.display import figures
+from pipeline.display.drawing import save
+from pipeline.display.figures import perplexity_against_time
 from pipeline.display.seeds import by_seed
 from pipeline.display.tables import markdown
 from pipeline.evaluation.report.comparison import Column, comparison, test_splits
@@ -61,5 +62,4 @@ def write(scores: pd.DataFrame, shown: pd.DataFrame, folder: Path) -> None:
     (folder / "table.md").write_text(markdown(shown) + "\n", encoding="utf-8")
     shown.to_csv(folder / "table.csv", index=False)
     scores.to_csv(folder / "scores.csv", index=False)
-    drawn = figures.perplexity_against_time(scores, test_splits(scores)[0])
-    figures.save(drawn, folder / "time")
+    save(perplexity_against_time(scores, test_splits(scores)[0]), folder / "time")

@@ -44,7 +44,10 @@ class Params:
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
-    from pipeline.display import figures, figures_learning
+    from pipeline.display.drawing import for_page, save
+    from pipeline.display.figures import loss_curves, perplexity_bars
+    from pipeline.display.figures_agreement import agreement_dots
+    from pipeline.display.figures_learning import learning_curve
 
     models = list(dict.fromkeys(label.rpartition("/")[0] for label in inputs))
 
@@ -59,18 +62,18 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     scores.to_csv(out / "scores.csv", index=False)
     (out / "table.md").write_text(markdown(table) + "\n", encoding="utf-8")
     drawn = {
-        "curves": figures.loss_curves(curves),
-        "perplexity": figures.perplexity_bars(scores),
+        "curves": loss_curves(curves),
+        "perplexity": perplexity_bars(scores),
     }
     agreement = by_construction.constructions(scores)
     if len(agreement):
-        drawn["agreement"] = figures.agreement_dots(agreement)
+        drawn["agreement"] = agreement_dots(agreement)
     sizes = by_size.by_size(scores, test_splits(scores)[0], of_stage("encode"))
     if len(sizes):
-        drawn["learning"] = figures_learning.learning_curve(sizes, "perplexity")
+        drawn["learning"] = learning_curve(sizes, "perplexity")
     for name, figure in drawn.items():
-        figures.save(figure, out / name)
-    svgs = {name: figures.for_page(figure) for name, figure in drawn.items()}
+        save(figure, out / name)
+    svgs = {name: for_page(figure) for name, figure in drawn.items()}
     differ = differences(of_stage("evaluate"), of_stage("encode"), test_splits(scores))
     parts = [
         page.comparison(headline(scores), _about(scores), table, differ, svgs),
