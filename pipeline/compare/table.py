@@ -25,17 +25,17 @@ COLUMNS: list[Column] = [
 
 
 def find_or_run(
-    positions: Sequence[str], *, set: Sequence[str] = (), seeds: int = 1, runs: Path
+    sources: Sequence[str], *, set: Sequence[str] = (), seeds: int = 1, runs: Path
 ) -> list[Scored]:
     """The models of these runs and sweeps; what is neither is a configuration to be run."""
 
-    def made(place: str) -> str:
-        is_folder = "/" in place and not place.endswith((".yaml", ".yml"))
-        if is_folder or is_scored(place):
-            return place
-        return str(api.run(place, set=set, seeds=seeds, runs=runs).folder)
+    def made(source: str) -> str:
+        is_folder = "/" in source and not source.endswith((".yaml", ".yml"))
+        if is_folder or is_scored(source):
+            return source
+        return str(api.run(source, set=set, seeds=seeds, runs=runs).folder)
 
-    return find_all(map(made, positions))
+    return find_all(map(made, sources))
 
 
 def gather(models: Sequence[Scored]) -> pd.DataFrame:
