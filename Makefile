@@ -21,6 +21,8 @@ test-long: $(VENV)/installed
 $(VENV)/installed: setup.cfg pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[test]'
-	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[judge]' 2>/dev/null \
-	    || echo "kenlm needs a C++ compiler: the tests that ask it are skipped"
+	for judge in kenlm pynini; do \
+	    $(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[$$judge]" 2>/dev/null \
+	        || echo "$$judge could not be installed, which may take a C++ compiler: the tests that ask it are skipped"; \
+	done
 	touch $@

@@ -1,37 +1,29 @@
 """What the command line does, for Python: run a configuration, load a trained model, score."""
 
-import json
-import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from models.common.registry import outside_files
-from pipeline.artefacts.artefact import ARTEFACTS, name_of
-from pipeline.artefacts.store import Store
 from pipeline.config.configuration import Config, load_config
 from pipeline.data.fetch import fetch
 from pipeline.data.folders import MissingData
 from pipeline.display.seeds import with_seeds
-from pipeline.evaluation.measure import FIGURES
 from pipeline.evaluation.score_rows import of_models, read_epochs
 from pipeline.inference.arpa_scorer import ENDINGS, ArpaScorer
 from pipeline.inference.scorer import RUNS, Scorer, exported_model
 from pipeline.inference.start import start_folder
-from pipeline.prepared import teachers
+from pipeline.runner import pack as packing
 from pipeline.runner.finished import Finished
-from pipeline.runner.run import Run, content_of
-from pipeline.runner.sweep import JOBS, read_jobs, recipe_of, taught_by
+from pipeline.runner.run import Run
 from pipeline.sharing import export as exporting
 from pipeline.sharing.exported import open_exported
 from pipeline.sharing.ngrams import Conversion, export_ngrams, is_ngram_file
 from pipeline.sharing.parts import Parts
 from pipeline.stage import Inputs
-from pipeline.stages.order import EXPORTED, STAGES, above, check_names
+from pipeline.stages.order import EXPORTED, above, check_names
 
 
 def run(
@@ -102,62 +94,14 @@ def pack(
     runs: str | Path = RUNS,
 ) -> dict[str, dict]:
     """Prepare the models of a configuration and copy what their training reads into a folder."""
-    prepared, read = above("train"), {*STAGES["train"].inputs, *STAGES["evaluate"].inputs}
-    this = run(
-        config, set=set, models=models, name=name, seeds=seeds, until=prepared[-1], runs=runs
-    )
-    jobs = {}
-    for model, sections in this.config.models.items():
-        training, section = STAGES["train"], sections["train"]
-        if taught := teachers.of_folder(section, folder, jobs):
-            training = replace(training, files=outside_files)  # the teachers' are not there yet
-        recipe, artefact = this.recipe(model, training)
-        made = {stage: this.artefacts[model, stage] for stage in prepared if stage in read}
-        inputs = {stage: each.folder.name for stage, each in made.items()}
-        jobs[model] = {
-            "protocol": sections["analyse"].protocol,
-            "recipe": {
-                **asdict(section),
-                "teacher": [] if taught else teachers.take_along(section, training.inputs, folder),
-            },
-            "inputs": inputs,
-            "made from": recipe,
-            **({"taught by": taught} if taught else {"artefact": artefact}),
-        }
-    folder.mkdir(parents=True, exist_ok=True)
-    for artefact in {name for job in jobs.values() for name in job["inputs"].values()}:
-        shutil.copytree(this.store.path(artefact), folder / artefact, dirs_exist_ok=True)
-    (folder / JOBS).write_text(json.dumps(jobs, indent=1))
-    return jobs
+    until = above("train")[-1]
+    this = run(config, set=set, models=models, name=name, seeds=seeds, until=until, runs=runs)
+    return packing.pack(this, folder)
 
 
 def unpack(folder: Path, *, runs: str | Path = RUNS) -> list[str]:
     """Put the models trained in a packed folder where `run` finds them; returns their names."""
-    store = Store(Path(runs) / ARTEFACTS)
-    taken = []
-    for model, job in read_jobs(folder).items():
-        trained = folder / "trained" / model
-        if (trained / "weights.safetensors").exists() and (trained / FIGURES).exists():
-            recipe = _made_from(folder, job)
-            artefact = job.get("artefact") or name_of(recipe)
-            store.make(artefact, recipe, partial(_copy_outputs, trained), False)
-            taken.append(model)
-    return taken
-
-
-def _made_from(folder: Path, job: dict) -> dict[str, Any]:
-    """All that a model depends on, with the files of its teachers, if they were trained with it."""
-    if not taught_by(job):
-        return job["made from"]
-    stage = STAGES["train"]
-    data = content_of(stage.files(recipe_of(folder, job)))
-    return {**job["made from"], "stage": stage.name, "data": data}
-
-
-def _copy_outputs(trained: Path, out: Path) -> None:
-    for name in STAGES["train"].outputs:
-        if (trained / name).exists():  # there is no steps.csv of a model that is only counted
-            shutil.copy(trained / name, out / name)
+    return packing.unpack(folder, Path(runs))
 
 
 def load(run: str | Path | None = None, model: str | None = None) -> Scorer:
@@ -172,14 +116,7 @@ def load(run: str | Path | None = None, model: str | None = None) -> Scorer:
     alone = ArpaScorer(Path(run)) if str(run).endswith(ENDINGS) else exported_model(run)
     if alone and model is not None:
         raise ValueError(f"{run} is one model: expected a run that has the model {model}")
-    return alone or Trained(Parts(_trained(run, model)))
-
-
-class Trained(Scorer):
-    """A model of a run."""
-
-    def save_pretrained(self, folder: str | Path) -> None:
-        exporting.export(self.parts.artefacts, Path(folder), EXPORTED)
+    return alone or Scorer(Parts(_trained(run, model)))
 
 
 def export(

@@ -12,7 +12,8 @@ from models.background.ngram import NGramBackground
 from models.common.arrays import load_arrays
 from models.common.batching import Sentences
 from models.features.phi import Features
-from models.ngram.arpa import STOP, UNKNOWN, read_arpa, words_of_arpa
+from models.ngram.arpa.notation import STOP, UNKNOWN
+from models.ngram.arpa.reading import read_arpa, words_of_arpa
 from models.ngram.model import NGrams, Table
 
 TABLES = "ngrams.npz"

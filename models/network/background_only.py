@@ -28,10 +28,10 @@ class BackgroundOnly(nn.Module):
         """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
         contexts = self._contexts(sentences)
         words = torch.from_numpy(sentences.ids.astype(np.int64)).to(contexts.device)
-        positions = max(1, WORDS_AT_ONCE // (1 + len(others)))
+        at_once = max(1, WORDS_AT_ONCE // (1 + len(others)))
         log_p = [
             self.background.log_mass_of(with_others(word, others), context)
-            for word, context in zip(words.split(positions), contexts.split(positions), strict=True)
+            for word, context in zip(words.split(at_once), contexts.split(at_once), strict=True)
         ]
         return torch.cat(log_p).double().cpu().numpy()
 

@@ -14,6 +14,7 @@ from models.network.language_model import LanguageModel
 from models.outputs.log_linear import LogLinear, log_linear_of
 
 DRAWN_AT_ONCE = 512  # sentences of a whole text
+LONGEST = 200  # words of one of them
 NUCLEUS = 1024  # words that are looked for a share of the mass at first: sorting all takes long
 
 
@@ -144,10 +145,9 @@ def written_text(
     model: LanguageModel,
     sentences: int,
     seed: int,
-    longest: int = 200,
     on_words: Callable[[int], None] = lambda words: None,
 ) -> Sentences:
-    """So many sentences drawn from a model, those that go on beyond `longest` words ended there.
+    """So many sentences drawn from a model, those that go on beyond LONGEST words ended there.
 
     `on_words` is told how many words each part of them has. n-grams that are counted in such a text
     come to the model's own as it grows (Deoras et al. 2011).
@@ -157,7 +157,7 @@ def written_text(
     ids, lengths = [], []
     for start in range(0, sentences, DRAWN_AT_ONCE):
         size = min(DRAWN_AT_ONCE, sentences - start)
-        for words, _ in sample(model, [], size, Sampling(), generator, longest):
+        for words, _ in sample(model, [], size, Sampling(), generator, LONGEST):
             ids += [*words] if words[-1] == END else [*words, END]
             lengths.append(len(words) + (words[-1] != END))
         on_words(sum(lengths[start:]))

@@ -4,10 +4,10 @@ import numpy as np
 
 from models.common.batching import Sentences
 
+PASSES = 8  # at most
 
-def exchange_clusters(
-    sentences: Sentences, words: int, classes: int, seed: int = 0, passes: int = 8
-) -> np.ndarray:
+
+def exchange_clusters(sentences: Sentences, words: int, classes: int) -> np.ndarray:
     """The class of each of the `words` ids: from 0 for words of the text, `classes` for others.
 
     Maximises the mutual information of neighbouring words' classes: with N(c, d) counting how
@@ -16,16 +16,16 @@ def exchange_clusters(
         F = Σ_{c,d} f(N(c, d)) − 2·Σ_c f(N(c))
 
     Every word in turn, the most frequent first, moves to the class where F is largest, until a
-    pass moves none or `passes` are done. At first the most frequent words have a class each,
+    pass moves none or PASSES are done. At first the most frequent words have a class each,
     others one at random.
     """
     counts = np.bincount(sentences.ids, minlength=words)
     by_frequency = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
     of_word = np.full(words, classes)
-    of_word[by_frequency] = np.random.default_rng(seed).integers(classes, size=len(by_frequency))
+    of_word[by_frequency] = np.random.default_rng(0).integers(classes, size=len(by_frequency))
     of_word[by_frequency[:classes]] = np.arange(len(by_frequency))[:classes]
     exchange = _Exchange(np.asarray(sentences.ids, np.int64), of_word, counts, classes)
-    for _ in range(passes):
+    for _ in range(PASSES):
         if not sum(exchange.move(word) for word in by_frequency.tolist()):
             break
     return of_word

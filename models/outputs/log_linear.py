@@ -148,17 +148,6 @@ class LogLinear(nn.Module):
         weights = self._scaled(nn.functional.linear(h, self.whole_weight, self.bias))
         return torch.cat([weights, h @ self.expert_weight.T], dim=1) if self.expert else weights
 
-    def expected_features(self, h: Tensor, context: Tensor | None = None) -> Tensor:
-        """E_p[φ(K, x)], what is expected of the next word, in the adaptor's order: (N × F)."""
-        classes = self.classes(h, context)
-        p, p_named = classes.log_p.exp().tensor_split([classes.signatures], dim=1)
-        p = p.scatter_add(1, self.signature[classes.named.clamp(min=0)], p_named)
-        expected = self.product.transposed(p.T).T
-        if not self.expert:
-            return expected
-        values = self.expert(context)[1].to(p.dtype)
-        return torch.cat([expected, (p_named * values).sum(dim=1, keepdim=True)], dim=1)
-
     def top(self, h: Tensor, k: int, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """The k likeliest words, the best first: their log p and their ids, each (N × k)."""
         classes = self.classes(h, context)

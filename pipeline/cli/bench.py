@@ -56,18 +56,17 @@ def output(
     import pandas as pd
     import torch
 
-    from models.bench import output as bench
-    from pipeline.display import figures
+    from models.bench.table import table
+    from pipeline.display.drawing import save
+    from pipeline.display.figures import output_costs
     from pipeline.display.progress import track
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    costs = []
-    for precision in ("float32", "bfloat16") if device == "cuda" else ("float32",):
-        costs += track(bench.all_costs(device, precision, rounds=rounds), "costs")
-    table = pd.DataFrame(bench.rows(costs))
-    table.to_csv(csv, index=False)
-    print_table(table)
-    figures.save(figures.output_costs(table), figure)
+    precisions = ("float32", "bfloat16") if device == "cuda" else ("float32",)
+    costs = pd.DataFrame(track(table(device, precisions, rounds=rounds), "costs"))
+    costs.to_csv(csv, index=False)
+    print_table(costs)
+    save(output_costs(costs), figure)
     print(f"costs: {csv}, figure: {figure}")
 
 

@@ -36,7 +36,7 @@ def audit(run: RunFolder) -> None:
 
 @command(app)
 def compare(
-    positions: Annotated[
+    sources: Annotated[
         list[str],
         typer.Argument(
             metavar="RUN|CONFIG",
@@ -57,7 +57,7 @@ def compare(
     from pipeline.compare import table as comparing
     from pipeline.compare.scored_models import difference_in_text
 
-    found = comparing.find_or_run(positions, set=set or (), seeds=seeds, runs=runs)
+    found = comparing.find_or_run(sources, set=set or (), seeds=seeds, runs=runs)
     scores = comparing.gather(found)
     shown = comparing.table(scores)
     folder = to or runs / "comparison"
@@ -86,7 +86,7 @@ def significance(
 
 @command(app)
 def prune(
-    position: Annotated[str, typer.Argument(metavar="RUN/MODEL", help="Trained model to prune.")],
+    model: Annotated[str, typer.Argument(metavar="RUN/MODEL", help="Trained model to prune.")],
     zeros: Annotated[
         str, typer.Option(help="Percentages of the weights to set to zero, separated by commas.")
     ] = "50,80,90",
@@ -95,9 +95,9 @@ def prune(
     from pipeline.compare.pruning import pruned
     from pipeline.compare.scored_models import find
 
-    for model in find(position):
-        print(model.name)
-        print_table(pruned(model, [float(share) / 100 for share in listed(zeros)]))
+    for found in find(model):
+        print(found.name)
+        print_table(pruned(found, [float(share) / 100 for share in listed(zeros)]))
 
 
 @command(app)

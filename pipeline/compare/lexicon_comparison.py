@@ -9,8 +9,8 @@ import pandas as pd
 from pipeline import api
 from pipeline.config.configuration import Config, load_config
 from pipeline.data.folders import MissingData, folder_of
+from pipeline.evaluation.report.comparison import comparison
 from pipeline.evaluation.suite import CLAMS
-from pipeline.stages.report import comparison
 
 
 def compare_lexicons(

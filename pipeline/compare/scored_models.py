@@ -77,11 +77,11 @@ def find(place: str) -> list[Scored]:
     return [models[path.name]]
 
 
-def find_all(positions: Iterable[str]) -> list[Scored]:
-    """The models of all positions; what two runs share, having made it from the same, is one."""
+def find_all(sources: Iterable[str]) -> list[Scored]:
+    """The models of all sources; what two runs share, having made it from the same, is one."""
     found: dict[Path, Scored] = {}
-    for place in positions:
-        models = find(place)
+    for source in sources:
+        models = find(source)
         for model in models:
             shown_in = _first_run(model, models, found)
             found.setdefault(model.folder, replace(model, shown_in=shown_in))

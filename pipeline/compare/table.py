@@ -7,11 +7,12 @@ import pandas as pd
 
 from pipeline import api
 from pipeline.compare.scored_models import Scored, find_all, is_scored, named
-from pipeline.display import figures
+from pipeline.display.drawing import save
+from pipeline.display.figures import perplexity_against_time
 from pipeline.display.seeds import by_seed
 from pipeline.display.tables import markdown
+from pipeline.evaluation.report.comparison import Column, comparison, test_splits
 from pipeline.evaluation.score_rows import of_models
-from pipeline.stages.report import Column, comparison, test_splits
 
 COLUMNS: list[Column] = [
     ("perplexity", "test", "perplexity", 1),
@@ -24,17 +25,17 @@ COLUMNS: list[Column] = [
 
 
 def find_or_run(
-    positions: Sequence[str], *, set: Sequence[str] = (), seeds: int = 1, runs: Path
+    sources: Sequence[str], *, set: Sequence[str] = (), seeds: int = 1, runs: Path
 ) -> list[Scored]:
     """The models of these runs and sweeps; what is neither is a configuration to be run."""
 
-    def made(place: str) -> str:
-        is_folder = "/" in place and not place.endswith((".yaml", ".yml"))
-        if is_folder or is_scored(place):
-            return place
-        return str(api.run(place, set=set, seeds=seeds, runs=runs).folder)
+    def made(source: str) -> str:
+        is_folder = "/" in source and not source.endswith((".yaml", ".yml"))
+        if is_folder or is_scored(source):
+            return source
+        return str(api.run(source, set=set, seeds=seeds, runs=runs).folder)
 
-    return find_all(map(made, positions))
+    return find_all(map(made, sources))
 
 
 def gather(models: Sequence[Scored]) -> pd.DataFrame:
@@ -61,5 +62,4 @@ def write(scores: pd.DataFrame, shown: pd.DataFrame, folder: Path) -> None:
     (folder / "table.md").write_text(markdown(shown) + "\n", encoding="utf-8")
     shown.to_csv(folder / "table.csv", index=False)
     scores.to_csv(folder / "scores.csv", index=False)
-    drawn = figures.perplexity_against_time(scores, test_splits(scores)[0])
-    figures.save(drawn, folder / "time")
+    save(perplexity_against_time(scores, test_splits(scores)[0]), folder / "time")

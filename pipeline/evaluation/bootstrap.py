@@ -78,10 +78,10 @@ def differences(
     for split in splits:
         scored = [name for name in evaluated if (evaluated[name] / f"{split}.log_p.npy").exists()]
         lengths, losses = {}, {}
-        for family, seeds in by_seed(scored).items():
-            lengths[family] = _read(encoded[seeds[0]], split, "lengths")
+        for model, seeds in by_seed(scored).items():
+            lengths[model] = _read(encoded[seeds[0]], split, "lengths")
             log_p = [_read(evaluated[each], split, "log_p") for each in seeds]
-            losses[family] = sentence_losses(log_p, lengths[family])
+            losses[model] = sentence_losses(log_p, lengths[model])
         first, *others = losses
         for name in others:
             if np.array_equal(lengths[name], lengths[first]):

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from models.ngram.arpa import STOP, UNKNOWN, read_arpa, words_of_arpa
+from models.ngram.arpa.notation import STOP, UNKNOWN
+from models.ngram.arpa.reading import read_arpa, words_of_arpa
 from pipeline.inference.scorer import Scorer, Word
 from pipeline.prepared.special_words import UNKNOWN_ID
 

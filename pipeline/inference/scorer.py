@@ -49,10 +49,6 @@ class Scorer:
         """A model that was exported: a folder, or the id of one on the Hugging Face hub."""
         return cls(open_exported(place))
 
-    def save_pretrained(self, folder: str | Path) -> None:
-        """Copy the folder that the model was exported to."""
-        self.parts.save(Path(folder))
-
     @property
     def is_open(self) -> bool:
         """Whether every string has a probability."""

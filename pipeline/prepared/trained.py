@@ -4,39 +4,25 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
 import torch
 
-from models.background import arpa
 from models.background.base import Background
-from models.background.history import HISTORIES
-from models.background.history.given import Given
-from models.background.ngram import Prior
-from models.background.prior import discounted
-from models.background.unigram import Uniform, Unigram
-from models.common.arrays import load_array, load_arrays
-from models.common.batching import Sentences
+from models.background.unigram import Uniform
+from models.common.arrays import load_array
 from models.common.device import choose_device
 from models.common.json_file import load_json
-from models.common.registry import Choice, parted
 from models.common.weights import WEIGHTS, Shapes, load_weights, shapes_of
 from models.features.choice import LETTERS, Psi
 from models.features.phi import Features
 from models.network.background_only import BackgroundOnly
 from models.network.frozen_background import FrozenModelBackground
 from models.network.language_model import LanguageModel
-from models.ngram.smoothing import SMOOTHINGS
 from models.recipe import Recipe
-from models.spelling.subwords import (
-    SubwordModel,
-    count_subwords,
-    ends_of_words,
-    subword_mass,
-)
+from models.spelling.subwords import SubwordModel, count_subwords, ends_of_words
 from pipeline.display.progress import say
-from pipeline.prepared.encoded import read_text
+from pipeline.prepared.background import about_background, background_of, classes_of, unigram
 from pipeline.prepared.labels import read_values
-from pipeline.prepared.special_words import PRETRAINING, PRETRAINING_MASS
+from pipeline.prepared.special_words import PRETRAINING_MASS
 from pipeline.stage import Inputs
 
 RECIPE = "recipe.json"
@@ -47,8 +33,7 @@ def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | Bac
 
     To be trained it needs folds, if its background is to be counted on the text it is trained on.
     """
-    background_of = partial(_background, recipe, inputs)
-    return _network(recipe, inputs, background_of, folds)
+    return _network(recipe, inputs, partial(background_of, recipe, inputs), folds)
 
 
 def build_pretraining(recipe: Recipe, inputs: Inputs) -> LanguageModel:
@@ -57,7 +42,7 @@ def build_pretraining(recipe: Recipe, inputs: Inputs) -> LanguageModel:
     if recipe.pretraining == "background":
         alone = _below(alone)
     return _network(
-        alone, inputs, lambda features, _: _unigram(features, inputs, PRETRAINING_MASS), folds=0
+        alone, inputs, lambda features, _: unigram(features, inputs, PRETRAINING_MASS), folds=0
     )
 
 
@@ -74,7 +59,7 @@ def parameter_shapes(recipe: Recipe, inputs: Inputs) -> Shapes:
 def _network(
     recipe: Recipe,
     inputs: Inputs,
-    background_of: Callable[[Features, int], Background],
+    make_background: Callable[[Features, int], Background],
     folds: int,
 ) -> LanguageModel | BackgroundOnly:
     """Where words are spelled in subwords, it is over these, and they have no features."""
@@ -83,26 +68,26 @@ def _network(
         Features.one_hot(subwords) if subwords else Features.load(inputs["featurise"] / "phi.npz")
     )
     if recipe.output == "background":
-        if _about_background(inputs)["kind"] == "arpa":
+        if about_background(inputs)["kind"] == "arpa":
             raise ValueError(
                 "train.output: background expects a b that sums to one; that of an ARPA file need "
                 "not, as it may have words that the vocabulary lacks"
             )
-        return BackgroundOnly(background_of(features, 0))
+        return BackgroundOnly(make_background(features, 0))
     labels = _label_counts(recipe, inputs)
     ends = ends_of_words(inputs["encode"]) if subwords else None
     if recipe.pretraining == "background":
         below = LanguageModel(
-            _below(recipe), features, _unigram(features, inputs), ends=ends, labels=labels
+            _below(recipe), features, unigram(features, inputs), ends=ends, labels=labels
         )
         background = FrozenModelBackground(features, below)
     else:
-        background = background_of(features, folds)
+        background = make_background(features, folds)
     return LanguageModel(
         recipe,
         features,
         background,
-        _classes(inputs),
+        classes_of(inputs),
         None if subwords else _psi(recipe, inputs),
         ends,
         labels,
@@ -135,75 +120,6 @@ def _psi(recipe: Recipe, inputs: Inputs) -> Psi | None:
     return Features.load(features) if features.exists() else None
 
 
-def training_text(recipe: Recipe, inputs: Inputs) -> Sentences:
-    """What is trained on, and what n-grams are counted on: all but the fold that is left out."""
-    text = read_text(inputs["encode"], "train")
-    return text.chosen(text.parts(recipe.folds) != recipe.fold) if recipe.folds else text
-
-
-def _background(recipe: Recipe, inputs: Inputs, features: Features, folds: int) -> Background:
-    about = _about_background(inputs)
-    if about["kind"] == "arpa":
-        if count_subwords(inputs["encode"]):
-            raise ValueError("background.kind: arpa is one of words; a model of subwords has none")
-        return arpa.load(features, inputs["background"], about["order"])
-    if about["kind"] != "ngram":
-        return _unigram(features, inputs)
-    texts = [training_text(recipe, inputs)]
-    smoothing = partial(SMOOTHINGS.make, about["smoothing"])
-    if about["pretraining"]:
-        expect_pretraining("background.pretraining", inputs)
-        texts.append(read_text(inputs["encode"], PRETRAINING))
-    history = about.get("history", "words")  # which older models do not tell
-    return HISTORIES.make(
-        history,
-        Given(
-            features,
-            texts,
-            about["order"],
-            smoothing,
-            prior_of(inputs),
-            folds,
-            _classes(inputs),
-            _factors(history, inputs),
-        ),
-    )
-
-
-def _classes(inputs: Inputs) -> np.ndarray | None:
-    """Those of words, which subwords have not."""
-    path = inputs["encode"] / "classes.npy"
-    return load_array(path) if path.exists() and not count_subwords(inputs["encode"]) else None
-
-
-def _factors(history: Choice, inputs: Inputs) -> dict[str, np.ndarray] | None:
-    path = inputs["background"] / "factors.npz"
-    if not path.exists() or count_subwords(inputs["encode"]):
-        return None
-    return load_arrays(path, parted(history)[1]["factors"].split())
-
-
-def _about_background(inputs: Inputs) -> dict:
-    return load_json(inputs["background"] / "about.json", dict)
-
-
-def prior_of(inputs: Inputs) -> Prior:
-    """What lies below the n-grams: of words their discounted counts, of subwords nothing known."""
-    if count_subwords(inputs["encode"]):
-        return np.ones_like
-    group, share = (load_array(inputs["background"] / f"{name}.npy") for name in ("group", "share"))
-    return partial(discounted, signature=group, share=share)
-
-
-def _unigram(features: Features, inputs: Inputs, mass: str = "b.npy") -> Unigram:
-    """The prior mass of words, or of the subwords that spell them."""
-    if count_subwords(inputs["encode"]):
-        counted = subword_mass(inputs["encode"])  # which older models do without
-        uniform = counted is None or _about_background(inputs)["kind"] == "uniform"
-        return Uniform(features) if uniform else Unigram(features, counted)
-    return Unigram(features, load_array(inputs["background"] / mass))
-
-
 def load_trained(
     inputs: Inputs, weights: str = WEIGHTS
 ) -> LanguageModel | BackgroundOnly | SubwordModel:
@@ -223,8 +139,3 @@ def _device(trained_on: str) -> torch.device:
         here = choose_device("auto")
         say(f"the model was trained on {trained_on}, which is not here: it answers on {here}")
         return here
-
-
-def expect_pretraining(key: str, inputs: Inputs) -> None:
-    if not (inputs["encode"] / f"{PRETRAINING}.ids.npy").exists():
-        raise ValueError(f"{key} expects a text; set corpus.pretraining")

@@ -17,9 +17,8 @@ from models.spelling.subwords import count_subwords
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import FORMAT, Artefact, write_json
 from pipeline.evaluation.score_rows import read_scores
-from pipeline.prepared.beyond_start import MADE_OF
 from pipeline.prepared.saved_chain import load_chain, read_chain, save_chain
-from pipeline.prepared.special_words import PRETRAINING
+from pipeline.prepared.special_words import MADE_OF, PRETRAINING
 from pipeline.prepared.vocabulary import Vocabulary
 from pipeline.sharing.compact.export import write_compact
 from pipeline.sharing.exported import CONFIG

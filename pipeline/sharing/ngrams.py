@@ -18,14 +18,15 @@ from models.network.background_only import BackgroundOnly
 from models.network.generation import written_text
 from models.network.language_model import LanguageModel
 from models.network.next_word import NextWord, WordValues
-from models.ngram.arpa import write_arpa
+from models.ngram.arpa.writing import write_arpa
 from models.ngram.model import NGrams
 from models.ngram.own import own_ngrams
 from models.ngram.prune import pruned
 from models.ngram.smoothing.kneser_ney import kneser_ney
 from pipeline.display.progress import meter, say
+from pipeline.prepared.background import prior_of
 from pipeline.prepared.encoded import held_out, read_text
-from pipeline.prepared.trained import load_trained, prior_of
+from pipeline.prepared.trained import load_trained
 from pipeline.prepared.vocabulary import Vocabulary
 from pipeline.sharing.state_clusters import clustered
 from pipeline.stage import Inputs

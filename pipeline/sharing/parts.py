@@ -1,9 +1,7 @@
 """What a trained model is asked with, read from the folders that its stages made."""
 
-import shutil
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 
 import pandas as pd
 
@@ -59,9 +57,3 @@ class Parts:
         named = [name for name in columns if name in NAMED]
         path = self.artefacts["analyse"] / "analyses.parquet"
         return pd.read_parquet(path, columns=list(columns), read_dictionary=named)
-
-    def save(self, folder: Path) -> None:
-        """Copy the folder, where all of it is one."""
-        if len({*map(str, (self.artefacts[each] for each in ("analyse", "train")))}) > 1:
-            raise ValueError("expected an exported model, or one that pipeline.load gives")
-        shutil.copytree(self.artefacts["train"], folder)

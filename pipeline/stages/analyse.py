@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,11 +22,11 @@ from pipeline.data.folders import folder_of
 from pipeline.display.progress import say
 from pipeline.evaluation.pair import Pair
 from pipeline.evaluation.suite import read_suite, suite_files, suite_name, suite_words
-from pipeline.prepared.beyond_start import MADE_OF, beyond_start
 from pipeline.prepared.saved_chain import read_chain, save_chain
 from pipeline.prepared.special_words import (
     END,
     END_ID,
+    MADE_OF,
     PRETRAINING,
     UNKNOWN_ID,
     is_special,
@@ -35,6 +35,7 @@ from pipeline.prepared.special_words import (
 from pipeline.prepared.unknown_words import Classes
 from pipeline.prepared.written_forms import WRITTEN, read_written
 from pipeline.stage import START, Inputs, Stage
+from pipeline.stages.beyond_start import beyond_start
 
 
 @dataclass(frozen=True)
@@ -58,18 +59,28 @@ class Params:
     suites: tuple[str, ...] = ()
 
 
+class Texts(NamedTuple):
+    """How often each split has each word, and how many sentences it has."""
+
+    counts: Mapping[str, Counter[str]]
+    sentences: Mapping[str, int]
+
+
 def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | None = None) -> None:
     """`known` fixes the words beforehand, so that an audit can ask what else the texts tell."""
     paths = splits(inputs["tokenise"])
     _check_names(paths, params.suites)
-    counts = {split: word_counts(path) for split, path in paths.items()}
+    texts = Texts(
+        {split: word_counts(path) for split, path in paths.items()},
+        {split: open_table(path).num_rows for split, path in paths.items()},
+    )
     if START in inputs:
-        sentences = open_table(paths["train"]).num_rows
-        words = counts["train"] if known is None else known
-        types, analyses = beyond_start(inputs[START], words, counts["train"], sentences, out)
+        counts, sentences = texts.counts["train"], texts.sentences["train"]
+        words = counts if known is None else known
+        types, analyses = beyond_start(inputs[START], words, counts, sentences, out)
         suites = _read_suites(params, read_chain(out)["lowercase"])
     else:
-        types, analyses, suites = _look_up(params, inputs, out, paths, counts, known)
+        types, analyses, suites = _look_up(params, inputs, out, texts, known)
     types.to_parquet(out / "types.parquet")
     analyses.to_parquet(out / "analyses.parquet")
     for name, pairs in suites.items():
@@ -81,48 +92,76 @@ def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | No
 
 
 def _look_up(
-    params: Params,
-    inputs: Inputs,
-    out: Path,
-    paths: Mapping[str, Path],
-    counts: Mapping[str, Counter[str]],
-    known: Sequence[str] | None,
+    params: Params, inputs: Inputs, out: Path, texts: Texts, known: Sequence[str] | None
 ) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, list[Pair]]]:
     """The known words and their analyses by the chain of lexicons, and the suites."""
-    lowercase = not any(word != word.lower() for word in counts["train"])
+    lowercase = not any(word != word.lower() for word in texts.counts["train"])
+    chain = _load_chain(params, lowercase, out)
+    suites = _read_suites(params, lowercase)
+    if params.protocol == "open":
+        words = _words_of_lexicon(chain, texts) if known is None else known
+        types = _types(words, texts.counts["train"], texts.sentences["train"])
+        types, of_class = _with_classes(types, chain)
+        share = 1.0
+    else:
+        words = _words_of_corpus(texts, suites) if known is None else known
+        types = _types(words, *_counted(params, texts, words))
+        of_class = None
+        share = _shares(types["form"], texts.counts, suites)
+    _add_columns(types, params, inputs, texts, share, lowercase)
+    analyses = chain.lookup(types["form"].tolist())
+    if of_class is not None:
+        analyses = _by_class(types, analyses, of_class)
+    return types, analyses, suites
+
+
+def _load_chain(params: Params, lowercase: bool, out: Path) -> lexicon.Lexicon:
+    """The lexicons, written down for words met later; what they leave out is said."""
     named = {"names": params.lexicon, "join": params.join, "strict": params.strict}
     chain = lexicon.load(**named, lowercase=lowercase, folder=folder_of)
     save_chain(out, **named, lowercase=lowercase)
     for skipped in chain.skipped:
         say(f"analyse: {skipped.count:,} rows left out, {skipped.reason}: {skipped.example}")
-    suites = _read_suites(params, lowercase)
-    if known is not None:
-        words = list(known)
-    elif params.protocol == "open":
-        words = sorted(word for word in {*chain, *counts["train"]} if not is_special(word))
-    else:
-        words = sorted(set().union(*counts.values(), *map(suite_words, suites.values())))
-    read = [*paths] if params.protocol == "paper" else ["train"]
-    sentences = sum(open_table(paths[split]).num_rows for split in read)
-    total = sum((counts[split] for split in read), Counter())
-    if params.protocol == "paper":  # whose b leaves no mass for words that are not counted
-        total |= Counter(words)
-    types = _types(words, total, sentences)
-    if params.protocol == "open":
-        types, classes, once = _with_classes(types, chain)
-    if PRETRAINING in counts:  # for the b of that text; that of the corpus does not count them
-        types[PRETRAINING] = types["form"].map(counts[PRETRAINING]).fillna(0)
-        types.loc[END_ID, PRETRAINING] = open_table(paths[PRETRAINING]).num_rows
-    types["share"] = 1.0 if params.protocol == "open" else _shares(types["form"], counts, suites)
+    return chain
+
+
+def _words_of_lexicon(chain: lexicon.Lexicon, texts: Texts) -> list[str]:
+    """Its forms and the words of training."""
+    return sorted(word for word in {*chain, *texts.counts["train"]} if not is_special(word))
+
+
+def _words_of_corpus(texts: Texts, suites: Mapping[str, list[Pair]]) -> list[str]:
+    """All of them, those of the test and of the suites included."""
+    return sorted(set().union(*texts.counts.values(), *map(suite_words, suites.values())))
+
+
+def _counted(params: Params, texts: Texts, words: Sequence[str]) -> tuple[Counter[str], int]:
+    """How often each word counts as met, and how many sentences do."""
+    if params.protocol != "paper":
+        return texts.counts["train"], texts.sentences["train"]
+    everywhere = sum(texts.counts.values(), Counter())
+    # Its b leaves no mass for words that are not counted.
+    return everywhere | Counter(words), sum(texts.sentences.values())
+
+
+def _add_columns(
+    types: pd.DataFrame,
+    params: Params,
+    inputs: Inputs,
+    texts: Texts,
+    share: np.ndarray | float,
+    lowercase: bool,
+) -> None:
+    """What else is known of each word: in the text before, of its mass, spelling and frequency."""
+    if PRETRAINING in texts.counts:  # for the b of that text, which the corpus's does not count
+        types[PRETRAINING] = types["form"].map(texts.counts[PRETRAINING]).fillna(0)
+        types.loc[END_ID, PRETRAINING] = texts.sentences[PRETRAINING]
+    types["share"] = share
     if (inputs["tokenise"] / WRITTEN).exists():  # the words were lowercased
         types["written"] = read_written(inputs["tokenise"], types["form"])
     if params.frequency:
         counted = lexicon.load([params.frequency], folder=folder_of, lowercase=lowercase)
         types["frequency"] = counted.frequency(types["form"].tolist())
-    analyses = chain.lookup(types["form"].tolist())
-    if params.protocol == "open":
-        analyses = _by_class(types, analyses, classes.analyses(once))
-    return types, analyses, suites
 
 
 def _read_suites(params: Params, lowercase: bool) -> dict[str, list[Pair]]:
@@ -140,9 +179,9 @@ def _check_names(splits: Iterable[str], suites: Iterable[str]) -> None:
             )
 
 
-def _types(words: list[str], counts: Counter[str], sentences: int) -> pd.DataFrame:
+def _types(words: Sequence[str], counts: Counter[str], sentences: int) -> pd.DataFrame:
     """The sentence's end first, then by frequency, then by form: ids are rows of this table."""
-    table = pd.DataFrame({"form": words, "count": [counts[word] for word in words]})
+    table = pd.DataFrame({"form": [*words], "count": [counts[word] for word in words]})
     table = table.sort_values(["count", "form"], ascending=[False, True], kind="stable")
     special = pd.DataFrame({"form": [END], "count": [sentences]})
     return pd.concat([special, table], ignore_index=True)
@@ -161,13 +200,11 @@ def _shares(
     return (~forms.isin(read_first)).to_numpy(np.float64)
 
 
-def _with_classes(
-    types: pd.DataFrame, chain: lexicon.Lexicon
-) -> tuple[pd.DataFrame, Classes, list[str]]:
+def _with_classes(types: pd.DataFrame, chain: lexicon.Lexicon) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The types with unknown words after the sentence's end, and which stands for each word.
 
-    In the column `unknown` is 0 for the words of the lexicon. Returns the classes too, and the
-    words that they are learned from: those outside the lexicon that were seen once.
+    In the column `unknown` is 0 for the words of the lexicon. Returns the classes' analyses too,
+    learned from the words outside the lexicon that were seen once.
     """
     listed = {*chain, END}  # asked word by word, as `isin` takes seconds for so many
     outside = np.array([form not in listed for form in types["form"]])
@@ -177,7 +214,8 @@ def _with_classes(
     types.loc[outside, "unknown"] = classes.ids(types["form"][outside].tolist())
     ids = range(UNKNOWN_ID, UNKNOWN_ID + len(classes.names))
     unknown = pd.DataFrame({"form": classes.names, "count": 0, "unknown": ids})
-    return pd.concat([types[:1], unknown, types[1:]], ignore_index=True), classes, once
+    types = pd.concat([types[:1], unknown, types[1:]], ignore_index=True)
+    return types, classes.analyses(once)
 
 
 def _by_class(types: pd.DataFrame, analyses: pd.DataFrame, of_class: pd.DataFrame) -> pd.DataFrame:

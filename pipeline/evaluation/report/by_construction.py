@@ -18,12 +18,12 @@ def constructions(scores: pd.DataFrame) -> pd.DataFrame:
     for (suite, metric), of_models in judged.groupby(["split", "metric"], sort=False):
         name = metric.removeprefix(METRIC)
         shown = name if judged["split"].nunique() == 1 else f"{suite}: {name}"
-        for family, models in by_seed(of_models["model"]).items():
-            shares = [values[model, suite, metric] for model in models]
-            pairs = int(values[models[0], suite, f"pairs: {name}"])
-            pairs -= int(values[models[0], suite, UNKNOWN + name])
+        for model, seeds in by_seed(of_models["model"]).items():
+            shares = [values[seed, suite, metric] for seed in seeds]
+            pairs = int(values[seeds[0], suite, f"pairs: {name}"])
+            pairs -= int(values[seeds[0], suite, UNKNOWN + name])
             share = float(np.mean(shares))
-            rows.append((shown, family, pairs, shares, share, *wilson(share * pairs, pairs)))
+            rows.append((shown, model, pairs, shares, share, *wilson(share * pairs, pairs)))
     columns = ["group", "model", "pairs", "shares", "share", "low", "high"]
     return pd.DataFrame(rows, columns=columns)
 

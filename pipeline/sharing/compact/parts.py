@@ -1,6 +1,5 @@
 """What a model in its small form is asked with, each part read when it is first asked for."""
 
-import shutil
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
@@ -157,6 +156,3 @@ class CompactParts:
     def analyses(self, columns: Sequence[str]) -> "pd.DataFrame":
         """A row for each analysis of each known word: those columns."""
         return self.readings.table(columns)
-
-    def save(self, folder: Path) -> None:
-        shutil.copytree(self.folder, folder)

@@ -16,9 +16,9 @@ from models.bench.output import (
     Setting,
     Training,
     measure,
-    verdicts,
 )
 from models.bench.synthetic import BUNDLES, FREQUENT, MORPHOLOGY, vocabulary
+from models.bench.verdicts import verdicts
 
 
 @pytest.mark.parametrize("words", [5_000, 20_000])

@@ -8,7 +8,8 @@ import torch
 from ngram_cases import WORDS, random_sentences
 
 from models.common.batching import Sentences
-from models.ngram.arpa import read_arpa, write_arpa
+from models.ngram.arpa.reading import read_arpa
+from models.ngram.arpa.writing import write_arpa
 from models.ngram.counts import count
 from models.ngram.smoothing import SMOOTHINGS
 from models.ngram.smoothing.kneser_ney import kneser_ney

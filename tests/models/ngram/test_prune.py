@@ -5,7 +5,8 @@ import pytest
 import torch
 from ngram_cases import WORDS, random_sentences
 
-from models.ngram.arpa import read_arpa, write_arpa
+from models.ngram.arpa.reading import read_arpa
+from models.ngram.arpa.writing import write_arpa
 from models.ngram.backoff import Chosen, backed_off
 from models.ngram.counts import END, count
 from models.ngram.model import NGrams

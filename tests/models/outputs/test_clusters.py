@@ -47,7 +47,7 @@ def test_words_that_behave_alike_share_a_class():
 @pytest.mark.parametrize("seed", range(3))
 def test_no_word_alone_could_move_to_a_better_class(seed):
     sentences = text(seed)
-    classes = exchange_clusters(sentences, UNSEEN + 1, 7, seed, passes=50)
+    classes = exchange_clusters(sentences, UNSEEN + 1, 7)
     best = mutual_information(sentences, classes)
     for word in range(UNSEEN):
         for other in range(7):
@@ -65,7 +65,6 @@ def test_every_word_its_own_class_says_all_there_is_to_say():
     assert 0 < mutual_information(sentences, exchange_clusters(sentences, UNSEEN + 1, 3)) < most
 
 
-def test_the_seed_decides():
-    first, again, other = (exchange_clusters(text(), UNSEEN + 1, 10, seed) for seed in (1, 1, 2))
+def test_the_same_text_has_the_same_classes():
+    first, again = (exchange_clusters(text(), UNSEEN + 1, 10) for _ in range(2))
     assert (first == again).all()
-    assert (first != other).any()

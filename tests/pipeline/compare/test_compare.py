@@ -84,11 +84,11 @@ def test_seeds_of_one_model_stay_together_beside_another_of_its_name(three, name
 
 def test_runs_of_one_name_stay_apart(tmp_path):
     settings = {"set": ["train.epochs=1"], "seeds": 1}
-    positions = [tmp_path / "old", tmp_path / "new"]
-    for number, place in enumerate(positions):
-        api.run("tiny", set=["train.epochs=1", f"train.seed={number}"], runs=place)
-    found = find_or_run([str(place / "tiny") for place in positions], **settings, runs=tmp_path)
-    expected = [f"{place.name}/tiny/{name}" for place in positions for name in ("rnn", "ll-rnn")]
+    folders = [tmp_path / "old", tmp_path / "new"]
+    for number, folder in enumerate(folders):
+        api.run("tiny", set=["train.epochs=1", f"train.seed={number}"], runs=folder)
+    found = find_or_run([str(folder / "tiny") for folder in folders], **settings, runs=tmp_path)
+    expected = [f"{folder.name}/tiny/{name}" for folder in folders for name in ("rnn", "ll-rnn")]
     assert list(gather(found)["model"].unique()) == expected
 
 

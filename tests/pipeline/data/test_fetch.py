@@ -64,8 +64,8 @@ def wheel(tmp_path, monkeypatch):
         sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
         licence="MIT",
         members=(
-            catalogue.Member("small_data/words.tsv", "words.tsv", len(TEXT), "utf-8"),
-            catalogue.Member("small_data/more.bin", "more", len(MORE), None),
+            catalogue.Member("small_data/words.tsv", "words.tsv", len(TEXT)),
+            catalogue.Member("small_data/more.bin", "more", len(MORE)),
         ),
     )
     monkeypatch.setitem(catalogue.WHEELS, "small", entry)
@@ -91,7 +91,7 @@ def test_a_wheel_is_read_into_its_folder(home, wheel):
     assert data.folder_of("small") == home / "small"
 
 
-SHORT = catalogue.Member("small_data/more.bin", "more", 1, None)
+SHORT = catalogue.Member("small_data/more.bin", "more", 1)
 
 
 @pytest.mark.parametrize("wrong", [{"sha256": "0" * 64}, {"members": (SHORT,)}])

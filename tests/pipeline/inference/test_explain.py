@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 from pipeline import api, load, run
 from pipeline.cli.main import app
-from pipeline.display.figures import svg, weight_map
+from pipeline.display.drawing import svg
+from pipeline.display.figures import weight_map
 from pipeline.inference.explain import Explainer, split, telling_features
 from pipeline.inference.explain_page import page
 from pipeline.prepared.special_words import END

@@ -83,8 +83,7 @@ def test_the_words_sought_are_those_whose_meaning_gives_most(runs):
 
 def test_an_exported_model_has_its_vectors(runs, tmp_path):
     model = load(runs["predicted"].folder)
-    model.save_pretrained(tmp_path / "exported")
-    again = load(tmp_path / "exported")
+    again = load(api.export(runs["predicted"].folder, "ll-rnn", tmp_path / "exported"))
     scores = [[word.log_p for word in each.score(SENTENCE)] for each in (model, again)]
     assert scores[0] == scores[1]
 

@@ -1,6 +1,5 @@
 """A compact export: the same model in few bytes, within the precision that it states."""
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -161,12 +160,6 @@ def test_rows_are_in_int8_only_if_validation_bears_it(run, folder, tmp_path, mon
     assert {value.dtype for value in kept.values()} == {torch.float16}
     said = capsys.readouterr()
     assert "half precision is kept" in said.out + said.err
-
-
-def test_what_was_loaded_can_be_saved_again(folder, small, tmp_path):
-    small.save_pretrained(tmp_path / "again")
-    assert pipeline.load(tmp_path / "again").score(SENTENCES[0]) == small.score(SENTENCES[0])
-    shutil.rmtree(tmp_path / "again")
 
 
 def test_what_has_no_small_form_is_refused(tmp_path):

@@ -98,15 +98,6 @@ def test_what_is_neither_here_nor_on_the_hub_is_said_and_a_run_is_not_looked_for
         assert said in done.stderr
 
 
-def test_what_was_loaded_can_be_saved_again(tiny_run, exported, tmp_path):
-    Scorer.from_pretrained(exported).save_pretrained(tmp_path / "again")
-    pipeline.load(tiny_run.folder, "ll-rnn").save_pretrained(tmp_path / "small-french")
-    for folder in (tmp_path / "again", tmp_path / "small-french"):
-        assert {path.name: path.read_bytes() for path in folder.iterdir()} == {
-            path.name: path.read_bytes() for path in exported.iterdir()
-        }
-
-
 def test_the_folder_holds_what_the_hub_expects_and_none_of_the_texts(exported):
     names = {path.name for path in exported.iterdir()}
     assert {"model.safetensors", "config.json", "README.md", "phi.npz", "b.npy"} <= names

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import pipeline
-from models.ngram.arpa import read_arpa
+from models.ngram.arpa.reading import read_arpa
 from pipeline.api import export, scores
 from pipeline.compare.scored_models import find
 from pipeline.prepared.vocabulary import Vocabulary

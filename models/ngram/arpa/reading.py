@@ -1,25 +1,18 @@
-"""n-gram models as ARPA files, which KenLM, SRILM and recognisers read; `.gz` ones too.
-
-The file has words, the model ids: `forms` names them, END's being `</s>`. As the oldest word of a
-context END is written `<s>`.
-"""
+"""Reading an ARPA file, line by line."""
 
 import gzip
-import math
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from io import TextIOWrapper
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
+from models.ngram.arpa.notation import NEVER, START, STOP, check_forms, open_arpa
 from models.ngram.counts import END, contexts_of, nodes_of, pack
 from models.ngram.model import NGrams, Table
 
-START, STOP, UNKNOWN = "<s>", "</s>", "<unk>"
-NEVER = -99.0  # the logarithm by which ARPA files say that a word is never predicted
 MOST = 300  # as a logarithm: what a number holds
 
 
@@ -32,46 +25,6 @@ class Listed(NamedTuple):
     lines: np.ndarray
 
 
-def write_arpa(model: NGrams, forms: Sequence[str], path: Path) -> None:
-    """Write the model; its probabilities keep eight digits."""
-    check_forms(forms, model.words)
-    tables = [Table(*(tensor.cpu().numpy() for tensor in table)) for table in model.tables]
-    with _open(path, "wb") as binary, TextIOWrapper(binary, "utf-8", newline="\n") as file:
-        file.write("\\data\\\n")
-        for order, table in enumerate(tables, start=1):
-            file.write(f"ngram {order}={len(table.keys) + (order == 1)}\n")
-        contexts = [""]
-        for order, table in enumerate(tables, start=1):
-            above = tables[order] if order < len(tables) else None
-            longer = _spelled(above, contexts, forms) if above else []
-            backoff = dict(zip(longer, above.backoff.tolist(), strict=True)) if above else {}
-            file.write(f"\n\\{order}-grams:\n")
-            if order == 1:
-                file.write(_line(NEVER, START, backoff))
-            with np.errstate(divide="ignore"):
-                log_p = np.maximum(np.log10(table.p), NEVER).tolist()
-            nodes, words = (part.tolist() for part in np.divmod(table.keys, model.words))
-            for node, word, number in zip(nodes, words, log_p, strict=True):
-                file.write(_line(number, f"{contexts[node]} {forms[word]}".lstrip(" "), backoff))
-            contexts = longer
-        file.write("\n\\end\\\n")
-
-
-def _spelled(table: Table, shorter: Sequence[str], forms: Sequence[str]) -> list[str]:
-    """The words of each node's context."""
-    parents, oldest = (part.tolist() for part in np.divmod(table.contexts, len(forms)))
-    return [
-        f"{START if word == END else forms[word]} {shorter[parent]}".rstrip(" ")
-        for parent, word in zip(parents, oldest, strict=True)
-    ]
-
-
-def _line(log_p: float, ngram: str, backoff: dict[str, float]) -> str:
-    weight = backoff.get(ngram)
-    end = "\n" if weight is None else f"\t{math.log10(weight) if weight else NEVER:.8g}\n"
-    return f"{log_p:.8g}\t{ngram}{end}"
-
-
 def read_arpa(path: Path, forms: Sequence[str], others: str | None = None) -> NGrams:
     """The model of a file that is over these words; what is wrong with it is named by line.
 
@@ -81,7 +34,7 @@ def read_arpa(path: Path, forms: Sequence[str], others: str | None = None) -> NG
     check_forms(forms, len(forms))
     ids = {form: number for number, form in enumerate(forms)} | {START: END}
     skip = others is not None
-    with _open(path, "rb") as file:
+    with open_arpa(path, "rb") as file:
         lines = _Lines(path, file)
         sizes = _sizes(lines)
         listed = [_section(lines, n, size, ids, skip) for n, size in enumerate(sizes, start=1)]
@@ -101,7 +54,7 @@ def read_arpa(path: Path, forms: Sequence[str], others: str | None = None) -> NG
 
 def words_of_arpa(path: Path) -> set[str]:
     """The words that a file lists, `<s>` aside."""
-    with _open(path, "rb") as file:
+    with open_arpa(path, "rb") as file:
         lines = _Lines(path, file)
         unigrams = (_fields(lines, lines.next("1-grams"), 1) for _ in range(_sizes(lines)[0]))
         return {word for _, (word,), _ in unigrams} - {START}
@@ -172,7 +125,7 @@ def _section(
 ) -> Listed:
     if order > 1:
         lines.expect(f"\\{order}-grams:")
-    rows, p, backoff, positions = [], [], [], []
+    rows, p, backoff, numbers = [], [], [], []
     start_weight = 1.0
     expected = f"{size} {order}-grams as the head says"
     for _ in range(size):
@@ -193,9 +146,9 @@ def _section(
             raise lines.wrong("words of the vocabulary", str(unknown)) from None
         p.append(10**log_p)
         backoff.append(1.0 if words[-1] == STOP else weight)
-        positions.append(lines.number)
+        numbers.append(lines.number)
     found = Listed(
-        np.array(rows, np.int64).reshape(-1, order), *map(np.array, (p, backoff, positions))
+        np.array(rows, np.int64).reshape(-1, order), *map(np.array, (p, backoff, numbers))
     )
     if order == 1:  # END's own weight is that of the sentence's start, which it stands for
         found.backoff[found.ids[:, 0] == END] = start_weight
@@ -245,22 +198,3 @@ def _tables(listed: Sequence[Listed], words: int, path: Path) -> list[Table]:
             backoff[nodes] = listed[length - 1].backoff[weighted]
         tables.append(Table(contexts[length], keys, ngrams.p[order], backoff))
     return tables
-
-
-def check_forms(forms: Sequence[str], words: int) -> None:
-    if len(forms) != words or len(set(forms)) != words:
-        raise ValueError(
-            f"forms: expected {words} different words, got {len(set(forms))} among {len(forms)}"
-        )
-    if forms[END] != STOP:
-        raise ValueError(f"forms: expected '{STOP}' for word {END}, got '{forms[END]}'")
-    for number, form in enumerate(forms):
-        if not form or form == START or any(character in " \t\r\n\0" for character in form):
-            raise ValueError(
-                f"forms: expected words without blanks, and no {START}, as ARPA separates words "
-                f"by blanks; got {form!r} for word {number}"
-            )
-
-
-def _open(path: Path, mode: str) -> BinaryIO:
-    return (gzip.open if path.suffix == ".gz" else open)(path, mode)

@@ -13,10 +13,8 @@ import pandas as pd
 from lexicon.saved import SAVED, save
 from models.common.json_file import load_json
 from pipeline.prepared.saved_chain import load_chain, read_chain, save_chain
-from pipeline.prepared.special_words import END_ID, UNKNOWN_ID, is_special
+from pipeline.prepared.special_words import END_ID, MADE_OF, UNKNOWN_ID, is_special
 from pipeline.prepared.vocabulary import Vocabulary
-
-MADE_OF = "start.json"  # the name of the start, and its texts and lexicons with their licences
 
 
 def beyond_start(

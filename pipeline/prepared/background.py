@@ -1,0 +1,98 @@
+"""The background b over what the stages prepared: read, or counted on the text of training."""
+
+from functools import partial
+
+import numpy as np
+
+from models.background import arpa
+from models.background.base import Background
+from models.background.history import HISTORIES
+from models.background.history.given import Given
+from models.background.ngram import Prior
+from models.background.prior import discounted
+from models.background.unigram import Uniform, Unigram
+from models.common.arrays import load_array, load_arrays
+from models.common.batching import Sentences
+from models.common.json_file import load_json
+from models.common.registry import Choice, parted
+from models.features.phi import Features
+from models.ngram.smoothing import SMOOTHINGS
+from models.recipe import Recipe
+from models.spelling.subwords import count_subwords, subword_mass
+from pipeline.prepared.encoded import read_text
+from pipeline.prepared.special_words import PRETRAINING
+from pipeline.stage import Inputs
+
+
+def training_text(recipe: Recipe, inputs: Inputs) -> Sentences:
+    """What is trained on, and what n-grams are counted on: all but the fold that is left out."""
+    text = read_text(inputs["encode"], "train")
+    return text.chosen(text.parts(recipe.folds) != recipe.fold) if recipe.folds else text
+
+
+def background_of(recipe: Recipe, inputs: Inputs, features: Features, folds: int) -> Background:
+    about = about_background(inputs)
+    if about["kind"] == "arpa":
+        if count_subwords(inputs["encode"]):
+            raise ValueError("background.kind: arpa is one of words; a model of subwords has none")
+        return arpa.load(features, inputs["background"], about["order"])
+    if about["kind"] != "ngram":
+        return unigram(features, inputs)
+    texts = [training_text(recipe, inputs)]
+    smoothing = partial(SMOOTHINGS.make, about["smoothing"])
+    if about["pretraining"]:
+        expect_pretraining("background.pretraining", inputs)
+        texts.append(read_text(inputs["encode"], PRETRAINING))
+    history = about.get("history", "words")  # which older models do not tell
+    return HISTORIES.make(
+        history,
+        Given(
+            features,
+            texts,
+            about["order"],
+            smoothing,
+            prior_of(inputs),
+            folds,
+            classes_of(inputs),
+            _factors(history, inputs),
+        ),
+    )
+
+
+def classes_of(inputs: Inputs) -> np.ndarray | None:
+    """Those of words, which subwords have not."""
+    path = inputs["encode"] / "classes.npy"
+    return load_array(path) if path.exists() and not count_subwords(inputs["encode"]) else None
+
+
+def _factors(history: Choice, inputs: Inputs) -> dict[str, np.ndarray] | None:
+    path = inputs["background"] / "factors.npz"
+    if not path.exists() or count_subwords(inputs["encode"]):
+        return None
+    return load_arrays(path, parted(history)[1]["factors"].split())
+
+
+def about_background(inputs: Inputs) -> dict:
+    return load_json(inputs["background"] / "about.json", dict)
+
+
+def prior_of(inputs: Inputs) -> Prior:
+    """What lies below the n-grams: of words their discounted counts, of subwords nothing known."""
+    if count_subwords(inputs["encode"]):
+        return np.ones_like
+    group, share = (load_array(inputs["background"] / f"{name}.npy") for name in ("group", "share"))
+    return partial(discounted, signature=group, share=share)
+
+
+def unigram(features: Features, inputs: Inputs, mass: str = "b.npy") -> Unigram:
+    """The prior mass of words, or of the subwords that spell them."""
+    if count_subwords(inputs["encode"]):
+        counted = subword_mass(inputs["encode"])  # which older models do without
+        uniform = counted is None or about_background(inputs)["kind"] == "uniform"
+        return Uniform(features) if uniform else Unigram(features, counted)
+    return Unigram(features, load_array(inputs["background"] / mass))
+
+
+def expect_pretraining(key: str, inputs: Inputs) -> None:
+    if not (inputs["encode"] / f"{PRETRAINING}.ids.npy").exists():
+        raise ValueError(f"{key} expects a text; set corpus.pretraining")

@@ -1,0 +1,82 @@
+"""Prepared models in one folder, to be trained elsewhere by `sweep`, and taken in once they are."""
+
+import json
+import shutil
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from models.common.registry import outside_files
+from pipeline.artefacts.artefact import ARTEFACTS, name_of
+from pipeline.artefacts.store import Store
+from pipeline.evaluation.measure import FIGURES
+from pipeline.prepared import teachers
+from pipeline.runner.run import Run, content_of
+from pipeline.runner.sweep import read_jobs, recipe_of, taught_by
+from pipeline.stages.order import STAGES
+
+
+def pack(prepared: Run, folder: Path) -> dict[str, dict]:
+    """Copy what the training of a run's models reads into a folder; returns the jobs."""
+    jobs: dict[str, dict] = {}
+    for model in prepared.config.models:
+        jobs[model] = _job(prepared, model, folder, jobs)
+    folder.mkdir(parents=True, exist_ok=True)
+    for artefact in {name for job in jobs.values() for name in job["inputs"].values()}:
+        shutil.copytree(prepared.store.path(artefact), folder / artefact, dirs_exist_ok=True)
+    (folder / teachers.JOBS).write_text(json.dumps(jobs, indent=1))
+    return jobs
+
+
+def _job(prepared: Run, model: str, folder: Path, before: dict[str, dict]) -> dict[str, Any]:
+    """What is to be trained and measured; its teachers may be among the jobs before it."""
+    sections, training = prepared.config.models[model], STAGES["train"]
+    section = sections["train"]
+    if taught := teachers.of_folder(section, folder, before):
+        training = replace(training, files=outside_files)  # the teachers' are not there yet
+    recipe, artefact = prepared.recipe(model, training)
+    read = {*STAGES["train"].inputs, *STAGES["evaluate"].inputs}
+    return {
+        "protocol": sections["analyse"].protocol,
+        "recipe": {
+            **asdict(section),
+            "teacher": [] if taught else teachers.take_along(section, training.inputs, folder),
+        },
+        "inputs": {
+            stage: made.folder.name
+            for (of_model, stage), made in prepared.artefacts.items()
+            if of_model == model and stage in read
+        },
+        "made from": recipe,
+        **({"taught by": taught} if taught else {"artefact": artefact}),
+    }
+
+
+def unpack(folder: Path, runs: Path) -> list[str]:
+    """Put the models trained in a packed folder where a run finds them; returns their names."""
+    store = Store(runs / ARTEFACTS)
+    taken = []
+    for model, job in read_jobs(folder).items():
+        trained = folder / "trained" / model
+        if (trained / "weights.safetensors").exists() and (trained / FIGURES).exists():
+            recipe = _made_from(folder, job)
+            artefact = job.get("artefact") or name_of(recipe)
+            store.make(artefact, recipe, partial(_copy_outputs, trained), False)
+            taken.append(model)
+    return taken
+
+
+def _made_from(folder: Path, job: dict) -> dict[str, Any]:
+    """All that a model depends on, with the files of its teachers, if they were trained with it."""
+    if not taught_by(job):
+        return job["made from"]
+    stage = STAGES["train"]
+    data = content_of(stage.files(recipe_of(folder, job)))
+    return {**job["made from"], "stage": stage.name, "data": data}
+
+
+def _copy_outputs(trained: Path, out: Path) -> None:
+    for name in STAGES["train"].outputs:
+        if (trained / name).exists():  # there is no steps.csv of a model that is only counted
+            shutil.copy(trained / name, out / name)
