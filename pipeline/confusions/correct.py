@@ -123,12 +123,16 @@ def replaced(words: Sequence[str], place: int, other: str) -> list[str]:
 
 
 def differences(word: Choice, other: Choice) -> Reasons:
-    """What the terms of another word in the same place give more than those of a word."""
+    """What the terms of another word in the same place give more than those of a word.
+
+    A feature that the other word has not, `Number=Plur`, counts as `not Number=Plur`.
+    """
     terms = [
         {"background": each.background, "spelling": each.spelling}
         | {label(each, term): term.nats for term in each.terms}
         for each in (word, other)
     ]
-    names = dict.fromkeys([*terms[0], *terms[1]])
-    gains = {name: terms[1].get(name, 0.0) - terms[0].get(name, 0.0) for name in names}
+    had, has = terms
+    lost = {f"not {name}": -nats for name, nats in had.items() if name not in has}
+    gains = lost | {name: nats - had.get(name, 0.0) for name, nats in has.items()}
     return {name: gain for name, gain in gains.items() if gain}

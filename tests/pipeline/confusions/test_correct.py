@@ -10,7 +10,7 @@ import pipeline
 from lexicon.homophones import Homophones, Spoken
 from pipeline import api
 from pipeline.cli.main import app
-from pipeline.confusions.correct import Corrector
+from pipeline.confusions.correct import Corrector, Suggestion
 from pipeline.confusions.measure import Judged, readable
 from pipeline.confusions.paradigms import KnownParadigms
 from pipeline.confusions.planted import INFLECTED, OTHER_WORD, plant
@@ -65,6 +65,15 @@ def test_a_gain_is_a_difference_of_log_p_and_its_reasons_sum_to_it(corrector):
     )
     assert best.gain == pytest.approx(after - before, abs=1e-4)
     assert sum(corrector.reasons(words, best).values()) == pytest.approx(best.gain, abs=1e-6)
+
+
+def test_reasons_say_which_of_the_two_words_has_a_feature(trained):
+    corrector = Corrector(pipeline.load(trained, "ll-rnn"), Homophones(SOUNDS))
+    words = ["les", "petite", "filles", "dorment", "."]
+    suggestion = Suggestion(place=1, word="petite", other="petites", gain=0.0, here=0.0)
+    reasons = corrector.reasons(words, suggestion)
+    assert {"not Number=Sing", "Number=Plur"} <= reasons.keys()
+    assert not {"Number=Sing", "not Number=Plur", "pos=ADJ", "not pos=ADJ"} & reasons.keys()
 
 
 def test_no_candidate_of_any_place_gains_more(corrector):
