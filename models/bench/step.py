@@ -23,17 +23,21 @@ VALID = 20  # sentences, which are not read while steps are measured
 
 
 def shape(name: str, device: str):
-    """The recipe of a preset's LL-RNN, how many words it knows, and the order of its n-grams."""
+    """The recipe of a preset's LL-RNN, the words that it knows, and the order of its n-grams.
+
+    The words of `meaning` have classes of word vectors besides: ten times as many signatures.
+    """
+    from models.bench.synthetic import vocabulary
     from models.recipe import Recipe
 
     if name == "default":
         sizes = {"embedding": 96, "hidden": 96, "layers": 1, "batch": 20, "bptt": 30}
-        return Recipe(**sizes, device=device), 640_000, 0
+        return Recipe(**sizes, device=device), vocabulary(640_000), 0
     sizes = {"embedding": 300, "hidden": 1000, "layers": 2, "batch": 40, "bptt": 50}
     dropout = {"feature_dropout": 0.1, "weight_dropout": 0.5, "hidden_dropout": 0.2}
     others = {"activation_penalty": 2.0, "temporal_penalty": 1.0, "ema": 0.9995}
     recipe = Recipe(**sizes, **dropout, **others, background_gate=True, device=device)
-    return recipe, 42_500, 5
+    return recipe, vocabulary(42_500, "classes" if name == "meaning" else "no meaning"), 5
 
 
 def text_of(mass: np.ndarray, words: int):
@@ -53,13 +57,11 @@ def train_in_turn(name: str, device: str) -> None:
 
     from models.background.ngram import NGramBackground
     from models.background.unigram import Unigram
-    from models.bench.synthetic import vocabulary
     from models.network.language_model import LanguageModel
     from models.ngram.smoothing.kneser_ney import kneser_ney
     from models.training.trainer import Trainer
 
-    recipe, words, order = shape(name, device)
-    features, mass = vocabulary(words)
+    recipe, (features, mass), order = shape(name, device)
     text, valid = text_of(mass, 60_000), text_of(mass, 20 * VALID)
     background = Unigram(features, mass)
     if order:
@@ -113,7 +115,8 @@ class Stepper:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m models.bench.step", description=__doc__)
     parser.add_argument("--before", type=Path, help="another checkout, measured in turn")
-    parser.add_argument("--shape", choices=["default", "strong"], default="default", help="preset")
+    presets = ["default", "strong", "meaning"]
+    parser.add_argument("--shape", choices=presets, default="default", help="preset")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--rounds", type=int, default=100, help="steps measured of each")
     parser.add_argument("--in-turn", action="store_true", help=argparse.SUPPRESS)

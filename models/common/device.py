@@ -1,8 +1,16 @@
-"""Where a model computes, and whether it does the same each time."""
+"""Where a model computes, whether it does the same each time, and what becomes of its memory."""
 
+import ctypes
 import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
+
+TRIM_THRESHOLD, MMAP_THRESHOLD, MMAP_MAX = -1, -3, -4  # parameters of glibc's mallopt
+LARGE = 32 << 20  # bytes of the largest block that glibc keeps by itself
+MAPPINGS = 65_536  # how many blocks may lie outside the heap, unless told otherwise
 
 
 def choose_device(name: str) -> torch.device:
@@ -29,3 +37,24 @@ def be_deterministic(wanted: bool) -> None:
     if wanted:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what cuBLAS needs for it
     torch.use_deterministic_algorithms(wanted)
+
+
+@contextmanager
+def freed_memory_kept() -> Iterator[None]:
+    """Let no block go back to the system, which would hand it out again page by page, zeroed.
+
+    The scores of 2,000 words over 13,000 signatures have 100 MB, and each step frees several such.
+    """
+    if platform.libc_ver()[0] != "glibc":
+        yield
+        return
+    libc = ctypes.CDLL(None)
+    libc.mallopt(MMAP_MAX, 0)
+    libc.mallopt(TRIM_THRESHOLD, -1)
+    try:
+        yield
+    finally:
+        libc.mallopt(MMAP_MAX, MAPPINGS)
+        libc.mallopt(MMAP_THRESHOLD, LARGE)
+        libc.mallopt(TRIM_THRESHOLD, 2 * LARGE)
+        libc.malloc_trim(0)

@@ -15,7 +15,7 @@ from safetensors.torch import load
 from torch import Tensor, nn
 
 from models.common.batching import NO_WORD, Batch, Sentences, batches
-from models.common.device import be_deterministic, choose_device
+from models.common.device import be_deterministic, choose_device, freed_memory_kept
 from models.common.state import State, detached
 from models.common.weights import WEIGHTS, load_weights, parameters_of, save_tensors
 from models.encoders.variational_dropout import VariationalDropout
@@ -107,11 +107,12 @@ class Trainer:
                 self._open(valid)
             contexts = self.model.contexts(train, training=True)
             taught = teach() if teach else None
-            while not self._is_done():
-                self._pass(train, contexts, taught)
-                self._close_epoch(valid)
-                self._save()
-                self.on_epoch(self.curve[-1])
+            with freed_memory_kept():
+                while not self._is_done():
+                    self._pass(train, contexts, taught)
+                    self._close_epoch(valid)
+                    self._save()
+                    self.on_epoch(self.curve[-1])
             self.recorded = None  # not left to the collector, which must not free it in a recording
             if processes.is_first():
                 self._save_best(valid)
