@@ -39,10 +39,11 @@ def correct(
 
     from pipeline.confusions.correct import Corrector
     from pipeline.confusions.rows import rows
+    from pipeline.display.progress import track
 
     sentences = numbered_sentences(text)
     corrector, found = Corrector(load_model(run, model), _homophones()), []
-    for number, sentence in sentences:
+    for number, sentence in track(sentences, "sentences", len(sentences)):
         suggestions = rows(corrector, sentence, margin)
         found += [{"line": number} | each for each in suggestions]
         if json:

@@ -111,6 +111,7 @@ def explain(
     if html:
         sentence = explainer.sentence(explainer.beginning(text))
         page = explain_page.page([sentence], replace(place, asked=tuple(choices)))
+        html.parent.mkdir(parents=True, exist_ok=True)
         html.write_text(page, encoding="utf-8")
         print(f"\npage: {html}")
 
