@@ -1,5 +1,6 @@
 """How a network is built and trained: every choice, with its default and meaning."""
 
+import math
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal
 
@@ -110,7 +111,8 @@ class Recipe:
     seconds: float | None = None  # at most, and what is left of the epoch they end in
     patience: int = 3  # epochs without gain in validation before the training stops
     min_delta: float = 0.0  # nats per word by which validation must fall for an epoch to count
-    precision: Literal["float32", "bfloat16"] = "float32"  # of the products while training
+    # Of the products while training; the recurrence stays in float32.
+    precision: Literal["float32", "bfloat16"] = "float32"
     seed: int = 1  # of the first weights, the order of sentences and the dropout
     device: str = field(default="auto", compare=False)  # cpu, cuda, or auto for the best there is
     deterministic: bool = field(default=False, compare=False)  # the same each time on a GPU too
@@ -121,6 +123,7 @@ class Recipe:
         object.__setattr__(self, "teacher", tuple(self.teacher))  # which JSON gives as a list
         check_parts(self)
         self._check_numbers()
+        self._check_training()
         self._check_folds()
         self._check_output()
         self._check_growth()
@@ -131,6 +134,10 @@ class Recipe:
 
     def _check_numbers(self) -> None:
         """Each by itself."""
+        for each in fields(self):
+            value = getattr(self, each.name)
+            is_finite = not isinstance(value, float) or math.isfinite(value)
+            expect(each.name, is_finite, "a finite number", value)
         expect_at_least(1, self, *COUNTS)
         expect_at_least(0, self, *NOT_NEGATIVE)
         for name in POSITIVE:
@@ -142,6 +149,13 @@ class Recipe:
         for name in ("distillation", "zero_state"):
             expect(name, 0 <= getattr(self, name) <= 1, "from 0 to 1", getattr(self, name))
 
+    def _check_training(self) -> None:
+        """What would change nothing is not asked for."""
+        with_momentum = self.optimiser == "sgd" or not self.momentum
+        expect("momentum", with_momentum, "optimiser: sgd, or 0", self.optimiser)
+        in_windows = self.text == "stream" or not self.zero_state
+        expect("zero_state", in_windows, "text: stream, as sentences begin from it", self.text)
+
     def _check_folds(self) -> None:
         """The part that is left out is one of them."""
         expect("folds", self.folds != 1, "0, or 2 or more", self.folds)
@@ -152,6 +166,7 @@ class Recipe:
         """What other outputs than the log-linear one cannot do is not asked of them."""
         log_linear_only = {
             "temperature": self.temperature,
+            "background_gate": self.background_gate,
             "teacher": self.teacher,
             "expert": self.expert != "none",
             "adaptor_penalty": self.adaptor_penalty,
@@ -183,6 +198,8 @@ class Recipe:
         alone = self.pretraining == "none" and self.growth == 1 and self.start is None
         expect("solver", alone, "neither pretraining, growth nor start", "one of them")
         expect("fraternal", not self.fraternal, "0 of a solver without runs", self.fraternal)
+        untold = self.condition != "crossed"
+        expect("condition", untold, "none or input, as a solver has no weights by label", "crossed")
 
     def _check_teacher(self) -> None:
         """Who is taught is taught every word of all the text."""

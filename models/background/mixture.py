@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from models.background.base import Background
-from models.background.ngram import FOLDS, NGramBackground, parted
+from models.background.ngram import FOLDS, NGramBackground, held_out
 from models.common.batching import Sentences
 from models.features.phi import Features
 
@@ -76,10 +76,10 @@ def fitted_weights(
     Found by expectation and maximisation. One word is added that speaks for all parts alike, so
     that none has no weight: (kinds × parts).
     """
-    rest, held_out = zip(*(parted(text, FOLDS) for text in texts), strict=True)
+    rest, left = zip(*(held_out(text, FOLDS) for text in texts), strict=True)
     parts = learn([*rest], 0)
     kind, p = [], []
-    for text in held_out:
+    for text in left:
         contexts = [part.contexts(text) for part in parts]
         kind.append(kinds(contexts[0], text))
         words = torch.from_numpy(text.ids.astype(np.int64)).unsqueeze(1)
@@ -88,10 +88,13 @@ def fitted_weights(
             for part, context in zip(parts, contexts, strict=True)
         ]
         p.append(torch.cat(log_p, dim=1).double().exp().numpy())
-    return _likeliest(np.concatenate(p), np.concatenate(kind), 2 * parts[0].ngrams.order)
+    return likeliest(np.concatenate(p), np.concatenate(kind), 2 * parts[0].ngrams.order)
 
 
-def _likeliest(p: np.ndarray, kind: np.ndarray, count: int) -> np.ndarray:
+def likeliest(p: np.ndarray, kind: np.ndarray, count: int) -> np.ndarray:
+    """The weights of the parts in each kind of context under which words are likeliest, by EM."""
+    is_possible = p.any(axis=1)  # to one part or other: no weights help a word that is not
+    p, kind = p[is_possible], kind[is_possible]
     parts = p.shape[1]
     weights = np.full((count, parts), 1 / parts)
     for _ in range(ROUNDS):

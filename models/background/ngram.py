@@ -16,6 +16,7 @@ from models.ngram.model import NGrams, rows_of, shorter_nodes, stacked
 from models.ngram.smoothing.interpolated import Smoothing
 
 Prior = Callable[[np.ndarray], np.ndarray]  # from the counts of words to their masses
+ROUNDING = 1e-12  # by which sums of double precision may miss 0
 FOLDS = 10  # parts of the training text, each read with the n-grams of all others
 
 
@@ -51,9 +52,11 @@ class NGramBackground(Background):
         signature = torch.from_numpy(features.signature).to(ngrams.p_0.device)
         unigram = ngrams.p_0.new_zeros(self.folds + 1, features.signature_count)
         unigram.index_add_(1, signature, ngrams.p_0.view(self.folds + 1, -1))
-        self.register_buffer("log_unigram", unigram.log().float(), persistent=False)
-        for name, tensor in _seen(ngrams, signature, features.signature_count)._asdict().items():
+        seen = _seen(ngrams, signature, features.signature_count)
+        for name, tensor in seen._asdict().items():
             self.register_buffer(f"seen_{name}", tensor, persistent=False)
+        log_unigram = unigram.log().to(seen.added.dtype)
+        self.register_buffer("log_unigram", log_unigram, persistent=False)
 
     @classmethod
     def learn(
@@ -104,11 +107,11 @@ class NGramBackground(Background):
 
     def class_mass(self, context: Tensor | None = None) -> Tensor:
         seen = self._seen_after(context)
-        log_mass = self.class_prior(context).add_(seen.log_scale)
+        log_mass = self.log_unigram[context[:, 0]].add_(seen.log_scale)
         sums = seen.added_up(log_mass).view(-1)[seen.positions]
         flat = log_mass.view(-1)  # a place that comes twice is given the same both times
-        flat[seen.positions] = (flat[seen.positions].exp() + sums).log()
-        return log_mass
+        flat[seen.positions] = _log_sum(flat[seen.positions], sums)
+        return log_mass.float()
 
     @cached_property
     def _sizes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -116,17 +119,17 @@ class NGramBackground(Background):
         return self.seen_nodes.cpu().numpy(), self.seen_starts.diff().cpu().numpy()
 
     def class_prior(self, context: Tensor | None = None) -> Tensor:
-        return self.log_unigram[context[:, 0]]
+        return self.log_unigram[context[:, 0]].float()
 
     def class_evidence(self, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """It differs from log γ only where a signature was seen: nothing else is touched twice."""
-        seen, prior = self._seen_after(context), self.class_prior(context)
+        seen, prior = self._seen_after(context), self.log_unigram[context[:, 0]]
         evidence = seen.added_up(prior)
         flat, before = evidence.view(-1), prior.view(-1)[seen.positions]
         backed_off = before + seen.log_scale.view(-1)[seen.row]
-        both = (backed_off.exp() + flat[seen.positions]).log()
+        both = _log_sum(backed_off, flat[seen.positions])
         flat[seen.positions] = (both - backed_off).nan_to_num(nan=0.0)
-        return prior, evidence.add_(seen.log_scale)
+        return prior.float(), evidence.add_(seen.log_scale).float()
 
     def _seen_after(self, context: Tensor) -> "_SeenAfter":
         scales = torch.stack(self.ngrams.scales(context.unbind(1)), dim=1)
@@ -135,12 +138,13 @@ class NGramBackground(Background):
         start = self.seen_starts[node]
         end = torch.where(longer >= 0, self.seen_starts[node + 1], start)
         row, entry = rows_of(start.flatten(), end.flatten(), self.room)
-        added = self.seen_added[entry] * scales[:, 1:].flatten().float()[row]
+        exact = self.seen_added.dtype
+        added = self.seen_added[entry] * scales[:, 1:].flatten().to(exact)[row]
         if self.room is not None:
             added = added.masked_fill(entry < 0, 0)
         row = row // max(1, longer.shape[1])
         positions = row * self.log_unigram.shape[1] + self.seen_signatures[entry]
-        return _SeenAfter(scales[:, :1].log().float(), row, positions, added)
+        return _SeenAfter(scales[:, :1].log().to(exact), row, positions, added)
 
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
         return self.ngrams.p(context.unsqueeze(2).unbind(1), words).log()
@@ -178,7 +182,7 @@ class _Seen(NamedTuple):
     nodes: Tensor  # how many nodes are before those of each length, from 1
     starts: Tensor  # of each node's entries, the nodes of all lengths in a row; and their end
     signatures: Tensor
-    added: Tensor
+    added: Tensor  # in double precision where some are negative, and B_s a difference
 
 
 def _seen(ngrams: NGrams, signature: Tensor, signatures: int) -> _Seen:
@@ -188,19 +192,26 @@ def _seen(ngrams: NGrams, signature: Tensor, signatures: int) -> _Seen:
         below = ngrams.p(shorter_nodes(ngrams, length, node), word)
         more = table.p - table.backoff[node] * below
         pairs, pair = torch.unique(node * signatures + signature[word], return_inverse=True)
-        added.append(more.new_zeros(len(pairs)).index_add_(0, pair, more).float())
+        added.append(more.new_zeros(len(pairs)).index_add_(0, pair, more))
         of_entry.append((pairs % signatures).int())
         first = torch.arange(len(table.contexts), device=pairs.device) * signatures
         starts.append(torch.searchsorted(pairs, first) + entries)
         sizes.append(sizes[-1] + len(first))
         entries += len(pairs)
     end = signature.new_tensor([entries])
+    more = torch.cat(added) if added else ngrams.p_0.new_empty(0)
     return _Seen(
         signature.new_tensor(sizes[:-1]),
         torch.cat([*starts, end]),
         torch.cat(of_entry) if of_entry else signature.new_empty(0).int(),
-        torch.cat(added) if added else ngrams.p_0.new_empty(0).float(),
+        more.float() if bool((more > -ROUNDING).all()) else more,
     )
+
+
+def _log_sum(log_mass: Tensor, added: Tensor) -> Tensor:
+    """log(B + a), where a may be nearly −B: no less than what rounding leaves of B."""
+    mass = log_mass.exp()
+    return torch.maximum(mass + added, torch.finfo(mass.dtype).eps * mass).log()
 
 
 def lacking(texts: Sequence[Sentences], folds: int) -> Iterator[Sentences]:
@@ -211,7 +222,7 @@ def lacking(texts: Sequence[Sentences], folds: int) -> Iterator[Sentences]:
     yield from (whole.chosen(fold != part) for part in range(1, folds + 1))
 
 
-def parted(sentences: Sentences, folds: int) -> tuple[Sentences, Sentences]:
+def held_out(sentences: Sentences, folds: int) -> tuple[Sentences, Sentences]:
     """The sentences of all parts but the first, and those of the first."""
     is_first = sentences.parts(folds) == 1
     return sentences.chosen(~is_first), sentences.chosen(is_first)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from models.ngram.counts import discount
+
 UNSEEN_SIGNATURE = 0.5  # the most that a signature counts when none of its words was seen
 
 
@@ -25,12 +27,6 @@ def discounted(counts: np.ndarray, signature: np.ndarray, share: np.ndarray) -> 
     receives = (counts == 0) | (unseen[signature] == 0)
     mass = np.maximum(counts - lost, 0) + np.where(receives, share * per_share[signature], 0)
     return mass / mass.sum()
-
-
-def discount(counts: np.ndarray) -> float:
-    """D, what a word that was seen loses, by how many were seen once and twice."""
-    once, twice = np.sum(counts == 1), np.sum(counts == 2)
-    return once / (once + 2 * twice) if once and twice else 0.5
 
 
 def unseen_signature(counts: np.ndarray, signature: np.ndarray) -> float:

@@ -41,6 +41,11 @@ class Unigram(Background):
     def log_masses(self, context: Tensor | None = None) -> Tensor:
         return self.log_mass
 
+    def log_share(self) -> Tensor:
+        """log b(x)/B_s of every word: −inf of one without mass, also where s has none."""
+        of_signature = self.log_sums[torch.from_numpy(self.of_word).to(self.log_sums.device)]
+        return (self.log_mass - of_signature).nan_to_num(nan=-torch.inf, neginf=-torch.inf)
+
     def regrouped(self, features: Features) -> "Unigram":
         return Unigram(features, self.log_mass.exp().cpu().numpy())
 

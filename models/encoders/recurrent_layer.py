@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -44,7 +44,8 @@ class RecurrentLayer(nn.Module):
             nn.init.normal_(self.input_weight, std=IRNN_INPUT)
 
     def forward(self, inputs: Tensor, state: tuple[Tensor, ...]):
-        with nullcontext() if inputs.is_cuda else cpu_kernels():
+        with in_full_precision(inputs.device.type):
+            inputs, *state = (each.to(self.recurrent_weight.dtype) for each in (inputs, *state))
             outputs, *state = self.kernels[self.name](
                 inputs,
                 state if self.name == "lstm" else state[0],
@@ -62,7 +63,8 @@ class RecurrentLayer(nn.Module):
         The inputs (N × E) are those of all first steps, of all second ones and so on, of which
         `sizes` has the numbers. Not for an LSTM, which has two states.
         """
-        with nullcontext() if inputs.is_cuda else cpu_kernels():
+        with in_full_precision(inputs.device.type):
+            inputs, state = (each.to(self.recurrent_weight.dtype) for each in (inputs, state))
             weights = self._weights(inputs)
             return self.kernels[self.name](
                 inputs, sizes, state, weights, *SINGLE, self.training, False
@@ -79,16 +81,17 @@ class RecurrentLayer(nn.Module):
 
 
 @contextmanager
-def cpu_kernels() -> Iterator[None]:
-    """The kernels that suit a CPU.
+def in_full_precision(device: str) -> Iterator[None]:
+    """Kernels in the precision of the weights, whatever autocast asks for.
 
-    Not every one has a bfloat16 kernel, so autocast leaves the recurrence in float32. And oneDNN,
-    which PyTorch prefers, has none made for ARM: there PyTorch's own are up to twice as fast.
+    On a GPU it would make the recurrence float16 even where it is asked for bfloat16, and gradients
+    through time leave the range of float16; on a CPU not every kernel has bfloat16. And oneDNN,
+    which PyTorch prefers there, has none made for ARM, where its own are up to twice as fast.
     """
     before = torch.backends.mkldnn.enabled
     torch.backends.mkldnn.enabled = before and not ON_ARM
     try:
-        with torch.autocast("cpu", enabled=False):
+        with torch.autocast(device, enabled=False):
             yield
     finally:
         torch.backends.mkldnn.enabled = before

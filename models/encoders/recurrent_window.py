@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from models.common.state import State
 from models.encoders import ENCODERS
 from models.encoders.recurrent import LSTM
+from models.encoders.variational_dropout import VariationalDropout
 
 
 @ENCODERS.register("lstm-window", hidden="between layers")
@@ -33,7 +34,7 @@ class LSTMWindow(nn.Module):
             raise ValueError(f"encoder: lstm-window.order: expected 1 or more, got {order}")
         self.inputs, self.order = inputs, order
         self.within = LSTM(inputs, hidden, outputs, layers)
-        self.within.dropout = nn.Dropout(dropout)
+        self.within.dropout = _WindowDropout(dropout, every_step=True)
 
     def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         # Beside each input a 1, so that what is before the text can be told from it.
@@ -44,6 +45,7 @@ class LSTMWindow(nn.Module):
         place = torch.arange(self.order, device=inputs.device).unsqueeze(1)
         at = (place + self.order - length).clamp(max=self.order - 1).unsqueeze(2)
         read = windows[:, :, :-1].gather(0, at.expand(-1, -1, self.inputs))
+        self.within.dropout.texts = inputs.shape[1]
         outputs, _ = self.within(read, self.within.initial_state(read.shape[1]))
         last = (length - 1).view(1, -1, 1).expand(-1, -1, outputs.shape[2])
         h = outputs.gather(0, last).view(*inputs.shape[:2], -1)
@@ -52,3 +54,13 @@ class LSTMWindow(nn.Module):
     def initial_state(self, batch: int) -> State:
         weight = next(self.within.parameters())
         return ((weight.new_zeros(self.order - 1, batch, self.inputs + 1),),)
+
+
+class _WindowDropout(VariationalDropout):
+    """Of windows (order × T·B × D), each step of which drops its own, drawn for all B texts."""
+
+    texts = 1
+
+    def forward(self, windows: Tensor) -> Tensor:
+        steps = windows.unflatten(1, (-1, self.texts)).flatten(0, 1)
+        return super().forward(steps).view_as(windows)

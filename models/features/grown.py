@@ -10,7 +10,7 @@ from torch import Tensor
 from models.features.phi import Features
 
 # The parameters of a language model that have a row for each feature.
-BY_FEATURE = {"embedding.weight", "output.weight", "output.bias"}
+BY_FEATURE = {"embedding.weight", "output.weight", "output.bias", "output.label_weight"}
 
 
 def with_words(features: Features, read_as: np.ndarray) -> Features:

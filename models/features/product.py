@@ -38,11 +38,7 @@ class FeatureProduct(nn.Module):
         if self.is_identity:
             return weight
         rows = _BagSum.apply(weight[: self.sparse_count], self._bags, self._transposed)
-        if self.dense is None:
-            return rows
-        dense = self.dense if is_dense is None else self.dense * is_dense
-        with torch.autocast(weight.device.type, enabled=False):  # in the precision of the weights
-            return rows + dense.to(weight.dtype) @ weight[self.sparse_count :]
+        return rows if self.dense is None else self._with_dense(rows, weight, self.dense, is_dense)
 
     def of_signatures(
         self, weight: Tensor, signatures: Tensor, is_dense: Tensor | None = None
@@ -54,9 +50,15 @@ class FeatureProduct(nn.Module):
         rows = _BagSum.apply(weight[: self.sparse_count], *bags)
         if self.dense is None:
             return rows
-        dense = self.dense[signatures]
-        dense = dense if is_dense is None else dense * is_dense[signatures]
-        with torch.autocast(weight.device.type, enabled=False):
+        is_dense = None if is_dense is None else is_dense[signatures]
+        return self._with_dense(rows, weight, self.dense[signatures], is_dense)
+
+    def _with_dense(
+        self, rows: Tensor, weight: Tensor, dense: Tensor, scale: Tensor | None
+    ) -> Tensor:
+        """What the dense block adds to the sparse one's rows."""
+        dense = dense if scale is None else dense * scale
+        with torch.autocast(weight.device.type, enabled=False):  # in the precision of the weights
             return rows + dense.to(weight.dtype) @ weight[self.sparse_count :]
 
     def transposed(self, rows: Tensor) -> Tensor:

@@ -35,9 +35,11 @@ def score(
 
 
 def _combined(log_p: Tensor, weights: np.ndarray) -> Tensor:
-    chosen = np.flatnonzero(weights)  # as 0 times −inf would be no number
-    weights = torch.from_numpy(weights[chosen]).to(log_p.dtype)
-    return torch.tensordot(weights, log_p[chosen], dims=1).log_softmax(dim=1)
+    """What a part of any weight but 0 finds impossible is so, also if the weight is negative."""
+    log_p, weights = log_p[weights != 0], torch.from_numpy(weights[weights != 0]).to(log_p.dtype)
+    is_possible = log_p.isfinite().all(dim=0)
+    log_p = torch.tensordot(weights, log_p.where(is_possible, 0), dims=1)
+    return log_p.masked_fill(~is_possible, -torch.inf).log_softmax(dim=1)
 
 
 def likeliest_exponents(log_p: Tensor, words: np.ndarray) -> np.ndarray:
@@ -54,6 +56,7 @@ def likeliest_exponents(log_p: Tensor, words: np.ndarray) -> np.ndarray:
             here = slice(start, start + WORDS_AT_ONCE)
             part, own = log_p[:, here], words[here]
             p = _combined(part, weights).exp()
+            part = part.where(part.isfinite(), 0)  # 0 times −inf would be no number
             mean = (p * part).sum(dim=2)
             gradient += (part[:, range(len(own)), own] - mean).sum(dim=1).numpy()
             centred = (part - mean.unsqueeze(2)).flatten(start_dim=1)

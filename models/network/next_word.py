@@ -133,8 +133,7 @@ def _fixed_shares(model: nn.Module) -> tuple[Tensor, Tensor] | None:
         while isinstance(background, Constrained):  # which treats words of a signature alike
             background = background.background
         if isinstance(background, Unigram):
-            log_share = background.log_mass - background.class_mass()[output.signature]
-            return output.signature, log_share.nan_to_num(nan=-torch.inf)
+            return output.signature, background.log_share()
     return None
 
 

@@ -1,1 +1,1 @@
-"""n-gram models: counts, smoothing, tables, pruning; ARPA files and automata."""
+"""n-gram models: counts, smoothing, tables, pruning, ARPA files."""

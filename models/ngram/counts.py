@@ -45,6 +45,12 @@ class Level:
         return (self.contexts % self.words == END)[self.nodes]
 
 
+def discount(counts: np.ndarray) -> float:
+    """D, what each that was seen loses, by how many were seen once and twice (Ney et al. 1994)."""
+    once, twice = np.sum(counts == 1), np.sum(counts == 2)
+    return float(once / (once + 2 * twice)) if once and twice else 0.5
+
+
 def pack(node: np.ndarray, word: np.ndarray, words: int) -> np.ndarray:
     """One number for a pair; pairs are in the order of their numbers."""
     return node * words + word

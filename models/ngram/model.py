@@ -19,7 +19,7 @@ WORDS_AT_ONCE = 1 << 20  # scored together
 
 
 class Table(NamedTuple):
-    """The n-grams with contexts of one length, keys as in `ngram_counts.Level`."""
+    """The n-grams with contexts of one length, keys as in `counts.Level`."""
 
     contexts: np.ndarray  # key of each node, rising
     keys: np.ndarray  # key of each n-gram, rising

@@ -20,7 +20,7 @@ ALIGNED = 4  # numbers, of which the width of a matrix is a multiple for product
 ALIGNED_ROWS = 8  # the same for the products of bfloat16 that are as wide as there are signatures
 BLOCK = 1 << 14  # words scored at a time where all are asked for
 
-Expert = Callable[[Tensor], tuple[Tensor, Tensor]]
+Named = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 
 class LogLinear(nn.Module):
@@ -56,7 +56,7 @@ class LogLinear(nn.Module):
         size: int,
         *,
         weight: nn.Parameter | None = None,
-        expert: Expert | None = None,
+        expert: Named | None = None,
         background_gate: bool = False,
         temperature: bool = False,
         labels: int = 0,

@@ -19,9 +19,8 @@ class SignatureOutput(nn.Module):
         super().__init__()
         self.within = within
         signature = torch.from_numpy(features.signature)
-        log_share = background.log_mass - background.class_mass()[signature]
         self.register_buffer("signature", signature, persistent=False)
-        self.register_buffer("log_share", log_share.nan_to_num(nan=-torch.inf), persistent=False)
+        self.register_buffer("log_share", background.log_share(), persistent=False)
 
     def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
         check_words("words", targets, len(self.signature))

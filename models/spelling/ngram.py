@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from models.common.json_file import load_json
-from models.ngram.counts import Level, count
+from models.ngram.counts import Level, count, discount
 from models.ngram.smoothing.kneser_ney import kneser_ney
 from models.spelling.begun import Begun
 from models.spelling.strings import STOP, Alphabet, Spelling, in_a_row, numbers
@@ -37,8 +37,7 @@ class NGramSpelling(Spelling):
         super().__init__(alphabet, shares, length)
         self.levels, self.begun = levels, begun
         self.ngrams = kneser_ney(levels, np.full(len(alphabet), 1 / len(alphabet)))
-        once, twice = (int(np.sum(begun.counts == times)) for times in (1, 2))
-        self.discount = once / (once + 2 * twice) if once and twice else 0.5
+        self.discount = discount(begun.counts)
         self.not_empty = np.zeros(self.classes)
         self.not_empty = np.log1p(-np.exp(self.sequences([[STOP]])[0]))
 

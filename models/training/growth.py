@@ -21,15 +21,15 @@ def widen(wide: LanguageModel, narrow: LanguageModel) -> None:
             f"growth: expected an encoder of elman, gru, irnn or lstm layers to widen, got "
             f"{wide.recipe.encoder}"
         )
-    learned = dict(narrow.named_parameters())
+    weights = dict(wide.named_parameters())
     gates = {
         id(weight): layer.gates[layer.name]
         for layer in wide.modules()
         if isinstance(layer, RecurrentLayer)
         for weight in layer.parameters()
     }
-    for name, weight in wide.named_parameters():
-        _put(learned[name], weight, gates.get(id(weight), 1))
+    for name, learned in narrow.named_parameters():  # no temperature, which is fitted at the end
+        _put(learned, weights[name], gates.get(id(weights[name]), 1))
 
 
 def _put(learned: Tensor, weight: nn.Parameter, gates: int) -> None:

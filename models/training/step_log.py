@@ -19,6 +19,7 @@ class StepLog:
         self.path, self.writes = path, writes
         self.losses: list[Tensor] = []
         self.norms: list[Tensor] = []
+        self.rates: list[float] = []
 
     @property
     def size(self) -> int:
@@ -32,25 +33,28 @@ class StepLog:
         with self.path.open("ab") as file:
             file.truncate(min(size, file.tell()))
 
-    def add(self, loss: Tensor, norm: Tensor) -> None:
+    def add(self, loss: Tensor, norm: Tensor, learning_rate: float) -> None:
         self.losses.append(loss)
         self.norms.append(norm)
+        self.rates.append(learning_rate)
 
-    def check(self, epoch: int, last: int, learning_rate: float) -> int | None:
+    def check(self, epoch: int, last: int) -> int | None:
         """Write down the steps up to the last one; the first that is not finite is the answer."""
         if not self.losses:
             return None
         values = torch.stack([torch.stack(self.losses), torch.stack(self.norms)], dim=1).cpu()
         first = last - len(values) + 1
-        self.losses, self.norms = [], []
         if self.writes:
-            self._write(epoch, first, values.tolist(), learning_rate)
+            self._write(epoch, first, values.tolist())
+        self.losses, self.norms, self.rates = [], [], []
         wrong = (~values.isfinite().all(dim=1)).nonzero()
         return first + int(wrong[0]) if len(wrong) else None
 
-    def _write(self, epoch: int, first: int, values: list[list[float]], rate: float) -> None:
+    def _write(self, epoch: int, first: int, values: list[list[float]]) -> None:
         with self.path.open("a", encoding="utf-8") as file:
             if not file.tell():
                 file.write(HEADER)
-            for step, (loss, norm) in enumerate(values, first):
+            for step, ((loss, norm), rate) in enumerate(
+                zip(values, self.rates, strict=True), first
+            ):
                 file.write(f"{epoch},{step},{loss:.8g},{norm:.8g},{rate:.8g}\n")

@@ -200,7 +200,7 @@ class Trainer:
         now.optimiser.step()
         if now.average:
             now.average.update(self.model)
-        self.log.add(nats, norm)
+        self.log.add(nats, norm, now.learning_rate)
         now.encoder, now.nats = after, now.nats + nats * count
         now.step, now.words = now.step + 1, now.words + count
         self.on_step(count)
@@ -328,7 +328,7 @@ class Trainer:
     def _check(self, train: Sentences) -> None:
         """Log the last steps; stop if the loss or the gradient of one of them is no number."""
         now = self.now
-        step = self.log.check(now.epoch, now.step, now.learning_rate)
+        step = self.log.check(now.epoch, now.step)
         if step is None:
             return
         batch = next(islice(self._batches(train), step - 1, None))

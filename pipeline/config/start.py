@@ -19,15 +19,16 @@ KEPT = {
     "encode": None,
     "train": (
         *("encoder", "output", "expert", "layers", "embedding", "hidden", "input", "tied"),
-        *("temperature", "background_gate"),
+        *("temperature", "background_gate", "condition"),
     ),
 }
-# What can be gone on from: features of words, and every other string spelled.
+# What can be gone on from: features of words, every other string spelled, and no labels: another
+# text has others.
 EXPECTED = {
     "analyse": {"protocol": "open"},
     "background": {"kind": "unigram"},
     "encode": {"merges": None},
-    "train": {"output": "log-linear", "input": "features"},
+    "train": {"output": "log-linear", "input": "features", "condition": "none"},
 }
 
 Layer = Mapping[str, Any] | None

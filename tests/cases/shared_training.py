@@ -33,9 +33,9 @@ RECIPES = {
 # Encoders that drop units otherwise than a recurrent one does, and have no weights to drop.
 RECIPES |= {
     name: replace(RECIPES["stream"], encoder=name, weight_dropout=0.0)
-    for name in ("transformer", "reservoir")
+    for name in ("transformer", "reservoir", "lstm-window")
 }
-COUNTS = {"stream": (1, 2, 4), "sentences": (1, 2, 4), "transformer": (1, 2), "reservoir": (1, 2)}
+COUNTS = dict.fromkeys(RECIPES, (1, 2)) | dict.fromkeys(("stream", "sentences"), (1, 2, 4))
 
 
 def train(folder: Path, recipe, steps: int | None = None) -> None:

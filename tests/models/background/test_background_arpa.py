@@ -71,6 +71,21 @@ def test_class_mass_is_the_sum_over_the_words_of_a_signature(tmp_path, seed):
     assert torch.allclose(found.class_mass(context).double().exp(), sums, atol=1e-6)
 
 
+@pytest.mark.parametrize("log10", [-6, -9, -12, -99])
+def test_a_word_listed_far_below_what_backing_off_gives_it_keeps_its_mass(tmp_path, log10):
+    found = background(tmp_path, FILE.replace("-0.4\tle la", f"{log10}\tle la"))
+    context = torch.from_numpy(found.contexts(TEXT))[1:2]  # after `le`
+    alone = {2} == {*np.flatnonzero(found.of_word == found.of_word[2])}
+    mass = found.log_masses(context).double().logsumexp(dim=1)
+    assert found.class_mass(context).double().logsumexp(dim=1) == pytest.approx(mass, abs=1e-6)
+    prior, evidence = found.class_evidence(context)
+    assert evidence.isfinite().all()
+    assert prior + evidence == pytest.approx(found.class_mass(context), abs=1e-4)
+    if alone and log10 > -15:  # what is rarer than double precision can tell has next to nothing
+        of_word = found.class_mass(context)[0, found.of_word[2]]
+        assert float(of_word) == pytest.approx(log10 * np.log(10), abs=1e-3)
+
+
 def test_without_unk_words_that_the_file_lacks_are_as_rare_as_its_rarest(tmp_path):
     bare = "\n".join(line for line in FILE.split("\n") if "<unk>" not in line)
     found = background(tmp_path, bare.replace("1=6", "1=5").replace("2=6", "2=4"))

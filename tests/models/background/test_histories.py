@@ -8,7 +8,7 @@ from ngram_cases import WORDS, as_lists, random_sentences, rising_prior
 
 from models.background.history import HISTORIES
 from models.background.history.given import Given
-from models.background.mixture import kinds
+from models.background.mixture import kinds, likeliest
 from models.background.ngram import lacking
 from models.common.batching import END, Sentences
 from models.network.background_only import BackgroundOnly
@@ -32,6 +32,14 @@ def made(history, order=3, smoothing=kneser_ney, folds=4, text=TEXT, factors=FAC
 def contexts(background, training=False) -> torch.Tensor:
     found = [background.contexts(text, training) for text in (TEXT, UNSEEN)]
     return torch.from_numpy(np.concatenate(found))
+
+
+def test_a_word_that_no_part_of_a_mixture_explains_leaves_its_weights_alone():
+    p = np.array([[0.2, 0.1], [0.0, 0.0], [0.3, 0.4]])
+    kind = np.zeros(3, np.int64)
+    weights = likeliest(p, kind, 2)
+    assert weights == pytest.approx(likeliest(p[[0, 2]], kind[:2], 2))
+    assert np.isfinite(weights).all()
 
 
 @pytest.mark.parametrize("history", HISTORIES)

@@ -4,7 +4,7 @@ import torch
 from models.common.state import detached
 from models.encoders import ENCODERS
 from models.encoders.choice import encoder
-from models.encoders.recurrent_layer import RecurrentLayer, cpu_kernels
+from models.encoders.recurrent_layer import RecurrentLayer, in_full_precision
 
 every_encoder = pytest.mark.parametrize("name", ENCODERS)
 
@@ -80,7 +80,7 @@ def test_a_layer_is_pytorch_s(name, module):
         mine.data.copy_(value)
     inputs = torch.randn(4, 3, 5)
     outputs, _ = layer(inputs, layer.initial_state(3))
-    with cpu_kernels():
+    with in_full_precision("cpu"):
         assert torch.equal(outputs, theirs(inputs)[0])
 
 

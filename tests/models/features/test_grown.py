@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.features.grown import by_name, with_own_features, with_words
+from models.features.grown import BY_FEATURE, by_name, with_own_features, with_words
 from models.features.phi import Features
 from models.features.product import FeatureProduct
 
@@ -51,9 +51,9 @@ def test_what_is_read_has_the_same_features_as_what_is_predicted():
 
 
 def test_rows_are_found_by_name_and_new_ones_are_zero():
-    bias = torch.tensor([1.0, 2.0, 3.0])
-    grown = by_name({"output.bias": bias}, ["a", "b", "c"], ["c", "x", "a"])
-    assert grown["output.bias"].tolist() == [3.0, 0.0, 1.0]
+    tensors = {name: torch.tensor([1.0, 2.0, 3.0]) for name in BY_FEATURE}
+    grown = by_name(tensors, ["a", "b", "c"], ["c", "x", "a"])
+    assert all(found.tolist() == [3.0, 0.0, 1.0] for found in grown.values())
 
 
 def test_weights_of_other_features_are_refused():

@@ -106,6 +106,13 @@ def test_no_other_exponents_make_the_text_likelier():
         assert combined(PARTS, found + shift).mean() < best
 
 
+def test_words_without_mass_leave_the_exponents_alone():
+    log_p = stacked_distributions(PARTS, TEXT)
+    nothing = torch.full((*log_p.shape[:2], 2), -torch.inf)
+    found = likeliest_exponents(torch.cat([log_p, nothing], dim=2), TEXT.ids)
+    assert found == pytest.approx(likeliest_exponents(log_p, TEXT.ids), abs=1e-3)
+
+
 def test_a_part_of_exponent_0_is_left_out():
     """Also where it finds words impossible, as a cache does those that were not yet read."""
     parts = [*PARTS, Cache(WORDS, half_life=5)]

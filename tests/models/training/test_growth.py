@@ -22,6 +22,12 @@ def test_nothing_is_lost_when_a_network_is_widened(encoder, tied):
     assert wide.score(TEXT) == pytest.approx(narrow.score(TEXT), abs=1e-5)
 
 
+def test_a_temperature_is_left_to_the_end():
+    narrow, wide = model(layers=2, hidden=6), model(layers=2, hidden=18, temperature=True)
+    widen(wide, narrow)
+    assert wide.eval().score(TEXT) == pytest.approx(narrow.eval().score(TEXT), abs=1e-5)
+
+
 def test_new_units_learn():
     shape = {"layers": 2, "weight_dropout": 0.0}
     narrow, wide = model(**shape, hidden=6), model(**shape, hidden=18)

@@ -1,5 +1,6 @@
 """Steps and their lengths: momentum, 1/t, and Muon beside AdamW."""
 
+import csv
 from dataclasses import replace
 from itertools import pairwise
 
@@ -8,6 +9,7 @@ import torch
 from training_cases import RECIPE, model, sentences
 
 from models.training.optimisers import optimiser, scheduled_rate
+from models.training.step_log import STEPS
 from models.training.trainer import Trainer
 
 TEXT = sentences()
@@ -39,6 +41,10 @@ def test_the_rate_of_a_training_is_the_scheduled_one(tmp_path):
     recipe = replace(RECIPE, schedule="inverse", epochs=3)
     trainer = Trainer(model(), recipe, tmp_path)
     trainer.fit(TEXT, TEXT)
+    with (tmp_path / STEPS).open() as file:
+        rates = [float(row["learning_rate"]) for row in csv.DictReader(file)]
+    assert rates == sorted(rates, reverse=True)
+    assert len({*rates}) == len(rates)
     ends = [row.learning_rate / recipe.learning_rate for row in trainer.curve]
     assert ends == pytest.approx([1 / 2, 1 / 3, 1 / 4], rel=0.1)
 

@@ -94,6 +94,8 @@ def test_an_override_of_a_list_may_be_separated_by_commas(value, expected):
         ("train.checkpoint_seconds=-1", "train.checkpoint_seconds: expected 0 or more, got -1.0"),
         ("train.checkpoint_steps=-1", "train.checkpoint_steps: expected 0 or more, got -1"),
         ("train.seed=-1", "train.seed: expected 0 or more, got -1"),
+        ("train.activation_penalty=.inf", "train.activation_penalty: expected a finite number"),
+        ("train.momentum=0.9", "train.momentum: expected optimiser: sgd, or 0, got adamw"),
         ("corpus.limit=-3", "corpus.limit: expected 1 or more, got -3"),
         ("corpus.seed=-1", "corpus.seed: expected 0 or more, got -1"),
         ("corpus.valid=-0.1", "corpus.valid: expected a share below 1 or a number of sentences"),
