@@ -131,6 +131,22 @@ def test_a_detached_state_carries_no_gradient(name):
     assert not any(tensor.requires_grad for tensor in sum(detached(state), ()))
 
 
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("name", ["elman", "gru", "irnn", "lstm"])
+def test_the_recurrence_stays_in_float32_under_autocast(name, device):
+    """cuDNN's would be float16, which no clipping saves once a gradient has left its range."""
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("there is no GPU")
+    layer = RecurrentLayer(name, 5, 7).to(device)
+    layer.recurrent_weight.data.mul_(20)
+    inputs = torch.randn(60, 3, 5, device=device)
+    with torch.autocast(device, torch.bfloat16):
+        outputs, state = layer(inputs.bfloat16(), layer.initial_state(3))
+    assert {outputs.dtype, *(each.dtype for each in state)} == {torch.float32}
+    alone, _ = layer(inputs.bfloat16().float(), layer.initial_state(3))
+    assert torch.allclose(outputs, alone, rtol=1e-3)
+
+
 @every_encoder
 def test_it_trains_under_autocast(name):
     model = build(name)
