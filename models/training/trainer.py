@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import islice
@@ -12,41 +12,34 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors.torch import load
-from torch import Tensor, nn
 
-from models.common.batching import NO_WORD, Batch, Sentences, batches
+from models.common.batching import Sentences
 from models.common.device import be_deterministic, choose_device, freed_memory_kept
-from models.common.state import State, detached
 from models.common.weights import WEIGHTS, load_weights, parameters_of, save_tensors
-from models.encoders.variational_dropout import VariationalDropout
-from models.features.condition import Condition
 from models.network.language_model import LanguageModel
 from models.network.regularisers.past_decode import PastDecoder
 from models.recipe import Recipe
 from models.training import processes
-from models.training.ahead import Prepared, ahead, prepare
 from models.training.checkpoint import Checkpoints, parse
 from models.training.curve import CURVE, Epoch, write_curve
 from models.training.ema import WeightAverage
-from models.training.optimisers import optimiser, scheduled_rate
-from models.training.recorded import RecordedSteps
-from models.training.step_log import STEPS, StepLog
+from models.training.optimisers import optimiser
+from models.training.step.log import STEPS, StepLog
+from models.training.step.steps import Steps
 from models.training.teachers import TaughtText
 from models.training.temperature import fit_temperature
 from models.training.training_state import TrainingState
 
-SHARED = (VariationalDropout, Condition)  # what draws for all columns, whoever reads them
 CHECKED_EVERY = 50  # steps between two looks at the losses, for which a GPU is waited for
 
 
 class Trainer:
     """Trains a model into a folder, and goes on from the last checkpoint if it was interrupted.
 
-    Each epoch draws its batches from the seed and its own number, so that a checkpoint need only
-    say how many of them are done. On a CPU the weights come out the same to the last bit, however
-    often the training is interrupted. Where several processes train one model
-    (models.training.processes), the first one writes; a checkpoint does not depend on how many
-    they are.
+    A checkpoint need only say how many batches of the epoch are done, as each epoch draws its own.
+    On a CPU the weights come out the same to the last bit, however often the training is
+    interrupted. Where several processes train one model (models.training.processes), the first one
+    writes; a checkpoint does not depend on how many they are.
     """
 
     def __init__(
@@ -67,18 +60,8 @@ class Trainer:
         average = WeightAverage(model, recipe.ema) if recipe.ema else None
         nats = torch.zeros((), device=self.device)
         self.now = TrainingState(model, optimiser(recipe, model), average, nats=nats)
-        # Processes wait for each other, and windows of a stream alone come in few shapes.
-        is_recorded = (
-            self.device.type == "cuda"
-            and recipe.text == "stream"
-            and processes.count() == 1
-            and model.has_fixed_shapes
-        )
-        self.recorded = (
-            RecordedSteps(self._computed, model.output.background) if is_recorded else None
-        )
-        self.dropouts = [each for each in model.modules() if isinstance(each, SHARED)]
         self.log = StepLog(folder / STEPS, writes=processes.is_first())
+        self.steps = Steps(self.model, recipe, self.now, self.log)
         self.checkpoints = Checkpoints(folder)
         self.saved = time.monotonic()
 
@@ -113,7 +96,7 @@ class Trainer:
                     self._close_epoch(valid)
                     self._save()
                     self.on_epoch(self.curve[-1])
-            self.recorded = None  # not left to the collector, which must not free it in a recording
+            self.steps.recorded = None  # which the collector must not free in a recording
             if processes.is_first():
                 self._save_best(valid)
                 write_curve(self.curve, self.folder / CURVE)
@@ -144,9 +127,8 @@ class Trainer:
             torch.manual_seed(self.recipe.seed * 10_000 + now.epoch)
         self.model.train()
         start = time.monotonic() - now.seconds
-        for batch, prepared in self._prepared(train, contexts, taught):
-            self._set_learning_rate(len(train.ids))
-            self._step(batch, prepared)
+        for batch, prepared in self.steps.left(train, contexts, taught):
+            self.on_step(self.steps.take(batch, prepared, len(train.ids)))
             now.seconds = time.monotonic() - start
             is_due = self._is_due()
             if is_due or now.step % CHECKED_EVERY == 0:
@@ -155,88 +137,6 @@ class Trainer:
                 self._save()
         self._check(train)
         now.seconds = time.monotonic() - start
-
-    def _set_learning_rate(self, words: int) -> None:
-        """As the schedule has it, if it says it for each step, an epoch having so many words."""
-        rate = scheduled_rate(self.recipe, self.now.epoch - 1 + self.now.words / words)
-        if rate is not None:
-            for group in self.now.optimiser.param_groups:
-                group["lr"] = rate
-
-    def _batches(self, train: Sentences) -> Iterator[Batch]:
-        generator = np.random.default_rng([self.recipe.seed, self.now.epoch])
-        return batches(train, self.recipe, generator)
-
-    def _prepared(
-        self, train: Sentences, contexts: np.ndarray, taught: TaughtText | None
-    ) -> Iterator[tuple[Batch, Prepared]]:
-        """The batches that are left of the epoch, and what this process reads of each."""
-        labels = train.labels_of_words
-
-        def both(batch: Batch) -> tuple[Batch, Prepared]:
-            own = self._share_of(batch).batch(batch) if processes.count() > 1 else batch
-            prepared = prepare(own, contexts, self.device, taught, labels)
-            if self.recorded:
-                prepared = self.recorded.with_room(prepared, batch, contexts)
-            return batch, prepared
-
-        left = islice(self._batches(train), self.now.step, None)
-        return ahead(left, both) if self.device.type == "cuda" else map(both, left)
-
-    def _step(self, batch: Batch, prepared: Prepared) -> None:
-        """One step of the optimiser, on one batch."""
-        now = self.now
-        count = int((batch.targets != NO_WORD).sum())
-        if processes.count() > 1:
-            self.share = self._share_of(batch)
-            for dropout in self.dropouts:
-                dropout.share = self.share
-        before = self._before(prepared)
-        nats, after = (self.recorded or self._computed)(prepared, before)
-        if processes.count() > 1:
-            learning = [each for each in self.model.parameters() if each.requires_grad]
-            processes.add_up(learning, nats, self.share.weight(batch))
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.max_grad_norm)
-        now.optimiser.step()
-        if now.average:
-            now.average.update(self.model)
-        self.log.add(nats, norm, now.learning_rate)
-        now.encoder, now.nats = after, now.nats + nats * count
-        now.step, now.words = now.step + 1, now.words + count
-        self.on_step(count)
-
-    def _before(self, batch: Prepared) -> State:
-        """The encoder's state before a batch."""
-        if batch.goes_on and not self._begins_anew():
-            return self.now.encoder
-        return self.model.encoder.initial_state(batch.words.shape[1])
-
-    def _computed(self, batch: Prepared, before: State) -> tuple[Tensor, State]:
-        """Nats per word of a batch, and the state after it; gradients lie beside the weights."""
-        self.now.optimiser.zero_grad(set_to_none=self.recorded is None)
-        with torch.autocast(
-            self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bfloat16"
-        ):
-            loss = self.model.loss(
-                batch.words,
-                batch.targets,
-                before,
-                batch.context,
-                batch.real,
-                batch.taught,
-                batch.labels,
-            )
-        loss.total.backward()
-        return loss.nats.detach(), detached(loss.after)
-
-    def _begins_anew(self) -> bool:
-        """Whether a window is read from the zero state by chance; none is drawn where none can."""
-        share = self.recipe.zero_state
-        return bool(share) and torch.rand(()).item() < share
-
-    def _share_of(self, batch: Batch) -> processes.Share:
-        """Which columns of a batch this process reads."""
-        return processes.Share.own(batch.words.shape[1])
 
     def _open(self, valid: Sentences) -> None:
         """Validate the weights that were there before: they are the best so far."""
@@ -295,7 +195,7 @@ class Trainer:
         now = self.now
         state = now.encoder
         if state and processes.count() > 1:
-            state = self.share.gathered(state)
+            state = self.steps.share.gathered(state)
         if processes.is_first():
             tensors, values = replace(now, encoder=state).pack()
             values |= {"logged": self.log.size, "recipe": self.recipe.identity()}
@@ -331,7 +231,7 @@ class Trainer:
         step = self.log.check(now.epoch, now.step)
         if step is None:
             return
-        batch = next(islice(self._batches(train), step - 1, None))
+        batch = next(islice(self.steps.batches(train), step - 1, None))
         sentences = np.searchsorted(train.starts, batch.positions[0], side="right")
         some = ", ".join(map(str, sentences[:5])) + (" …" if len(sentences) > 5 else "")
         raise self._failure(

@@ -11,7 +11,7 @@ import torch
 from training_cases import RECIPE, model, sentences
 
 from models.common.batching import batches
-from models.training.step_log import STEPS
+from models.training.step.log import STEPS
 from models.training.trainer import Trainer
 
 TEXT = sentences()

@@ -9,7 +9,7 @@ import torch
 from training_cases import RECIPE, model, sentences
 
 from models.training.optimisers import optimiser, scheduled_rate
-from models.training.step_log import STEPS
+from models.training.step.log import STEPS
 from models.training.trainer import Trainer
 
 TEXT = sentences()

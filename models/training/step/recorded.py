@@ -15,7 +15,7 @@ from torch import Tensor
 from models.background.base import Background
 from models.common.batching import Batch
 from models.common.state import State
-from models.training.ahead import Prepared
+from models.training.step.ahead import Prepared
 
 Compute = Callable[[Prepared, State], tuple[Tensor, State]]
 
