@@ -85,7 +85,6 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     schema = _schema(params.source, labelled)
     with Spool(out / "spool") as spool:
         given = _gather(track(read, "sentences read"), spool, labelled)
-        labelled.check(params.source)
         _say_repeated(spool)
         others = array("I", range(sum(map(len, given.values())), len(spool)))
         if given:
@@ -101,6 +100,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
                     f"{params.valid}, test {params.test}, limit {params.limit or 'none'}"
                 )
             write_rows(out / f"{split}.arrow", schema, spool.rows(numbers))
+    labelled.check(params.source, out / "train.arrow")
     if params.pretraining:
         _write_pretraining(params.pretraining, labelled, out)
     say("corpus: " + ", ".join(f"{len(part):,} {split}" for split, part in parts.items()))
@@ -188,6 +188,11 @@ def _split_as_given(given: dict[str, array], params: Params) -> dict[str, array]
     else:
         amount = _amount(params.valid, train)
         valid, train = train[:amount], train[amount:]
+    if not parts:
+        raise ValueError(
+            f"corpus '{', '.join(params.source)}' leaves no split to test on: expected one besides "
+            f"those for training and validation; with a valid above 0 its own dev is the test"
+        )
     return {"train": train[: params.limit], "valid": valid, **parts}
 
 
