@@ -164,4 +164,5 @@ STAGE = Stage(
     params=Params,
     compute=compute,
     over_models=True,
+    shows=SHOWN,
 )
