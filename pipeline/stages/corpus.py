@@ -41,7 +41,8 @@ OWN_VALIDATION = "dev"  # what the source holds out itself; `valid` is what is d
 class Params:
     # A corpus name, a path (.txt with one sentence a line, .conllu, or .tsv and .jsonl with a
     # column `text`), or hub:ID[:CONFIG][#COLUMN]; or several. Where some have splits of their own,
-    # the sentences of the others are for training.
+    # the sentences of the others are for training. A hub data set is read once: `--force corpus`
+    # reads it anew.
     source: tuple[str, ...] = ("wiktionnaire",)
     # At most so many sentences, drawn at random; of a hub data set the first ones, as the rest is
     # not downloaded; null takes all.
@@ -203,6 +204,7 @@ def _amount(share_or_number: float, numbers: array) -> int:
 
 
 def _files(params: Params) -> list[Path]:
+    """Those of all sources; a hub data set has none, as a key must not ask the network."""
     sources = [*params.source, *(params.pretraining or ())]
     return [path for source in sources for path in corpora.files(source, folder=folder_of)]
 
