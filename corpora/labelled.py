@@ -4,10 +4,10 @@ The text is in the column `text`; every other column is a label (topic, genre, s
 and one that is empty is none.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from corpora.json_line import parse_line
 from corpora.sentence import Sentence
 from corpora.text import CorpusError, lines
 
@@ -38,8 +38,8 @@ def read_jsonl(path: Path, split: str | None = None) -> Iterator[Sentence]:
     for number, line in enumerate(lines(path), start=1):
         place = f"{path}, line {number}"
         try:
-            found = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            found = parse_line(line)
+        except ValueError as error:
             raise CorpusError(f"{place}: expected an object in JSON, but {error}") from None
         if not isinstance(found, dict) or not isinstance(found.get(TEXT), str):
             raise CorpusError(

@@ -20,6 +20,7 @@ READERS = {
     ".jsonl": labelled.read_jsonl,
 }
 SPLITS = ("train", "valid", "dev", "test")
+MOST = 5  # files that an error lists
 Folder = Callable[[str], Path]
 
 
@@ -67,6 +68,13 @@ def files_and_splits(source: str, folder: Folder | None) -> dict[Path, str | Non
         return named_files(source, folder)
     paths = local_files(source)
     splits = [split_in_name(path) for path in paths]
+    without = [path.name for path, split in zip(paths, splits, strict=True) if split is None]
+    if 0 < len(without) < len(paths):  # else a test would be trained on, for a README beside it
+        raise CorpusError(
+            f"the corpus {source}: expected a split ({', '.join(SPLITS)}) in the names of all its "
+            f"files or of none; there is none in {', '.join(without[:MOST])}"
+            f"{' and others' if len(without) > MOST else ''}. Rename those files or move them"
+        )
     # `x-train.txt` beside `x-test.txt` fixes the splits; one name alone fixes nothing.
     fixed = None not in splits and len(set(splits)) > 1
     return dict(zip(paths, splits if fixed else [None] * len(paths), strict=True))

@@ -68,8 +68,7 @@ class Lexicon:
 
     def identity(self) -> str:
         """Changes whenever an answer does; what is learned from the lexicon is kept under it."""
-        rows = self.find(np.array(list(self), dtype=object))
-        return str(pd.util.hash_pandas_object(rows).sum())
+        return str(pd.util.hash_pandas_object(everything(self)).sum())
 
     def lookup(self, forms: Sequence[str]) -> pd.DataFrame:
         """One row per analysis: word (position in `forms`), lemma, upos, feats, weight, source.
@@ -126,6 +125,13 @@ RESPELLINGS = (plain, str.lower, lambda form: plain(form.lower()))
 def _analyses(lexicon: Lexicon, form: str) -> tuple[Analysis, ...]:
     spellings = dict.fromkeys((form, *(respell(form) for respell in RESPELLINGS)))
     return next(filter(None, map(lexicon.exact, spellings)), ())
+
+
+def everything(lexicon: Lexicon) -> pd.DataFrame:
+    """All rows of a lexicon, with the form of each."""
+    forms = np.array(list(lexicon), dtype=object)
+    rows = lexicon.find(forms)
+    return rows.assign(form=forms[rows["word"].to_numpy()])
 
 
 def absent(rows: pd.DataFrame, count: int) -> np.ndarray:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from lexicon.analysis import Analysis, Lexicon, absent
-from lexicon.guesser import OPEN, everything, learned_guesser
+from lexicon.analysis import Analysis, Lexicon, absent, everything
+from lexicon.guesser import OPEN, learned_guesser
 from lexicon.guesser_lstm import learned_lstm_guesser
 from lexicon.paradigm import agrees
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lexicon.analysis import Lexicon, Request, moved, stack
+from lexicon.analysis import Lexicon, Request, everything, moved, stack
 from lexicon.index import MEANING, Index, build, cached, fingerprint
 from lexicon.reading import LexiconError
 from lexicon.shape import LIKELY, looks
@@ -199,13 +199,6 @@ def kept(look: str, names: Sequence[str], shares: np.ndarray, tags: pd.Index) ->
             "count": shares[suffix, tag],
         }
     )
-
-
-def everything(lexicon: Lexicon) -> pd.DataFrame:
-    """All rows of a lexicon, with the form of each."""
-    forms = np.array(list(lexicon), dtype=object)
-    rows = lexicon.find(forms)
-    return rows.assign(form=forms[rows["word"].to_numpy()])
 
 
 def guesser(request: Request) -> Guesser:

@@ -123,12 +123,12 @@ def cached(name: str, make: Callable[[], pa.Table]) -> Path:
 def compiled(
     path: Path,
     read: Callable[[Path, Report], Iterator[Row]],
-    code: Path,
+    read_by: Sequence[Path],
     *,
     lowercase: bool,
     strict: bool,
 ) -> Path:
-    """The index of a text file, made if there is none yet for this text and this code."""
+    """The index of a text file, made if there is none yet for it and for what it is read by."""
 
     def make() -> pa.Table:
         report = Report(path, strict)
@@ -139,7 +139,7 @@ def compiled(
         about = {"lowercase": lowercase, "skipped": report.skipped()}
         return table.replace_schema_metadata({"accord": json.dumps(about)})
 
-    key = fingerprint([path, code], f"lowercase {lowercase}", f"strict {strict}")
+    key = fingerprint([path, *read_by], f"lowercase {lowercase}", f"strict {strict}")
     return cached(f"{path.stem}-{key}", make)
 
 

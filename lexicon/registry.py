@@ -64,6 +64,17 @@ def make(name: str, request: Request) -> Lexicon:
         return maker(request)
 
 
+def files(name: str, folder: Callable[[str], Path]) -> list[Path]:
+    """The files that a lexicon's answers depend on; one that is written in code has none.
+
+    `folder` tells where a source's data lie.
+    """
+    maker = find(name)
+    own = maker.files(folder) if hasattr(maker, "files") else []
+    brought = plug_in_file(name)
+    return [*own, brought] if brought else own
+
+
 def plug_in_file(name: str) -> Path | None:
     """The file by which another package brings a lexicon; None for one that none brings."""
     for point in () if name in BUILT_IN else entry_points(group=GROUP, name=name):

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from lexicon.reading import LexiconError, Report, Row, lines
@@ -44,7 +45,19 @@ def read(path: Path, report: Report) -> Iterator[Row]:
     return tagged(line.split() for _, line in lines(path, report) if line.strip())
 
 
+def about_model() -> tuple[Path, ...]:
+    """The file that states the model's version; none where it is not installed."""
+    found = find_spec(MODEL)
+    return (Path(found.origin).with_name("meta.json"),) if found else ()
+
+
 def spacy_text(path: Path) -> TextLexicon:
     return TextLexicon(
-        "spacy", "LGPL-LR (the model)", source=None, file=str(path), read=read, of_text=True
+        "spacy",
+        "LGPL-LR (the model)",
+        source=None,
+        file=str(path),
+        read=read,
+        of_text=True,
+        read_by=about_model(),
     )

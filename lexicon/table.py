@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from lexicon.analysis import UPOS, join_feats
@@ -56,6 +57,8 @@ def analysis_row(cells: dict[str, str]) -> Row:
         raise BadRow(f"unknown upos {upos!r}")
     if not well_formed(feats):
         raise BadRow(f"feats are Name=Value|Name=Value, not {feats!r}")
+    if twice := said_twice(feats):
+        raise BadRow(f"a feature that stands twice: expected {twice}")
     lemma = "" if lemma == "_" and form != "_" else lemma
     count = amount(cells.get("count") or "1")
     return Row(form, lemma, upos, join_feats("" if feats == "_" else feats), count)
@@ -63,6 +66,17 @@ def analysis_row(cells: dict[str, str]) -> Row:
 
 def well_formed(feats: str) -> bool:
     return feats in ("", "_") or all(FEATURE.fullmatch(pair) for pair in feats.split("|"))
+
+
+@cache
+def said_twice(feats: str) -> str | None:
+    """How the first feature that has two values is to be written: `Gender=Fem,Masc`."""
+    values: dict[str, list[str]] = {}
+    for pair in feats.split("|"):
+        name, _, value = pair.partition("=")
+        values.setdefault(name, []).append(value)
+    twice = (name for name in values if len(values[name]) > 1)
+    return next((f"{name}={','.join(sorted({*values[name]}))}" for name in twice), None)
 
 
 def table(path: Path) -> TextLexicon:

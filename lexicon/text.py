@@ -20,6 +20,7 @@ class TextLexicon:
     file: str  # the file in that folder
     read: Callable[[Path, Report], Iterator[Row]]
     of_text: bool = False  # whether the file is a text, or made of one
+    read_by: tuple[Path, ...] = ()  # other files that what is read depends on, as a tagger's own
 
     def __call__(self, request: Request) -> Index:
         path = self.path(request.folder)
@@ -29,11 +30,16 @@ class TextLexicon:
         """Where its file is, `folder` telling where a source's data lie."""
         return folder(self.source) / self.file if self.source else Path(self.file)
 
+    def files(self, folder: Callable[[str], Path]) -> list[Path]:
+        """All files that its answers depend on."""
+        return [self.path(folder), *self.read_by]
+
     def open(self, path: Path, *, lowercase: bool = False, strict: bool = False) -> Index:
         if not path.is_file():
             raise LexiconError(f"lexicon {self.name}: no file {path}")
         code = Path(inspect.getfile(self.read))
-        index = compiled(path, self.read, code, lowercase=lowercase, strict=strict)
+        read_by = [code, *self.read_by]
+        index = compiled(path, self.read, read_by, lowercase=lowercase, strict=strict)
         lexicon = Index.open(self.name, self.licence, index)
         lexicon.of_text = self.of_text
         return lexicon

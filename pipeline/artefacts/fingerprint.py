@@ -3,7 +3,8 @@
 The code of a stage is its module and, transitively, every module of the four packages that it
 imports anywhere in its text. Importing a whole package or room (`import lexicon`, `from
 models.encoders import ENCODERS`) takes in all its modules, because what a package loads by name
-cannot be seen in an import statement.
+cannot be seen in an import statement. A file beside a module that the module names (`page.html`)
+is part of it.
 """
 
 import ast
@@ -38,8 +39,10 @@ def of_code(module: str) -> str:
         name = waiting.pop()
         if name in seen:
             continue
-        tree = ast.parse(_source(name).read_text(encoding="utf-8"))
+        source = _source(name)
+        tree = ast.parse(source.read_text(encoding="utf-8"))
         seen[name] = ast.dump(tree)
+        seen |= {f"{name}: {file.name}": of_file(file) for file in _named_beside(tree, source)}
         waiting += _imports(tree, name)
     return of_value(seen)
 
@@ -61,8 +64,15 @@ def _imports(tree: ast.Module, importer: str) -> list[str]:
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             children = [f"{node.module}.{alias.name}" for alias in node.names]
-            found += [child for child in children if _source(child)] or [node.module]
+            found += [child if _source(child) else node.module for child in children]
     return [module for name in found if _source(name) for module in _with_package(name, importer)]
+
+
+def _named_beside(tree: ast.Module, source: Path) -> list[Path]:
+    """The files of a module's folder, other than code, whose names stand in its text."""
+    strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    beside = [path for path in source.parent.iterdir() if path.suffix != ".py" and path.is_file()]
+    return [path for path in beside if path.name in strings]
 
 
 def _with_package(name: str, importer: str) -> list[str]:

@@ -132,9 +132,8 @@ class Run:
         inputs = self._inputs(model, stage)
         recipe = {
             "stage": stage.name,
-            "params": {
-                f.name: _plain(getattr(params, f.name)) for f in fields(params) if f.compare
-            },
+            "params": {f.name: _plain(getattr(params, f.name)) for f in fields(params) if f.compare}
+            | _shown(stage, inputs),
             "inputs": {
                 label: inputs[label].digests(read) for label, read in inputs_read(stage, inputs)
             },
@@ -228,6 +227,16 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value):
         return asdict(value)
     return list(value) if isinstance(value, tuple) else value
+
+
+def _shown(stage: Stage, inputs: Mapping[str, Artefact]) -> dict[str, Any]:
+    """The parameters of stages above that a stage tells, which may differ where no file does."""
+    return {
+        f"{label}.{key}": value
+        for label, artefact in inputs.items()
+        if label.rsplit("/")[-1] in stage.shows
+        for key, value in artefact.meta["params"].items()
+    }
 
 
 def inputs_read(stage: Stage, inputs: Mapping) -> list[tuple[str, tuple[str, ...]]]:

@@ -15,14 +15,14 @@ import numpy as np
 import pandas as pd
 
 import lexicon
-from lexicon.registry import find, plug_in_file
+from lexicon.registry import files
 from models.common.checks import expect
 from pipeline.artefacts.arrow import open_table, splits, word_counts
 from pipeline.data.folders import folder_of
 from pipeline.display.progress import say
 from pipeline.evaluation.pair import Pair
 from pipeline.evaluation.suite import read_suite, suite_files, suite_name, suite_words
-from pipeline.prepared.saved_chain import read_chain, save_chain
+from pipeline.prepared.saved_chain import read_chain, save_chain, save_hashes
 from pipeline.prepared.special_words import (
     END,
     END_ID,
@@ -120,6 +120,7 @@ def _load_chain(params: Params, lowercase: bool, out: Path) -> lexicon.Lexicon:
     named = {"names": params.lexicon, "join": params.join, "strict": params.strict}
     chain = lexicon.load(**named, lowercase=lowercase, folder=folder_of)
     save_chain(out, **named, lowercase=lowercase)
+    save_hashes(out, params.lexicon)
     for skipped in chain.skipped:
         say(f"analyse: {skipped.count:,} rows left out, {skipped.reason}: {skipped.example}")
     return chain
@@ -244,9 +245,7 @@ def _coverage(types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
 def _files(params: Params) -> list[Path]:
     """Those of the suites and of the lexicons; some lexicons are written in code and have none."""
     names = [*params.lexicon, *([params.frequency] if params.frequency else [])]
-    makers = [find(name) for name in names]
-    lexicons = [maker.path(folder_of) for maker in makers if hasattr(maker, "path")]
-    lexicons += filter(None, map(plug_in_file, names))
+    lexicons = [path for name in names for path in files(name, folder_of)]
     return [*lexicons, *(path for suite in params.suites for path in suite_files(suite))]
 
 
@@ -263,7 +262,7 @@ STAGE = Stage(
         "types.parquet": "the known words and their counts; ids are positions in it",
         "analyses.parquet": "lemma, POS and features of each, and which lexicon said so",
         "coverage.csv": "types and counted tokens that each lexicon answered for",
-        "lexicon*": "how the lexicons were chained, for words that are met later; those of a start",
+        "lexicon*": "the chain of lexicons for words met later; their hashes, or those of a start",
         MADE_OF: "the start, where training goes on from one: its name and what it was made of",
         "*.suite.parquet": "the pairs of each agreement suite",
     },

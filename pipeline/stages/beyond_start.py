@@ -12,7 +12,7 @@ import pandas as pd
 
 from lexicon.saved import SAVED, save
 from models.common.json_file import load_json
-from pipeline.prepared.saved_chain import load_chain, read_chain, save_chain
+from pipeline.prepared.saved_chain import load_chain, read_chain, save_chain, save_hashes
 from pipeline.prepared.special_words import END_ID, MADE_OF, UNKNOWN_ID, is_special
 from pipeline.prepared.vocabulary import Vocabulary
 
@@ -27,10 +27,12 @@ def beyond_start(
     about = load_json(start / "config.json", dict)
     made_of = {key: about[key] for key in ("name", "corpora", "lexicons")}
     (out / MADE_OF).write_text(json.dumps(made_of, ensure_ascii=False, indent=1))
-    save_chain(out, **read_chain(start))
+    known, chain = Vocabulary(start), read_chain(start)
+    save_chain(out, **chain)
     if (start / SAVED).exists():
         save(load_chain(start), out)
-    known = Vocabulary(start)
+    elif len(known.unknown) > 1:  # which lexicons tell apart that lie where data do
+        save_hashes(out, chain["names"])
     new = sorted(word for word in words if word not in known.known and not is_special(word))
     forms = [*known.forms, *new]
     types = pd.DataFrame({"form": forms, "count": [counts.get(form, 0) for form in forms]})

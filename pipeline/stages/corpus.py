@@ -41,7 +41,8 @@ OWN_VALIDATION = "dev"  # what the source holds out itself; `valid` is what is d
 class Params:
     # A corpus name, a path (.txt with one sentence a line, .conllu, or .tsv and .jsonl with a
     # column `text`), or hub:ID[:CONFIG][#COLUMN]; or several. Where some have splits of their own,
-    # the sentences of the others are for training.
+    # the sentences of the others are for training. A hub data set is read once: `--force corpus`
+    # reads it anew.
     source: tuple[str, ...] = ("wiktionnaire",)
     # At most so many sentences, drawn at random; of a hub data set the first ones, as the rest is
     # not downloaded; null takes all.
@@ -85,7 +86,6 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     schema = _schema(params.source, labelled)
     with Spool(out / "spool") as spool:
         given = _gather(track(read, "sentences read"), spool, labelled)
-        labelled.check(params.source)
         _say_repeated(spool)
         others = array("I", range(sum(map(len, given.values())), len(spool)))
         if given:
@@ -101,6 +101,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
                     f"{params.valid}, test {params.test}, limit {params.limit or 'none'}"
                 )
             write_rows(out / f"{split}.arrow", schema, spool.rows(numbers))
+    labelled.check(params.source, out / "train.arrow")
     if params.pretraining:
         _write_pretraining(params.pretraining, labelled, out)
     say("corpus: " + ", ".join(f"{len(part):,} {split}" for split, part in parts.items()))
@@ -188,6 +189,11 @@ def _split_as_given(given: dict[str, array], params: Params) -> dict[str, array]
     else:
         amount = _amount(params.valid, train)
         valid, train = train[:amount], train[amount:]
+    if not parts:
+        raise ValueError(
+            f"corpus '{', '.join(params.source)}' leaves no split to test on: expected one besides "
+            f"those for training and validation; with a valid above 0 its own dev is the test"
+        )
     return {"train": train[: params.limit], "valid": valid, **parts}
 
 
@@ -198,6 +204,7 @@ def _amount(share_or_number: float, numbers: array) -> int:
 
 
 def _files(params: Params) -> list[Path]:
+    """Those of all sources; a hub data set has none, as a key must not ask the network."""
     sources = [*params.source, *(params.pretraining or ())]
     return [path for source in sources for path in corpora.files(source, folder=folder_of)]
 

@@ -26,7 +26,7 @@ from pipeline.stage import Inputs, Stage
 INPUTS = {
     "evaluate": (FIGURES, "*.log_p.npy"),
     "train": ("curve.csv", "recipe.json", "weights.safetensors"),
-    "analyse": ("coverage.csv", "types.parquet"),
+    "analyse": ("coverage.csv", "types.parquet", "lexicon*"),
     # What a model is loaded from, and the sentences that it explains.
     "featurise": (),
     "background": (),
@@ -164,4 +164,5 @@ STAGE = Stage(
     params=Params,
     compute=compute,
     over_models=True,
+    shows=SHOWN,
 )

@@ -32,12 +32,14 @@ class Labels:
         self.found |= dict.fromkeys(own)
         return {name: own.get(name) for name in self.names}
 
-    def check(self, sources: Sequence[str]) -> None:
-        for name in self.names:
-            if name not in self.found:
+    def check(self, sources: Sequence[str], training: Path) -> None:
+        """Refuse a label that no sentence has from which it could be learned."""
+        for name, values in label_values([training]).items():
+            if not values:
+                others = ": only others have one" if name in self.found else ""
                 raise ValueError(
-                    f"corpus.labels: no sentence of {', '.join(sources)} has a label "
-                    f"'{name}'{nearest(name, self.found)}"
+                    f"corpus.labels: no sentence of {', '.join(sources)} that is trained on has a "
+                    f"label '{name}'{others or nearest(name, self.found)}"
                 )
 
 
@@ -54,10 +56,8 @@ def label_values(tables: Iterable[Path]) -> dict[str, list[str]]:
 
 def label_numbers(batch: pa.RecordBatch, values: Mapping[str, Sequence[str]]) -> np.ndarray:
     """The number of each sentence's label of each kind, 0 where training has none such."""
-    columns = [
-        pc.fill_null(pc.add(pc.index_in(batch[LABELS].field(name), pa.array(known)), 1), 0)
-        for name, known in values.items()
-    ]
-    return np.stack([column.to_numpy(zero_copy_only=False) for column in columns], 1).astype(
-        np.int16
-    )
+    columns = []
+    for name, known in values.items():
+        place = pc.index_in(batch[LABELS].field(name), pa.array(known, pa.string()))
+        columns.append(pc.fill_null(pc.add(place, 1), 0).to_numpy(zero_copy_only=False))
+    return np.stack(columns, 1).astype(np.int16)

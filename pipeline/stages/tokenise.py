@@ -71,12 +71,18 @@ def _tokenised(path: Path, params: Params, written: Counter[str]) -> Iterator[pa
     How words were written, where they are lowercased, is counted.
     """
     total = count_batches(path)
-    processes = min(params.processes or len(os.sched_getaffinity(0)), total)
+    processes = min(params.processes or _cores(), total)
     tokenise = partial(_tokenise, path, params)
     with Pool(processes) if processes > 1 else nullcontext() as pool:
         for batch, counts in (pool.imap if pool else map)(tokenise, range(total)):
             written.update(counts)
             yield batch
+
+
+def _cores() -> int:
+    """Those that this process may use, or all of them where the system, as macOS, cannot tell."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 def _tokenise(path: Path, params: Params, number: int) -> tuple[pa.RecordBatch, Counter[str]]:

@@ -31,6 +31,8 @@ def test_labels_are_read_by_their_names(tmp_path, name):
         ("a.tsv", "text\tgenre\n \tnews\n", "line 2: expected a sentence in 'text'"),
         ("a.jsonl", '{"text": "Va ."}\n{"texte": "Viens ."}\n', "line 2: expected an object"),
         ("a.jsonl", "{\n", "line 1: expected an object in JSON, but"),
+        ("a.jsonl", '{"text": "Va \\ud800."}\n', r"a\.jsonl, line 1: .* half of a character"),
+        ("a.jsonl", "[" * 10_000, "line 1: .* it is nested too deeply"),
     ],
 )
 def test_what_is_no_table_of_sentences_is_refused(tmp_path, name, content, fault):

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 import lexicon
+from lexicon.analysis import everything
 from lexicon.evaluation import LEARNERS, compare_guessers, held_out
-from lexicon.guesser import everything, learned_guesser
+from lexicon.guesser import learned_guesser
 from lexicon.shape import looks
 
 

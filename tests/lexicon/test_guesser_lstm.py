@@ -6,7 +6,8 @@ import pytest
 import torch
 
 import lexicon
-from lexicon.guesser import everything, learned_guesser
+from lexicon.analysis import everything
+from lexicon.guesser import learned_guesser
 from lexicon.guesser_lstm import learned_lstm_guesser
 
 COLUMNS = ["form", "lemma", "upos", "feats"]

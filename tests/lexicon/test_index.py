@@ -32,6 +32,12 @@ def test_every_row_is_found_and_no_other(rows, others):
         assert {each[:3] for each in index.exact(form)} == {r[1:4] for r in rows if r.form == form}
 
 
+def test_other_forms_with_the_same_analyses_are_another_lexicon():
+    tables = (build(iter([Row(form, "blog", "NOUN")])) for form in ("blog", "blogs"))
+    one, other = (Index("test", "none", table) for table in tables)
+    assert one.identity() != other.identity()
+
+
 SPELLED = ["cœur", "Œuf", "aujourd’hui", "e\u0301te\u0301", "ex æquo", "İzmir", "ΑΣ"]
 
 

@@ -24,6 +24,7 @@ BAD_ROWS = {
     "too few columns": ("vlog\tvlog\n", "4 columns expected, 2 found"),
     "unknown upos": ("vlog\tvlog\tNOM\t\n", "unknown upos 'NOM'"),
     "feats that are none": ("vlog\tvlog\tNOUN\tmasculin\n", "feats are Name=Value"),
+    "a feature twice": ("vlog\tvlog\tNOUN\tGender=Masc|Gender=Fem\n", "expected Gender=Fem,Masc"),
     "no form": ("\tvlog\tNOUN\t\n", "no form"),
     "duplicate": (GOOD, "the same as line 2"),
     "bad encoding": ("vlog\tvl\xe9g\tNOUN\t\n".encode("latin-1"), "expected UTF-8"),

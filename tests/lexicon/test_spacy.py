@@ -1,9 +1,14 @@
 """A text tagged in context: the same form has the analyses of its positions."""
 
+import json
+import shutil
+import sys
+
 import pytest
 
 import lexicon
-from lexicon.spacy import MODEL
+from lexicon.registry import files
+from lexicon.spacy import MODEL, about_model
 
 pytest.importorskip(MODEL)
 
@@ -15,3 +20,20 @@ def test_tags_are_gathered_per_form_and_words_stay_as_they_were(tmp_path):
     assert {each.upos for each in known.analyses("porte")} == {"VERB", "NOUN"}
     assert set(known) == set(text.read_text().split())
     assert known.frequency(["porte", "valise"]).tolist() == [2, 1]
+
+
+def test_another_version_of_the_model_is_another_lexicon(tmp_path, monkeypatch):
+    text = tmp_path / "text.txt"
+    text.write_text("La porte est ouverte .\n")
+    name = f"spacy:{text}"
+    before = lexicon.load([name], folder=None).identity()
+    (installed,) = about_model()
+    shutil.copytree(installed.parent, tmp_path / MODEL)
+    newer = tmp_path / MODEL / installed.name
+    about = json.loads(newer.read_text())
+    newer.write_text(json.dumps(about | {"version": "99.0.0"}))
+    newer.with_name(f"{MODEL}-{about['version']}").rename(newer.with_name(f"{MODEL}-99.0.0"))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, MODEL)
+    assert files(name, None) == [text, newer]
+    assert lexicon.load([name], folder=None).identity() != before

@@ -67,12 +67,22 @@ def test_a_room_imported_from_outside_counts_whole(copy):
         ("train", "featurise", "models/outputs/forest.py"),
         ("train", "encode", "models/ngram/smoothing/witten_bell.py"),
         ("evaluate", "train", "pipeline/evaluation/metrics/worst.py"),
+        ("featurise", "encode", "pipeline/features/rhyme.py"),
     ],
 )
 def test_a_new_part_counts_for_the_stages_that_may_choose_it(copy, stage, other, new):
     modules = [f"pipeline.stages.{each}" for each in (stage, other)]
     before = [code_of(module, copy) for module in modules]
     write(copy / new, "PART = 1\n")
+    after = [code_of(module, copy) for module in modules]
+    assert [a == b for a, b in zip(before, after, strict=True)] == [False, True]
+
+
+@pytest.mark.parametrize("file", ["pipeline/display/page.html", "pipeline/inference/explain.css"])
+def test_a_file_that_a_module_fills_in_counts_for_the_stage_that_writes_it(copy, file):
+    modules = ["pipeline.stages.report", "pipeline.stages.train"]
+    before = [code_of(module, copy) for module in modules]
+    append(copy / file, "\n<!-- other -->\n")
     after = [code_of(module, copy) for module in modules]
     assert [a == b for a, b in zip(before, after, strict=True)] == [False, True]
 

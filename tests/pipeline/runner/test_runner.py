@@ -45,6 +45,16 @@ def test_a_changed_parameter_makes_its_stage_stale_and_says_why(runs):
     assert found["rnn", "train"][0] == "done", "the key was changed for the other"
 
 
+def test_the_report_is_written_anew_where_what_it_tells_changes_and_no_file_does(runs, capsys):
+    changes = {"train.epochs": 3, "ll-rnn.encode.classes_by": "evenly"}
+    again = pipeline.run("tiny", set=changes, runs=runs)
+    page = (again.folder / "report" / "index.html").read_text(encoding="utf-8")
+    assert "<tr><td>encode.classes_by</td><td>neighbours</td><td>evenly</td></tr>" in page
+    said = capsys.readouterr().err
+    assert "report: ll-rnn/encode.classes_by 'neighbours' → 'evenly'" in said
+    assert "train [ll-rnn]" not in said
+
+
 def test_each_of_two_files_that_are_called_alike_is_read_anew_when_it_changes(tmp_path):
     rows = ["form\tlemma\tupos\tfeats", "fille\tfille\tNOUN\tGender=Fem", ""]
     paths = [tmp_path / one / "lex" / "words.tsv" for one in "ab"]

@@ -59,6 +59,14 @@ def test_the_sources_own_validation_is_taken_or_stays_beside_what_is_drawn(tmp_p
     assert sorted(drawn["train"] + drawn["valid"]) == sorted(texts["train"])
 
 
+def test_a_source_whose_own_validation_leaves_no_test_is_refused(tmp_path):
+    texts = {split: phrases(split, 10) for split in ("train", "dev")}
+    source = write(tmp_path / "texts", **texts)
+    with pytest.raises(ValueError, match="leaves no split to test on"):
+        made(tmp_path / "out", source, valid=0)
+    assert made(tmp_path / "drawn", source, valid=2)["dev"] == texts["dev"]
+
+
 def test_a_limit_is_drawn_at_random_also_beside_the_sources_own_validation(tmp_path):
     texts = {split: phrases(split, 100) for split in ("train", "dev", "test")}
     source = write(tmp_path / "texts", **texts)

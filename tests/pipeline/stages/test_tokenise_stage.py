@@ -41,6 +41,14 @@ def test_several_processes_make_the_same_file(tmp_path, monkeypatch, text):
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
+def test_a_system_that_does_not_tell_the_cores_of_a_process_tokenises_too(
+    tmp_path, monkeypatch, text
+):
+    expected = made(tmp_path / "told", text)
+    monkeypatch.delattr("os.sched_getaffinity", raising=False)
+    assert made(tmp_path / "untold", text) == expected
+
+
 def test_texts_and_treebanks_stand_side_by_side_and_keep_their_parts(tmp_path, text):
     found = made(tmp_path / "out", text)
     assert found[0] == {"words": ["du"], "part": "arbres"}
