@@ -19,6 +19,7 @@ from pipeline.evaluation.bootstrap import differences
 from pipeline.evaluation.measure import FIGURES
 from pipeline.evaluation.report import by_construction, by_size
 from pipeline.evaluation.report.comparison import comparison, headline, test_splits
+from pipeline.evaluation.same_text import WRITTEN
 from pipeline.evaluation.score_rows import of_models, read_epochs
 from pipeline.prepared.encoded import SIZES
 from pipeline.stage import Inputs, Stage
@@ -30,7 +31,7 @@ INPUTS = {
     # What a model is loaded from, and the sentences that it explains.
     "featurise": (),
     "background": (),
-    "encode": ("train.ids.npy", "*.lengths.npy", SPELLER, SIZES),
+    "encode": ("train.ids.npy", *(f"*.{part}" for part in WRITTEN), SPELLER, SIZES),
     "tokenise": ("valid.arrow",),
 }
 
