@@ -62,6 +62,14 @@ class Reader:
         other.next_word = None
         return other
 
+    def expect_ranks(self) -> None:
+        """Refuse a model that cannot say which word is the likeliest."""
+        if self.next_word is None:
+            raise ValueError(
+                "expected a model of words, got one of subwords: it lists no words, and cannot "
+                "say which is the likeliest"
+            )
+
     def read(self, sentences: Sequence[str]) -> Iterator[Words]:
         """All words of the sentences, so many sentences at a time."""
         for first in range(0, len(sentences), AT_ONCE):
