@@ -66,6 +66,9 @@ def test_a_suite_is_made_and_asked_from_the_command_line(tiny_run, tmp_path):
         done = CliRunner().invoke(app, asked)
         assert done.exit_code == 0, done.output
         assert "rnn" in done.output and "critical word" in done.output and row in done.output
+    items = tmp_path / "new" / "folder" / "items.csv"
+    assert CliRunner().invoke(app, [*asked, "--items", str(items)]).exit_code == 0
+    assert set(pd.read_csv(items)["model"]) == {"rnn", "ll-rnn"}
     done = CliRunner().invoke(app, [*asked[:-1], "colour"])
     assert done.exit_code == 2
 
