@@ -6,9 +6,8 @@ from pathlib import Path
 import lexicon
 from lexicon.saved import SAVED, open_saved
 from models.common.json_file import load_json
+from pipeline.artefacts.model_files import CHAIN
 from pipeline.data.folders import folder_of
-
-CHAIN = "lexicon.json"
 
 
 def save_chain(folder: Path, **chain) -> None:
