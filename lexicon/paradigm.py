@@ -4,6 +4,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from functools import cached_property
 
+import numpy as np
+import pandas as pd
+
 from lexicon.analysis import Analysis, Lexicon, join_feats
 
 AGREEING = ("Gender", "Number", "Person")
@@ -18,16 +21,11 @@ class Paradigms:
     @cached_property
     def _forms(self) -> dict[tuple[str, str, str], set[str]]:
         forms = list(self.lexicon)
-        rows = self.lexicon.lookup(forms)
-        # A contraction (du) is two words at once, and no form of either.
-        contracted = set(rows["word"][rows["upos"] == "ADP"]) & set(
-            rows["word"][rows["upos"] == "DET"]
-        )
-        rows = rows[~rows["word"].isin(contracted)]
+        rows = inflected(self.lexicon.lookup(forms))
         found = defaultdict(set)
         columns = (rows[name].tolist() for name in ("word", "lemma", "upos", "feats"))
         for place, *cell in zip(*columns, strict=True):
-            found[_cell(*cell)].add(forms[place])
+            found[tuple(cell)].add(forms[place])
         return dict(found)
 
     def readings(self, form: str, upos: str, given: Mapping[str, str]) -> list[Analysis]:
@@ -68,7 +66,7 @@ class Paradigms:
             if feature in reading.features:
                 turned = {**reading.features, feature: value}
                 feats = join_feats(*(f"{name}={each}" for name, each in turned.items()))
-                found |= self._forms.get(_cell(reading.lemma, reading.upos, feats), set())
+                found |= self._forms.get((reading.lemma, _verb(reading.upos), feats), set())
         return found
 
 
@@ -78,8 +76,14 @@ def agrees(analysis: Analysis, given: Mapping[str, str]) -> bool:
     return all(values.get(name, value) == value for name, value in given.items())
 
 
-def _cell(lemma: str, upos: str, feats: str) -> tuple[str, str, str]:
-    return lemma, _verb(upos), feats
+def inflected(rows: pd.DataFrame) -> pd.DataFrame:
+    """The analyses that are forms of a lemma: auxiliaries count as verbs, contractions do not.
+
+    A contraction (du) is two words at once, and no form of either.
+    """
+    rows = rows.assign(upos=rows["upos"].map(_verb).astype(str))
+    contracted = np.intersect1d(*(rows["word"][rows["upos"] == each] for each in ("ADP", "DET")))
+    return rows[~rows["word"].isin(contracted)]
 
 
 def _verb(upos: str) -> str:

@@ -1,10 +1,12 @@
 """What the command line does, for Python: run a configuration, load a trained model, score."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from pipeline.config.configuration import Config, load_config
@@ -50,8 +52,20 @@ def run(
 
 
 def _overrides(values: Mapping[str, Any]) -> list[str]:
-    """As on the command line: a value is YAML, where nothing is called null."""
-    return [f"{key}={'null' if value is None else value}" for key, value in values.items()]
+    """As on the command line, where a value is YAML, which all JSON is; text stays what it is."""
+    return [
+        f"{key}={value if isinstance(value, str) else _as_json(value)}"
+        for key, value in values.items()
+    ]
+
+
+def _as_json(value: Any) -> str:
+    """With numpy's numbers as Python's, and paths as text."""
+    return json.dumps(
+        value,
+        ensure_ascii=False,
+        default=lambda other: other.item() if isinstance(other, np.generic) else str(other),
+    )
 
 
 def run_config(

@@ -56,7 +56,7 @@ ROOMS = {
     "pipeline.page": "display prepared inference reading",
     "pipeline.stages": "display artefacts data stage prepared features evaluation inference",
     "pipeline.config": "display prepared sharing inference stages",
-    "pipeline.runner": "display artefacts stage prepared inference stages config evaluation",
+    "pipeline.runner": "display artefacts data stage prepared inference stages config evaluation",
     "pipeline.api": "display artefacts data stage prepared evaluation sharing inference stages "
     "config runner",
     "pipeline.integrations": "prepared inference reading api",

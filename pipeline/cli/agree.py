@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.console import Group, command, listed, print_table
+from pipeline.cli.console import Group, command, listed, make_room, print_table
 
 app = typer.Typer()
 suite_app = typer.Typer(cls=Group, help="Make agreement suites out of sentences of your own.")
@@ -57,6 +57,7 @@ def agree(
     from pipeline.display.progress import say
     from pipeline.inference.default_model import NAME
 
+    make_room(items)
     rows = [groups(suite, by)]
     if by != "construction":
         rows.append(groups(suite, by, pooled=True))
@@ -119,6 +120,7 @@ def plant(
 
     if to.suffix != ".csv":
         raise ValueError(f"--to: expected a name that ends in .csv, got {to}")
+    make_room(to)
     chosen = islice(sentences(corpus, split), limit)
     table = planted.plant((words for _, words in chosen), Homophones.load(folder_of), seed)
     table.to_csv(to, index=False)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.console import Group, command, listed, print_table
+from pipeline.cli.console import Group, command, listed, make_room, print_table
 from pipeline.cli.page import Served
 
 app = typer.Typer(cls=Group, help="Measure speed and memory on this machine.", no_args_is_help=True)
@@ -61,6 +61,7 @@ def output(
     from pipeline.display.figures import output_costs
     from pipeline.display.progress import track
 
+    make_room(csv, figure)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     precisions = ("float32", "bfloat16") if device == "cuda" else ("float32",)
     costs = pd.DataFrame(track(table(device, precisions, rounds=rounds), "costs"))

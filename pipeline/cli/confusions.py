@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.cli.agree import Corpus, Limit, Split
-from pipeline.cli.console import command, print_table
+from pipeline.cli.console import command, make_room, print_table
 from pipeline.cli.model import Model, TrainedRun, load_model
 from pipeline.cli.score import Text, numbered_sentences
 
@@ -124,6 +124,7 @@ def nbest(
     from pipeline.confusions.source import sentences
     from pipeline.inference.nbest import write_nbest
 
+    make_room(to)
     vocabulary = load_model(known, None).vocabulary.known if known else None
     channel = Channel(_homophones(), spelling, vocabulary)
     said = [

@@ -151,6 +151,12 @@ def is_path(text: str) -> bool:
         return False
 
 
+def make_room(*files: Path | None) -> None:
+    """Make the folders of files to write, before anything is computed that would be lost."""
+    for file in filter(None, files):
+        file.parent.mkdir(parents=True, exist_ok=True)
+
+
 def listed(text: str) -> list[str]:
     """What a person separated by commas, with or without blanks."""
     return [part.strip() for part in text.split(",") if part.strip()]

@@ -58,6 +58,8 @@ def show(
 
     from pipeline.compare.lexicon_views import features_of, known_beside
 
+    if not word.strip():
+        raise ValueError(f"expected a word to look up, got {word!r}")
     chain = _load(lexicon)
     asked = {name: _load_if_present(name) for name in _usable() if name != "guesser"}
     rows = []
@@ -153,7 +155,10 @@ def compare(
     """Train the last model of a configuration with each chain of lexicons, and compare them."""
     from pipeline.compare.lexicon_comparison import compare_lexicons
 
-    table, folder = compare_lexicons(config, lexicons.split(), set or (), runs)
+    chains = lexicons.split()
+    if not chains:
+        raise ValueError(f"--lexicons: expected chains of lexicons, got {lexicons!r}")
+    table, folder = compare_lexicons(config, chains, set or (), runs)
     print_table(table)
     print(f"figure: {folder / 'report' / 'perplexity.png'}")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.console import command, is_path, listed, print_table
+from pipeline.cli.console import command, is_path, listed, make_room, print_table
 from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
 from pipeline.display.progress import say
 
@@ -91,6 +91,7 @@ def explain(
     from pipeline.inference.explain import Explainer, split, telling_features
 
     expect_words(text)
+    make_room(html)
     explainer = Explainer(under(load_model(run, model), condition))
     place = explainer.next_word(text, listed(words or ""), top)
     choices = place.asked or place.likeliest[:SPLIT]
@@ -111,7 +112,6 @@ def explain(
     if html:
         sentence = explainer.sentence(explainer.beginning(text))
         page = explain_page.page([sentence], replace(place, asked=tuple(choices)))
-        html.parent.mkdir(parents=True, exist_ok=True)
         html.write_text(page, encoding="utf-8")
         print(f"\npage: {html}")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipeline.cli.console import command, listed, print_table
+from pipeline.cli.console import command, listed, make_room, print_table
 from pipeline.cli.model import Beginning, Model, TrainedRun, expect_words, load_model
 from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
 
@@ -85,7 +85,7 @@ def surprisal(
         expect=listed(expect or ""),
     )
     if to:
-        _write(words, to)
+        WRITERS[to.suffix](words, to)
         print(f"{len(words):,} words of {words['row'].nunique():,} sentences: {to}")
     else:
         words.to_csv(sys.stdout, index=False)
@@ -119,7 +119,7 @@ def expect(
     _check_files(to, plot)
     table = measure(text, _chosen(run, model, models, condition), listed(features))
     if to:
-        _write(table, to)
+        WRITERS[to.suffix](table, to)
     for feature in dict.fromkeys(name.partition("=")[0] for name in listed(features)):
         print_table(_of_feature(table, feature))
         print()
@@ -162,16 +162,12 @@ def _named(run: Path | None, name: str) -> "Scorer":
 
 
 def _check_files(to: Path | None, plot: Path | None) -> None:
-    """What cannot be written is refused before anything is computed."""
+    """What cannot be written is refused before anything is computed, and what can has a folder."""
     if to and to.suffix not in WRITERS:
         raise ValueError(f"--to: expected a name that ends in {', '.join(WRITERS)}; got {to}")
     if plot and plot.suffix not in DRAWN:
         raise ValueError(f"--plot: expected a name that ends in {' or '.join(DRAWN)}; got {plot}")
-
-
-def _write(table: "pd.DataFrame", path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    WRITERS[path.suffix](table, path)
+    make_room(to, plot)
 
 
 WRITERS = {

@@ -1,6 +1,6 @@
 """Models side by side on an agreement suite: how often each finds the right sentence likelier."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +12,7 @@ from models.common.arrays import load_array
 from pipeline import api
 from pipeline.compare.scored_models import Scored, find_all, named
 from pipeline.display.nearest import nearest
+from pipeline.display.short_names import short_names
 from pipeline.evaluation.agreement import SCORINGS, margins, wilson
 from pipeline.evaluation.pair import Pair
 from pipeline.evaluation.suite import lowercased, pair_table, read_suite, suite_name
@@ -39,13 +40,29 @@ def judged(runs: Sequence[Path], suite: str) -> dict[str, Judged]:
     In the place of a run there may be an exported model.
     """
     pairs = read_suite(suite)
-    exported = [run for run in runs if is_default(run) or is_exported(run)]
-    models = named(find_all(str(run) for run in runs if run not in exported))
-    return {run.name: _asked(api.load(run), suite, pairs) for run in exported} | {
+    exported = _named(run for run in runs if _is_alone(run))
+    models = named(find_all(str(run) for run in runs if not _is_alone(run)))
+    if both := sorted(exported.keys() & models.keys()):
+        raise ValueError(
+            f"expected models with a name of their own each, got two that are called {both[0]}: "
+            f"{exported[both[0]]} and one of {models[both[0]].run}"
+        )
+    return {name: _asked(api.load(run), suite, pairs) for name, run in exported.items()} | {
         name: _stored(model, suite_name(suite), pairs)
         or _asked(_loaded(model, suite), suite, pairs)
         for name, model in models.items()
     }
+
+
+def _is_alone(run: Path) -> bool:
+    """Whether it is one model, and no run."""
+    return is_default(run) or is_exported(run)
+
+
+def _named(exported: Iterable[Path]) -> dict[str, Path]:
+    """Exported models by as much of their paths as tells them apart, each of them once."""
+    different = {run.absolute().parts: run for run in exported}
+    return dict(zip(short_names([*different]), different.values(), strict=True))
 
 
 def _stored(model: Scored, name: str, pairs: Sequence[Pair]) -> Judged | None:

@@ -23,7 +23,7 @@ from pipeline.artefacts.arrow import rows, splits, write_rows
 from pipeline.artefacts.artefact import META
 from pipeline.config.configuration import Sections
 from pipeline.display.progress import track
-from pipeline.inference.start import start_folder
+from pipeline.inference.start import start_artefact
 from pipeline.prepared.special_words import is_special
 from pipeline.prepared.written_forms import WRITTEN
 from pipeline.runner.finished import Finished
@@ -131,7 +131,7 @@ def _again(
     shared = scratch / made["analyse"].name / missing
     folders = {stage: shared / stage for stage in ("tokenise", "vocabulary", "analyse")}
     if start := sections["train"].start:
-        folders[START] = start_folder(start)
+        folders[START] = start_artefact(start).folder
     analyse = STAGES["analyse"].compute
     if not shared.exists():
         for stage in ("tokenise", "vocabulary"):

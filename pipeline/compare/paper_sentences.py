@@ -12,8 +12,9 @@ from pipeline.compare.paper_figures import BEST, RNN
 from pipeline.inference.generate import Generator, NewSentence
 from pipeline.inference.scorer import Scorer
 from pipeline.prepared.named_features import IDENTITY, NamedFeatures
+from pipeline.prepared.special_words import NOT_TOP
 
-TOP, NOT_TOP = "TOPFORM", "@notTop"
+TOP = "TOPFORM"
 
 
 def drawn_sentences(run: Path, count: int) -> str:

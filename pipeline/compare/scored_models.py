@@ -13,6 +13,7 @@ from pipeline.artefacts.artefact import MANIFEST
 from pipeline.display.seeds import without_seed
 from pipeline.display.short_names import short_names
 from pipeline.evaluation.measure import FIGURES
+from pipeline.evaluation.same_text import is_same_text
 from pipeline.prepared.encoded import held_out, read_sentences, read_sizes
 from pipeline.prepared.encoded_forms import read_forms
 from pipeline.prepared.special_words import UNKNOWN_ID
@@ -163,17 +164,17 @@ def difference_in_text(models: Sequence[Scored]) -> str | None:
     first = models[0]
     for model in models[1:]:
         for split in first.splits:
-            ours, theirs = (_shape(each, split) for each in (first, model))
-            if ours != theirs:
+            ours, theirs = (each.inputs["encode"] for each in (first, model))
+            if not is_same_text(ours, theirs, split):
                 return (
                     f"{model.run.name}/{model.name} and {first.run.name}/{first.name} did not "
-                    f"score the same words of {split}: expected {ours[0]}, got {theirs[0]}"
+                    f"score the same words of {split}: {_sizes_differ(ours, theirs, split)}"
                 )
     return None
 
 
-def _shape(model: Scored, split: str) -> tuple[dict, list[int]]:
-    sizes = read_sizes(model.inputs["encode"])
-    if split not in sizes:
-        return {}, []
-    return sizes[split], model.sentences(split).lengths.tolist()
+def _sizes_differ(ours: Path, theirs: Path, split: str) -> str:
+    expected, got = (read_sizes(folder).get(split, {}) for folder in (ours, theirs))
+    if expected == got:
+        return f"both have {expected}, but other sentences, or others in capitals"
+    return f"expected {expected}, got {got}"

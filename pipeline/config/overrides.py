@@ -6,7 +6,7 @@ What names a model outweighs what names none, whatever their order.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from pipeline.config.strict_yaml import parse
 from pipeline.display.nearest import nearest
@@ -42,15 +42,26 @@ def _read(text: str, models: Sequence[str]) -> Override:
         raise ValueError(f"--set {text}: no model '{model}'{nearest(model, models)}")
     if model is not None and section in STAGES and STAGES[section].over_models:
         raise ValueError(f"--set {text}: {section} is of all models; expected {section}.{key}=…")
-    found = parse(value, f"the value of --set {text.partition('=')[0]}")
-    if isinstance(found, str) and _is_list(section, key):
-        found = [item.strip() for item in found.split(",")]
+    found = _value(value, _kind(section, key), f"the value of --set {text.partition('=')[0]}")
     return Override(model, section, key, found)
 
 
-def _is_list(section: str, key: str) -> bool:
-    hints = get_type_hints(STAGES[section].params) if section in STAGES else {}
-    return get_origin(hints.get(key)) is tuple
+def _value(text: str, kind: Any, where: str) -> Any:
+    """YAML, but where text is expected all of it, and where a list is, what commas separate."""
+    found = text if kind is str else parse(text, where)
+    if isinstance(found, str) and _is_list(kind):
+        return [item.strip() for item in found.split(",")]
+    return found
+
+
+def _kind(section: str, key: str) -> Any:
+    """What is expected of a key, None of one that there is not."""
+    return get_type_hints(STAGES[section].params).get(key) if section in STAGES else None
+
+
+def _is_list(kind: Any) -> bool:
+    """Whether a list is expected, if only among other things."""
+    return any(get_origin(each) is tuple for each in (kind, *get_args(kind)))
 
 
 def as_layer(overrides: Iterable[Override], model: str | None) -> Layer:

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 
-from lexicon.paradigm import AGREEING
+from lexicon.paradigm import AGREEING, inflected
 from pipeline.prepared.special_words import is_special
 from pipeline.prepared.vocabulary import Vocabulary
 
@@ -20,16 +20,11 @@ class KnownParadigms:
     def __init__(self, vocabulary: Vocabulary, rows: pd.DataFrame):
         """`rows` are the analyses, whose parts of speech and features are categories."""
         self.vocabulary = vocabulary
-        rows = rows[rows["lemma"].astype(str) != ""]  # guesses know none
-        # A contraction (du) is two words at once, and no form of either.
-        word, upos = rows["word"].to_numpy(), rows["upos"].astype(str)
-        contracted = np.intersect1d(word[upos == "ADP"], word[upos == "DET"])
-        rows = rows[~np.isin(word, contracted)]
-        # Auxiliaries count as verbs; what is left of the features must be the same.
-        upos = rows["upos"].astype(str).replace("AUX", "VERB")
+        rows = inflected(rows[rows["lemma"].astype(str) != ""])  # guesses know none
+        # What is left of the features must be the same.
         rest = rows["feats"].cat.categories.map(lambda feats: AGREEMENT.sub("", feats).strip("|"))
         rest = rest.to_numpy()[rows["feats"].cat.codes]
-        cell = pd.factorize(rows["lemma"].astype(str) + " " + upos + " " + rest)[0]
+        cell = pd.factorize(rows["lemma"].astype(str) + " " + rows["upos"] + " " + rest)[0]
         word = rows["word"].to_numpy()
         self._by_word = _Groups(word, cell)
         self._by_cell = _Groups(cell, word)

@@ -3,13 +3,13 @@
 from typing import Any
 
 from corpora.offsets import spans
-from corpora.tokenise import tokenised
 from pipeline.confusions.correct import Corrector
+from pipeline.inference.scorer import tokens
 
 
 def rows(corrector: Corrector, sentence: str, margin: float) -> list[dict[str, Any]]:
     """What JSON can hold of each: `sentence[start:end]` is the word; reasons sum to the gain."""
-    (words,) = tokenised([sentence])
+    (words,) = tokens([sentence])
     places = spans(sentence, words)
     return [
         {

@@ -120,7 +120,6 @@ def _label(value: str, model: str | None, values: int) -> str:
 @styled
 def draw(figure: Figure, path: Path) -> None:
     """As PNG on white or as SVG on nothing, by the file's ending."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     is_svg = path.suffix == ".svg"
     metadata = {"Date": None} if is_svg else {"Software": None}
     figure.savefig(path, dpi=150, bbox_inches="tight", transparent=is_svg, metadata=metadata)

@@ -15,6 +15,7 @@ import pandas as pd
 
 from models.common.arrays import load_array
 from pipeline.display.seeds import by_seed
+from pipeline.evaluation.same_text import is_same_text
 
 RESAMPLES = 10_000
 AT_ONCE = 500  # resamples drawn together: a matrix of so many rows, a column for each sentence
@@ -77,15 +78,16 @@ def differences(
     rows = []
     for split in splits:
         scored = [name for name in evaluated if (evaluated[name] / f"{split}.log_p.npy").exists()]
-        lengths, losses = {}, {}
+        texts, losses = {}, {}
         for model, seeds in by_seed(scored).items():
-            lengths[model] = _read(encoded[seeds[0]], split, "lengths")
+            texts[model] = encoded[seeds[0]]
             log_p = [_read(evaluated[each], split, "log_p") for each in seeds]
-            losses[model] = sentence_losses(log_p, lengths[model])
+            losses[model] = sentence_losses(log_p, _read(texts[model], split, "lengths"))
         first, *others = losses
         for name in others:
-            if np.array_equal(lengths[name], lengths[first]):
-                found = paired_bootstrap(losses[name] - losses[first], lengths[first])
+            if is_same_text(texts[name], texts[first], split):
+                lengths = _read(texts[first], split, "lengths")
+                found = paired_bootstrap(losses[name] - losses[first], lengths)
                 rows.append({"model": name, "against": first, "on": split, **found.shown})
     return pd.DataFrame(rows)
 

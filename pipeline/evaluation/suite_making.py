@@ -22,6 +22,11 @@ from pipeline.evaluation.suite import TABLE
 
 def make_suite(source: str, lexicon: Lexicon, folder: Path) -> pd.DataFrame:
     """Write the suite of a treebank or a text; returns the table of its pairs."""
+    if folder.exists() and any(folder.iterdir()):
+        raise FileExistsError(
+            f"{folder} is not empty: expected a new folder, as what else lies there would be read "
+            f"as a part of the suite"
+        )
     paradigms = Paradigms(lexicon)
     made = (broken(agreeing, paradigms) for agreeing in _agreeing_words(source, lexicon))
     found = list(dict.fromkeys(each for each in made if each))

@@ -8,9 +8,8 @@ import pandas as pd
 
 from pipeline.features import TEMPLATES
 from pipeline.features.rows import rows
-from pipeline.prepared.special_words import read_as_unknown
+from pipeline.prepared.special_words import NOT_TOP, read_as_unknown
 
-NOT_TOP = "@notTop"  # the feature of all words that have none of their own
 SHAPE = (
     (r"\d+", "0"),
     (r"[A-ZÀ-ÖØ-ÞŒ]+", "X"),

@@ -1,1 +1,1 @@
-"""A trained model asked: scores, explanation, generation, word vectors, rescoring, export."""
+"""A trained model asked: scores, explanation, generation, word vectors, rescoring."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from corpora.json_line import HALF
 from corpora.normalise import normalise
 from corpora.tokenise import tokenised
 from models.common.batching import Sentences
@@ -60,7 +61,7 @@ class Scorer:
 
     def read(self, sentences: Iterable[str]) -> Iterator[list[str]]:
         """The words of many sentences, which are tokenised together."""
-        return map(self.cased, tokenised(sentences))
+        return map(self.cased, tokens(sentences))
 
     def score(self, sentence: str) -> list[Word]:
         """Each word of a sentence and its end, with log p given what stands before it."""
@@ -129,6 +130,21 @@ class Scorer:
     def id_of(self, word: str) -> int:
         """The id of a word or of the end, that of an unknown word where it has to be spelled."""
         return END_ID if word == END else int(self.vocabulary.ids([word])[0])
+
+
+def tokens(sentences: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """The words of sentences that a person typed, in the case of the text."""
+    return tokenised(map(_whole, sentences))
+
+
+def _whole(text: str) -> str:
+    """The text, if all its characters are: what was not UTF-8 comes as halves of some."""
+    if half := HALF.search(text):
+        raise ValueError(
+            f"expected text in UTF-8, found half of a character (a lone surrogate) behind "
+            f"{text[: half.start()][-40:]!r}"
+        )
+    return text
 
 
 def exported_model(place: str | Path | None) -> Scorer | None:

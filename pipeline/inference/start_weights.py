@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.sharing.file_names import MODEL
+from pipeline.artefacts.model_files import MODEL
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -38,6 +38,7 @@ class AccordLM(LM):
         self, requests: Sequence[Instance], disable_tqdm: bool = False
     ) -> list[tuple[float, bool]]:
         """log p of each continuation, and whether each of its words was the likeliest."""
+        self.reader.expect_ranks()
         return self._scored([request.args for request in requests])
 
     def loglikelihood_rolling(
@@ -67,6 +68,7 @@ class AccordLM(LM):
         texts = list(dict.fromkeys(lines))
         found: dict[str, list[Place]] = {text: [] for text in texts}
         for words in self.reader.read(texts):
+            # Of subwords only the rolling log p is asked, for which no word need be likeliest.
             rank = words.expected.rank if words.expected else np.zeros(len(words.form))
             columns = zip(words.start, words.end, -words.nats, rank == 1, strict=True)
             for number, place in zip(words.sentence, columns, strict=True):

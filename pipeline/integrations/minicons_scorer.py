@@ -49,6 +49,8 @@ class AccordScorer:
     ) -> list[Scored]:
         """Each token with its log-probability in nats, or what else is asked for, and its rank."""
         number = _number(surprisal, prob, base_two)
+        if rank:
+            self.reader.expect_ranks()
         found = []
         for _, words, places in self._sentences(batch, eos_token):
             tokens = [END if words.is_end[at] else words.form[at] for at in places]

@@ -3,13 +3,15 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from pipeline.prepared.special_words import NOT_TOP
+
 CROSSED = re.compile(r"×(?=[A-Za-z]+=)")  # no word's own ×
-RARE, MEANING = "@notTop", "meaning"  # the feature of rare words; the dimensions of a vector
+MEANING = "meaning"  # the dimensions of a vector
 
 
 def families(feature: str) -> set[str]:
     """The families of a feature: several of one that is crossed."""
-    if feature == RARE:
+    if feature == NOT_TOP:
         return {"form"}
     if feature.startswith("vector["):
         return {MEANING}

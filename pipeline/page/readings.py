@@ -11,7 +11,6 @@ import pandas as pd
 from pipeline.page.families import CROSSED
 from pipeline.prepared.special_words import END_ID
 
-NAMED = ["upos", "feats", "source"]  # of few values, each kept once
 COLUMNS = ["word", "lemma", "upos", "feats", "weight", "source"]
 
 

@@ -10,9 +10,9 @@ from lexicon.registry import files
 from lexicon.saved import SAVED, open_saved
 from models.common.json_file import load_json
 from pipeline.artefacts.fingerprint import of_file
+from pipeline.artefacts.model_files import CHAIN
 from pipeline.data.folders import folder_of
 
-CHAIN = "lexicon.json"
 HASHES = "lexicon-hashes.json"  # of the files of each lexicon that does not lie beside
 
 

@@ -11,6 +11,7 @@ END = "</s>"  # ends a sentence and, as the word before the first, begins one
 UNKNOWN = "<unk>"
 END_ID = 0
 UNKNOWN_ID = 1  # of the first unknown word
+NOT_TOP = "@notTop"  # the feature of all words that have none of their own
 PRETRAINING = "pretraining"  # the text of a second source, read before the training text
 PRETRAINING_MASS = "b.pretraining.npy"  # b while it is read
 NARROW = "narrow"  # a network before it has grown

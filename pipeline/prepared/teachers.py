@@ -14,6 +14,7 @@ from models.common.batching import Sentences
 from models.recipe import Recipe
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import ARTEFACTS, MANIFEST, read_json
+from pipeline.artefacts.model_files import MODEL, RECIPE
 from pipeline.stage import Inputs
 
 if TYPE_CHECKING:
@@ -21,20 +22,19 @@ if TYPE_CHECKING:
     from models.training.teachers import TaughtText
 
 JOBS = "jobs.json"  # of a packed folder
-TRAINED = ("recipe.json", "weights.safetensors")
-EXPORTED_WEIGHTS = "model.safetensors"
+WEIGHTS = "weights.safetensors"
 Read = Mapping[str, tuple[str, ...]]  # stage -> the files of its folder that training reads
 
 
 def find(teacher: str) -> list[Inputs]:
     """The folders of each stage of the models that one name stands for: a run's are all."""
     path = Path(teacher)
-    if (path / TRAINED[0]).is_file() and not (path.parent.parent / JOBS).is_file():
+    if (path / RECIPE).is_file() and not (path.parent.parent / JOBS).is_file():
         return [defaultdict(lambda: path)]  # one folder for all stages: exported, or taken along
     for run, model in ((path, None), (path.parent, path.name)):
         if (run / MANIFEST).is_file() and (found := _of_run(run, model)):
             return found
-    if (path.parent.parent / JOBS).is_file() and (path / TRAINED[1]).is_file():
+    if (path.parent.parent / JOBS).is_file() and (path / WEIGHTS).is_file():
         packed = path.parent.parent
         job = json.loads((packed / JOBS).read_text()).get(path.name)
         if job:
@@ -62,7 +62,7 @@ def files(recipe: Recipe, read: Read) -> list[Path]:
 
 def _files(folders: Inputs, read: Read) -> list[Path]:
     names = [(stage, name) for stage, files in read.items() for name in files]
-    names += [("train", name) for name in (*TRAINED, EXPORTED_WEIGHTS)]
+    names += [("train", name) for name in (RECIPE, WEIGHTS, MODEL)]
     paths = (folders[stage] / name for stage, name in names if not name.startswith("valid."))
     return list(dict.fromkeys(path for path in paths if path.is_file()))
 
@@ -118,8 +118,8 @@ def _load(names: Iterable[str], inputs: Inputs) -> "list[LanguageModel]":
     for name in names:
         for folders in find(name):
             _check_same_words(name, folders, inputs)
-            is_exported = (folders["train"] / EXPORTED_WEIGHTS).is_file()
-            teacher = load_trained(folders, EXPORTED_WEIGHTS if is_exported else TRAINED[1])
+            is_exported = (folders["train"] / MODEL).is_file()
+            teacher = load_trained(folders, MODEL if is_exported else WEIGHTS)
             if not isinstance(teacher, LanguageModel):
                 raise ValueError(
                     f"train.teacher: expected networks over words, {name} has a "

@@ -19,13 +19,12 @@ from models.network.frozen_background import FrozenModelBackground
 from models.network.language_model import LanguageModel
 from models.recipe import Recipe
 from models.spelling.subwords import SubwordModel, count_subwords, ends_of_words
+from pipeline.artefacts.model_files import RECIPE
 from pipeline.display.progress import say
 from pipeline.prepared.background import about_background, background_of, classes_of, unigram
 from pipeline.prepared.labels import read_values
 from pipeline.prepared.special_words import PRETRAINING_MASS
 from pipeline.stage import Inputs
-
-RECIPE = "recipe.json"
 
 
 def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | BackgroundOnly:

@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 
 from corpora.offsets import spans
-from corpora.tokenise import tokenised
 from models.network.next_word import Expected, NextWord
 from models.spelling.subwords import SubwordModel
 from pipeline.evaluation.measure import score
-from pipeline.inference.scorer import Scorer
+from pipeline.inference.scorer import Scorer, tokens
 from pipeline.prepared.special_words import UNKNOWN_ID
 from pipeline.reading.feature_values import FeatureValues
 
@@ -63,25 +62,33 @@ class Reader:
         other.next_word = None
         return other
 
+    def expect_ranks(self) -> None:
+        """Refuse a model that cannot say which word is the likeliest."""
+        if self.next_word is None:
+            raise ValueError(
+                "expected a model of words, got one of subwords: it lists no words, and cannot "
+                "say which is the likeliest"
+            )
+
     def read(self, sentences: Sequence[str]) -> Iterator[Words]:
         """All words of the sentences, so many sentences at a time."""
         for first in range(0, len(sentences), AT_ONCE):
             yield self._read(sentences[first : first + AT_ONCE], first)
 
     def _read(self, sentences: Sequence[str], first: int) -> Words:
-        tokens = list(tokenised(sentences))
-        cased = [self.scorer.cased(words) for words in tokens]
+        texts = list(tokens(sentences))
+        cased = [self.scorer.cased(words) for words in texts]
         self._expect_known(cased, first)
         batch, text = self.scorer.encoded(cased)
         log_p, spelled = score(self.scorer.model, self.scorer.spelling, batch, text)
         places = [
             place
-            for sentence, words in zip(sentences, tokens, strict=True)
+            for sentence, words in zip(sentences, texts, strict=True)
             for place in (*spans(sentence, words), (len(sentence), len(sentence)))
         ]
         start, end = np.array(places).T
         return Words(
-            np.repeat(np.arange(first, first + len(tokens)), batch.lengths),
+            np.repeat(np.arange(first, first + len(texts)), batch.lengths),
             [text.forms[at] if at >= 0 else "" for at in text.positions],
             start,
             end,

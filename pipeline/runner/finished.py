@@ -50,6 +50,11 @@ class Finished:
         return {model: made[stage] for model, made in self.artefacts.items()}
 
     def check(self, model: str, *stages: str) -> None:
-        """Refuse to go on if a file that one of these stages made for a model is damaged."""
+        """Refuse to go on if one of these stages was not run for a model, or a file is damaged."""
         for stage in stages:
+            if stage not in self.artefacts[model]:
+                raise FileNotFoundError(
+                    f"{self.folder} is not finished: expected {stage} of {model}, found none. "
+                    f"`accord run` goes on with it."
+                )
             Artefact.read(self.artefacts[model][stage]).check()

@@ -24,6 +24,7 @@ from pipeline.artefacts.artefact import (
 )
 from pipeline.artefacts.store import Store, publish
 from pipeline.config.configuration import Config
+from pipeline.data.folders import MissingData
 from pipeline.display.progress import say
 from pipeline.display.short_names import short_names
 from pipeline.inference.start import start_artefact
@@ -106,8 +107,11 @@ class Run:
             except KeyError as above:  # an artefact above is not there: the key is not known yet
                 known = self._known(model, stage)
                 state, why = ("stale" if known else "missing"), f"waits for {above.args[0][1]}"
-            except FileNotFoundError:
+            except MissingData:
                 state, why = "missing", "its data is not fetched yet"
+            except FileNotFoundError as lacking:  # which nothing fetches
+                found_none = f"expected a file, found none at {lacking.filename}"
+                state, why = "missing", found_none if lacking.filename else str(lacking)
             else:
                 artefact = self.store.find(name)
                 if artefact:

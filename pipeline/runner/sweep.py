@@ -156,6 +156,9 @@ def main() -> None:
     parser.add_argument("folders", type=Path, nargs="+", help="what `accord pack` wrote")
     parser.add_argument("--at-once", type=int, default=4, help="models trained side by side")
     arguments = parser.parse_args()
+    for folder in arguments.folders:
+        if not (folder / JOBS).is_file():
+            parser.error(f"{folder}: expected a folder that `accord pack` wrote, with {JOBS}")
     sys.exit(bool(sweep(arguments.folders, arguments.at_once)))
 
 

@@ -16,6 +16,7 @@ from models.common.weights import WEIGHTS
 from models.spelling.subwords import count_subwords
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import FORMAT, Artefact, write_json
+from pipeline.artefacts.model_files import MODEL, RECIPE
 from pipeline.evaluation.score_rows import read_scores
 from pipeline.prepared.saved_chain import load_chain, read_chain, save_chain
 from pipeline.prepared.special_words import MADE_OF, PRETRAINING
@@ -23,8 +24,6 @@ from pipeline.prepared.vocabulary import Vocabulary
 from pipeline.sharing.compact.export import write_compact
 from pipeline.sharing.exported import CONFIG
 from pipeline.sharing.model_card import card, licences, plain_name
-from pipeline.sharing.received import MODEL
-from pipeline.sharing.recipe_file import RECIPE
 from pipeline.stage import Inputs
 
 

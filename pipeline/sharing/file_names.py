@@ -3,7 +3,6 @@
 from pathlib import Path
 
 CONFIG = "config.json"  # what the model is, and the hash of every file
-MODEL = "model.safetensors"  # its weights, called as the Hugging Face hub expects
 WORDS = "words.npz"  # of one in its small form, all that is told of its words
 
 

@@ -13,9 +13,9 @@ from models.common.arrays import check_stored
 from models.common.weights import Shapes, check_shapes, shapes_in
 from models.features.phi import Features
 from models.recipe import Recipe
+from pipeline.artefacts.model_files import MODEL, RECIPE
 from pipeline.prepared.trained import parameter_shapes
-from pipeline.sharing.file_names import MODEL
-from pipeline.sharing.recipe_file import RECIPE, read_recipe
+from pipeline.sharing.recipe_file import read_recipe
 from pipeline.stage import Inputs
 
 PHI = "phi.npz"

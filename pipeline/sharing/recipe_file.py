@@ -7,8 +7,6 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from models.common.json_file import load_json
 from models.recipe import Recipe
 
-RECIPE = "recipe.json"
-
 
 def read_recipe(path: Path) -> Recipe:
     content, hints = load_json(path, dict), get_type_hints(Recipe)

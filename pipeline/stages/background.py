@@ -62,16 +62,13 @@ class Params:
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
+    group, share = _groups(inputs, types), types["share"].to_numpy(np.float64)
     if START in inputs:
+        _save_prior(group, share, out)
         _go_on(params, inputs[START], types, out)
         return
     counts = types["count"].to_numpy(np.float64)
-    group = Features.load(inputs["featurise"] / "phi.npz").signature
-    if "unknown" in types:
-        # What words outside the lexicon lose goes to the unknown word of their class.
-        group = np.where(types["unknown"] > 0, len(group) + types["unknown"], group)
-        group = np.unique(group, return_inverse=True)[1]
-    share = types["share"].to_numpy(np.float64) * _frequency(params, types)
+    share = share * _frequency(params, types)
     if params.kind == "uniform":
         mass = np.full(len(counts), 1 / len(counts))
     else:
@@ -80,8 +77,7 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     if PRETRAINING in types:  # whose words all have mass while it is read
         of_both = counts + types[PRETRAINING].to_numpy()
         np.save(out / PRETRAINING_MASS, discounted(of_both, group, np.ones_like(share)))
-    np.save(out / "group.npy", group)
-    np.save(out / "share.npy", share)
+    _save_prior(group, share, out)
     about = _about(params)
     history, settings = parted(params.history)
     if params.kind == "ngram" and history == "factored":
@@ -97,6 +93,22 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
     (out / "about.json").write_text(json.dumps(about, indent=1))
     if "unknown" in types:
         _learn_spelling(params, types, out)
+
+
+def _groups(inputs: Inputs, types: pd.DataFrame) -> np.ndarray:
+    """In which words leave mass to others: their signatures."""
+    group = Features.load(inputs["featurise"] / "phi.npz").signature
+    if "unknown" in types:
+        # What words outside the lexicon lose goes to the unknown word of their class.
+        group = np.where(types["unknown"] > 0, len(group) + types["unknown"], group)
+        group = np.unique(group, return_inverse=True)[1]
+    return group
+
+
+def _save_prior(group: np.ndarray, share: np.ndarray, out: Path) -> None:
+    """What lies below n-grams of words, those that an exported network is written as too."""
+    np.save(out / "group.npy", group)
+    np.save(out / "share.npy", share)
 
 
 def _about(params: Params) -> dict[str, Any]:

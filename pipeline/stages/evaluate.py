@@ -12,6 +12,7 @@ import numpy as np
 
 from models.spelling.open_vocabulary import load_spelling
 from models.training.curve import CURVE
+from pipeline.artefacts.model_files import RECIPE
 from pipeline.display.progress import say
 from pipeline.evaluation.agreement import measure_agreement
 from pipeline.evaluation.measure import (
@@ -71,7 +72,7 @@ STAGE = Stage(
     name="evaluate",
     help="scores the validation and test sentences, and judges the agreement suites",
     inputs={
-        "train": ("weights.safetensors", "recipe.json", CURVE, CURVE_PRETRAINING, CURVE_NARROW),
+        "train": ("weights.safetensors", RECIPE, CURVE, CURVE_PRETRAINING, CURVE_NARROW),
         "encode": (),
         "featurise": ("phi.npz", "psi.npz", "letters.npy", START_WEIGHTS),
         "background": (),

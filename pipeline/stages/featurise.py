@@ -22,13 +22,12 @@ from models.features.phi import Features
 from pipeline.display.progress import say
 from pipeline.features import TEMPLATES, word_vectors
 from pipeline.features.letters import spelled
-from pipeline.features.of_form import NOT_TOP
 from pipeline.features.template_names import VECTORS, check, chosen, sides
 from pipeline.features.templates import fill, known_names
 from pipeline.features.word_classes import clusters_of
 from pipeline.features.word_vectors import VectorParams, WordVectors
 from pipeline.inference.start_weights import start_weights
-from pipeline.prepared.special_words import END, START_WEIGHTS
+from pipeline.prepared.special_words import END, NOT_TOP, START_WEIGHTS
 from pipeline.stage import START, Inputs, Stage
 
 MORPHOLOGY = ("form", "pos", "gender", "number", "tense", "mood", "person", "verbform")

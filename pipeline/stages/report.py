@@ -11,6 +11,7 @@ import pandas as pd
 
 from models.spelling.subwords import SPELLER, count_subwords
 from pipeline.artefacts.artefact import Artefact
+from pipeline.artefacts.model_files import RECIPE
 from pipeline.display import page
 from pipeline.display.progress import say
 from pipeline.display.seeds import by_seed
@@ -19,18 +20,19 @@ from pipeline.evaluation.bootstrap import differences
 from pipeline.evaluation.measure import FIGURES
 from pipeline.evaluation.report import by_construction, by_size
 from pipeline.evaluation.report.comparison import comparison, headline, test_splits
+from pipeline.evaluation.same_text import WRITTEN
 from pipeline.evaluation.score_rows import of_models, read_epochs
 from pipeline.prepared.encoded import SIZES
 from pipeline.stage import Inputs, Stage
 
 INPUTS = {
     "evaluate": (FIGURES, "*.log_p.npy"),
-    "train": ("curve.csv", "recipe.json", "weights.safetensors"),
+    "train": ("curve.csv", RECIPE, "weights.safetensors"),
     "analyse": ("coverage.csv", "types.parquet", "lexicon*"),
     # What a model is loaded from, and the sentences that it explains.
     "featurise": (),
     "background": (),
-    "encode": ("train.ids.npy", "*.lengths.npy", SPELLER, SIZES),
+    "encode": ("train.ids.npy", *(f"*.{part}" for part in WRITTEN), SPELLER, SIZES),
     "tokenise": ("valid.arrow",),
 }
 
@@ -127,7 +129,7 @@ def _explained(inputs: Inputs, models: list[str]) -> str:
         return {each: inputs[f"{model}/{each}"] for each in INPUTS}
 
     for model in reversed(models):
-        recipe = json.loads((inputs[f"{model}/train"] / "recipe.json").read_text())
+        recipe = json.loads((inputs[f"{model}/train"] / RECIPE).read_text())
         of_subwords = count_subwords(inputs[f"{model}/encode"])  # which have no features
         if recipe["output"] == "log-linear" and not of_subwords:
             same = [

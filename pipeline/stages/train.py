@@ -15,6 +15,7 @@ from models.common.registry import outside_files
 from models.recipe import Recipe
 from models.spelling.subwords import COUNTS
 from models.training.curve import CURVE, Epoch, write_curve
+from pipeline.artefacts.model_files import RECIPE
 from pipeline.display.progress import say
 from pipeline.prepared import teachers
 from pipeline.prepared.encoded import read_text
@@ -62,7 +63,7 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
 def _write_recipe(recipe: Recipe, out: Path) -> None:
     names = [Path(teacher).name for teacher in recipe.teacher]  # no paths of this machine
     kept = {**asdict(recipe), "teacher": names, "start": None}
-    (out / "recipe.json").write_text(json.dumps(kept, indent=1))
+    (out / RECIPE).write_text(json.dumps(kept, indent=1))
 
 
 def _train(
@@ -165,7 +166,7 @@ STAGE = Stage(
     inputs=READ,
     outputs={
         "weights.safetensors": "the best weights",
-        "recipe.json": "how the network is built and was trained",
+        RECIPE: "how the network is built and was trained",
         CURVE: "losses and speed by epoch",
         CURVE_PRETRAINING: "the same for the text of corpus.pretraining",
         CURVE_NARROW: "the same of a network while it was narrow, where it has grown",
@@ -175,5 +176,5 @@ STAGE = Stage(
     compute=compute,
     files=_files,
     resumes=True,
-    exported=("weights.safetensors", "recipe.json", CURVE, CURVE_PRETRAINING, CURVE_NARROW),
+    exported=("weights.safetensors", RECIPE, CURVE, CURVE_PRETRAINING, CURVE_NARROW),
 )

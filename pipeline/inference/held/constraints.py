@@ -46,11 +46,19 @@ class Constraint:
             allowed[analyses["word"].to_numpy()[fits]] = True
         if self.words:
             is_named = np.zeros(len(allowed), bool)
-            is_named[[vocabulary.known[w] for w in self.words if w in vocabulary.known]] = True
+            is_named[self._ids(vocabulary)] = True
             allowed &= is_named
         if not allowed.any():
             raise ValueError(f"constraint on place {self.place or '*'}: {self._why_none(analyses)}")
         return allowed
+
+    def _ids(self, vocabulary: Vocabulary) -> list[int]:
+        if unknown := sorted(self.words - vocabulary.known.keys()):
+            raise ValueError(
+                f"constraint on place {self.place or '*'}: expected known words, the model does "
+                f"not know {', '.join(map(repr, unknown)):.200}"
+            )
+        return [vocabulary.known[word] for word in self.words]
 
     def _why_none(self, analyses: pd.DataFrame) -> str:
         """What no known word has, or that none has it all."""
@@ -84,7 +92,7 @@ def _parse(place: int, what: str, text: str) -> Constraint:
         if not equals:
             upos = known_upos(part)
         elif name == "words":
-            words |= set(value.split(","))
+            words |= {*filter(None, value.split(","))}
         else:
             feats.add(part)
     if not (upos or feats or words):

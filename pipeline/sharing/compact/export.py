@@ -24,6 +24,7 @@ from pipeline.evaluation.measure import score
 from pipeline.prepared.encoded import read_sentences
 from pipeline.prepared.encoded_forms import read_forms
 from pipeline.prepared.saved_chain import load_chain
+from pipeline.prepared.special_words import MADE_OF
 from pipeline.sharing.compact import readings
 from pipeline.sharing.compact.features import PHI, PSI, save_features
 from pipeline.sharing.compact.letters import LETTERS, save_letters
@@ -78,6 +79,8 @@ def _check(parts: Parts) -> None:
     found = {
         "encode.merges": (parts.speller is None, "words", "subwords"),
         "background.kind": (about["kind"] in KINDS, " or ".join(KINDS), about["kind"]),
+        # Whose b is not made of counts alone.
+        "train.start": (not (parts.artefacts["analyse"] / MADE_OF).exists(), "none", "a start"),
     }
     recipe = getattr(parts.model, "recipe", None)
     if recipe is not None:

@@ -62,7 +62,7 @@ class Forms(Sequence[str]):
 
     def find(self, form: str) -> int:
         """The place of a form, −1 if it is not there."""
-        letters = form.encode(errors="replace")
+        letters = form.encode(errors="surrogatepass")  # halves of characters match nothing
         blocks = range(-(-len(self) // BLOCK))
         block = bisect_right(blocks, letters, key=self._first) - 1
         if block < 0:

@@ -15,13 +15,14 @@ from models.common.json_file import load_json
 from models.common.weights import check_shapes, load_weights, shapes_of
 from models.features.phi import Features
 from models.network.language_model import LanguageModel
+from pipeline.artefacts.model_files import CHAIN, RECIPE
 from pipeline.prepared.named_features import NamedFeatures
 from pipeline.sharing.compact.features import PHI, PSI, load_features
 from pipeline.sharing.compact.readings import Readings
 from pipeline.sharing.compact.vocabulary import CompactVocabulary
 from pipeline.sharing.compact.words import Words
 from pipeline.sharing.file_names import WORDS
-from pipeline.sharing.recipe_file import RECIPE, read_recipe
+from pipeline.sharing.recipe_file import read_recipe
 from pipeline.stage import Inputs
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from lexicon import Lexicon
     from models.spelling.strings import Spelling
 
-CHAIN = "lexicon.json"
 BACKGROUND = "about.json"
 VECTORS = "phi.vectors"  # the tensor of the dense block of Φ
 KINDS = ("unigram", "uniform")  # of backgrounds that are made of counts again

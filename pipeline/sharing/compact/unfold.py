@@ -11,11 +11,11 @@ from models.spelling.ngram import NGramSpelling
 from models.spelling.open_vocabulary import NEURAL, save_spelling
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import read_json, write_json
+from pipeline.artefacts.model_files import CHAIN, MODEL, RECIPE
 from pipeline.prepared.special_words import UNKNOWN_ID, is_special
-from pipeline.sharing.compact.parts import BACKGROUND, CHAIN, VECTORS, CompactParts
+from pipeline.sharing.compact.parts import BACKGROUND, VECTORS, CompactParts
 from pipeline.sharing.compact.unknown_words import COLUMNS
-from pipeline.sharing.file_names import CONFIG, MODEL
-from pipeline.sharing.recipe_file import RECIPE
+from pipeline.sharing.file_names import CONFIG
 
 KEPT = (CHAIN, BACKGROUND, RECIPE, "names.json")  # files that both forms have
 

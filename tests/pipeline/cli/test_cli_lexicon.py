@@ -62,6 +62,18 @@ def test_rows_of_ones_own_table_that_are_no_utf_8_are_said_once(tmp_path):
     assert said.stderr.count("2 rows left out, expected UTF-8, found other bytes: own.tsv:3: ") == 1
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["show", " "], "expected a word to look up, got ' '"),
+        (["compare", "tiny", "--lexicons", ""], "--lexicons: expected chains of lexicons, got ''"),
+    ],
+)
+def test_nothing_is_no_word_and_no_lexicon(command, said):
+    done = CliRunner().invoke(app, ["lexicon", *command])
+    assert done.exit_code == 2 and said in done.stderr
+
+
 def test_guessers_are_measured_side_by_side_on_the_same_words():
     treebank = str(Path(__file__).parents[2] / "data" / "accords.conllu")
     said = CliRunner().invoke(app, ["lexicon", "guesser", "tiny", "--treebank", treebank])

@@ -8,10 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from pipeline.cli.main import app
-from pipeline.compare.agree import Judged, groups, side_by_side
+from pipeline.compare.agree import Judged, groups, judged, side_by_side
 from pipeline.evaluation.agreement import wilson
 from pipeline.evaluation.pair import Pair
 from pipeline.evaluation.suite_encoding import encode_suite
+from pipeline.inference.default_model import DEFAULT_MODEL
 from pipeline.prepared.vocabulary import Vocabulary
 
 DATA = Path(__file__).parents[2] / "data"
@@ -65,5 +66,21 @@ def test_a_suite_is_made_and_asked_from_the_command_line(tiny_run, tmp_path):
         done = CliRunner().invoke(app, asked)
         assert done.exit_code == 0, done.output
         assert "rnn" in done.output and "critical word" in done.output and row in done.output
+    items = tmp_path / "new" / "folder" / "items.csv"
+    assert CliRunner().invoke(app, [*asked, "--items", str(items)]).exit_code == 0
+    assert set(pd.read_csv(items)["model"]) == {"rnn", "ll-rnn"}
     done = CliRunner().invoke(app, [*asked[:-1], "colour"])
     assert done.exit_code == 2
+
+
+def test_models_with_one_name_keep_a_column_each(tiny_run, tmp_path):
+    suite = tmp_path / "one.csv"
+    suite.write_text("good,bad\nLe chat dort.,Le chat dorment.\n")
+    exported = [tmp_path / "a" / "m", tmp_path / "b" / "m", tmp_path / "rnn"]
+    for place in exported:
+        place.parent.mkdir(exist_ok=True)
+        place.symlink_to(DEFAULT_MODEL)
+    first, second, of_run = exported
+    assert [*judged([first, second, first], str(suite))] == ["a/m", "b/m"]
+    with pytest.raises(ValueError, match="two that are called rnn"):
+        judged([of_run, tiny_run.folder], str(suite))

@@ -1,12 +1,16 @@
 """The paired bootstrap: its interval covers as it says, and finds only what is there."""
 
+import shutil
+
 import numpy as np
 import pytest
 
 import pipeline
 from pipeline import api
 from pipeline.compare.significance import compare
-from pipeline.evaluation.bootstrap import paired_bootstrap
+from pipeline.evaluation.bootstrap import differences, paired_bootstrap
+from pipeline.evaluation.same_text import is_same_text
+from pipeline.runner.finished import Finished
 
 
 def drawn(generator: np.random.Generator, mean: float) -> tuple[np.ndarray, np.ndarray]:
@@ -81,9 +85,23 @@ def test_an_unknown_model_is_refused_by_name(tiny_run):
         compare(tiny_run.folder, against="lstm")
 
 
-def test_models_that_scored_other_sentences_are_not_compared(tmp_path):
-    config = tmp_path / "seeds.yaml"
-    config.write_text("base: tiny\nmodels: {one: {}, two: {corpus: {seed: 2}}}")
+@pytest.mark.parametrize("other", ["corpus: {seed: 2}", "tokenise: {lowercase: false}"])
+def test_models_that_scored_other_words_are_not_compared(other, tmp_path):
+    config = tmp_path / "texts.yaml"
+    config.write_text(f"base: tiny\nmodels: {{one: {{}}, two: {{{other}}}}}")
     run = pipeline.run(str(config), set={"train.epochs": 1}, runs=tmp_path)
+    folders = Finished.read(run.folder)
+    of_stages = folders.of_stage("evaluate"), folders.of_stage("encode")
+    assert differences(*of_stages, ["test"]).empty
     with pytest.raises(ValueError, match=r"/two and .*/one did not score the same words of test"):
         compare(run.folder)
+
+
+def test_texts_brought_back_without_their_words_are_compared_by_their_lengths(tiny_run, tmp_path):
+    encoded = Finished.read(tiny_run.folder).artefacts["rnn"]["encode"]
+    brought = shutil.copytree(encoded, tmp_path / "encode")
+    for path in (*brought.glob("*.form.npy"), *brought.glob("*.forms.json")):
+        path.unlink()
+    assert is_same_text(encoded, brought, "test")
+    (brought / "test.lengths.npy").write_bytes((brought / "valid.lengths.npy").read_bytes())
+    assert not is_same_text(encoded, brought, "test")

@@ -2,8 +2,10 @@
 
 import re
 
+import numpy as np
 import pytest
 
+from pipeline import api
 from pipeline.config.configuration import load_config
 
 
@@ -71,9 +73,33 @@ def test_an_override_of_one_model_that_cannot_be_meant_is_refused(override, said
     ],
 )
 def test_an_override_of_a_list_may_be_separated_by_commas(value, expected):
-    config = load_config("tiny", [f"analyse.lexicon={value}", "report.title=un, deux"])
+    overrides = [f"analyse.lexicon={value}", f"corpus.pretraining={value}", "report.title=un, deux"]
+    config = load_config("tiny", overrides)
     assert {sections["analyse"].lexicon for sections in config.models.values()} == {expected}
+    assert config.sections["corpus"].pretraining == expected, "which may be nothing too"
     assert config.sections["report"].title == "un, deux", "which is no list"
+
+
+def test_values_from_python_are_what_they_are(tmp_path):
+    values = {
+        "report.title": "Accord: mine",
+        "analyse.lexicon": ("tiny", tmp_path / "à moi: 1.tsv"),
+        "corpus.pretraining": None,
+        "corpus.limit": np.int64(50),
+        "tokenise.lowercase": False,
+        "train.learning_rate": 1e-05,
+        "train.encoder": {"kind": "window", "order": 3},
+        "featurise.templates": "[form, gender]",
+    }
+    config = load_config("tiny", api._overrides(values))
+    sections = config.models["rnn"]
+    assert sections["report"].title == "Accord: mine"
+    assert sections["analyse"].lexicon == ("tiny", str(tmp_path / "à moi: 1.tsv"))
+    assert (sections["corpus"].pretraining, sections["corpus"].limit) == (None, 50)
+    assert sections["tokenise"].lowercase is False
+    assert sections["train"].learning_rate == 1e-05
+    assert sections["train"].encoder == {"kind": "window", "order": 3}
+    assert sections["featurise"].templates == ("form", "gender")
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_scores_are_frequencies_and_a_letter_costs():
 
 def test_lists_of_a_text_are_made_and_read(fetched, tmp_path):
     fetched("lexique")
-    text, lists = tmp_path / "text.txt", tmp_path / "lists.jsonl"
+    text, lists = tmp_path / "text.txt", tmp_path / "new" / "lists.jsonl"
     text.write_text("Elle est partie.\nCes 50 000 enfants chantent.\n", encoding="utf-8")
     done = CliRunner().invoke(app, ["nbest", str(text), "--to", str(lists), "--size", "20"])
     assert done.exit_code == 0, done.output

@@ -81,3 +81,11 @@ def test_where_there_is_nothing_to_flip_the_source_is_named(accords, tmp_path):
     text.write_text("Hello world.\n")
     with pytest.raises(ValueError, match=r"text\.txt: found no agreement to break"):
         make_suite(str(text), accords, tmp_path / "suite")
+
+
+def test_a_folder_that_holds_something_is_refused(accords, tmp_path):
+    older = tmp_path / "older_construction.txt"
+    older.write_text("True\tIl dort .\nFalse\tIl dorment .\n")
+    with pytest.raises(FileExistsError, match="is not empty: expected a new folder"):
+        make_suite(str(DATA / "accords.conllu"), accords, tmp_path)
+    assert [*tmp_path.iterdir()] == [older]

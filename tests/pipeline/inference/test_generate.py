@@ -140,6 +140,8 @@ def test_constraints_are_read_in_turn_or_by_place():
     [
         ("NOON", "unknown part of speech 'NOON'; the nearest is 'NOUN'"),
         ("2:", "expected a part of speech, Name=Value or words=a,b; got none"),
+        ("words=,", "expected a part of speech, Name=Value or words=a,b; got none"),
+        ("*: words=le,xylophage,chaat", "does not know 'chaat', 'xylophage'"),
         ("0: NOUN", "expected a place from 1"),
         ("NOUN Gender=Neut", "place 1: no known word has 'Gender=Neut'; the nearest is 'Gender="),
         ("DET Tense=Past", "constraint on place 1: no known word obeys it"),

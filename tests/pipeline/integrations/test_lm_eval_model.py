@@ -63,6 +63,13 @@ def test_the_rest_of_a_word_and_prompts_are_refused(model):
         model.generate_until(asked("generate_until", ("Bonjour", {})))
 
 
+def test_a_model_of_subwords_scores_texts_but_judges_no_continuation(subwords):
+    model = AccordLM(str(subwords.folder), "rnn")
+    assert model.loglikelihood_rolling(asked("loglikelihood_rolling", ("Les chats.",)))[0] < 0
+    with pytest.raises(ValueError, match="expected a model of words, got one of subwords"):
+        model.loglikelihood(asked("loglikelihood", ("Les", " chats")))
+
+
 def test_the_harness_evaluates_it(model, scorer, tmp_path):
     rows = [
         {"context": "Les chats noirs", "choices": ["dorment.", "dort."]},

@@ -35,6 +35,14 @@ def test_tokens_are_the_words_of_score(scorer, scored):
     assert [p for _, p in alone] == pytest.approx(expected, rel=1e-4)
 
 
+def test_a_model_of_subwords_has_scores_but_no_ranks(subwords):
+    scorer = AccordScorer(subwords.folder, "rnn")
+    scored = api.load(subwords.folder, "rnn").score(SENTENCES[1])
+    assert scorer.token_score(SENTENCES[1]) == [[(w.form, w.log_p) for w in scored[:-1]]]
+    with pytest.raises(ValueError, match="expected a model of words, got one of subwords"):
+        scorer.token_score(SENTENCES[1], rank=True)
+
+
 def test_a_sentence_has_the_mean_of_its_words_or_what_is_asked(scorer, scored):
     means = [sum(w.log_p for w in words[:-1]) / (len(words) - 1) for words in scored]
     assert scorer.sequence_score(SENTENCES) == pytest.approx(means)

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import resource
 import shutil
 import signal
@@ -53,6 +54,21 @@ def test_the_report_is_written_anew_where_what_it_tells_changes_and_no_file_does
     said = capsys.readouterr().err
     assert "report: ll-rnn/encode.classes_by 'neighbours' → 'evenly'" in said
     assert "train [ll-rnn]" not in said
+
+
+@pytest.mark.parametrize(
+    ("override", "stage", "why"),
+    [
+        ("analyse.lexicon=lost.tsv", "analyse", r"found none at .*lost\.tsv"),
+        ("train.teacher=runs/lost", "train", r"train\.teacher: .* found none at runs/lost"),
+        ("corpus.source=ud-french-gsd", "corpus", "its data is not fetched yet"),
+    ],
+)
+def test_a_lost_file_is_named_and_only_data_is_fetched(runs, monkeypatch, override, stage, why):
+    monkeypatch.setenv("ACCORD_DATA", str(runs / "nothing"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(runs / "nothing"))
+    state, found = states(runs, override)["ll-rnn", stage]
+    assert state == "missing" and re.search(why, found), found
 
 
 def test_each_of_two_files_that_are_called_alike_is_read_anew_when_it_changes(tmp_path):

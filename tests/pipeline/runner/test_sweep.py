@@ -129,3 +129,10 @@ def test_the_papers_models_are_small_enough_to_carry(tmp_path, fetched):
     packed = tmp_path / "packed"
     assert len(api.pack("paper", packed, runs=tmp_path / "runs")) == 11
     assert sum(path.stat().st_size for path in packed.rglob("*.*")) < PAPER_LIMIT
+
+
+def test_a_folder_that_was_not_packed_is_refused_in_a_sentence(tmp_path):
+    command = [*ALONE, "-m", "pipeline.runner.sweep", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert f"{tmp_path}: expected a folder that `accord pack` wrote" in done.stderr

@@ -140,6 +140,13 @@ def test_a_damaged_file_is_named(exported, tmp_path, name):
         pipeline.load(folder)
 
 
+def test_what_a_model_was_not_yet_run_to_is_named(tmp_path):
+    changes = {"train.epochs": 1}
+    run = pipeline.run("tiny", set=changes, until="train", models=["rnn"], runs=tmp_path)
+    with pytest.raises(FileNotFoundError, match="expected evaluate of rnn, found none"):
+        api.export(run.folder, "rnn", tmp_path / "exported")
+
+
 def test_a_folder_that_is_there_is_not_overwritten(tiny_run, tmp_path):
     (tmp_path / "mine").mkdir()
     with pytest.raises(FileExistsError, match="mine is there already"):

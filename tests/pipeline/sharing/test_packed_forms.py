@@ -18,4 +18,4 @@ def test_places_and_forms(forms, other):
 
 
 def test_what_cannot_be_written_is_not_found():
-    assert Forms.encode(["a", "b"]).find("\ud800") == -1
+    assert Forms.encode(["?", "a", "b"]).find("\ud800") == -1

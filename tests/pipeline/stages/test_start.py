@@ -281,7 +281,9 @@ def test_what_the_start_holds_decides_what_is_made_anew(mine, start, text, tmp_p
         go_on(mine, copied, tmp_path / "others", **{"corpus.source": text})
 
 
-def test_an_audit_computes_again_from_the_start(mine, start, text, tmp_path):
+@pytest.mark.parametrize("compact", [False, True])
+def test_an_audit_computes_again_from_the_start(mine, tiny_run, compact, text, tmp_path):
+    start = api.export(tiny_run.folder, "ll-rnn", tmp_path / "start", compact=compact)
     run = go_on(mine, start, tmp_path, until="encode", **{"corpus.source": text})
     answers = audit(run.folder).set_index("part")
     assert answers["train"].to_dict() == {"vocabulary": "yes", "φ": "yes", "b": "yes"}
@@ -300,3 +302,13 @@ def test_an_adapted_model_is_exported_and_gone_on_from_again(mine, start, text, 
     assert [w.log_p for w in here.score(NEW)] == [w.log_p for w in there.score(NEW)]
     again = go_on(mine, exported, tmp_path / "again", **{"corpus.source": text})
     assert again.artefacts["mine", "train"]
+
+
+def test_an_adapted_model_is_written_as_ngrams_but_not_in_a_small_form(mine, start, text, tmp_path):
+    run = go_on(mine, start, tmp_path / "runs", None, **{"corpus.source": text})
+    for name, samples in (("own.arpa", None), ("drawn.arpa", 20)):
+        file = api.export(run.folder, "mine", tmp_path / name, order=2, samples=samples)
+        assert pipeline.load(file).score("la fille dort .")[0].log_p < 0
+    with pytest.raises(ValueError, match=r"train\.start: a small form expects none, got a start"):
+        api.export(run.folder, "mine", tmp_path / "small", compact=True)
+    assert not (tmp_path / "small").exists()

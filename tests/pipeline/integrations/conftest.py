@@ -1,0 +1,13 @@
+"""A model that other programs cannot ask everything of."""
+
+import pytest
+
+import pipeline
+
+
+@pytest.fixture(scope="session")
+def subwords(tmp_path_factory):
+    """A run whose model spells words in letters."""
+    changes = {"encode.merges": 0, "train.epochs": 1}
+    runs = tmp_path_factory.mktemp("subwords")
+    return pipeline.run("tiny", set=changes, models=["rnn"], runs=runs)
