@@ -94,7 +94,7 @@ def test_what_is_typed(cases):
         ("(" * 500 + "le" + ")" * 500, f"expected brackets at most {DEEPEST} deep"),
         ("le* " * 30_000, f"expected at most {MOST_TESTS:,} words"),
         ("(le|la)* le" + " (le|la)" * 20, "expected at most 10,000 states"),
-        ("x" * 100_000, "no known word obeys it"),
+        ("x" * 100_000, "the model does not know 'xxx"),
         ('"' * 100_001, 'expected a closing "'),
     ],
 )

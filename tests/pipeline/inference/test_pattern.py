@@ -52,7 +52,8 @@ def test_the_command_line_takes_it_after_given_words(tiny_run):
 @pytest.mark.parametrize(
     ("pattern", "fault"),
     [("DET NUON", "unknown part of speech 'NUON'; the nearest is 'NOUN'"),
-     ("DET schtroumpf", "no known word obeys it"), ("", "expected a pattern that a word matches")],
+     ("DET schtroumpf", "the model does not know 'schtroumpf'"),
+     ("", "expected a pattern that a word matches")],
 )  # fmt: skip
 def test_what_no_sentence_can_match_is_refused(scorer, pattern, fault):
     with pytest.raises(ValueError, match=fault):

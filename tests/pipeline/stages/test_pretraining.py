@@ -74,6 +74,7 @@ def test_ngrams_may_be_counted_on_the_text_beside(tmp_path, settings):
     for pretraining in ("false", "true"):
         ngrams = [
             "train.output=background",
+            "train.background_gate=false",
             "background.kind=ngram",
             f"background.pretraining={pretraining}",
         ]

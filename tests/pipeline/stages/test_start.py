@@ -13,7 +13,7 @@ import pytest
 import pipeline
 from models.common.json_file import load_json
 from models.common.weights import load_tensors
-from models.training.trainer import Trainer
+from models.training.step.steps import Steps
 from pipeline import api
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import Damaged
@@ -207,14 +207,15 @@ def test_a_packed_training_goes_on_from_the_start_too(mine, start, text, tmp_pat
 def test_an_interrupted_training_ends_as_one_that_was_not(mine, start, text, tmp_path, monkeypatch):
     changes = {"corpus.source": text, "train.bptt": 5, "train.checkpoint_steps": 5}
     whole = go_on(mine, start, tmp_path / "whole", **changes)
-    step, done = Trainer._step, []
+    take, done = Steps.take, []
 
     def interrupted(self, *args):
-        done.append(step(self, *args))
+        done.append(take(self, *args))
         if len(done) == 12:
             raise KeyboardInterrupt
+        return done[-1]
 
-    monkeypatch.setattr(Trainer, "_step", interrupted)
+    monkeypatch.setattr(Steps, "take", interrupted)
     with pytest.raises(KeyboardInterrupt):
         go_on(mine, start, tmp_path / "parts", **changes)
     parts = go_on(mine, start, tmp_path / "parts", **changes)
