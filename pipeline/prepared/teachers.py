@@ -3,6 +3,7 @@
 Needs torch, numpy and safetensors only, as models are also taught where they are trained.
 """
 
+import io
 import json
 import shutil
 from collections import defaultdict
@@ -10,11 +11,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from models.common.batching import Sentences
 from models.recipe import Recipe
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import ARTEFACTS, MANIFEST, read_json
 from pipeline.artefacts.model_files import MODEL, RECIPE
+from pipeline.display.progress import say
 from pipeline.stage import Inputs
 
 if TYPE_CHECKING:
@@ -94,7 +98,7 @@ def take_along(recipe: Recipe, read: Read, folder: Path) -> list[str]:
 
 
 def teaching(
-    recipe: Recipe, inputs: Inputs, model: "LanguageModel", text: Sentences, is_training_text: bool
+    recipe: Recipe, inputs: Inputs, model: "LanguageModel", text: Sentences, trained_on: int
 ) -> "Callable[[], TaughtText] | None":
     """What has the teachers read a text, if there are any."""
     if not recipe.teacher:
@@ -105,9 +109,31 @@ def teaching(
 
         device = model.embedding.weight.device
         teachers = [each.to(device) for each in _load(recipe.teacher, inputs)]
-        return teach(teachers, text, model, is_training_text)
+        return teach(teachers, text, model, trained_on)
 
     return teach
+
+
+def with_written(recipe: Recipe, inputs: Inputs, text: Sentences) -> Sentences:
+    """A text, and behind it what the teachers write; the same for all who train the model."""
+    from models.common.device import choose_device
+    from models.training import processes
+    from models.training.teachers import write
+
+    if text.labels is not None:
+        raise ValueError("train.generated: expected a text without labels, which nobody writes")
+    file = io.BytesIO()
+    if processes.is_first():
+        device = choose_device(recipe.device)
+        teachers = [each.to(device) for each in _load(recipe.teacher, inputs)]
+        written = write(teachers, recipe.generated, recipe.seed)
+        say(f"train: {len(written.ids):,} words written by the teachers")
+        np.savez(file, ids=written.ids, lengths=written.lengths)
+    arrays = np.load(io.BytesIO(processes.from_first(file.getvalue())))
+    return Sentences(
+        np.concatenate([text.ids, arrays["ids"].astype(text.ids.dtype)]),
+        np.concatenate([text.lengths, arrays["lengths"].astype(text.lengths.dtype)]),
+    )
 
 
 def _load(names: Iterable[str], inputs: Inputs) -> "list[LanguageModel]":
