@@ -182,7 +182,7 @@ def half_known(tmp_path_factory):
     rows[columns].to_csv(folder / "half.tsv", sep="\t", index=False)
     changes = {"analyse.lexicon": f"[closed, {folder / 'half.tsv'}, guesser]"}
     changes |= {"background.spelling": "neural", "train.epochs": 1}
-    return pipeline.run("tiny", set=changes, runs=folder / "runs")
+    return pipeline.run("tiny", set=changes, until="evaluate", runs=folder / "runs")
 
 
 def test_where_there_are_classes_the_stage_and_the_scorer_agree_too(half_known):
