@@ -6,9 +6,10 @@ entry point, whose name is the part's, and what is registered by hand before it 
 """
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -135,9 +136,7 @@ class Registry(Mapping[str, Any]):
         }
 
     def _points(self) -> "EntryPoints":
-        from importlib.metadata import entry_points  # here, as to know the room's own needs none
-
-        return entry_points(group=self.group)
+        return _installed(_places()).select(group=self.group)
 
     def _loaded(self, point: "EntryPoint") -> Any:
         try:
@@ -147,6 +146,26 @@ class Registry(Mapping[str, Any]):
                 f"{self.kind} '{point.name}' of {point.dist.name if point.dist else point.value} "
                 f"cannot be loaded: {type(error).__name__}: {error}"
             ) from None
+
+
+def _places() -> tuple[tuple[str, int], ...]:
+    """Where packages are looked for, and when one last came there or went."""
+    return tuple((place, _changed(place)) for place in sys.path)
+
+
+def _changed(place: str) -> int:
+    try:
+        return Path(place).stat().st_mtime_ns
+    except OSError:  # many a place is not there
+        return 0
+
+
+@lru_cache(maxsize=1)
+def _installed(places: tuple[tuple[str, int], ...]) -> "EntryPoints":
+    """The entry points of all packages there, read once: they are asked for at every turn."""
+    from importlib.metadata import entry_points  # here, as to know the room's own needs none
+
+    return entry_points()
 
 
 def parted(choice: Choice) -> tuple[str, dict[str, Any]]:

@@ -39,14 +39,22 @@ def of_code(module: str) -> str:
         name = waiting.pop()
         if name in seen:
             continue
-        source = _source(name)
-        tree = ast.parse(source.read_text(encoding="utf-8"))
-        seen[name] = ast.dump(tree)
-        seen |= {f"{name}: {file.name}": of_file(file) for file in _named_beside(tree, source)}
-        waiting += _imports(tree, name)
+        hashes, imports = _of_module(name)
+        seen |= hashes
+        waiting += imports
     return of_value(seen)
 
 
+@cache  # the stages have most of their modules in common
+def _of_module(name: str) -> tuple[dict[str, str], list[str]]:
+    """The hashes of a module and of the files that it names beside it, and what it imports."""
+    source = _source(name)
+    tree = ast.parse(source.read_text(encoding="utf-8"))
+    hashes = {f"{name}: {file.name}": of_file(file) for file in _named_beside(tree, source)}
+    return {name: of_value(ast.dump(tree)), **hashes}, _imports(tree, name)
+
+
+@cache
 def _source(module: str) -> Path | None:
     """A module's file, found without importing anything; None for what is no module of ours."""
     package, *parts = module.split(".")

@@ -4,6 +4,8 @@ Sentences are tokenised as `accord score` tokenises them.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 
 import pandas as pd
@@ -61,7 +63,14 @@ def suite_name(suite: str) -> str:
 
 def read_suite(suite: str, lowercase: bool = False) -> list[Pair]:
     """All pairs of a suite, file by file; every line that is none is reported."""
-    found = [line for path in suite_files(suite) for line in read_lines(path)]
+    hashed = tuple((path, sha256(path.read_bytes()).digest()) for path in suite_files(suite))
+    return [*_read(suite, hashed, lowercase)]
+
+
+@lru_cache(maxsize=1)  # an audit reads it again and again, and so do models that differ elsewhere
+def _read(suite: str, files: tuple[tuple[Path, bytes], ...], lowercase: bool) -> list[Pair]:
+    """The pairs of these files, each of which comes with the hash of what it holds."""
+    found = [line for path, _ in files for line in read_lines(path)]
     texts = dict.fromkeys(text for line in found for text in (line.good, line.bad) if text)
     words = dict(zip(texts, map(text_of, tokenised(texts)), strict=True))
     pairs, faults = [], []

@@ -8,4 +8,4 @@ import pipeline
 @pytest.fixture(scope="session")
 def asked_run(tmp_path_factory):
     runs = tmp_path_factory.mktemp("asked")
-    return pipeline.run("tiny", set={"train.epochs": 1}, runs=runs)
+    return pipeline.run("tiny", set={"train.epochs": 1}, until="evaluate", runs=runs)

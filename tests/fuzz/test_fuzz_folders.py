@@ -35,12 +35,11 @@ SENTENCE = "Le zyglotron dort."
 
 
 @pytest.fixture(scope="module")
-def exported(tmp_path_factory) -> dict[bool, Path]:
+def exported(asked_run, tmp_path_factory) -> dict[bool, Path]:
     """The model's folder in both forms, compact or not."""
     folder = tmp_path_factory.mktemp("folders")
-    run = pipeline.run("tiny", set={"train.epochs": 1}, runs=folder / "runs")
     return {
-        form: api.export(run.folder, "ll-rnn", folder / name, compact=form)
+        form: api.export(asked_run.folder, "ll-rnn", folder / name, compact=form)
         for form, name in ((False, "whole"), (True, "small"))
     }
 

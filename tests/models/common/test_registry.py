@@ -142,3 +142,12 @@ def test_a_plug_in_that_fails_is_named_and_the_others_are_there(tmp_path, monkey
     assert Recipe().encoder == "lstm"
     with pytest.raises(ValueError, match="encoder: encoder 'silent' of loud-words cannot be"):
         Recipe(encoder="silent")
+
+
+def test_a_package_is_found_that_comes_after_others_were_looked_for(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "late" not in ENCODERS
+    points = {"accord.encoders": ["late = late_words:Loud"]}
+    install(tmp_path, "late-words", {"late_words": PART.replace('"loud"', '"late"')}, points)
+    monkeypatch.setattr(ENCODERS, "_by_hand", {})
+    assert "late" in ENCODERS and ENCODERS["late"].__module__ == "late_words"

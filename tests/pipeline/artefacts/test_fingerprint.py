@@ -19,12 +19,24 @@ def copy(tmp_path):
     return tmp_path
 
 
+PROGRAM = """
+import sys
+from pipeline.artefacts import fingerprint
+for module in sys.argv[1:]:
+    print(fingerprint.of_code(module))
+"""
+
+
+def codes_of(modules: list[str], root: Path) -> list[str]:
+    """As a process finds them that begins there."""
+    command = [sys.executable, "-c", PROGRAM, *modules]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
 def code_of(module: str, root: Path) -> str:
-    program = f"from pipeline.artefacts import fingerprint; print(fingerprint.of_code({module!r}))"
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True
-    )
-    return done.stdout
+    (code,) = codes_of([module], root)
+    return code
 
 
 def write(path: Path, text: str) -> None:
@@ -72,18 +84,18 @@ def test_a_room_imported_from_outside_counts_whole(copy):
 )
 def test_a_new_part_counts_for_the_stages_that_may_choose_it(copy, stage, other, new):
     modules = [f"pipeline.stages.{each}" for each in (stage, other)]
-    before = [code_of(module, copy) for module in modules]
+    before = codes_of(modules, copy)
     write(copy / new, "PART = 1\n")
-    after = [code_of(module, copy) for module in modules]
+    after = codes_of(modules, copy)
     assert [a == b for a, b in zip(before, after, strict=True)] == [False, True]
 
 
 @pytest.mark.parametrize("file", ["pipeline/display/page.html", "pipeline/inference/explain.css"])
 def test_a_file_that_a_module_fills_in_counts_for_the_stage_that_writes_it(copy, file):
     modules = ["pipeline.stages.report", "pipeline.stages.train"]
-    before = [code_of(module, copy) for module in modules]
+    before = codes_of(modules, copy)
     append(copy / file, "\n<!-- other -->\n")
-    after = [code_of(module, copy) for module in modules]
+    after = codes_of(modules, copy)
     assert [a == b for a, b in zip(before, after, strict=True)] == [False, True]
 
 

@@ -65,9 +65,11 @@ def test_lexicons_to_compare_may_be_paths(accord, tmp_path):
     (tmp_path / "mine").mkdir()
     table = "form\tlemma\tupos\tfeats\nfille\tfille\tNOUN\tGender=Fem\n"
     (tmp_path / "mine" / "words.tsv").write_text(table, encoding="utf-8")
+    # A suite of one pair, as each is asked all of CLAMS where no other is named.
+    (tmp_path / "pair.txt").write_text("True\tla fille dort .\nFalse\tla fille dorment .\n")
     done = accord(
         *("lexicon", "compare", "tiny", "--lexicons", "tiny mine/words.tsv,closed"),
-        *("--set", "train.epochs=1"),
+        *("--set", "train.epochs=1", "--set", "analyse.suites=[pair.txt]"),
     )
     assert done.exit_code == 0, done.output
     assert "| mine/words.tsv+closed |" in done.stdout

@@ -24,7 +24,7 @@ def closed_run(tmp_path_factory) -> Path:
         "  ll-rnn: {}\n"
         "  ngrams: {background: {kind: ngram, order: 3}, train: {output: background}}\n"
     )
-    return pipeline.run(str(config), runs=folder / "runs").folder
+    return pipeline.run(str(config), until="evaluate", runs=folder / "runs").folder
 
 
 def cells(table, part: str) -> dict[str, float]:
@@ -105,7 +105,8 @@ def test_a_model_of_units_is_interpolated_by_words_but_not_multiplied(closed_run
     config.write_text(
         "base: tiny\nanalyse: {protocol: closed}\nmodels: {letters: {encode: {merges: 0}}}\n"
     )
-    letters = pipeline.run(str(config), set={"train.epochs": 1}, runs=tmp_path).folder
+    changes = {"train.epochs": 1}
+    letters = pipeline.run(str(config), set=changes, until="evaluate", runs=tmp_path).folder
     models = [*find(f"{closed_run}/ngrams"), *find(f"{letters}/letters")]
     shown = combine.linear(models).set_index("part")["perplexity (valid)"]
     valid = shown.str.replace(",", "").astype(float)

@@ -89,7 +89,7 @@ def test_an_unknown_model_is_refused_by_name(tiny_run):
 def test_models_that_scored_other_words_are_not_compared(other, tmp_path):
     config = tmp_path / "texts.yaml"
     config.write_text(f"base: tiny\nmodels: {{one: {{}}, two: {{{other}}}}}")
-    run = pipeline.run(str(config), set={"train.epochs": 1}, runs=tmp_path)
+    run = pipeline.run(str(config), set={"train.epochs": 1}, until="evaluate", runs=tmp_path)
     folders = Finished.read(run.folder)
     of_stages = folders.of_stage("evaluate"), folders.of_stage("encode")
     assert differences(*of_stages, ["test"]).empty

@@ -23,11 +23,6 @@ SOUNDS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    return pipeline.run("tiny", set={"train.epochs": 12}, runs=tmp_path_factory.mktemp("r")).folder
-
-
 @pytest.fixture(scope="module", params=["rnn", "ll-rnn"])
 def corrector(trained, request):
     return Corrector(pipeline.load(trained, request.param), Homophones(SOUNDS))
@@ -47,7 +42,7 @@ def test_words_whose_lemma_is_only_guessed_are_not_forms_of_one_another(tmp_path
     text.write_text("".join(f"Les {one}{two}ettes dorment.\n" for one in "bdfg" for two in "aiou"))
     analyse = {"analyse.lexicon": ["closed", "tiny", "guesser"], "analyse.protocol": "closed"}
     settings = {"corpus.source": str(text), "train.epochs": 1} | analyse
-    run = pipeline.run("tiny", set=settings, models=["rnn"], runs=tmp_path)
+    run = pipeline.run("tiny", set=settings, models=["rnn"], until="evaluate", runs=tmp_path)
     corrector = Corrector(pipeline.load(run.folder), Homophones([]))
     analyses = corrector.scorer.parts.analyses(KnownParadigms.COLUMNS)
     guessed = analyses[analyses["lemma"].astype(str) == ""]
@@ -138,7 +133,8 @@ def test_the_right_sentence_of_a_pair_is_found_by_its_repair(corrector):
 
 def test_pairs_that_a_closed_vocabulary_cannot_read_are_left_out(tmp_path):
     set = {"train.epochs": 1, "analyse.protocol": "closed"}
-    scorer = pipeline.load(pipeline.run("tiny", set=set, runs=tmp_path).folder, "ll-rnn")
+    run = pipeline.run("tiny", set=set, models=["ll-rnn"], until="evaluate", runs=tmp_path)
+    scorer = pipeline.load(run.folder)
     known = Pair("number", "la fille dort", "la filles dort")
     unknown = Pair("number", "la schtroumpfette dort", "la schtroumpfettes dort")
     assert readable([known, unknown], scorer) == [known]

@@ -28,6 +28,17 @@ def margin(scorer, pair, by):
     return sum(w.log_p for w in by(good)) - sum(w.log_p for w in by(bad))
 
 
+def test_a_suite_is_read_anew_when_it_changes_and_belongs_to_who_reads_it(tmp_path):
+    texts = [f"True\t{one} chat dort .\nFalse\t{one} chat dorment .\n" for one in ("le", "un")]
+    for text in texts:
+        suite = written(tmp_path / "mine", "verbes.txt", text)
+        first, again = read_suite(suite), read_suite(suite)
+        assert first == again == [Pair("verbes", *text.replace("\t", "\n").splitlines()[1::2])]
+        again.clear()
+        assert read_suite(suite) == first
+    assert read_suite(suite, lowercase=True) == first
+
+
 def test_a_full_stop_is_a_word_of_its_own_as_score_has_it(tiny_run, tmp_path):
     raw = ("Le chien de l'homme dort.", "Le chien de l’homme dorment.")
     suite = written(tmp_path / "mine", "Verbes.txt", f"True\t{raw[0]}\nFalse\t{raw[1]}\n")

@@ -157,7 +157,8 @@ def test_a_word_may_hold_what_else_separates_words(tiny_run):
 
 def test_a_word_without_features_has_its_page(tmp_path):
     settings = {"analyse.lexicon": "tiny", "featurise.templates": "gender", "train.epochs": 1}
-    explainer = Explainer(load(run("tiny", set=settings, runs=tmp_path).folder, "ll-rnn"))
+    made = run("tiny", set=settings, models=["ll-rnn"], until="evaluate", runs=tmp_path)
+    explainer = Explainer(load(made.folder))
     (choice,) = explainer.next_word("…", ["brachycéphale"], 1).asked
     assert not choice.terms
     assert "brachycéphale" in page([explainer.sentence(["brachycéphale"])])

@@ -44,7 +44,8 @@ def test_what_the_expert_gives_is_a_term_of_the_words_it_names(
         tmp_path, "echo", {"echo_expert": ECHO}, {"accord.experts": ["echo = echo_expert:Echo"]}
     )
     changes = {"train.expert": expert, "train.epochs": 2}
-    made = run("tiny", set=changes, models=["ll-rnn"], runs=tmp_path / "runs")
+    chosen = {"models": ["ll-rnn"], "until": "evaluate"}
+    made = run("tiny", set=changes, **chosen, runs=tmp_path / "runs")
     explainer = Explainer(load(made.folder, "ll-rnn"))
     asked = ["la", "petite", "fille", "pomme"]
     place = explainer.next_word("La petite fille …", asked, most=20)

@@ -49,7 +49,7 @@ def changes(sources) -> dict:
 @pytest.fixture(scope="module")
 def this(changes, tmp_path_factory):
     runs = tmp_path_factory.mktemp("runs")
-    return pipeline.run("tiny", set=changes, models=["ll-rnn"], runs=runs)
+    return pipeline.run("tiny", set=changes, models=["ll-rnn"], until="evaluate", runs=runs)
 
 
 def test_labels_become_numbers_by_the_order_of_the_alphabet(this):

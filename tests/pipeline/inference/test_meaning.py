@@ -40,7 +40,8 @@ def runs(vectors, tmp_path_factory):
             "train.vector_dropout": 0.2,
         }
         changes |= {f"featurise.{key}": named for key, named in side.items()}
-        made[name] = run("tiny", set=changes, models=["ll-rnn"], name=name, runs=folder)
+        chosen = {"models": ["ll-rnn"], "until": "evaluate", "name": name}
+        made[name] = run("tiny", set=changes, **chosen, runs=folder)
     return made
 
 

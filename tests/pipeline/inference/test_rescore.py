@@ -16,11 +16,6 @@ DATA = Path(__file__).parents[2] / "data"
 WORDS = st.lists(st.sampled_from("abc"), max_size=6)
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory) -> Path:
-    return pipeline.run("tiny", set={"train.epochs": 12}, runs=tmp_path_factory.mktemp("r")).folder
-
-
 def test_both_formats_are_read():
     dev, test = read_nbest(DATA / "dev.nbest"), read_nbest(DATA / "test.nbest.jsonl")
     assert [len(found.texts) for found in dev] == [3, 3, 3, 2, 3]
@@ -57,7 +52,11 @@ def test_no_weights_of_the_grid_are_better_than_the_tuned_ones(trained):
 
 def test_lists_with_words_that_a_closed_vocabulary_lacks_stay_and_are_named(tmp_path):
     run = pipeline.run(
-        "tiny", set={"train.epochs": 1, "analyse.protocol": "closed"}, runs=tmp_path
+        "tiny",
+        set={"train.epochs": 1, "analyse.protocol": "closed"},
+        models=["ll-rnn"],
+        until="evaluate",
+        runs=tmp_path,
     ).folder
     lists = tmp_path / "lists.nbest"
     lists.write_text("a ||| la fille dort ||| -1\na ||| la schtroumpfette dort ||| -0.5\n")

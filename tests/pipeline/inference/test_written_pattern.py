@@ -17,7 +17,8 @@ from pipeline.prepared.special_words import UNKNOWN_ID, is_special
 def scorer(tmp_path_factory):
     changes = {"analyse.protocol": "open", "train.epochs": 1}
     runs = tmp_path_factory.mktemp("open")
-    return load(pipeline.run("tiny", set=changes, models=["ll-rnn"], runs=runs).folder)
+    chosen = {"models": ["ll-rnn"], "until": "evaluate"}
+    return load(pipeline.run("tiny", set=changes, **chosen, runs=runs).folder)
 
 
 def first_words(generator: Generator) -> np.ndarray:

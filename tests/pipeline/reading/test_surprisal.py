@@ -105,7 +105,7 @@ def test_several_models_have_their_rows_one_after_the_other(tiny_run, scorer):
 
 def test_a_model_of_subwords_has_surprisals_and_no_rank(tmp_path):
     changes = {"encode.merges": 0, "train.epochs": 1}
-    run = pipeline.run("tiny", set=changes, runs=tmp_path)
+    run = pipeline.run("tiny", set=changes, models=["rnn"], until="evaluate", runs=tmp_path)
     spelling = api.load(run.folder, "rnn")
     table = surprisal(pd.DataFrame({"sentence": ["Le chat dort."]}), spelling)
     assert "surprisal" in table and "rank" not in table
@@ -115,7 +115,7 @@ def test_a_model_of_subwords_has_surprisals_and_no_rank(tmp_path):
 
 def test_a_closed_vocabulary_names_every_word_that_it_lacks(tmp_path):
     changes = {"analyse.protocol": "closed", "train.epochs": 1}
-    run = pipeline.run("tiny", set=changes, runs=tmp_path)
+    run = pipeline.run("tiny", set=changes, models=["ll-rnn"], until="evaluate", runs=tmp_path)
     table = pd.DataFrame({"sentence": ["Le chat dort.", "Le xylophage zozote."]})
     with pytest.raises(ValueError, match="'xylophage' in sentence 2, 'zozote' in sentence 2"):
         surprisal(table, api.load(run.folder, "ll-rnn"))

@@ -37,7 +37,8 @@ def run(tmp_path_factory):
     header, *rows = (ROOT / "lexicon" / "tiny.tsv").read_text().splitlines(keepends=True)
     (folder / "words.tsv").write_text("".join([header, *rows[::4]]))
     settings = {"train.epochs": 2, "analyse.lexicon": f"[closed, {folder / 'words.tsv'}, guesser]"}
-    return api.run("tiny", set=settings, models=["ll-rnn"], runs=folder / "runs")
+    chosen = {"models": ["ll-rnn"], "until": "evaluate"}
+    return api.run("tiny", set=settings, **chosen, runs=folder / "runs")
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +165,8 @@ def test_rows_are_in_int8_only_if_validation_bears_it(run, folder, tmp_path, mon
 
 def test_what_has_no_small_form_is_refused(tmp_path):
     settings = {"train.epochs": 1, "background.kind": "ngram"}
-    run = api.run("tiny", set=settings, models=["ll-rnn"], runs=tmp_path / "runs")
+    chosen = {"models": ["ll-rnn"], "until": "evaluate"}
+    run = api.run("tiny", set=settings, **chosen, runs=tmp_path / "runs")
     with pytest.raises(ValueError, match=r"background.kind: a small form expects unigram"):
         api.export(run.folder, "ll-rnn", tmp_path / "out", compact=True)
     with pytest.raises(ValueError, match="expected a folder for a compact model"):

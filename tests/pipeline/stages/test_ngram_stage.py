@@ -17,6 +17,7 @@ def test_a_model_over_ngrams_trains_scores_and_is_loaded_again(tmp_path):
     run = pipeline.run(
         "tiny",
         set={"train.epochs": 2, "background.kind": "ngram", "background.order": 3},
+        until="evaluate",
         runs=tmp_path,
     )
     inputs = {stage: run.artefacts["ll-rnn", stage].folder for stage in ("tokenise", "evaluate")}
@@ -53,7 +54,7 @@ def test_exported_ngrams_score_the_test_as_the_run_did(tmp_path):
         "base: tiny\nanalyse: {protocol: closed}\ntrain: {output: background}\n"
         "background: {kind: ngram, order: 3}\nmodels: {kneser-ney: {}}"
     )
-    run = pipeline.run(str(config), runs=tmp_path / "runs")
+    run = pipeline.run(str(config), until="evaluate", runs=tmp_path / "runs")
     path = export(run.folder, "kneser-ney", tmp_path / "kneser-ney.arpa.gz")
     scored = find(str(run.folder))[0]
     ngrams = read_arpa(path, Vocabulary(run.artefacts["kneser-ney", "analyse"].folder).forms)

@@ -8,6 +8,7 @@ from pipeline import load, run
 from pipeline.evaluation.score_rows import read_scores
 
 SENTENCE = "Pomme une mange fille petite la."  # which nothing else would teach
+ONE_MODEL = {"models": ["ll-rnn"], "until": "evaluate"}
 
 
 @pytest.fixture
@@ -25,9 +26,8 @@ def settings(tmp_path) -> list[str]:
 def test_what_the_text_beside_says_is_learned(tmp_path, settings, use):
     words = {}
     for pretraining in ("none", use):
-        this = run(
-            "tiny", set=[*settings, f"train.pretraining={pretraining}"], runs=tmp_path / "runs"
-        )
+        changes = [*settings, f"train.pretraining={pretraining}"]
+        this = run("tiny", set=changes, until="evaluate", runs=tmp_path / "runs")
         scores = read_scores(this.artefacts["ll-rnn", "evaluate"].folder)
         assert set(scores["split"]) == {"train", "valid", "test"}
         trained = this.artefacts["ll-rnn", "train"].folder
@@ -56,7 +56,7 @@ def test_words_of_the_text_beside_alone_have_mass_while_it_is_read_and_not_after
         "train.pretraining_epochs=1",
         "train.epochs=1",
     ]
-    this = run("tiny", set=settings, models=["ll-rnn"], runs=tmp_path / "runs")
+    this = run("tiny", set=settings, **ONE_MODEL, runs=tmp_path / "runs")
     types = pd.read_parquet(this.artefacts["ll-rnn", "analyse"].folder / "types.parquet")
     prepared = this.artefacts["ll-rnn", "background"].folder
     b, b_before = np.load(prepared / "b.npy"), np.load(prepared / "b.pretraining.npy")
@@ -78,7 +78,7 @@ def test_ngrams_may_be_counted_on_the_text_beside(tmp_path, settings):
             "background.kind=ngram",
             f"background.pretraining={pretraining}",
         ]
-        this = run("tiny", set=settings + ngrams, runs=tmp_path / "runs")
+        this = run("tiny", set=settings + ngrams, **ONE_MODEL, runs=tmp_path / "runs")
         words.append(sum(word.log_p for word in load(this.folder, "ll-rnn").score(SENTENCE)))
     assert words[1] > words[0]
 

@@ -25,7 +25,8 @@ def taught_by(tmp_path_factory):
     runs = tmp_path_factory.mktemp("runs")
     for fold in (1, 2):
         changes = [*ONE_EPOCH, "train.folds=2", f"train.fold={fold}"]
-        pipeline.run("tiny", set=changes, models=["ll-rnn"], name=f"fold-{fold}", runs=runs)
+        chosen = {"models": ["ll-rnn"], "name": f"fold-{fold}", "until": "evaluate"}
+        pipeline.run("tiny", set=changes, **chosen, runs=runs)
     return runs
 
 
@@ -34,13 +35,12 @@ def changes(runs: Path) -> list[str]:
 
 
 def test_a_model_is_taught_by_those_of_runs_and_known_by_their_files(taught_by, capsys):
-    this = pipeline.run(
-        "tiny", set=changes(taught_by), models=["ll-rnn"], name="student", runs=taught_by
-    )
+    chosen = {"models": ["ll-rnn"], "until": "evaluate", "runs": taught_by}
+    this = pipeline.run("tiny", set=changes(taught_by), name="student", **chosen)
     train = this.artefacts["ll-rnn", "train"]
     assert json.loads((train.folder / "recipe.json").read_text())["teacher"] == ["fold-1", "ll-rnn"]
     assert sum(name.endswith("weights.safetensors") for name in train.meta["data"]) == 2
-    plain = pipeline.run("tiny", set=ONE_EPOCH, models=["ll-rnn"], name="plain", runs=taught_by)
+    plain = pipeline.run("tiny", set=ONE_EPOCH, name="plain", **chosen)
     steps = [
         (run.artefacts["ll-rnn", "train"].folder / "steps.csv").read_text() for run in (this, plain)
     ]
@@ -70,7 +70,7 @@ def test_teachers_are_packed_with_the_student_and_teach_the_same_elsewhere(taugh
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert api.unpack(packed, runs=taught_by) == ["ll-rnn"]
-    here = pipeline.run("tiny", **options, runs=taught_by)
+    here = pipeline.run("tiny", **options, until="evaluate", runs=taught_by)
     elsewhere = (packed / "trained" / "ll-rnn" / "weights.safetensors").read_bytes()
     trained = here.artefacts["ll-rnn", "train"].folder
     assert (trained / "weights.safetensors").read_bytes() == elsewhere
@@ -105,7 +105,7 @@ def test_teachers_and_their_student_are_trained_elsewhere_in_one_call(taught_by,
     assert done.stdout.splitlines()[-1].startswith("student: test")
     assert api.unpack(packed, runs=taught_by) == ["fold-1", "fold-2", "student"]
     capsys.readouterr()
-    pipeline.run(str(config), runs=taught_by)
+    pipeline.run(str(config), until="evaluate", runs=taught_by)
     assert "train [" not in capsys.readouterr().err
 
 
