@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from models.common.whole_file import write_whole
 
-WEIGHTS = "weights.safetensors"
 MOST_NAMED = 10  # parameters in an error
 
 Shapes = dict[str, tuple[int, ...]]  # of tensors by their names

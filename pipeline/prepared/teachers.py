@@ -3,7 +3,6 @@
 Needs torch, numpy and safetensors only, as models are also taught where they are trained.
 """
 
-import io
 import json
 import shutil
 from collections import defaultdict
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from models.common import WEIGHTS
 from models.common.batching import Sentences
 from models.recipe import Recipe
 from pipeline.artefacts import fingerprint
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from models.training.teachers import TaughtText
 
 JOBS = "jobs.json"  # of a packed folder
-WEIGHTS = "weights.safetensors"
 Read = Mapping[str, tuple[str, ...]]  # stage -> the files of its folder that training reads
 
 
@@ -122,17 +121,19 @@ def with_written(recipe: Recipe, inputs: Inputs, text: Sentences) -> Sentences:
 
     if text.labels is not None:
         raise ValueError("train.generated: expected a text without labels, which nobody writes")
-    file = io.BytesIO()
+    written: tuple[np.ndarray, ...] = np.empty(0), np.empty(0)
     if processes.is_first():
         device = choose_device(recipe.device)
         teachers = [each.to(device) for each in _load(recipe.teacher, inputs)]
-        written = write(teachers, recipe.generated, recipe.seed)
-        say(f"train: {len(written.ids):,} words written by the teachers")
-        np.savez(file, ids=written.ids, lengths=written.lengths)
-    arrays = np.load(io.BytesIO(processes.from_first(file.getvalue())))
+        written = write(teachers, recipe.generated, recipe.seed)[:2]
+        say(f"train: {len(written[0]):,} words written by the teachers")
+    shared = [processes.from_first(each.astype(np.int64).tobytes()) for each in written]
+    pairs = zip(text[:2], shared, strict=True)
     return Sentences(
-        np.concatenate([text.ids, arrays["ids"].astype(text.ids.dtype)]),
-        np.concatenate([text.lengths, arrays["lengths"].astype(text.lengths.dtype)]),
+        *(
+            np.concatenate([own, np.frombuffer(more, np.int64).astype(own.dtype)])
+            for own, more in pairs
+        )
     )
 
 

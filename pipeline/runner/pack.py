@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from models.common import WEIGHTS
 from models.common.registry import outside_files
 from pipeline.artefacts.artefact import ARTEFACTS, name_of
 from pipeline.artefacts.store import Store
@@ -59,7 +60,7 @@ def unpack(folder: Path, runs: Path) -> list[str]:
     taken = []
     for model, job in read_jobs(folder).items():
         trained = folder / "trained" / model
-        if (trained / "weights.safetensors").exists() and (trained / FIGURES).exists():
+        if (trained / WEIGHTS).exists() and (trained / FIGURES).exists():
             recipe = _made_from(folder, job)
             artefact = job.get("artefact") or name_of(recipe)
             store.make(artefact, recipe, partial(_copy_outputs, trained), False)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from lexicon.saved import save
+from models.common import WEIGHTS
 from models.common.json_file import load_json
-from models.common.weights import WEIGHTS
 from models.spelling.subwords import count_subwords
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import FORMAT, Artefact, write_json

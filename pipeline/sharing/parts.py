@@ -5,7 +5,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from models.common.weights import WEIGHTS
+from models.common import WEIGHTS
 from models.network.background_only import BackgroundOnly
 from models.network.language_model import LanguageModel
 from models.spelling.open_vocabulary import load_spelling

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from models.common import WEIGHTS
 from models.spelling.open_vocabulary import load_spelling
 from models.training.curve import CURVE
 from pipeline.artefacts.model_files import RECIPE
@@ -72,7 +73,7 @@ STAGE = Stage(
     name="evaluate",
     help="scores the validation and test sentences, and judges the agreement suites",
     inputs={
-        "train": ("weights.safetensors", RECIPE, CURVE, CURVE_PRETRAINING, CURVE_NARROW),
+        "train": (WEIGHTS, RECIPE, CURVE, CURVE_PRETRAINING, CURVE_NARROW),
         "encode": (),
         "featurise": ("phi.npz", "psi.npz", "letters.npy", START_WEIGHTS),
         "background": (),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from models.common import WEIGHTS
 from models.spelling.subwords import SPELLER, count_subwords
 from pipeline.artefacts.artefact import Artefact
 from pipeline.artefacts.model_files import RECIPE
@@ -27,7 +28,7 @@ from pipeline.stage import Inputs, Stage
 
 INPUTS = {
     "evaluate": (FIGURES, "*.log_p.npy"),
-    "train": ("curve.csv", RECIPE, "weights.safetensors"),
+    "train": ("curve.csv", RECIPE, WEIGHTS),
     "analyse": ("coverage.csv", "types.parquet", "lexicon*"),
     # What a model is loaded from, and the sentences that it explains.
     "featurise": (),

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from models.common import WEIGHTS
 from models.common.batching import Sentences
 from models.common.registry import outside_files
 from models.recipe import Recipe
@@ -125,7 +126,7 @@ def _keep(
     out: Path,
 ) -> None:
     """Write down a model that is finished when it is built, as if after one epoch."""
-    from models.common.weights import WEIGHTS, parameters_of, save_tensors
+    from models.common.weights import parameters_of, save_tensors
 
     train_nats, valid_nats = (-float(model.score(text).mean()) for text in (train, valid))
     say(f"train: {model.parameter_count():,} numbers counted or solved for, {valid_nats:.3f} nats")
@@ -168,7 +169,7 @@ STAGE = Stage(
     help="trains the network to its best validation epoch",
     inputs=READ,
     outputs={
-        "weights.safetensors": "the best weights",
+        WEIGHTS: "the best weights",
         RECIPE: "how the network is built and was trained",
         CURVE: "losses and speed by epoch",
         CURVE_PRETRAINING: "the same for the text of corpus.pretraining",
@@ -179,5 +180,5 @@ STAGE = Stage(
     compute=compute,
     files=_files,
     resumes=True,
-    exported=("weights.safetensors", RECIPE, CURVE, CURVE_PRETRAINING, CURVE_NARROW),
+    exported=(WEIGHTS, RECIPE, CURVE, CURVE_PRETRAINING, CURVE_NARROW),
 )

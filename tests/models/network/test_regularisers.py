@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from training_cases import RECIPE, WORDS, model, sentences
 
 from models.background.unigram import Unigram
-from models.common.weights import WEIGHTS
+from models.common import WEIGHTS
 from models.features.phi import Features
 from models.network.language_model import LanguageModel
 from models.network.regularisers.fraternal import fraternal_loss

@@ -7,7 +7,7 @@ import pytest
 import torch
 from training_cases import END, RECIPE, WORDS, model, sentences
 
-from models.common.weights import WEIGHTS
+from models.common import WEIGHTS
 from models.training.teachers import teach, write
 from models.training.trainer import Trainer
 
