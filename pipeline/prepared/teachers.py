@@ -126,7 +126,7 @@ def with_written(recipe: Recipe, inputs: Inputs, text: Sentences) -> Sentences:
         device = choose_device(recipe.device)
         teachers = [each.to(device) for each in _load(recipe.teacher, inputs)]
         written = write(teachers, recipe.generated, recipe.seed)[:2]
-        say(f"train: {len(written[0]):,} words written by the teachers")
+        say(f"train: {len(written[0]):,} words written by the teachers, read beside the text")
     shared = [processes.from_first(each.astype(np.int64).tobytes()) for each in written]
     pairs = zip(text[:2], shared, strict=True)
     return Sentences(
