@@ -20,8 +20,7 @@ POSITIVE = (
 )
 NOT_NEGATIVE = (
     *("activation_penalty", "temporal_penalty", "adaptor_penalty", "past_decode", "fraternal"),
-    *("generated", "folds", "weight_decay", "min_delta", "seed"),
-    *("checkpoint_seconds", "checkpoint_steps"),
+    *("folds", "weight_decay", "min_delta", "seed", "checkpoint_seconds", "checkpoint_steps"),
 )
 
 
@@ -59,9 +58,6 @@ class Recipe:
     distillation: float = 0.5  # weight of the teachers beside that of the text: 1 is theirs alone
     distillation_temperature: float = 1.0  # at which both are compared; above 1 flattens them
     distillation_top: int = 200  # likeliest signatures kept of what teachers say; the rest is one
-    # Sentences that the teachers write, each its share of them: they are read beside the text, and
-    # taught as that is.
-    generated: int = 0
     # Parts of the training text, of which one is left out: who has not read it can teach it; 0
     # leaves none out.
     folds: int = 0
@@ -208,7 +204,6 @@ class Recipe:
     def _check_teacher(self) -> None:
         """Who is taught is taught every word of all the text."""
         if not self.teacher:
-            expect("generated", not self.generated, "0 without teachers to write", self.generated)
             return
         has_none = self.expert == "none"
         expect("teacher", has_none, "no expert, whose words have no teacher", self.expert)

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from models.common.batching import Sentences
-from models.network.generation import written_text
 from models.network.language_model import LanguageModel
 from models.network.states import States, states
 from models.outputs.distillation import Taught, likeliest, tempered
@@ -34,12 +33,11 @@ def teach(
     teachers: Sequence[LanguageModel],
     text: Sentences,
     student: LanguageModel,
-    trained_on: int,
+    is_training_text: bool,
 ) -> TaughtText:
     """What the teachers say of a text on average, each sentence read by itself, as it is scored.
 
-    Of the sentences that they were trained on, so many of the first, those that left a part out
-    teach this part alone.
+    Of the text that they were trained on, those that left a part out teach this part alone.
     """
     recipe, signature = student.recipe, student.output.signature
     signatures = len(student.output.background.starts) - 1
@@ -47,7 +45,7 @@ def teach(
     taught = TaughtText(
         np.zeros((len(text.ids), k), np.int32), np.zeros((len(text.ids), k), np.float32)
     )
-    may = np.stack([_may_teach(each.recipe, text, trained_on) for each in teachers])
+    may = np.stack([_may_teach(each.recipe, text, is_training_text) for each in teachers])
     if not may.any(axis=0).all():
         raise ValueError(
             "teacher: expected some that have not read each part of the training text; all of "
@@ -66,23 +64,12 @@ def teach(
     return taught
 
 
-def write(teachers: Sequence[LanguageModel], sentences: int, seed: int) -> Sentences:
-    """So many sentences, each teacher writing its share: what none of them has read before."""
-    shares = [len(each) for each in np.array_split(np.arange(sentences), len(teachers))]
-    texts = [
-        written_text(teacher, share, seed + number)
-        for number, (teacher, share) in enumerate(zip(teachers, shares, strict=True))
-        if share
-    ]
-    return Sentences(*map(np.concatenate, zip(*(text[:2] for text in texts), strict=True)))
-
-
-def _may_teach(recipe: Recipe, text: Sentences, trained_on: int) -> np.ndarray:
+def _may_teach(recipe: Recipe, text: Sentences, is_training_text: bool) -> np.ndarray:
     """Whether a teacher has a say before each word: 1 or 0."""
-    may = np.ones(len(text.lengths), np.float32)
-    if recipe.folds:
-        may[:trained_on] = (text.parts(recipe.folds) == recipe.fold)[:trained_on]
-    return np.repeat(may, text.lengths)
+    if not recipe.folds or not is_training_text:
+        return np.ones(len(text.ids), np.float32)
+    left_out = text.parts(recipe.folds) == recipe.fold
+    return np.repeat(left_out, text.lengths).astype(np.float32)
 
 
 def _by_signature(teacher: LanguageModel, at: States, signature: Tensor, signatures: int) -> Tensor:

@@ -10,15 +10,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from models.common import WEIGHTS
 from models.common.batching import Sentences
 from models.recipe import Recipe
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import ARTEFACTS, MANIFEST, read_json
 from pipeline.artefacts.model_files import MODEL, RECIPE
-from pipeline.display.progress import say
 from pipeline.stage import Inputs
 
 if TYPE_CHECKING:
@@ -97,7 +94,7 @@ def take_along(recipe: Recipe, read: Read, folder: Path) -> list[str]:
 
 
 def teaching(
-    recipe: Recipe, inputs: Inputs, model: "LanguageModel", text: Sentences, trained_on: int
+    recipe: Recipe, inputs: Inputs, model: "LanguageModel", text: Sentences, is_training_text: bool
 ) -> "Callable[[], TaughtText] | None":
     """What has the teachers read a text, if there are any."""
     if not recipe.teacher:
@@ -108,33 +105,9 @@ def teaching(
 
         device = model.embedding.weight.device
         teachers = [each.to(device) for each in _load(recipe.teacher, inputs)]
-        return teach(teachers, text, model, trained_on)
+        return teach(teachers, text, model, is_training_text)
 
     return teach
-
-
-def with_written(recipe: Recipe, inputs: Inputs, text: Sentences) -> Sentences:
-    """A text, and behind it what the teachers write; the same for all who train the model."""
-    from models.common.device import choose_device
-    from models.training import processes
-    from models.training.teachers import write
-
-    if text.labels is not None:
-        raise ValueError("train.generated: expected a text without labels, which nobody writes")
-    written: tuple[np.ndarray, ...] = np.empty(0), np.empty(0)
-    if processes.is_first():
-        device = choose_device(recipe.device)
-        teachers = [each.to(device) for each in _load(recipe.teacher, inputs)]
-        written = write(teachers, recipe.generated, recipe.seed)[:2]
-        say(f"train: {len(written[0]):,} words written by the teachers, read beside the text")
-    shared = [processes.from_first(each.astype(np.int64).tobytes()) for each in written]
-    pairs = zip(text[:2], shared, strict=True)
-    return Sentences(
-        *(
-            np.concatenate([own, np.frombuffer(more, np.int64).astype(own.dtype)])
-            for own, more in pairs
-        )
-    )
 
 
 def _load(names: Iterable[str], inputs: Inputs) -> "list[LanguageModel]":

@@ -88,11 +88,8 @@ def _train(
     start = inputs["featurise"] / START_WEIGHTS
     if start.exists():
         load_weights(model, start)
-    read, sentences = train, len(train.lengths)
-    if recipe.generated and not is_done:
-        read = teachers.with_written(recipe, inputs, train)
-    teach = teachers.teaching(recipe, inputs, model, read, trained_on=sentences)
-    fit(model, recipe, read, valid, out, teach, goes_on=start.exists())
+    teach = teachers.teaching(recipe, inputs, model, train, is_training_text=True)
+    fit(model, recipe, train, valid, out, teach, goes_on=start.exists())
     if processes.is_first():
         for phase, curve in {PRETRAINING: CURVE_PRETRAINING, NARROW: CURVE_NARROW}.items():
             _keep_curve(out / phase, out / curve)

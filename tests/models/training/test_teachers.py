@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from training_cases import END, RECIPE, WORDS, model, sentences
+from training_cases import RECIPE, WORDS, model, sentences
 
 from models.common import WEIGHTS
-from models.training.teachers import teach, write
+from models.training.teachers import teach
 from models.training.trainer import Trainer
 
 TEXT = sentences()
@@ -48,7 +48,7 @@ def taught(folder, recipe, teachers, on_step=lambda words: None):
     changes = {key: value for key, value in vars(recipe).items() if value != getattr(RECIPE, key)}
     student = model(**changes)
     trainer = Trainer(student, recipe, folder, on_step)
-    trainer.fit(TEXT, TEXT, lambda: teach(teachers, TEXT, student, trained_on=len(TEXT.lengths)))
+    trainer.fit(TEXT, TEXT, lambda: teach(teachers, TEXT, student, is_training_text=True))
     return student
 
 
@@ -60,7 +60,7 @@ def test_a_student_of_the_same_architecture_approaches_its_teacher(tmp_path):
     trainer = Trainer(student, recipe, tmp_path)
     kept = []
     trainer.on_epoch = lambda row: kept.append(distance(student, of))
-    trainer.fit(TEXT, TEXT, lambda: teach([of], TEXT, student, trained_on=len(TEXT.lengths)))
+    trainer.fit(TEXT, TEXT, lambda: teach([of], TEXT, student, is_training_text=True))
     assert before > 1
     assert kept[-1] < before / 5
 
@@ -68,13 +68,13 @@ def test_a_student_of_the_same_architecture_approaches_its_teacher(tmp_path):
 def test_the_curve_has_nats_of_the_text_whatever_the_teachers_say(tmp_path):
     recipe, student = replace(RECIPE, **TAUGHT | STILL), model(**TAUGHT)
     trainer = Trainer(student, recipe, tmp_path)
-    trainer.fit(TEXT, TEXT, lambda: teach([teacher()], TEXT, student, trained_on=len(TEXT.lengths)))
+    trainer.fit(TEXT, TEXT, lambda: teach([teacher()], TEXT, student, is_training_text=True))
     assert trainer.curve[0].train_nats == pytest.approx(trainer.curve[0].valid_nats, rel=1e-4)
 
 
 def of_words(teachers, student) -> torch.Tensor:
     """What is taught of every word, as here each has a signature of its own: (N × V)."""
-    found = teach(teachers, TEXT, student, trained_on=len(TEXT.lengths))
+    found = teach(teachers, TEXT, student, is_training_text=True)
     q = torch.zeros(len(TEXT.ids), WORDS)
     q.scatter_(1, torch.from_numpy(found.signatures.astype(np.int64)), torch.from_numpy(found.q))
     return q[:, student.output.signature]
@@ -95,42 +95,13 @@ def test_a_teacher_of_another_output_is_asked_for_words():
 def test_who_left_a_part_out_teaches_that_part_alone():
     first, second = (teacher(n, folds=2, fold=n) for n in (1, 2))
     student = model(distillation_top=10**6)
-    both = teach([first, second], TEXT, student, trained_on=len(TEXT.lengths))
+    both = teach([first, second], TEXT, student, is_training_text=True)
     is_first = np.repeat(TEXT.parts(2) == 1, TEXT.lengths)
     for each, mask in ((first, is_first), (second, ~is_first)):
-        alone = teach([each], TEXT, student, trained_on=0)
+        alone = teach([each], TEXT, student, is_training_text=False)
         assert np.allclose(both.q[mask], alone.q[mask], atol=1e-6)
     with pytest.raises(ValueError, match="some that have not read each part"):
-        teach([first], TEXT, student, trained_on=len(TEXT.lengths))
-
-
-def test_all_teach_what_none_has_read():
-    both = [teacher(n, folds=2, fold=n) for n in (1, 2)]
-    student = model(distillation_top=10**6)
-    half = len(TEXT.lengths) // 2
-    found = teach(both, TEXT, student, trained_on=half)
-    is_read = np.repeat(np.arange(len(TEXT.lengths)) < half, TEXT.lengths)
-    for trained_on, mask in ((len(TEXT.lengths), is_read), (0, ~is_read)):
-        expected = teach(both, TEXT, student, trained_on=trained_on)
-        assert np.array_equal(found.q[mask], expected.q[mask])
-
-
-def test_each_teacher_writes_its_share_of_whole_sentences():
-    teachers = [teacher(1), teacher(2)]
-    written = write(teachers, 5, seed=3)
-    assert len(written.lengths) == 5
-    assert sum(written.lengths) == len(written.ids)
-    ends = np.cumsum(written.lengths) - 1
-    assert (written.ids[ends] == END).all()
-    assert (np.delete(written.ids, ends) != END).all()
-    first = write(teachers[:1], 3, seed=3)
-    assert np.array_equal(written.ids[: len(first.ids)], first.ids)
-    assert np.array_equal(write(teachers, 5, seed=3).ids, written.ids)
-
-
-def test_nobody_writes_where_there_is_no_teacher():
-    with pytest.raises(ValueError, match="generated: expected 0 without teachers to write, got 9"):
-        replace(RECIPE, generated=9)
+        teach([first], TEXT, student, is_training_text=True)
 
 
 def test_a_teacher_with_an_expert_is_asked_for_words():
@@ -154,7 +125,7 @@ def test_who_cannot_be_taught_is_refused(changes, said):
 
 def test_a_layer_with_an_expert_has_no_taught_loss():
     student = model(expert="copy")
-    what = teach([teacher()], TEXT, model(), trained_on=len(TEXT.lengths)).at(np.arange(3))
+    what = teach([teacher()], TEXT, model(), is_training_text=True).at(np.arange(3))
     h, context = torch.zeros(3, RECIPE.embedding), torch.from_numpy(student.contexts(TEXT)[:3])
     classes = student.output.classes(h, context)
     with pytest.raises(ValueError, match="teacher: words that an expert names have none"):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import pipeline
-from models.training.curve import CURVE, read_curve
 from pipeline import api
 from pipeline.prepared.teachers import find
 from pipeline.runner.sweep import _train
@@ -46,19 +44,6 @@ def test_a_model_is_taught_by_those_of_runs_and_known_by_their_files(taught_by, 
     ]
     assert steps[0] != steps[1]
     assert pipeline.load(this.folder).score("Le chat dort.")
-
-
-def test_what_teachers_write_is_read_beside_the_text(taught_by, capsys):
-    options = {"models": ["ll-rnn"], "runs": taught_by}
-    run = pipeline.run(
-        "tiny", set=[*changes(taught_by), "train.generated=40"], name="reader", **options
-    )
-    plain = pipeline.run("tiny", set=ONE_EPOCH, name="plain", **options)
-    written = re.search(r"train: ([\d,]+) words written", capsys.readouterr().err)[1]
-    folders = (each.artefacts["ll-rnn", "train"].folder for each in (plain, run))
-    epochs = (read_curve(folder / CURVE)[0] for folder in folders)
-    own, all_read = (epoch.words_per_second * epoch.seconds for epoch in epochs)
-    assert all_read - own == pytest.approx(int(written.replace(",", "")), abs=40)
 
 
 def test_teachers_are_packed_with_the_student_and_teach_the_same_elsewhere(taught_by, tmp_path):
