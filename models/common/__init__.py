@@ -1,5 +1,3 @@
 """What all rooms build on: sentences in batches, states of encoders, arrays and
 weights on disk, checks, and the protocol of a language model.
 """
-
-WEIGHTS = "weights.safetensors"  # what a training calls its best ones

@@ -110,6 +110,6 @@ def take_weights(model: nn.Module, weights: Mapping[str, Tensor], where: str = "
     So no first weights are drawn that nobody needs.
     """
     for name, parameter in model.named_parameters():
-        if not weights[name].sum().isfinite():  # which is read once, and nothing is written
+        if not weights[name].sum().isfinite():  # NaN and infinity survive a sum
             raise ValueError(f"{where}{name}: expected finite numbers, got NaN or infinity")
         torch.utils.swap_tensors(parameter, nn.Parameter(weights[name], parameter.requires_grad))

@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from safetensors.torch import load
 
-from models.common import WEIGHTS
 from models.common.batching import Sentences
 from models.common.device import be_deterministic, choose_device, freed_memory_kept
 from models.common.weights import load_weights, parameters_of, save_tensors
@@ -24,6 +23,7 @@ from models.training import processes
 from models.training.checkpoint import Checkpoints, parse
 from models.training.curve import CURVE, Epoch, write_curve
 from models.training.ema import WeightAverage
+from models.training.files import WEIGHTS
 from models.training.optimisers import optimiser
 from models.training.step.log import STEPS, StepLog
 from models.training.step.steps import Steps

@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.common import WEIGHTS
 from models.common.batching import Sentences
 from models.recipe import Recipe
+from models.training.files import WEIGHTS
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import ARTEFACTS, MANIFEST, read_json
 from pipeline.artefacts.model_files import MODEL, RECIPE

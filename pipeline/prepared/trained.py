@@ -8,7 +8,6 @@ import torch
 
 from models.background.base import Background
 from models.background.unigram import Uniform
-from models.common import WEIGHTS
 from models.common.arrays import load_array
 from models.common.device import choose_device
 from models.common.json_file import load_json
@@ -20,6 +19,7 @@ from models.network.frozen_background import FrozenModelBackground
 from models.network.language_model import LanguageModel
 from models.recipe import Recipe
 from models.spelling.subwords import SubwordModel, count_subwords, ends_of_words
+from models.training.files import WEIGHTS
 from pipeline.artefacts.model_files import RECIPE
 from pipeline.display.progress import say
 from pipeline.prepared.background import about_background, background_of, classes_of, unigram

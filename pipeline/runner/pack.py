@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from models.common import WEIGHTS
 from models.common.registry import outside_files
+from models.training.files import WEIGHTS
 from pipeline.artefacts.artefact import ARTEFACTS, name_of
 from pipeline.artefacts.store import Store
 from pipeline.evaluation.measure import FIGURES

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from lexicon.saved import save
-from models.common import WEIGHTS
 from models.common.json_file import load_json
 from models.spelling.subwords import count_subwords
+from models.training.files import WEIGHTS
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import FORMAT, Artefact, write_json
 from pipeline.artefacts.model_files import MODEL, RECIPE

@@ -5,12 +5,12 @@ from functools import cached_property
 
 import pandas as pd
 
-from models.common import WEIGHTS
 from models.network.background_only import BackgroundOnly
 from models.network.language_model import LanguageModel
 from models.spelling.open_vocabulary import load_spelling
 from models.spelling.strings import Spelling
 from models.spelling.subwords import SubwordModel
+from models.training.files import WEIGHTS
 from pipeline.prepared.named_features import NamedFeatures
 from pipeline.prepared.saved_chain import read_chain
 from pipeline.prepared.subwords import Speller

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from models.common import WEIGHTS
 from models.spelling.open_vocabulary import load_spelling
 from models.training.curve import CURVE
+from models.training.files import WEIGHTS
 from pipeline.artefacts.model_files import RECIPE
 from pipeline.display.progress import say
 from pipeline.evaluation.agreement import measure_agreement

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from models.common import WEIGHTS
 from models.spelling.subwords import SPELLER, count_subwords
+from models.training.files import WEIGHTS
 from pipeline.artefacts.artefact import Artefact
 from pipeline.artefacts.model_files import RECIPE
 from pipeline.display import page

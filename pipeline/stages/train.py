@@ -10,12 +10,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.common import WEIGHTS
 from models.common.batching import Sentences
 from models.common.registry import outside_files
 from models.recipe import Recipe
 from models.spelling.subwords import COUNTS
 from models.training.curve import CURVE, Epoch, write_curve
+from models.training.files import WEIGHTS
 from pipeline.artefacts.model_files import RECIPE
 from pipeline.display.progress import say
 from pipeline.prepared import teachers

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from torch import distributed
 from training_cases import RECIPE, model, sentences
 
-from models.common import WEIGHTS
+from models.training.files import WEIGHTS
 from models.training.trainer import Trainer
 
 TEXT = sentences(150)

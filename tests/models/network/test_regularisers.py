@@ -9,7 +9,6 @@ from safetensors.torch import load_file
 from training_cases import RECIPE, WORDS, model, sentences
 
 from models.background.unigram import Unigram
-from models.common import WEIGHTS
 from models.features.phi import Features
 from models.network.language_model import LanguageModel
 from models.network.regularisers.fraternal import fraternal_loss
@@ -17,6 +16,7 @@ from models.network.regularisers.past_decode import PastDecoder
 from models.outputs.distillation import Taught
 from models.outputs.log_linear import LogLinear
 from models.recipe import Recipe
+from models.training.files import WEIGHTS
 from models.training.trainer import Trainer
 
 TEXT = sentences()

@@ -11,8 +11,8 @@ import torch
 from safetensors.torch import load_file
 from training_cases import RECIPE, sentences
 
-from models.common import WEIGHTS
 from models.common.batching import batches
+from models.training.files import WEIGHTS
 from models.training.processes import Share
 
 STEPS = 50

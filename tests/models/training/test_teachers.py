@@ -7,7 +7,7 @@ import pytest
 import torch
 from training_cases import RECIPE, WORDS, model, sentences
 
-from models.common import WEIGHTS
+from models.training.files import WEIGHTS
 from models.training.teachers import teach
 from models.training.trainer import Trainer
 
