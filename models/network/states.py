@@ -26,7 +26,7 @@ class Reader(Protocol):
         self, words: Tensor, state: State, labels: Tensor | None = None
     ) -> tuple[Tensor, State]: ...
 
-    def contexts(self, sentences: Sentences) -> np.ndarray: ...
+    def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray: ...
 
     def train(self, mode: bool) -> nn.Module: ...
 
@@ -51,10 +51,13 @@ def nothing_dropped(model: Reader) -> Iterator[None]:
         model.train(was_training)
 
 
-def states(model: Reader, sentences: Sentences) -> Iterator[States]:
-    """The states before all words of the sentences, nothing being dropped."""
+def states(model: Reader, sentences: Sentences, training: bool = False) -> Iterator[States]:
+    """The states before all words of the sentences, nothing being dropped.
+
+    In `training` the contexts are those that a model learned with.
+    """
     device = model.embedding.weight.device
-    contexts, labels = model.contexts(sentences), sentences.labels_of_words
+    contexts, labels = model.contexts(sentences, training), sentences.labels_of_words
     with nothing_dropped(model):
         for positions, is_word in of_like_length(sentences, WORDS_AT_ONCE):
             targets = torch.from_numpy(sentences.ids[positions].astype(np.int64)).to(device)

@@ -37,7 +37,9 @@ def teach(
 ) -> TaughtText:
     """What the teachers say of a text on average, each sentence read by itself, as it is scored.
 
-    Of the text that they were trained on, those that left a part out teach this part alone.
+    Of the text that they were trained on, those that left a part out teach this part alone. The
+    n-grams of all others lack the part of each sentence, as they did when the teachers learned:
+    with those of the sentence itself they would be surer than of any other text.
     """
     recipe, signature = student.recipe, student.output.signature
     signatures = len(student.output.background.starts) - 1
@@ -51,7 +53,11 @@ def teach(
             "teacher: expected some that have not read each part of the training text; all of "
             "these left a part out (train.folds), and some parts none of them did"
         )
-    for at in zip(*(states(teacher, text) for teacher in teachers), strict=True):
+    read = (
+        states(teacher, text, training=not (teacher.recipe.folds and is_training_text))
+        for teacher in teachers
+    )
+    for at in zip(*read, strict=True):
         positions = at[0].positions  # the same for all, as they follow from the lengths
         weights = torch.from_numpy(may[:, positions]).to(signature.device)
         q = sum(

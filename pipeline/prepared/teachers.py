@@ -111,6 +111,7 @@ def teaching(
 
 
 def _load(names: Iterable[str], inputs: Inputs) -> "list[LanguageModel]":
+    from models.background.ngram import FOLDS
     from models.network.language_model import LanguageModel
     from pipeline.prepared.trained import load_trained
 
@@ -119,7 +120,7 @@ def _load(names: Iterable[str], inputs: Inputs) -> "list[LanguageModel]":
         for folders in find(name):
             _check_same_words(name, folders, inputs)
             is_exported = (folders["train"] / MODEL).is_file()
-            teacher = load_trained(folders, MODEL if is_exported else WEIGHTS)
+            teacher = load_trained(folders, MODEL if is_exported else WEIGHTS, FOLDS)
             if not isinstance(teacher, LanguageModel):
                 raise ValueError(
                     f"train.teacher: expected networks over words, {name} has a "

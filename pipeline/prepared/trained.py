@@ -121,11 +121,11 @@ def _psi(recipe: Recipe, inputs: Inputs) -> Psi | None:
 
 
 def load_trained(
-    inputs: Inputs, weights: str = WEIGHTS
+    inputs: Inputs, weights: str = WEIGHTS, folds: int = 0
 ) -> LanguageModel | BackgroundOnly | SubwordModel:
-    """The model with its best weights, ready to score."""
+    """The model with its best weights, ready to score; with folds, its training text too."""
     recipe = Recipe(**load_json(inputs["train"] / RECIPE, dict))
-    model = build(recipe, inputs)
+    model = build(recipe, inputs, folds)
     load_weights(model, inputs["train"] / weights)
     model = model.to(_device(recipe.device)).eval()
     return SubwordModel(model) if count_subwords(inputs["encode"]) else model

@@ -5,8 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from training_cases import RECIPE, WORDS, model, sentences
+from training_cases import RECIPE, WORDS, features, model, sentences
 
+from models.background.ngram import NGramBackground
+from models.ngram.smoothing.kneser_ney import kneser_ney
 from models.training.files import WEIGHTS
 from models.training.teachers import teach
 from models.training.trainer import Trainer
@@ -102,6 +104,19 @@ def test_who_left_a_part_out_teaches_that_part_alone():
         assert np.allclose(both.q[mask], alone.q[mask], atol=1e-6)
     with pytest.raises(ValueError, match="some that have not read each part"):
         teach([first], TEXT, student, is_training_text=True)
+
+
+def test_ngrams_of_a_teacher_lack_the_part_that_they_teach():
+    counted = NGramBackground.learn(features(), [TEXT], 3, kneser_ney, np.ones_like)
+    of, student = model(), model(distillation_top=10**6)
+    of.output.background = counted
+    torch.nn.init.zeros_(of.output.weight)  # the network says nothing: n-grams alone are taught
+    taught = of_words([of], student).double()
+    context = torch.from_numpy(counted.contexts(TEXT, training=True))
+    assert torch.allclose(taught, counted.log_masses(context).exp().double(), atol=1e-5)
+    surer = of.log_distributions(TEXT).exp().double()
+    own = torch.from_numpy(TEXT.ids.astype(np.int64)).unsqueeze(1)
+    assert taught.gather(1, own).log().mean() < surer.gather(1, own).log().mean() - 0.5
 
 
 def test_a_teacher_with_an_expert_is_asked_for_words():
