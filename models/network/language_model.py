@@ -136,18 +136,18 @@ class LanguageModel(nn.Module):
         labels: Tensor | None,
     ) -> tuple[BatchLoss, Tensor]:
         """The loss of one run, and the states that its output layer reads."""
+        is_log_linear = isinstance(self.output, LogLinear)
+        begun = self.output.begin(targets, context) if is_log_linear else None
         h, condition, state = self._encoded(words, state, labels)
         dropped = self.output_dropout(h)
         before = self._crossed(dropped, condition).flatten(0, 1)
         if real is not None:
             before = before.index_select(0, real)
-        decodes = self.training and self.past_decoder is not None
-        asks = decodes or taught is not None
-        known = {"classes": self.output.classes(before, context)} if asks else {}
+        known = {} if begun is None else self.output.known(before, context, begun())
         loss = nats = self.output.loss(before, targets, context, **known)
         if taught is not None:
             loss = self.output.taught_loss(nats, known["classes"], taught, self.teaching)
-        if decodes:
+        if self.training and self.past_decoder is not None:
             read = words.flatten() if real is None else words.flatten().index_select(0, real)
             loss = loss + self.past_decoder(known["classes"], read)
         if self.training and any(self.penalties):

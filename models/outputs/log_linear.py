@@ -1,11 +1,14 @@
 """The log-linear output layer of Dymetman & Xiao (2016): exact, and as cheap as its signatures."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from models.background.base import Background
+from models.common.aside import Aside
 from models.common.checks import check_words
 from models.features.phi import Features
 from models.features.product import FeatureProduct, tied_weight
@@ -21,6 +24,17 @@ ALIGNED_ROWS = 8  # the same for the products of bfloat16 that are as wide as th
 BLOCK = 1 << 14  # words scored at a time where all are asked for
 
 Named = Callable[[Tensor], tuple[Tensor, Tensor]]
+
+
+class Begun(NamedTuple):
+    """What is known of the classes in some contexts before a state is, and of words there."""
+
+    log_mass: Tensor  # log B_s(K)
+    prior: Tensor  # the part of it that is trusted in every state: all of it without a gate
+    evidence: Tensor | None  # the part that a gate weighs
+    rows: Tensor  # Φ·W (S × H)
+    bias: Tensor  # Φ·c (S)
+    of_words: Tensor | None = None  # log b(K, x) of the words that are asked for: (N × M)
 
 
 class LogLinear(nn.Module):
@@ -70,9 +84,9 @@ class LogLinear(nn.Module):
         self.label_weight = (
             nn.Parameter(torch.zeros(features.feature_count, labels)) if labels else None
         )
-        self.expert, size = expert, size + labels
-        self.expert_weight = nn.Parameter(torch.zeros(1, size)) if expert else None
-        self.background_gate = _half_open(size) if background_gate else None
+        self.expert, self.width = expert, size + labels
+        self.expert_weight = nn.Parameter(torch.zeros(1, self.width)) if expert else None
+        self.background_gate = _half_open(self.width) if background_gate else None
         # 1/T is no weight that is learned, but is kept with these.
         sharpness = nn.Parameter(torch.ones(()), requires_grad=False)
         self.inverse_temperature = sharpness if temperature else None
@@ -91,12 +105,14 @@ class LogLinear(nn.Module):
         targets: Tensor,
         context: Tensor | None = None,
         classes: Classes | None = None,
+        log_mass: Tensor | None = None,
     ) -> Tensor:
         """Nats per target. Its gradient on a_t is E_p[φ(K, x)] − φ(K, x̄).
 
-        Where the `classes` in these states are known already, they are not scored again.
+        Where the `classes` in these states are known already, they are not scored again, nor is
+        log b(K, x) of the targets, `log_mass` (N × 1), asked for again.
         """
-        return -self.log_prob_of(h, targets, context, classes).mean()
+        return -self.log_prob_of(h, targets, context, classes, log_mass).mean()
 
     def taught_loss(
         self, nats: Tensor, classes: Classes, taught: Taught, teaching: Teaching
@@ -113,11 +129,14 @@ class LogLinear(nn.Module):
         words: Tensor,
         context: Tensor | None = None,
         classes: Classes | None = None,
+        log_mass: Tensor | None = None,
     ) -> Tensor:
         """log p of one word in each state, or of several: in the shape of `words`, (N …)."""
         check_words("words", words, len(self.signature))
         classes, asked = classes or self.classes(h, context), words.view(len(words), -1)
-        return classes.log_prob(asked, self.background.log_mass_of(asked, context)).view_as(words)
+        if log_mass is None:
+            log_mass = self.background.log_mass_of(asked, context)
+        return classes.log_prob(asked, log_mass).view_as(words)
 
     def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
         """log p of every word: (N × V)."""
@@ -138,8 +157,8 @@ class LogLinear(nn.Module):
     def log_background_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
         """log b(K, x), as far as the background is trusted, of words as in `log_prob_of`."""
         asked = words.view(len(words), -1)
-        log_mass, trusted = self._masses(h, context)
-        believed = self._scaled(trusted) - log_mass
+        log_mass, *parts = self._masses(context)
+        believed = self._scaled(self._trusted(h, *parts)) - log_mass
         believed = believed.expand(len(h), -1).gather(1, self.signature[asked])
         return (self.background.log_mass_of(asked, context) + believed).view_as(words)
 
@@ -174,14 +193,33 @@ class LogLinear(nn.Module):
             words = torch.where(open & (classes.of(proposed) == drawn), proposed, words)
         return words.squeeze(1)
 
-    def classes(self, h: Tensor, context: Tensor | None) -> Classes:
+    def begin(self, words: Tensor, context: Tensor) -> Callable[[], Begun]:
+        """What of the words (N) and classes does not depend on states, computed beside these.
+
+        A background that a GPU is waited for has nothing beside it.
+        """
+        check_words("words", words, len(self.signature))
+        given = self._weights_and_biases(), context, words.unsqueeze(1)
+        if self.background.is_static:
+            return Aside(self._begun, *given)
+        return partial(self._begun, *given)
+
+    def _begun(self, weights: Tensor, context: Tensor | None, words: Tensor | None = None) -> Begun:
+        of_words = None if words is None else self.background.log_mass_of(words, context)
+        return Begun(*self._masses(context), *self._rows_and_biases(weights), of_words)
+
+    def known(self, h: Tensor, context: Tensor, begun: Begun) -> dict[str, Classes | Tensor]:
+        """What `loss` need not compute again, once there are states."""
+        return {"classes": self.classes(h, context, begun), "log_mass": begun.of_words}
+
+    def classes(self, h: Tensor, context: Tensor | None, begun: Begun | None = None) -> Classes:
         """The classes with their scores, in the precision of the weights whatever that of h."""
-        log_mass, trusted = self._masses(h, context)
-        rows, bias = self._rows_and_biases()
+        begun = begun or self._begun(self._weights_and_biases(), context)
+        trusted = self._trusted(h, begun.prior, begun.evidence)
         # Scaled before they are many: the scores of all signatures are never read once more.
-        logits = times_rows(self._scaled(h), rows) + self._scaled(trusted + bias)
+        logits = times_rows(self._scaled(h), begun.rows) + self._scaled(trusted + begun.bias)
         named = self.signature.new_empty(len(h), 0)
-        classes = Classes(log_mass, logits, self.signature, named, rows)
+        classes = Classes(begun.log_mass, logits, self.signature, named, begun.rows)
         if not self.expert:
             return classes
         words, values = self.expert(context)
@@ -190,29 +228,35 @@ class LogLinear(nn.Module):
         log_mass = self.background.log_mass_of(words.clamp(min=0), context)
         return classes.naming(words, log_mass, evidence)
 
-    def _rows_and_biases(self) -> tuple[Tensor, Tensor]:
-        """Φ·W (S × H) and Φ·c (S) by one product; rows begin where a GPU's fast kernels want it."""
+    def _weights_and_biases(self) -> Tensor:
+        """W and c side by side; rows begin where a GPU's fast kernels want it."""
         weight = self.whole_weight
-        size = weight.shape[1]
-        copies = ALIGNED - size % ALIGNED
-        biases = self.bias.unsqueeze(1).expand(-1, copies)
-        folded = self.product(torch.cat([weight, biases], dim=1))
-        rows, bias, _ = folded.split([size, 1, copies - 1], dim=1)
+        copies = ALIGNED - weight.shape[1] % ALIGNED
+        return torch.cat([weight, self.bias.unsqueeze(1).expand(-1, copies)], dim=1)
+
+    def _rows_and_biases(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """Φ·W (S × H) and Φ·c (S) by one product."""
+        further = weights.shape[1] - self.width - 1
+        rows, bias, _ = self.product(weights).split([self.width, 1, further], dim=1)
         return rows, bias.squeeze(1)
 
     def _scaled(self, scores: Tensor) -> Tensor:
         """Scores over the temperature."""
         return scores if self.inverse_temperature is None else scores * self.inverse_temperature
 
-    def _masses(self, h: Tensor, context: Tensor | None) -> tuple[Tensor, Tensor]:
-        """log B_s(K), and the score before the features speak: the same, or as far as trusted."""
+    def _masses(self, context: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
+        """log B_s(K), and the score before the features speak, in the parts of `Begun`."""
         if self.background_gate is None:
             log_mass = self.background.class_mass(context)
-            return log_mass, log_mass.to(self.bias.dtype)
+            return log_mass, log_mass.to(self.bias.dtype), None
         prior, evidence = self.background.class_evidence(context)
-        gate = self.background_gate(h).to(self.bias.dtype)
-        trusted = torch.addcmul(prior.to(gate.dtype), gate, evidence.to(gate.dtype))
-        return prior + evidence, trusted
+        return prior + evidence, prior.to(self.bias.dtype), evidence.to(self.bias.dtype)
+
+    def _trusted(self, h: Tensor, prior: Tensor, evidence: Tensor | None) -> Tensor:
+        """log B_s(K) as far as it is trusted in each state."""
+        if evidence is None:
+            return prior
+        return torch.addcmul(prior, self.background_gate(h).to(prior.dtype), evidence)
 
     def _blocks(
         self, classes: Classes, words: Tensor, context: Tensor | None
