@@ -2,10 +2,11 @@
 
 A recurrent network is a long chain of small kernels that leave most of a GPU idle. What does not
 depend on it costs no time beside it, nor does its gradient: autograd computes the gradient of each
-operation on the stream of that operation. Recorded steps record both streams.
+operation on the stream of that operation. Recorded steps record all streams.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Generic, TypeVar
 
@@ -13,41 +14,50 @@ import torch
 from torch import Tensor
 
 Tensors = TypeVar("Tensors", bound=tuple[Tensor | None, ...])
+Stream = torch.cuda.Stream | None  # none where there is no GPU
 
 
 class Aside(Generic[Tensors]):
     """What `compute` makes of some tensors, on a GPU beside all that is computed until it is asked.
 
-    Weights are better not read for the first time in it, but given as something that was computed
-    from them: their gradients would be added up on its stream, where the optimiser is not.
+    Weights are not read in it for the first time, but given as something that was computed from
+    them: their gradients would be added up on its stream instead of the optimiser's.
     """
 
     def __init__(self, compute: Callable[..., Tensors], *given: Tensor):
-        self.stream = _stream(given[0].device) if given[0].is_cuda else None
-        if self.stream is None:
+        self.device = given[0].device
+        self.stream = another(self.device)
+        with on(self.stream, current(self.device), given):
             self.computed = compute(*given)
-            return
-        self.stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(self.stream):
-            self.computed = compute(*given)
-        _keep(given, self.stream)
 
     def __call__(self) -> Tensors:
         """It, for the stream that goes on with it."""
-        if self.stream is not None:
-            here = torch.cuda.current_stream()
-            here.wait_stream(self.stream)
-            _keep(self.computed, here)
-        return self.computed
+        with on(current(self.device), self.stream, self.computed):
+            return self.computed
+
+
+@contextmanager
+def on(stream: Stream, after: Stream, given: Iterable[Tensor | None]) -> Iterator[None]:
+    """Compute on a stream, once another one has computed what is given; without a GPU as usual.
+
+    The memory of what is given is used for nothing else before the stream has read it.
+    """
+    if stream is None:
+        yield
+        return
+    stream.wait_stream(after)
+    for tensor in given:
+        if tensor is not None:
+            tensor.record_stream(stream)
+    with torch.cuda.stream(stream):
+        yield
+
+
+def current(device: torch.device) -> Stream:
+    return torch.cuda.current_stream(device) if device.type == "cuda" else None
 
 
 @cache
-def _stream(device: torch.device) -> torch.cuda.Stream:
-    return torch.cuda.Stream(device)
-
-
-def _keep(tensors: tuple[Tensor | None, ...], reader: torch.cuda.Stream) -> None:
-    """Their memory is not used anew, by the stream that they are from, before it is read."""
-    for tensor in tensors:
-        if tensor is not None:
-            tensor.record_stream(reader)
+def another(device: torch.device, number: int = 0) -> Stream:
+    """One of those beside the current one, always the same of each number."""
+    return torch.cuda.Stream(device) if device.type == "cuda" else None

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from models.common.state import State
 from models.encoders import ENCODERS
+from models.encoders.in_parts import read_in_parts
 from models.encoders.recurrent_layer import RecurrentLayer
 from models.encoders.variational_dropout import VariationalDropout
 
@@ -31,6 +32,7 @@ class Recurrent(Stacked):
     """Layers of PyTorch's kernels, all of one kind."""
 
     cell: str
+    in_parts = False  # whether they read a window at the same time in training, part by part
 
     def __init__(
         self,
@@ -47,6 +49,11 @@ class Recurrent(Stacked):
             RecurrentLayer(self.cell, *pair, weight_dropout) for pair in pairwise(widths)
         )
         self.dropout = VariationalDropout(dropout)
+
+    def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
+        if self.in_parts and self.training and len(self.layers) > 1:
+            return read_in_parts(list(self.layers), self.dropout, inputs, state)
+        return super().forward(inputs, state)
 
 
 @ENCODERS.register("elman", hidden="between layers")

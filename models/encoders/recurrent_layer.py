@@ -43,13 +43,16 @@ class RecurrentLayer(nn.Module):
             nn.init.zeros_(self.input_bias)
             nn.init.normal_(self.input_weight, std=IRNN_INPUT)
 
-    def forward(self, inputs: Tensor, state: tuple[Tensor, ...]):
+    def forward(
+        self, inputs: Tensor, state: tuple[Tensor, ...], weights: list[Tensor] | None = None
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Outputs and state. Parts of one sequence are read with the same `weights`."""
         with in_full_precision(inputs.device.type):
             inputs, *state = (each.to(self.recurrent_weight.dtype) for each in (inputs, *state))
             outputs, *state = self.kernels[self.name](
                 inputs,
                 state if self.name == "lstm" else state[0],
-                self._weights(inputs),
+                weights or self.weights(),
                 *SINGLE,
                 self.training,
                 False,  # one direction
@@ -65,15 +68,16 @@ class RecurrentLayer(nn.Module):
         """
         with in_full_precision(inputs.device.type):
             inputs, state = (each.to(self.recurrent_weight.dtype) for each in (inputs, state))
-            weights = self._weights(inputs)
+            weights = self.weights()
             return self.kernels[self.name](
                 inputs, sizes, state, weights, *SINGLE, self.training, False
             )[0]
 
-    def _weights(self, inputs: Tensor) -> list[Tensor]:
+    def weights(self) -> list[Tensor]:
+        """As the kernel reads them, less the connections that are dropped in a sequence."""
         recurrent = nn.functional.dropout(self.recurrent_weight, self.weight_dropout, self.training)
         weights = [self.input_weight, recurrent, self.input_bias, self.recurrent_bias]
-        return _in_one_piece(weights) if inputs.is_cuda else weights
+        return _in_one_piece(weights) if recurrent.is_cuda else weights
 
     def initial_state(self, batch: int) -> tuple[Tensor, ...]:
         zeros = self.recurrent_weight.new_zeros(1, batch, self.outputs)

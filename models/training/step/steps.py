@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from models.common.batching import NO_WORD, Batch, Sentences, batches
 from models.common.state import State, detached
+from models.encoders.recurrent import Recurrent
 from models.encoders.variational_dropout import VariationalDropout
 from models.features.condition import Condition
 from models.network.language_model import LanguageModel
@@ -45,6 +46,8 @@ class Steps:
         self.recorded = (
             RecordedSteps(self._computed, model.output.background) if is_recorded else None
         )
+        if is_recorded and isinstance(model.encoder, Recurrent):
+            model.encoder.in_parts = True  # more kernels, which a recording launches for nothing
         self.dropouts = [each for each in model.modules() if isinstance(each, SHARED)]
         self.share: processes.Share | None = None  # of the last batch, where processes share it
 
