@@ -20,13 +20,14 @@ Stream = torch.cuda.Stream | None  # none where there is no GPU
 class Aside(Generic[Tensors]):
     """What `compute` makes of some tensors, on a GPU beside all that is computed until it is asked.
 
-    Weights are not read in it for the first time, but given as something that was computed from
-    them: their gradients would be added up on its stream instead of the optimiser's.
+    Each function has a stream of its own. Weights are not read on it for the first time, but given
+    as something that was computed from them: their gradients would be added up there instead of
+    where the optimiser is.
     """
 
     def __init__(self, compute: Callable[..., Tensors], *given: Tensor):
         self.device = given[0].device
-        self.stream = another(self.device)
+        self.stream = another(self.device, compute.__name__)
         with on(self.stream, current(self.device), given):
             self.computed = compute(*given)
 
@@ -58,6 +59,6 @@ def current(device: torch.device) -> Stream:
 
 
 @cache
-def another(device: torch.device, number: int = 0) -> Stream:
-    """One of those beside the current one, always the same of each number."""
+def another(device: torch.device, name: str | int) -> Stream:
+    """One beside the current one, always the same of each name."""
     return torch.cuda.Stream(device) if device.type == "cuda" else None

@@ -199,14 +199,11 @@ class LogLinear(nn.Module):
         A background that a GPU is waited for has nothing beside it.
         """
         check_words("words", words, len(self.signature))
-        given = self._weights_and_biases(), context, words.unsqueeze(1)
-        if self.background.is_static:
-            return Aside(self._begun, *given)
-        return partial(self._begun, *given)
-
-    def _begun(self, weights: Tensor, context: Tensor | None, words: Tensor | None = None) -> Begun:
-        of_words = None if words is None else self.background.log_mass_of(words, context)
-        return Begun(*self._masses(context), *self._rows_and_biases(weights), of_words)
+        compute = Aside if self.background.is_static else partial
+        masses = compute(self._masses, context)
+        rows = compute(self._rows_and_biases, self._weights_and_biases())
+        of_words = compute(self._masses_of, words.unsqueeze(1), context)
+        return lambda: Begun(*masses(), *rows(), *of_words())
 
     def known(self, h: Tensor, context: Tensor, begun: Begun) -> dict[str, Classes | Tensor]:
         """What `loss` need not compute again, once there are states."""
@@ -214,7 +211,7 @@ class LogLinear(nn.Module):
 
     def classes(self, h: Tensor, context: Tensor | None, begun: Begun | None = None) -> Classes:
         """The classes with their scores, in the precision of the weights whatever that of h."""
-        begun = begun or self._begun(self._weights_and_biases(), context)
+        begun = begun or self._begun(context)
         trusted = self._trusted(h, begun.prior, begun.evidence)
         # Scaled before they are many: the scores of all signatures are never read once more.
         logits = times_rows(self._scaled(h), begun.rows) + self._scaled(trusted + begun.bias)
@@ -227,6 +224,9 @@ class LogLinear(nn.Module):
         evidence = h @ self.expert_weight.T * values
         log_mass = self.background.log_mass_of(words.clamp(min=0), context)
         return classes.naming(words, log_mass, evidence)
+
+    def _begun(self, context: Tensor | None) -> Begun:
+        return Begun(*self._masses(context), *self._rows_and_biases(self._weights_and_biases()))
 
     def _weights_and_biases(self) -> Tensor:
         """W and c side by side; rows begin where a GPU's fast kernels want it."""
@@ -251,6 +251,9 @@ class LogLinear(nn.Module):
             return log_mass, log_mass.to(self.bias.dtype), None
         prior, evidence = self.background.class_evidence(context)
         return prior + evidence, prior.to(self.bias.dtype), evidence.to(self.bias.dtype)
+
+    def _masses_of(self, words: Tensor, context: Tensor) -> tuple[Tensor]:
+        return (self.background.log_mass_of(words, context),)
 
     def _trusted(self, h: Tensor, prior: Tensor, evidence: Tensor | None) -> Tensor:
         """log B_s(K) as far as it is trusted in each state."""
