@@ -7,6 +7,8 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
+from models.encoders.unrolled_lstm import UnrolledLSTM
+
 IRNN_INPUT = 0.001  # deviation of the first weights of what is read (Le et al. 2015)
 SINGLE = (True, 1, 0.0)  # with biases, one layer, no dropout between layers
 ON_ARM = platform.machine().lower() in ("aarch64", "arm64")
@@ -73,15 +75,43 @@ class RecurrentLayer(nn.Module):
                 inputs, sizes, state, weights, *SINGLE, self.training, False
             )[0]
 
+    def in_parts(self) -> "UnrolledLSTM | KernelInParts":
+        """The layer as it reads one window part by part, in steps that are recorded."""
+        return UnrolledLSTM(*self._dropped()) if self.unrolls else KernelInParts(self)
+
+    @property
+    def unrolls(self) -> bool:
+        """Whether parts of a window are read word by word."""
+        return self.name == "lstm" and self.recurrent_weight.is_cuda
+
     def weights(self) -> list[Tensor]:
         """As the kernel reads them, less the connections that are dropped in a sequence."""
+        weights = self._dropped()
+        return _in_one_piece(weights) if self.recurrent_weight.is_cuda else weights
+
+    def _dropped(self) -> list[Tensor]:
         recurrent = nn.functional.dropout(self.recurrent_weight, self.weight_dropout, self.training)
-        weights = [self.input_weight, recurrent, self.input_bias, self.recurrent_bias]
-        return _in_one_piece(weights) if recurrent.is_cuda else weights
+        return [self.input_weight, recurrent, self.input_bias, self.recurrent_bias]
 
     def initial_state(self, batch: int) -> tuple[Tensor, ...]:
         zeros = self.recurrent_weight.new_zeros(1, batch, self.outputs)
         return (zeros, zeros) if self.name == "lstm" else (zeros,)
+
+
+class KernelInParts:
+    """A layer whose kernel reads the parts of one window, all with the same connections dropped."""
+
+    def __init__(self, layer: RecurrentLayer):
+        self.layer, self.weights = layer, layer.weights()
+
+    def gates(self, inputs: Tensor) -> Tensor:
+        """What is read: the kernel computes gates by itself."""
+        return inputs
+
+    def __call__(
+        self, inputs: Tensor, state: tuple[Tensor, ...]
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        return self.layer(inputs, state, self.weights)
 
 
 @contextmanager
