@@ -52,8 +52,9 @@ class Recipe:
     condition: Literal["none", "input", "crossed"] = "none"
     background_gate: bool = False  # the network weighs what a background says of the context
 
-    # Trained models whose mean this one is trained towards: a run, a model of it (RUN/MODEL), one
-    # trained elsewhere (PACKED/trained/MODEL), or an exported one. It is known by its files.
+    # Trained models whose mixture, tuned on validation, this one is trained towards: a run, a model
+    # of it (RUN/MODEL), one trained elsewhere (PACKED/trained/MODEL), or an exported one. It is
+    # known by its files.
     teacher: tuple[str, ...] = field(default=(), compare=False)
     distillation: float = 0.5  # weight of the teachers beside that of the text: 1 is theirs alone
     distillation_temperature: float = 1.0  # at which both are compared; above 1 flattens them

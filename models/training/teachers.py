@@ -9,14 +9,17 @@ from torch import Tensor
 
 from models.common.batching import Sentences
 from models.network.language_model import LanguageModel
+from models.network.mixture import likeliest_weights
 from models.network.states import States, states
 from models.outputs.distillation import Taught, likeliest, tempered
 from models.outputs.log_linear import LogLinear
 from models.recipe import Recipe
 
+LEAST_WEIGHT = 1e-3  # of a teacher: one that alone may teach a part is heard there
+
 
 class TaughtText(NamedTuple):
-    """The mean of the teachers before each word of a text, its likeliest signatures."""
+    """The mixture of the teachers before each word of a text, its likeliest signatures."""
 
     signatures: np.ndarray  # (N × k)
     q: np.ndarray  # (N × k)
@@ -32,11 +35,13 @@ class TaughtText(NamedTuple):
 def teach(
     teachers: Sequence[LanguageModel],
     text: Sentences,
+    valid: Sentences,
     student: LanguageModel,
     is_training_text: bool,
 ) -> TaughtText:
-    """What the teachers say of a text on average, each sentence read by itself, as it is scored.
+    """What the teachers say of a text together, each sentence read by itself, as it is scored.
 
+    Their weights are those of the mixture under which the validation text is likeliest.
     Of the text that they were trained on, those that left a part out teach this part alone. The
     n-grams of all others lack the part of each sentence, as they did when the teachers learned:
     with those of the sentence itself they would be surer than of any other text.
@@ -48,6 +53,7 @@ def teach(
         np.zeros((len(text.ids), k), np.int32), np.zeros((len(text.ids), k), np.float32)
     )
     may = np.stack([_may_teach(each.recipe, text, is_training_text) for each in teachers])
+    weights = likeliest_weights(np.stack([each.score(valid) for each in teachers]))
     if not may.any(axis=0).all():
         raise ValueError(
             "teacher: expected some that have not read each part of the training text; all of "
@@ -59,12 +65,13 @@ def teach(
     )
     for at in zip(*read, strict=True):
         positions = at[0].positions  # the same for all, as they follow from the lengths
-        weights = torch.from_numpy(may[:, positions]).to(signature.device)
+        shares = np.maximum(weights, LEAST_WEIGHT)[:, None] * may[:, positions]
+        shares = torch.from_numpy(shares / shares.sum(axis=0)).float().to(signature.device)
         q = sum(
-            weight.unsqueeze(1) * _by_signature(teacher, each, signature, signatures)
-            for teacher, each, weight in zip(teachers, at, weights, strict=True)
+            share.unsqueeze(1) * _by_signature(teacher, each, signature, signatures)
+            for teacher, each, share in zip(teachers, at, shares, strict=True)
         )
-        q = tempered((q / weights.sum(dim=0).unsqueeze(1)).log(), recipe.distillation_temperature)
+        q = tempered(q.log(), recipe.distillation_temperature)
         top = likeliest(q.exp(), k)
         taught.signatures[positions], taught.q[positions] = top.signatures.cpu(), top.q.cpu()
     return taught

@@ -94,7 +94,12 @@ def take_along(recipe: Recipe, read: Read, folder: Path) -> list[str]:
 
 
 def teaching(
-    recipe: Recipe, inputs: Inputs, model: "LanguageModel", text: Sentences, is_training_text: bool
+    recipe: Recipe,
+    inputs: Inputs,
+    model: "LanguageModel",
+    text: Sentences,
+    valid: Sentences,
+    is_training_text: bool,
 ) -> "Callable[[], TaughtText] | None":
     """What has the teachers read a text, if there are any."""
     if not recipe.teacher:
@@ -105,7 +110,7 @@ def teaching(
 
         device = model.embedding.weight.device
         teachers = [each.to(device) for each in _load(recipe.teacher, inputs)]
-        return teach(teachers, text, model, is_training_text)
+        return teach(teachers, text, valid, model, is_training_text)
 
     return teach
 

@@ -8,9 +8,10 @@ import torch
 from training_cases import RECIPE, WORDS, features, model, sentences
 
 from models.background.ngram import NGramBackground
+from models.network.mixture import likeliest_weights
 from models.ngram.smoothing.kneser_ney import kneser_ney
 from models.training.files import WEIGHTS
-from models.training.teachers import teach
+from models.training.teachers import LEAST_WEIGHT, teach
 from models.training.trainer import Trainer
 
 TEXT = sentences()
@@ -50,7 +51,7 @@ def taught(folder, recipe, teachers, on_step=lambda words: None):
     changes = {key: value for key, value in vars(recipe).items() if value != getattr(RECIPE, key)}
     student = model(**changes)
     trainer = Trainer(student, recipe, folder, on_step)
-    trainer.fit(TEXT, TEXT, lambda: teach(teachers, TEXT, student, is_training_text=True))
+    trainer.fit(TEXT, TEXT, lambda: teach(teachers, TEXT, TEXT, student, is_training_text=True))
     return student
 
 
@@ -62,7 +63,7 @@ def test_a_student_of_the_same_architecture_approaches_its_teacher(tmp_path):
     trainer = Trainer(student, recipe, tmp_path)
     kept = []
     trainer.on_epoch = lambda row: kept.append(distance(student, of))
-    trainer.fit(TEXT, TEXT, lambda: teach([of], TEXT, student, is_training_text=True))
+    trainer.fit(TEXT, TEXT, lambda: teach([of], TEXT, TEXT, student, is_training_text=True))
     assert before > 1
     assert kept[-1] < before / 5
 
@@ -70,22 +71,26 @@ def test_a_student_of_the_same_architecture_approaches_its_teacher(tmp_path):
 def test_the_curve_has_nats_of_the_text_whatever_the_teachers_say(tmp_path):
     recipe, student = replace(RECIPE, **TAUGHT | STILL), model(**TAUGHT)
     trainer = Trainer(student, recipe, tmp_path)
-    trainer.fit(TEXT, TEXT, lambda: teach([teacher()], TEXT, student, is_training_text=True))
+    trainer.fit(TEXT, TEXT, lambda: teach([teacher()], TEXT, TEXT, student, is_training_text=True))
     assert trainer.curve[0].train_nats == pytest.approx(trainer.curve[0].valid_nats, rel=1e-4)
 
 
 def of_words(teachers, student) -> torch.Tensor:
     """What is taught of every word, as here each has a signature of its own: (N × V)."""
-    found = teach(teachers, TEXT, student, is_training_text=True)
+    found = teach(teachers, TEXT, TEXT, student, is_training_text=True)
     q = torch.zeros(len(TEXT.ids), WORDS)
     q.scatter_(1, torch.from_numpy(found.signatures.astype(np.int64)), torch.from_numpy(found.q))
     return q[:, student.output.signature]
 
 
-def test_what_is_taught_is_the_mean_of_the_teachers():
-    teachers, student = [teacher(1), teacher(2)], model(distillation_top=10**6)
-    mean = sum(each.log_distributions(TEXT).exp() for each in teachers) / 2
-    assert torch.allclose(of_words(teachers, student), mean, atol=1e-5)
+def test_what_is_taught_is_the_mixture_of_the_teachers_that_validation_likes_best():
+    teachers, student = [teacher(1), teacher(2), model().eval()], model(distillation_top=10**6)
+    weights = likeliest_weights(np.stack([each.score(TEXT) for each in teachers]))
+    assert weights.max() > 0.5  # two of them are no good
+    weights = np.maximum(weights, LEAST_WEIGHT) / np.maximum(weights, LEAST_WEIGHT).sum()
+    parts = zip(teachers, weights, strict=True)
+    mixture = sum(weight * each.log_distributions(TEXT).exp() for each, weight in parts)
+    assert torch.allclose(of_words(teachers, student), mixture.float(), atol=1e-5)
 
 
 def test_a_teacher_of_another_output_is_asked_for_words():
@@ -97,13 +102,13 @@ def test_a_teacher_of_another_output_is_asked_for_words():
 def test_who_left_a_part_out_teaches_that_part_alone():
     first, second = (teacher(n, folds=2, fold=n) for n in (1, 2))
     student = model(distillation_top=10**6)
-    both = teach([first, second], TEXT, student, is_training_text=True)
+    both = teach([first, second], TEXT, TEXT, student, is_training_text=True)
     is_first = np.repeat(TEXT.parts(2) == 1, TEXT.lengths)
     for each, mask in ((first, is_first), (second, ~is_first)):
-        alone = teach([each], TEXT, student, is_training_text=False)
+        alone = teach([each], TEXT, TEXT, student, is_training_text=False)
         assert np.allclose(both.q[mask], alone.q[mask], atol=1e-6)
     with pytest.raises(ValueError, match="some that have not read each part"):
-        teach([first], TEXT, student, is_training_text=True)
+        teach([first], TEXT, TEXT, student, is_training_text=True)
 
 
 def test_ngrams_of_a_teacher_lack_the_part_that_they_teach():
@@ -140,7 +145,7 @@ def test_who_cannot_be_taught_is_refused(changes, said):
 
 def test_a_layer_with_an_expert_has_no_taught_loss():
     student = model(expert="copy")
-    what = teach([teacher()], TEXT, model(), is_training_text=True).at(np.arange(3))
+    what = teach([teacher()], TEXT, TEXT, model(), is_training_text=True).at(np.arange(3))
     h, context = torch.zeros(3, RECIPE.embedding), torch.from_numpy(student.contexts(TEXT)[:3])
     classes = student.output.classes(h, context)
     with pytest.raises(ValueError, match="teacher: words that an expert names have none"):
