@@ -220,6 +220,6 @@ def test_nothing_that_is_read_can_be_code(path):
             assert name not in FORBIDDEN["call"] or called.endswith(".eval"), called
         assert called not in ("torch.load", "torch.save"), called
         if called == "np.load":
-            assert path.name == "arrays.py", "models.common.arrays checks what a file claims"
+            assert path.name == "arrays.py", "models.common.files.arrays checks what a file claims"
         if called == "yaml.load":
             assert path.name == "strict_yaml.py", "strict_yaml takes nothing but data"

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from models.background.base import Background
 from models.background.ngram import NGramBackground
-from models.common.arrays import load_arrays
 from models.common.batching import Sentences
+from models.common.files.arrays import load_arrays
 from models.features.phi import Features
 from models.ngram.arpa.notation import STOP, UNKNOWN
 from models.ngram.arpa.reading import read_arpa, words_of_arpa

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from models.common.state import State
 from models.encoders import ENCODERS
-from models.encoders.recurrent_layer import RecurrentLayer
+from models.encoders.layers.recurrent_layer import RecurrentLayer
 from models.encoders.variational_dropout import VariationalDropout
 
 

@@ -6,8 +6,8 @@ from torch import Tensor, nn
 
 from models.common.state import State
 from models.encoders import ENCODERS
-from models.encoders.in_parts import read_in_parts
-from models.encoders.recurrent_layer import RecurrentLayer
+from models.encoders.layers.in_parts import read_in_parts
+from models.encoders.layers.recurrent_layer import RecurrentLayer
 from models.encoders.variational_dropout import VariationalDropout
 
 

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from models.encoders import ENCODERS
-from models.encoders.recurrent_layer import RecurrentLayer
+from models.encoders.layers.recurrent_layer import RecurrentLayer
 from models.encoders.variational_dropout import VariationalDropout
 
 RADIUS = 0.95  # of the spectrum: below 1 the state forgets how it began

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from models.encoders import ENCODERS
+from models.encoders.layers.recurrent_layer import RecurrentLayer
 from models.encoders.recurrent import Stacked
-from models.encoders.recurrent_layer import RecurrentLayer
 from models.encoders.variational_dropout import VariationalDropout
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from models.common import ranges
-from models.common.arrays import load_arrays
 from models.common.checks import check_range
+from models.common.files.arrays import load_arrays
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from models.common.batching import NO_WORD, by_length, of_like_length
-from models.common.weights import load_tensors, load_weights
+from models.common.files.weights import load_tensors, load_weights
 from models.spelling.strings import STOP, Alphabet, Spelling, in_a_row, numbers
 
 EMBEDDING, HIDDEN, DROPOUT = 24, 96, 0.2

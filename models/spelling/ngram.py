@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from models.common.json_file import load_json
+from models.common.files.json_file import load_json
 from models.ngram.counts import Level, count, discount
 from models.ngram.smoothing.kneser_ney import kneser_ney
 from models.spelling.begun import Begun

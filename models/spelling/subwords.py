@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from models.common import ranges
-from models.common.arrays import load_array, load_arrays
 from models.common.batching import Sentences
-from models.common.json_file import load_json
+from models.common.files.arrays import load_array, load_arrays
+from models.common.files.json_file import load_json
 from models.common.protocol import Model
 
 BOUNDARY = "\n"  # ends every word, and is in none

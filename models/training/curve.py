@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.common.whole_file import write_whole
+from models.common.files.whole_file import write_whole
 
 CURVE = "curve.csv"
 

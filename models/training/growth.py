@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from models.encoders.layers.recurrent_layer import RecurrentLayer
 from models.encoders.recurrent import Recurrent
-from models.encoders.recurrent_layer import RecurrentLayer
 from models.network.language_model import LanguageModel
 
 

@@ -15,7 +15,7 @@ from safetensors.torch import load
 
 from models.common.batching import Sentences
 from models.common.device import be_deterministic, choose_device, freed_memory_kept
-from models.common.weights import load_weights, parameters_of, save_tensors
+from models.common.files.weights import load_weights, parameters_of, save_tensors
 from models.network.language_model import LanguageModel
 from models.network.regularisers.past_decode import PastDecoder
 from models.recipe import Recipe

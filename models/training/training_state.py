@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from models.common.files.weights import load_weights, parameters_of
 from models.common.state import State
-from models.common.weights import load_weights, parameters_of
 from models.training.curve import Epoch
 from models.training.ema import WeightAverage
 from models.training.optimisers import MuonAndAdamW

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from models.common.whole_file import clear_partial, write_whole
+from models.common.files.whole_file import clear_partial, write_whole
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import FORMAT, META, Artefact, write_json
 from pipeline.display.progress import say

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from models.common.arrays import load_array
+from models.common.files.arrays import load_array
 from pipeline import api
 from pipeline.compare.scored_models import Scored, find_all, named
 from pipeline.display.nearest import nearest

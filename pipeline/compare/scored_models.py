@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from models.common.arrays import load_array
 from models.common.batching import Sentences
+from models.common.files.arrays import load_array
 from models.spelling.open_vocabulary import load_spelling
 from pipeline.artefacts.artefact import MANIFEST
 from pipeline.display.seeds import without_seed

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from models.common.arrays import load_array
+from models.common.files.arrays import load_array
 from pipeline.display.seeds import by_seed
 from pipeline.evaluation.same_text import is_same_text
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.common.arrays import load_array
 from models.common.batching import Sentences
 from models.common.checks import check_finite
+from models.common.files.arrays import load_array
 from models.common.protocol import Model
 from models.spelling.open_vocabulary import Forms, open_score
 from models.spelling.strings import Spelling

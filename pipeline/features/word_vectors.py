@@ -18,8 +18,8 @@ import pandas as pd
 
 from lexicon import vectors
 from lexicon.vector_classes import kmeans
-from models.common.arrays import load_array, load_arrays
 from models.common.checks import expect_at_least
+from models.common.files.arrays import load_array, load_arrays
 from pipeline.data.folders import folder_of
 from pipeline.display.progress import say
 from pipeline.features.template_names import VECTORS

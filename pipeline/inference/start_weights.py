@@ -10,6 +10,6 @@ if TYPE_CHECKING:
 
 
 def start_weights(folder: Path) -> "dict[str, Tensor]":
-    from models.common.weights import load_tensors  # here, as it loads torch
+    from models.common.files.weights import load_tensors  # here, as it loads torch
 
     return {name: tensor.float() for name, tensor in load_tensors(folder / MODEL).items()}

@@ -11,9 +11,9 @@ from models.background.history.given import Given
 from models.background.ngram import Prior
 from models.background.prior import discounted
 from models.background.unigram import Uniform, Unigram
-from models.common.arrays import load_array, load_arrays
 from models.common.batching import Sentences
-from models.common.json_file import load_json
+from models.common.files.arrays import load_array, load_arrays
+from models.common.files.json_file import load_json
 from models.common.registry import Choice, parted
 from models.features.phi import Features
 from models.ngram.smoothing import SMOOTHINGS

@@ -6,8 +6,8 @@ Needs torch, numpy and safetensors only, as prepared data is also read where mod
 import json
 from pathlib import Path
 
-from models.common.arrays import load_array
 from models.common.batching import Sentences
+from models.common.files.arrays import load_array
 from models.spelling.subwords import load_subwords
 from pipeline.prepared.labels import read_labels
 from pipeline.prepared.special_words import PRETRAINING

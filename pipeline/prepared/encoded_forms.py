@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from models.common.arrays import load_array, load_arrays
+from models.common.files.arrays import load_array, load_arrays
 from models.spelling.open_vocabulary import Forms
 from models.spelling.subwords import load_subwords
 from pipeline.prepared.suite_ids import ENDING, Suite

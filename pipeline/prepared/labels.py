@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from models.common.arrays import load_array
-from models.common.json_file import load_json
+from models.common.files.arrays import load_array
+from models.common.files.json_file import load_json
 from pipeline.display.nearest import nearest
 
 LABELS = "labels"  # the column of them in tables of sentences

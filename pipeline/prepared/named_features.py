@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from models.common.json_file import load_json
+from models.common.files.json_file import load_json
 from models.features.phi import Features
 from pipeline.display.nearest import nearest
 

@@ -8,7 +8,7 @@ import lexicon
 from lexicon.reading import LexiconError
 from lexicon.registry import files
 from lexicon.saved import SAVED, open_saved
-from models.common.json_file import load_json
+from models.common.files.json_file import load_json
 from pipeline.artefacts.fingerprint import of_file
 from pipeline.artefacts.model_files import CHAIN
 from pipeline.data.folders import folder_of

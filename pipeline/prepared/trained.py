@@ -8,10 +8,10 @@ import torch
 
 from models.background.base import Background
 from models.background.unigram import Uniform
-from models.common.arrays import load_array
 from models.common.device import choose_device
-from models.common.json_file import load_json
-from models.common.weights import Shapes, load_weights, shapes_of
+from models.common.files.arrays import load_array
+from models.common.files.json_file import load_json
+from models.common.files.weights import Shapes, load_weights, shapes_of
 from models.features.choice import LETTERS, Psi
 from models.features.phi import Features
 from models.network.background_only import BackgroundOnly

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from models.common.whole_file import clear_partial
+from models.common.files.whole_file import clear_partial
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import (
     ARTEFACTS,

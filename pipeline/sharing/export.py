@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lexicon.saved import save
-from models.common.json_file import load_json
+from models.common.files.json_file import load_json
 from models.spelling.subwords import count_subwords
 from models.training.files import WEIGHTS
 from pipeline.artefacts import fingerprint

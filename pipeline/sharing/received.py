@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import parquet
 
-from models.common.arrays import check_stored
-from models.common.weights import Shapes, check_shapes, shapes_in
+from models.common.files.arrays import check_stored
+from models.common.files.weights import Shapes, check_shapes, shapes_in
 from models.features.phi import Features
 from models.recipe import Recipe
 from pipeline.artefacts.model_files import MODEL, RECIPE

@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from models.common.json_file import load_json
+from models.common.files.json_file import load_json
 from models.recipe import Recipe
 
 

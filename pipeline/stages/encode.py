@@ -12,9 +12,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from models.common.arrays import load_array
 from models.common.batching import Sentences
 from models.common.checks import expect_at_least
+from models.common.files.arrays import load_array
 from models.spelling.subwords import COUNTS, count_subwords
 from pipeline.artefacts.array_file import ArrayFile
 from pipeline.artefacts.arrow import batches, splits, word_counts

@@ -36,7 +36,7 @@ class Params:
 
 
 def compute(params: Params, inputs: Inputs, out: Path) -> None:
-    from models.common.weights import load_weights
+    from models.common.files.weights import load_weights
     from pipeline.evaluation.metrics.normalisation import normalisation
     from pipeline.prepared.trained import load_trained
 

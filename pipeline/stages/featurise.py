@@ -17,7 +17,7 @@ from lexicon.reading import Report
 from lexicon.registry import BUILT_IN, FROM_PATH, TABLES
 from lexicon.table import read as read_table
 from models.common.checks import expect_at_least
-from models.common.json_file import load_json
+from models.common.files.json_file import load_json
 from models.features.phi import Features
 from pipeline.display.progress import say
 from pipeline.features import TEMPLATES, word_vectors
@@ -138,7 +138,7 @@ def _go_on(params: Params, start: Path, types: pd.DataFrame, out: Path) -> Built
     New words have the rows of their classes. A word that the text has often enough, and that has
     no feature of its own, has one more, whose weights are zero: what it does, training will tell.
     """
-    from models.common.weights import save_tensors  # here, as it loads torch
+    from models.common.files.weights import save_tensors  # here, as it loads torch
     from models.features.grown import by_name, with_own_features, with_words
 
     before, phi = load_json(start / "names.json", list), Features.load(start / "phi.npz")

@@ -76,7 +76,7 @@ def _train(
     out: Path,
 ) -> None:
     """By gradients: what comes first, if anything does, and the training itself."""
-    from models.common.weights import load_weights
+    from models.common.files.weights import load_weights
     from models.training import processes
 
     say(f"train: {model.parameter_count():,} parameters, {len(train.ids):,} words an epoch")
@@ -123,7 +123,7 @@ def _keep(
     out: Path,
 ) -> None:
     """Write down a model that is finished when it is built, as if after one epoch."""
-    from models.common.weights import parameters_of, save_tensors
+    from models.common.files.weights import parameters_of, save_tensors
 
     train_nats, valid_nats = (-float(model.score(text).mean()) for text in (train, valid))
     say(f"train: {model.parameter_count():,} numbers counted or solved for, {valid_nats:.3f} nats")

@@ -28,7 +28,7 @@ def pretrain(
 
     While that text is read b is one of its words, which the corpus need not have.
     """
-    from models.common.weights import load_weights, parameters_of
+    from models.common.files.weights import load_weights, parameters_of
     from models.training import processes
     from pipeline.prepared.background import expect_pretraining
     from pipeline.prepared.trained import build_pretraining

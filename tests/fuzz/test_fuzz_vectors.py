@@ -10,7 +10,7 @@ from fuzz_cases import CASES, damaged, fuzz, outcome
 from hypothesis import strategies as st
 
 from lexicon.vectors import Vectors, of_arrays, of_spacy, of_text
-from models.common.arrays import load_arrays
+from models.common.files.arrays import load_arrays
 from pipeline.features.word_vectors import find, reduced
 
 FORMS = ["de", "la", "Paris", "été", "aujourd'hui"]

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 import torch
 
-from models.common.arrays import load_array
-from models.common.compact_weights import packed, save_shards
-from models.common.json_file import load_json
-from models.common.weights import parameters_of
+from models.common.files.arrays import load_array
+from models.common.files.compact_weights import packed, save_shards
+from models.common.files.json_file import load_json
+from models.common.files.weights import parameters_of
 from models.features.phi import Features
 from models.spelling.ngram import NGramSpelling
 from pipeline.display.progress import say

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from models.common.arrays import load_arrays
+from models.common.files.arrays import load_arrays
 from models.features.phi import Features
 from pipeline.sharing.compact.forms import narrow
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from models.common.arrays import load_arrays
 from models.common.checks import check_range
+from models.common.files.arrays import load_arrays
 from models.ngram.counts import Level
 from models.spelling.begun import Begun
 from models.spelling.ngram import NGramSpelling

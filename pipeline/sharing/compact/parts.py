@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from models.background.unigram import Unigram
-from models.common.compact_weights import load_compact, take_weights
 from models.common.device import choose_device
-from models.common.json_file import load_json
-from models.common.weights import check_shapes, load_weights, shapes_of
+from models.common.files.compact_weights import load_compact, take_weights
+from models.common.files.json_file import load_json
+from models.common.files.weights import check_shapes, load_weights, shapes_of
 from models.features.phi import Features
 from models.network.language_model import LanguageModel
 from pipeline.artefacts.model_files import CHAIN, RECIPE

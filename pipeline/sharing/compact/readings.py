@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from models.common import ranges
-from models.common.arrays import load_arrays
 from models.common.checks import check_range
+from models.common.files.arrays import load_arrays
 from pipeline.sharing.compact.forms import Forms, common_prefix, narrow
 from pipeline.sharing.compact.words import Words
 

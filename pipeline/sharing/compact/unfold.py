@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from models.common.weights import save_tensors
+from models.common.files.weights import save_tensors
 from models.spelling.ngram import NGramSpelling
 from models.spelling.open_vocabulary import NEURAL, save_spelling
 from pipeline.artefacts import fingerprint

@@ -19,7 +19,7 @@ from lexicon.closed import Closed
 from lexicon.guesser import LONGEST, Guesser
 from lexicon.index import Index
 from lexicon.shape import LIKELY, looks
-from models.common.arrays import load_arrays
+from models.common.files.arrays import load_arrays
 from pipeline.prepared.special_words import UNKNOWN, UNKNOWN_ID
 from pipeline.prepared.unknown_words import Classes
 from pipeline.sharing.compact.forms import Forms, narrow

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from models.background.prior import discounted
-from models.common.arrays import load_arrays
 from models.common.checks import check_range
+from models.common.files.arrays import load_arrays
 from pipeline.prepared.special_words import END, UNKNOWN, is_unknown
 from pipeline.sharing.compact.forms import Forms, narrow
 

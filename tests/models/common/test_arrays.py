@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from models.common.arrays import load_array, load_arrays
-from models.common.weights import load_weights, save_tensors
+from models.common.files.arrays import load_array, load_arrays
+from models.common.files.weights import load_weights, save_tensors
 from models.features.phi import Features
 
 

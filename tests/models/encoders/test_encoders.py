@@ -4,7 +4,7 @@ import torch
 from models.common.state import detached
 from models.encoders import ENCODERS
 from models.encoders.choice import encoder
-from models.encoders.recurrent_layer import RecurrentLayer, in_full_precision
+from models.encoders.layers.recurrent_layer import RecurrentLayer, in_full_precision
 
 every_encoder = pytest.mark.parametrize("name", ENCODERS)
 

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from models.encoders import unrolled_lstm
+from models.encoders.layers import unrolled_lstm
+from models.encoders.layers.recurrent_layer import RecurrentLayer
 from models.encoders.recurrent import LSTM
-from models.encoders.recurrent_layer import RecurrentLayer
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 

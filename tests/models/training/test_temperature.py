@@ -7,7 +7,7 @@ import pytest
 import torch
 from training_cases import RECIPE, model, sentences
 
-from models.common.weights import load_tensors
+from models.common.files.weights import load_tensors
 from models.recipe import Recipe
 from models.training.files import WEIGHTS
 from models.training.temperature import fit_temperature

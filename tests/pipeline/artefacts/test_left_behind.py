@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 import pipeline
-from models.common import whole_file
-from models.common.whole_file import clear_partial, write_whole
+from models.common.files import whole_file
+from models.common.files.whole_file import clear_partial, write_whole
 from pipeline.artefacts.store import Store
 
 # Does what the store does, up to the named moment, and dies there.
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from models.common import whole_file
+from models.common.files import whole_file
 from pipeline.artefacts import store
 
 def die(*_):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import pipeline
-from models.common.arrays import load_array
+from models.common.files.arrays import load_array
 from pipeline import api
 from pipeline.compare import agree
 from pipeline.compare.scored_models import find

@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.common.weights import shapes_of
+from models.common.files.weights import shapes_of
 from models.recipe import Recipe
 from pipeline.prepared.trained import build, parameter_shapes
 

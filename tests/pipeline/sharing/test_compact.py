@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import pipeline
 from models.common.batching import Sentences
-from models.common.weights import load_tensors
+from models.common.files.weights import load_tensors
 from pipeline import api
 from pipeline.artefacts.artefact import read_json
 from pipeline.cli.main import app

@@ -19,7 +19,7 @@ from received_cases import seal
 from typer.testing import CliRunner
 
 import pipeline
-from models.common.weights import load_tensors, save_tensors
+from models.common.files.weights import load_tensors, save_tensors
 from pipeline import api
 from pipeline.artefacts.artefact import read_json, write_json
 from pipeline.cli.main import app

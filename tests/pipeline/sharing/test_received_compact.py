@@ -16,7 +16,7 @@ import torch
 from received_cases import seal
 
 import pipeline
-from models.common.weights import load_tensors, save_tensors
+from models.common.files.weights import load_tensors, save_tensors
 from pipeline import api
 from pipeline.artefacts.artefact import read_json, write_json
 

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import pipeline
-from models.common.json_file import load_json
-from models.common.weights import load_tensors
+from models.common.files.json_file import load_json
+from models.common.files.weights import load_tensors
 from models.training.step.steps import Steps
 from pipeline import api
 from pipeline.artefacts import fingerprint

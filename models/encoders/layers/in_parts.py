@@ -14,8 +14,8 @@ from torch import Tensor
 
 from models.common.aside import another, current, on
 from models.common.state import State
-from models.encoders.recurrent_layer import KernelInParts, RecurrentLayer, in_full_precision
-from models.encoders.unrolled_lstm import UnrolledLSTM
+from models.encoders.layers.recurrent_layer import KernelInParts, RecurrentLayer, in_full_precision
+from models.encoders.layers.unrolled_lstm import UnrolledLSTM
 from models.encoders.variational_dropout import VariationalDropout
 
 PARTS = 4  # of a window: each costs some kernels more, and the last one of a layer is waited for
