@@ -53,20 +53,15 @@ def teach(
         np.zeros((len(text.ids), k), np.int32), np.zeros((len(text.ids), k), np.float32)
     )
     may = np.stack([_may_teach(each.recipe, text, is_training_text) for each in teachers])
-    weights = likeliest_weights(np.stack([each.score(valid) for each in teachers]))
-    if not may.any(axis=0).all():
-        raise ValueError(
-            "teacher: expected some that have not read each part of the training text; all of "
-            "these left a part out (train.folds), and some parts none of them did"
-        )
+    weights = _weights(teachers, may, valid)
     read = (
         states(teacher, text, training=not (teacher.recipe.folds and is_training_text))
         for teacher in teachers
     )
     for at in zip(*read, strict=True):
         positions = at[0].positions  # the same for all, as they follow from the lengths
-        shares = np.maximum(weights, LEAST_WEIGHT)[:, None] * may[:, positions]
-        shares = torch.from_numpy(shares / shares.sum(axis=0)).float().to(signature.device)
+        shares = weights * may[:, positions]
+        shares = torch.from_numpy(shares / shares.sum(axis=0)).to(signature.device)
         q = sum(
             share.unsqueeze(1) * _by_signature(teacher, each, signature, signatures)
             for teacher, each, share in zip(teachers, at, shares, strict=True)
@@ -83,6 +78,17 @@ def _may_teach(recipe: Recipe, text: Sentences, is_training_text: bool) -> np.nd
         return np.ones(len(text.ids), np.float32)
     left_out = text.parts(recipe.folds) == recipe.fold
     return np.repeat(left_out, text.lengths).astype(np.float32)
+
+
+def _weights(teachers: Sequence[LanguageModel], may: np.ndarray, valid: Sentences) -> np.ndarray:
+    """Of each teacher in their mixture, wherever it has a say: (M × 1)."""
+    if not may.any(axis=0).all():
+        raise ValueError(
+            "teacher: expected some that have not read each part of the training text; all of "
+            "these left a part out (train.folds), and some parts none of them did"
+        )
+    tuned = likeliest_weights(np.stack([each.score(valid) for each in teachers]))
+    return np.maximum(tuned, LEAST_WEIGHT).astype(np.float32)[:, None]
 
 
 def _by_signature(teacher: LanguageModel, at: States, signature: Tensor, signatures: int) -> Tensor:
