@@ -8,16 +8,15 @@ from torch import nn
 from torch.optim import SGD, AdamW, Optimizer, RMSprop
 
 from models.recipe import Recipe
+from models.training.muon import Muon
 
 ADAMW = partial(AdamW, fused=True)  # one pass over the weights: half the time
 
 
 class MuonAndAdamW:
-    """Muon (Jordan et al. 2024) for the encoder's matrices, AdamW for all other weights.
+    """Muon for the encoder's matrices, AdamW for all other weights.
 
-    Muon's step for a matrix is the orthogonal one nearest to its momentum: all directions are
-    learned alike. Rows of embeddings and outputs are met by few words each, so that it is not for
-    them. Its steps are made as long as AdamW's, so that one learning rate serves both.
+    Rows of embeddings and outputs are met by few words each, so that Muon is not for them.
     """
 
     def __init__(self, model: nn.Module, lr: float, weight_decay: float):
@@ -25,12 +24,10 @@ class MuonAndAdamW:
         inside = {n for n, each in learning.items() if n.startswith("encoder.") and each.ndim == 2}
         if not inside:
             raise ValueError("optimiser: muon expects an encoder that trains matrices; it has none")
-        from torch.optim import Muon  # here, as no PyTorch before 2.9 has it
-
         others = [each for name, each in learning.items() if name not in inside]
         matrices = [learning[name] for name in sorted(inside)]
         self.both: tuple[Optimizer, Optimizer] = (
-            Muon(matrices, lr=lr, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw"),
+            Muon(matrices, lr=lr, weight_decay=weight_decay),
             ADAMW(others, lr=lr, weight_decay=weight_decay),
         )
 

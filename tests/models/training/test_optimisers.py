@@ -8,6 +8,7 @@ import pytest
 import torch
 from training_cases import RECIPE, model, sentences
 
+from models.training.muon import Muon
 from models.training.optimisers import optimiser, scheduled_rate
 from models.training.step.log import STEPS
 from models.training.trainer import Trainer
@@ -64,6 +65,27 @@ def test_muon_steps_alike_in_all_directions_and_leaves_vectors_to_adamw():
     taken = torch.linalg.svdvals(before - weight.detach())
     given = torch.linalg.svdvals(weight.grad)
     assert given[0] / given[-1] > 10 > 3 > taken[0] / taken[-1]
+
+
+@pytest.mark.parametrize("shape", [(24, 16), (16, 24)])
+def test_muon_walks_as_that_of_pytorch(shape):
+    if not hasattr(torch.optim, "Muon"):
+        pytest.skip("this PyTorch has no Muon")
+    torch.manual_seed(0)
+    begin = torch.randn(shape)
+    ours, theirs = (torch.nn.Parameter(begin.clone()) for _ in range(2))
+    both = (
+        Muon([ours], lr=0.01, weight_decay=0.3),
+        torch.optim.Muon([theirs], lr=0.01, weight_decay=0.3, adjust_lr_fn="match_rms_adamw"),
+    )
+    for _ in range(10):
+        ours.grad = torch.randn(shape)
+        theirs.grad = ours.grad.clone()
+        for steps in both:
+            steps.step()
+    way = (theirs - begin).norm()
+    assert way > 0.1
+    assert (ours - theirs).norm() < 0.01 * way  # whose products are in bfloat16
 
 
 def test_muon_needs_matrices():
