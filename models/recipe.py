@@ -112,7 +112,8 @@ class Recipe:
     seconds: float | None = None  # at most, and what is left of the epoch they end in
     patience: int = 3  # epochs without gain in validation before the training stops
     min_delta: float = 0.0  # nats per word by which validation must fall for an epoch to count
-    # Of the products while training; the recurrence stays in float32.
+    # Of the products while training; the recurrence stays in float32, and all does on a CPU that
+    # has no bfloat16.
     precision: Literal["float32", "bfloat16"] = "float32"
     seed: int = 1  # of the first weights, the order of sentences and the dropout
     device: str = field(default="auto", compare=False)  # cpu, cuda, or auto for the best there is

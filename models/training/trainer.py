@@ -87,6 +87,8 @@ class Trainer:
         if not processes.total(was_done):
             be_deterministic(self.recipe.deterministic)
             self._resume()
+            if self.recipe.precision == "bfloat16" and not self.steps.in_bfloat16:
+                self.say("precision: float32, as products in bfloat16 are slow on this processor")
             if goes_on and not self.curve:
                 self._open(valid)
             contexts = self.model.contexts(train, training=True)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from models.common.batching import NO_WORD, Batch, Sentences, batches
+from models.common.device import has_bfloat16
 from models.common.state import State, detached
 from models.encoders.recurrent import Recurrent
 from models.encoders.variational_dropout import VariationalDropout
@@ -36,6 +37,7 @@ class Steps:
     def __init__(self, model: LanguageModel, recipe: Recipe, now: TrainingState, log: StepLog):
         self.model, self.recipe, self.now, self.log = model, recipe, now, log
         self.device = now.nats.device
+        self.in_bfloat16 = recipe.precision == "bfloat16" and has_bfloat16(self.device)
         # Processes wait for each other, and windows of a stream alone come in few shapes.
         is_recorded = (
             self.device.type == "cuda"
@@ -111,9 +113,7 @@ class Steps:
     def _computed(self, batch: Prepared, before: State) -> tuple[Tensor, State]:
         """Nats per word of a batch, and the state after it; gradients lie beside the weights."""
         self.now.optimiser.zero_grad(set_to_none=self.recorded is None)
-        with torch.autocast(
-            self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bfloat16"
-        ):
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.in_bfloat16):
             loss = self.model.loss(
                 batch.words,
                 batch.targets,

@@ -8,7 +8,7 @@ import torch
 from training_cases import END, RECIPE, WORDS, model, sentences
 
 from models.common.batching import Sentences, windows
-from models.common.device import choose_device
+from models.common.device import choose_device, has_bfloat16
 from models.recipe import Recipe
 from models.training.trainer import Trainer
 
@@ -22,6 +22,22 @@ def test_validation_falls_and_the_best_epoch_is_kept(tmp_path):
     assert losses[-1] < losses[0]
     kept = -trainer.model.score(TEXT).mean()
     assert kept == pytest.approx(min(losses), abs=1e-9)
+
+
+def test_products_are_in_bfloat16_where_that_is_fast_and_else_it_is_said_that_they_are_not(
+    tmp_path,
+):
+    said, losses = [], []
+    for precision in ("float32", "bfloat16"):
+        recipe = replace(RECIPE, precision=precision, device="cpu", epochs=2)
+        (tmp_path / precision).mkdir()
+        trainer = Trainer(model(), recipe, tmp_path / precision, say=said.append)
+        trainer.fit(TEXT, TEXT)
+        losses.append([epoch.valid_nats for epoch in trainer.curve])
+    assert losses[1] == pytest.approx(losses[0], abs=0.05)
+    is_fast = has_bfloat16(torch.device("cpu"))
+    assert is_fast == (losses[0] != losses[1])
+    assert is_fast == (not any("bfloat16 are slow" in line for line in said))
 
 
 @pytest.mark.parametrize("alpha", [0.9, 0.99])
