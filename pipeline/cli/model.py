@@ -1,6 +1,5 @@
 """What a trained model can be asked: `accord explain`, `generate`, `rescore`; and its vectors."""
 
-import gc
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -294,22 +293,14 @@ def expect_words(text: str) -> None:
 
 
 def load_model(run: Path | None, model: str | None) -> "Scorer":
-    """`api.load`, imported where a model is not exported: it knows all of the stages.
-
-    Garbage is not looked for meanwhile, nor in what was loaded: all of it stays.
-    """
+    """`api.load`, imported where a model is not exported: it knows all of the stages."""
     if model and run is None:
         raise ValueError(f"--model {model}: a model is chosen of a run; give --run FOLDER too")
-    gc.disable()
-    try:
-        from pipeline.inference.scorer import exported_model
+    from pipeline.inference.scorer import exported_model
 
-        exported = None if model else exported_model(run)
-        if exported:
-            return exported
-        from pipeline import api
+    exported = None if model else exported_model(run)
+    if exported:
+        return exported
+    from pipeline import api
 
-        return api.load(run, model)
-    finally:
-        gc.freeze()
-        gc.enable()
+    return api.load(run, model)

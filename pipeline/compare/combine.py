@@ -9,7 +9,7 @@ from models.network.cache import Cache
 from models.network.log_linear_mixture import chunks, likeliest_exponents, score
 from models.network.mixture import likeliest_weights, mixed, stacked_distributions
 from pipeline.compare.scored_models import Scored, check_same_text, named
-from pipeline.display.progress import track
+from pipeline.display.progress import say, track
 from pipeline.prepared.trained import load_trained
 
 HALF_LIVES = (20, 50, 100, 200, 500, 1000, 2000, 5000)  # of the cache, in words
@@ -46,6 +46,8 @@ def log_linear(models: list[Scored]) -> pd.DataFrame:
     loaded = [_with_distributions(model) for model in models]
     texts = {split: models[0].sentences(split) for split in models[0].splits}
     sample = _first_words(texts["valid"], NUMBERS_TUNED_ON // (len(models) * models[0].words))
+    if len(sample.ids) < len(texts["valid"].ids):
+        say(f"the weights are tuned on {len(sample.ids):,} words of {len(texts['valid'].ids):,}")
     weights = _exponents(loaded, sample)
     log_p = {}
     for split, text in texts.items():

@@ -1,6 +1,7 @@
 """`accord combine`: from the scores of runs and sweeps, tuned on validation, judged on tests."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,15 @@ def test_together_they_are_better_on_validation_than_any_alone_or_without_one(cl
         assert "without it (test)" in alone
     if kind == "linear":
         assert sum(cells(table, m.name)["weight"] for m in models) == pytest.approx(1, abs=2e-3)
+
+
+def test_it_is_said_if_weights_are_tuned_on_a_part_of_validation(closed_run, capsys, monkeypatch):
+    models = find(str(closed_run))[:2]
+    combine.log_linear(models)
+    assert "tuned on" not in capsys.readouterr().err
+    monkeypatch.setattr(combine, "NUMBERS_TUNED_ON", 50 * len(models) * models[0].words)
+    combine.log_linear(models)
+    assert re.search(r"tuned on \d+ words of \d+", capsys.readouterr().err)
 
 
 def test_what_a_part_brought_is_measured_without_it(closed_run):
