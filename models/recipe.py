@@ -47,6 +47,9 @@ class Recipe:
     growth: int = 1  # times narrower the hidden layers are at first; they are widened later
     growth_epochs: int = 4  # as long as they are narrow, at most
     temperature: bool = False  # of p, fitted on validation after the training; log-linear only
+    # How likely words of each frequency are, and how far those of a signature share its mass by the
+    # context, fitted likewise.
+    calibration: bool = False
     # What the network is told of a sentence's labels (corpus.labels): none; input: a vector that is
     # added to what is read of each word; crossed: that, and weights of features for each label.
     condition: Literal["none", "input", "crossed"] = "none"
@@ -130,6 +133,7 @@ class Recipe:
         self._check_output()
         self._check_growth()
         self._check_solver()
+        self._check_calibration()
         self._check_teacher()
         self._check_past_decode()
         self._check_start()
@@ -168,6 +172,7 @@ class Recipe:
         """What other outputs than the log-linear one cannot do is not asked of them."""
         log_linear_only = {
             "temperature": self.temperature,
+            "calibration": self.calibration,
             "background_gate": self.background_gate,
             "teacher": self.teacher,
             "expert": self.expert != "none",
@@ -202,6 +207,11 @@ class Recipe:
         expect("fraternal", not self.fraternal, "0 of a solver without runs", self.fraternal)
         untold = self.condition != "crossed"
         expect("condition", untold, "none or input, as a solver has no weights by label", "crossed")
+
+    def _check_calibration(self) -> None:
+        """Words share in signatures, in which an expert's are not."""
+        has_none = self.expert == "none" or not self.calibration
+        expect("calibration", has_none, "no expert, whose words share nothing", self.expert)
 
     def _check_teacher(self) -> None:
         """Who is taught is taught every word of all the text."""

@@ -60,6 +60,10 @@ class ArpaBackground(Background):
     def log_masses(self, context: Tensor | None = None) -> Tensor:
         return self.within.log_masses(context)[:, self.group] + self.log_share
 
+    def word_masses(self) -> np.ndarray:
+        group, log_share = self.group.cpu().numpy(), self.log_share.cpu().numpy()
+        return self.within.word_masses()[group] * np.exp(log_share)
+
     def regrouped(self, features: Features) -> "ArpaBackground":
         share = self.log_share.exp().cpu().numpy()
         return ArpaBackground(features, self.within.ngrams, self.group.cpu().numpy(), share)

@@ -71,6 +71,10 @@ class Background(nn.Module):
         words = torch.arange(len(self.of_word), device=self.starts.device)
         return self.log_mass_of(words.expand(len(context), -1), context)
 
+    def word_masses(self) -> np.ndarray:
+        """b of every word before a context speaks: (V)."""
+        raise NotImplementedError
+
     @property
     def size(self) -> int:
         """How many numbers it holds: here one for each word."""

@@ -42,6 +42,9 @@ class MixedBackground(Background):
     def log_masses(self, context: Tensor | None = None) -> Tensor:
         return self._mixed(context, lambda part, of_part: part.log_masses(of_part))
 
+    def word_masses(self) -> np.ndarray:
+        return self.parts[0].word_masses()
+
     def regrouped(self, features: Features) -> "MixedBackground":
         parts = [part.regrouped(features) for part in self.parts]
         return MixedBackground(features, parts, self.log_weights.exp().cpu().numpy())

@@ -39,7 +39,14 @@ class NGramBackground(Background):
 
     is_static = True
 
-    def __init__(self, features: Features, ngrams: NGrams, history: History | None = None):
+    def __init__(
+        self,
+        features: Features,
+        ngrams: NGrams,
+        history: History | None = None,
+        masses: np.ndarray | None = None,
+    ):
+        """`masses` are those of words before a context speaks, if not the n-grams' own."""
         super().__init__(features)
         self.is_plain = history is None
         self.history = history or partial(last_words, reach=ngrams.order - 1)
@@ -47,7 +54,7 @@ class NGramBackground(Background):
             raise ValueError(
                 f"n-grams: expected {features.vocabulary_size} words, as Φ has; got {ngrams.words}"
             )
-        self.ngrams = ngrams
+        self.ngrams, self.masses = ngrams, masses
         self.folds = len(ngrams.contexts_0) - 1
         signature = torch.from_numpy(features.signature).to(ngrams.p_0.device)
         unigram = ngrams.p_0.new_zeros(self.folds + 1, features.signature_count)
@@ -77,12 +84,14 @@ class NGramBackground(Background):
         """
         words = features.vocabulary_size
         looked_at = history or partial(last_words, reach=order - 1)
-        models = []
+        models, masses = [], []
         for text in lacking(texts, folds):
             check(text, order, words)
             levels = count_after(text.ids, looked_at(text), words)
-            models.append(smoothing(levels, _base(prior, text, words)))
-        return cls(features, stacked(models), history)
+            counts = np.bincount(text.ids, minlength=words)
+            masses.append(prior(counts))
+            models.append(smoothing(levels, _base(counts, masses[-1])))
+        return cls(features, stacked(models), history, masses[0])
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
         """The nodes of the last 0, 1, 2… words before each word, −1 where they are not listed.
@@ -153,7 +162,13 @@ class NGramBackground(Background):
         return self.ngrams.distributions(context.unbind(1)).log()
 
     def regrouped(self, features: Features) -> "NGramBackground":
-        return NGramBackground(features, self.ngrams, None if self.is_plain else self.history)
+        history = None if self.is_plain else self.history
+        return NGramBackground(features, self.ngrams, history, self.masses)
+
+    def word_masses(self) -> np.ndarray:
+        if self.masses is not None:
+            return self.masses
+        return self.ngrams.p_0.view(self.folds + 1, -1)[0].cpu().numpy()
 
     @property
     def size(self) -> int:
@@ -228,9 +243,7 @@ def held_out(sentences: Sentences, folds: int) -> tuple[Sentences, Sentences]:
     return sentences.chosen(~is_first), sentences.chosen(is_first)
 
 
-def _base(prior: Prior, text: Sentences, words: int) -> np.ndarray:
+def _base(counts: np.ndarray, mass: np.ndarray) -> np.ndarray:
     """The prior mass divided among the words that do not occur; among all where each does."""
-    counts = np.bincount(text.ids, minlength=words)
-    mass = prior(counts)
     unseen = np.where(counts == 0, mass, 0)
     return unseen / unseen.sum() if unseen.any() else mass / mass.sum()

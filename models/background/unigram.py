@@ -46,6 +46,9 @@ class Unigram(Background):
         of_signature = self.log_sums[torch.from_numpy(self.of_word).to(self.log_sums.device)]
         return (self.log_mass - of_signature).nan_to_num(nan=-torch.inf, neginf=-torch.inf)
 
+    def word_masses(self) -> np.ndarray:
+        return self.mass
+
     def regrouped(self, features: Features) -> "Unigram":
         return Unigram(features, self.log_mass.exp().cpu().numpy())
 

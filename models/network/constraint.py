@@ -92,6 +92,9 @@ class Constrained(Background):
         inner, state = self._apart(context)
         return self.background.log_masses(inner) + self.allowed[state][..., self.signature]
 
+    def word_masses(self) -> np.ndarray:
+        return self.background.word_masses()
+
     def contenders(self, k: int) -> Tensor:
         return self.background.contenders(k)
 
@@ -115,5 +118,5 @@ def constrained(model: LanguageModel, features: Features, automaton: Automaton) 
     """
     split = features.split_by(automaton.group.cpu().numpy())
     split = split.split_by(model.output.signature.cpu().numpy())
-    background = Constrained(split, model.output.background.regrouped(split), automaton)
+    background = Constrained(split, model.output.regrouped(split), automaton)
     return model.over(split, background)

@@ -61,6 +61,9 @@ class FrozenModelBackground(Background):
     def log_masses(self, context: Tensor | None = None) -> Tensor:
         return self.model.output.log_prob(*self._apart(context))
 
+    def word_masses(self) -> np.ndarray:
+        return self.inner.word_masses()
+
     def contenders(self, k: int) -> Tensor:
         return self.inner.contenders(k)
 
@@ -69,7 +72,7 @@ class FrozenModelBackground(Background):
 
     def regrouped(self, features: Features) -> "FrozenModelBackground":
         return FrozenModelBackground(
-            features, self.model.over(features, self.inner.regrouped(features))
+            features, self.model.over(features, self.model.output.regrouped(features))
         )
 
     def _apart(self, context: Tensor) -> tuple[Tensor, Tensor]:

@@ -27,7 +27,7 @@ from models.outputs.distillation import Taught, Teaching
 from models.outputs.log_linear import LogLinear
 from models.recipe import Recipe
 
-BACKGROUND = "output.background."
+FITTED_TO_SIGNATURES = ("output.background.", "output.calibration.")  # which are in b of others
 
 
 class BatchLoss(NamedTuple):
@@ -224,8 +224,8 @@ class LanguageModel(nn.Module):
         if self.condition is not None:
             model.condition.given = self.condition.given
         weights = self.state_dict()
-        own = {name: weights[name] for name in weights if not name.startswith(BACKGROUND)}
-        model.load_state_dict(own, strict=False)  # a background brings its weights with it
+        own = {n: weights[n] for n in weights if not n.startswith(FITTED_TO_SIGNATURES)}
+        model.load_state_dict(own, strict=False)
         return model.to(self.embedding.weight.device).eval()
 
     def parameter_count(self) -> int:

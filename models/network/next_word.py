@@ -23,6 +23,7 @@ from models.network.background_only import BackgroundOnly
 from models.network.constraint import Constrained
 from models.network.states import states
 from models.outputs.log_linear import LogLinear
+from models.outputs.regrouped import Regrouped
 from models.outputs.signature_output import SignatureOutput
 
 TIE = 1e-6  # nats: words that differ by less are equally likely
@@ -130,8 +131,10 @@ def _fixed_shares(model: nn.Module) -> tuple[Tensor, Tensor] | None:
         return output.signature, output.log_share
     if isinstance(output, LogLinear) and output.expert is None:
         background = output.background
-        while isinstance(background, Constrained):  # which treats words of a signature alike
-            background = background.background
+        # Which treat words of a signature alike, or leave them their shares in it.
+        while isinstance(background, Constrained | Regrouped):
+            inner = isinstance(background, Constrained)
+            background = background.background if inner else background.parts
         if isinstance(background, Unigram):
             return output.signature, background.log_share()
     return None

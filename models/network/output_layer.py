@@ -33,6 +33,7 @@ def output_layer(
         classes=classes,
         background_gate=recipe.background_gate,
         temperature=recipe.temperature,
+        calibration=recipe.calibration,
         expert=recipe.expert,
         labels=labels if recipe.condition == "crossed" else 0,
     )

@@ -26,6 +26,7 @@ class Given:
     classes: np.ndarray | None  # of each word, where there are some
     background_gate: bool
     temperature: bool
+    calibration: bool = False
     expert: Choice = "none"
     labels: int = 0  # of sentences, that stand behind h
 

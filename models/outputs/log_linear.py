@@ -7,20 +7,22 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from models.background.base import Background
+from models.background.base import Background, Chance
 from models.common.aside import Aside
 from models.common.checks import check_words
 from models.features.phi import Features
 from models.features.product import FeatureProduct, tied_weight
 from models.outputs import OUTPUTS
 from models.outputs.beside_expert import BesideExpert
+from models.outputs.calibration import Calibration
 from models.outputs.distillation import Taught, Teaching, divergence, tempered
 from models.outputs.experts import EXPERTS
 from models.outputs.given import Given
-from models.outputs.scored_classes import Classes
+from models.outputs.regrouped import Regrouped
+from models.outputs.scored_classes import Classes, log_share
+from models.outputs.times_rows import times_rows
 
 ALIGNED = 4  # numbers, of which the width of a matrix is a multiple for products in TF32
-ALIGNED_ROWS = 8  # the same for the products of bfloat16 that are as wide as there are signatures
 BLOCK = 1 << 14  # words scored at a time where all are asked for
 
 Named = Callable[[Tensor], tuple[Tensor, Tensor]]
@@ -55,7 +57,8 @@ class LogLinear(nn.Module):
 
     With `temperature`, all scores of signatures are multiplied by 1/T, which is 1 while the network
     learns and is then fitted on validation text (models.training.temperature): the power of p that
-    is neither too sure nor too unsure.
+    is neither too sure nor too unsure. With `calibration`, so is what models.outputs.calibration
+    says of rare words.
 
     `weight`, where given, is W shared with the input embedding. `expert` maps contexts to words
     (N × P; −1 where there are fewer) and the values (N × P) that one more feature has for them;
@@ -73,6 +76,7 @@ class LogLinear(nn.Module):
         expert: Named | None = None,
         background_gate: bool = False,
         temperature: bool = False,
+        calibration: bool = False,
         labels: int = 0,
     ):
         super().__init__()
@@ -90,6 +94,7 @@ class LogLinear(nn.Module):
         # 1/T is no weight that is learned, but is kept with these.
         sharpness = nn.Parameter(torch.ones(()), requires_grad=False)
         self.inverse_temperature = sharpness if temperature else None
+        self.calibration = Calibration(features, background.word_masses()) if calibration else None
         self.register_buffer("signature", torch.from_numpy(features.signature), persistent=False)
 
     @property
@@ -158,9 +163,18 @@ class LogLinear(nn.Module):
         """log b(K, x), as far as the background is trusted, of words as in `log_prob_of`."""
         asked = words.view(len(words), -1)
         log_mass, *parts = self._masses(context)
-        believed = self._scaled(self._trusted(h, *parts)) - log_mass
-        believed = believed.expand(len(h), -1).gather(1, self.signature[asked])
-        return (self.background.log_mass_of(asked, context) + believed).view_as(words)
+        trusted = self._trusted(h, *parts)
+        if self.calibration:
+            trusted = trusted + self.calibration.bias()
+        signature = self.signature[asked]
+        believed, of_class = (
+            each.expand(len(h), -1).gather(1, signature)
+            for each in (self._scaled(trusted), log_mass)
+        )
+        share = log_share(self.background.log_mass_of(asked, context), of_class)
+        if self.calibration:
+            share = self.calibration.log_share(share, asked)
+        return (believed + share).view_as(words)
 
     def adaptor(self, h: Tensor) -> Tensor:
         """a_t = W·h_t + c, one weight per feature, the expert's last: (N × F)."""
@@ -189,9 +203,17 @@ class LogLinear(nn.Module):
         words = classes.only_word(drawn)
         while (open := words < 0).any():  # once, unless a draw hits a word that was set apart
             signature = drawn.clamp(max=classes.signatures - 1).squeeze(1)
-            proposed = self.background.draw(signature, context, generator).unsqueeze(1)
+            proposed = self._draw(signature, context, generator).unsqueeze(1)
             words = torch.where(open & (classes.of(proposed) == drawn), proposed, words)
         return words.squeeze(1)
+
+    def regrouped(self, features: Features) -> Background:
+        """b of a layer over other signatures, with the same weights; an expert stands beside it."""
+        own = self.background.background if self.expert else self.background
+        given = self.calibration, self.inverse_temperature
+        if self.background_gate is None and given == (None, None):
+            return own.regrouped(features)
+        return Regrouped(features, own, *given)
 
     def begin(self, words: Tensor, context: Tensor) -> Callable[[], Begun]:
         """What of the words (N) and classes does not depend on states, computed beside these.
@@ -216,7 +238,9 @@ class LogLinear(nn.Module):
         # Scaled before they are many: the scores of all signatures are never read once more.
         logits = times_rows(self._scaled(h), begun.rows) + self._scaled(trusted + begun.bias)
         named = self.signature.new_empty(len(h), 0)
-        classes = Classes(begun.log_mass, logits, self.signature, named, begun.rows)
+        classes = Classes(
+            begun.log_mass, logits, self.signature, named, begun.rows, self.calibration
+        )
         if not self.expert:
             return classes
         words, values = self.expert(context)
@@ -235,10 +259,11 @@ class LogLinear(nn.Module):
         return torch.cat([weight, self.bias.unsqueeze(1).expand(-1, copies)], dim=1)
 
     def _rows_and_biases(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Φ·W (S × H) and Φ·c (S) by one product."""
+        """Φ·W (S × H) and Φ·c (S) by one product; with it what calibration adds."""
         further = weights.shape[1] - self.width - 1
         rows, bias, _ = self.product(weights).split([self.width, 1, further], dim=1)
-        return rows, bias.squeeze(1)
+        bias = bias.squeeze(1)
+        return rows, bias + self.calibration.bias() if self.calibration else bias
 
     def _scaled(self, scores: Tensor) -> Tensor:
         """Scores over the temperature."""
@@ -251,6 +276,15 @@ class LogLinear(nn.Module):
             return log_mass, log_mass.to(self.bias.dtype), None
         prior, evidence = self.background.class_evidence(context)
         return prior + evidence, prior.to(self.bias.dtype), evidence.to(self.bias.dtype)
+
+    def _draw(self, signatures: Tensor, context: Tensor | None, chance: Chance) -> Tensor:
+        """A word of each signature (N), by its share there."""
+        drawn = self.background.draw(signatures, context, chance)
+        if self.calibration is None:
+            return drawn
+        lot = torch.rand(drawn.shape, device=drawn.device, generator=chance)
+        by_context = lot < self.calibration.context_share
+        return torch.where(by_context, drawn, self.calibration.prior.draw(signatures, None, chance))
 
     def _masses_of(self, words: Tensor, context: Tensor) -> tuple[Tensor]:
         return (self.background.log_mass_of(words, context),)
@@ -268,22 +302,6 @@ class LogLinear(nn.Module):
         for block in words.split(BLOCK):
             block = block.expand(len(classes.logits), -1)
             yield block, classes.log_prob(block, self.background.log_mass_of(block, context))
-
-
-def times_rows(h: Tensor, rows: Tensor) -> Tensor:
-    """h·rowsᵀ (N × S), on a GPU by way of a few rows more, as its fast kernels want."""
-    lacking = -len(rows) % ALIGNED_ROWS
-    if not lacking or not h.is_cuda:
-        return h @ rows.T
-    return (h @ nn.functional.pad(rows, (0, 0, 0, lacking)).T)[:, : len(rows)]
-
-
-def sum_of_rows(p: Tensor, rows: Tensor) -> Tensor:
-    """p·rows (N × H) for weights p (N × S), by way of the same."""
-    lacking = -len(rows) % ALIGNED_ROWS
-    if not lacking or not p.is_cuda:
-        return p @ rows
-    return nn.functional.pad(p, (0, lacking)) @ nn.functional.pad(rows, (0, 0, 0, lacking))
 
 
 def _half_open(size: int) -> nn.Linear:
@@ -319,5 +337,6 @@ def log_linear(given: Given) -> LogLinear:
         weight=given.embedding.weight if given.embedding else None,
         background_gate=given.background_gate,
         temperature=given.temperature,
+        calibration=given.calibration,
         labels=given.labels,
     )

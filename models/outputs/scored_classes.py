@@ -10,6 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
+from models.outputs.calibration import Calibration
 from models.outputs.log_softmax_at import log_softmax_at
 
 
@@ -20,6 +21,7 @@ class Classes:
     signature: Tensor  # of every word: (V)
     named: Tensor  # the words set apart: (N × P), −1 where fewer are; P = C − S
     rows: Tensor  # Φ·W of each signature, by which it is scored: (S × H)
+    calibration: Calibration | None = None  # of shares; there are no named words then
 
     @cached_property
     def log_p(self) -> Tensor:
@@ -41,6 +43,8 @@ class Classes:
         """log p(x | K) = log p(class | K) + log b(x)/B of some words in each context: (N × M)."""
         classes = self.of(words)
         log_share = self._log_share(log_mass, classes)
+        if self.calibration:
+            log_share = self.calibration.log_share(log_share, words)
         return self._log_p_of(classes) + log_share.to(self.logits.dtype)
 
     def _log_p_of(self, classes: Tensor) -> Tensor:
@@ -73,14 +77,15 @@ class Classes:
         )
 
     def _log_share(self, log_mass: Tensor, classes: Tensor) -> Tensor:
-        """log b(x)/B, the part that each word has in its class. It has no gradient.
+        return log_share(log_mass, self.log_mass.expand(len(classes), -1).gather(1, classes))
 
-        A word without mass has no share, also where its class has no mass: −inf, not NaN.
-        """
-        of_class = self.log_mass.expand(len(classes), -1).gather(1, classes)
-        return (log_mass - of_class).nan_to_num(
-            nan=-torch.inf, posinf=-torch.inf, neginf=-torch.inf
-        )
+
+def log_share(log_mass: Tensor, of_class: Tensor) -> Tensor:
+    """log b(x)/B, the part that each word has in its class. It has no gradient.
+
+    A word without mass has no share, also where its class has no mass: −inf, not NaN.
+    """
+    return (log_mass - of_class).nan_to_num(nan=-torch.inf, posinf=-torch.inf, neginf=-torch.inf)
 
 
 def _once(words: Tensor) -> Tensor:

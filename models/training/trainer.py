@@ -20,6 +20,7 @@ from models.network.language_model import LanguageModel
 from models.network.regularisers.past_decode import PastDecoder
 from models.recipe import Recipe
 from models.training import processes
+from models.training.calibration import fit_calibration
 from models.training.checkpoint import Checkpoints, parse
 from models.training.curve import CURVE, Epoch, write_curve
 from models.training.ema import WeightAverage
@@ -110,11 +111,13 @@ class Trainer:
             self.checkpoints.clear()
 
     def _save_best(self, valid: Sentences) -> None:
-        """Write the best weights, with the temperature that suits them."""
+        """Write the best weights, with the temperature and the calibration that suit them."""
         load_weights(self.model, self.now.best)
         self.model.past_decoder = None  # only the training needs it
         if self.recipe.temperature:
             fit_temperature(self.model, valid)
+        if self.recipe.calibration:
+            fit_calibration(self.model, valid)
         save_tensors(parameters_of(self.model), self.folder / WEIGHTS)
 
     def _is_done(self) -> bool:

@@ -73,6 +73,7 @@ def chosen_on_validation(run: Path) -> dict[str, list[str]]:
         "the best epoch": list(trained),
         "the learning rate": [n for n, each in trained.items() if each.schedule == "plateau"],
         "the temperature": [name for name, each in trained.items() if each.temperature],
+        "the calibration": [name for name, each in trained.items() if each.calibration],
     }
     return {use: models for use, models in uses.items() if models}
 

@@ -19,7 +19,7 @@ KEPT = {
     "encode": None,
     "train": (
         *("encoder", "output", "expert", "layers", "embedding", "hidden", "input", "tied"),
-        *("temperature", "background_gate", "condition"),
+        *("temperature", "calibration", "background_gate", "condition"),
     ),
 }
 # What can be gone on from: features of words, every other string spelled, and no labels: another

@@ -96,7 +96,7 @@ def _network(
 
 def _below(recipe: Recipe) -> Recipe:
     """Of a model that is the background of another, whose temperature and expert are enough."""
-    return replace(recipe, temperature=False, expert="none")
+    return replace(recipe, temperature=False, calibration=False, expert="none")
 
 
 def _label_counts(recipe: Recipe, inputs: Inputs) -> list[int]:

@@ -42,7 +42,8 @@ def pretrain(
         recipe,
         epochs=recipe.pretraining_epochs,
         batch=recipe.batch * PRETRAINING_BATCH,
-        temperature=False,  # of the finished model alone
+        temperature=False,  # this and the next are of the finished model alone
+        calibration=False,
     )
     reading = build_pretraining(recipe, inputs)
     is_background = recipe.pretraining == "background"
@@ -76,7 +77,8 @@ def grow(
         hidden=recipe.hidden // recipe.growth,
         growth=1,
         epochs=recipe.growth_epochs,
-        temperature=False,  # of the finished model alone
+        temperature=False,  # this and the next are of the finished model alone
+        calibration=False,
     )
     narrow = build(first, inputs, FOLDS)
     say(f"train: {narrow.parameter_count():,} parameters at first")

@@ -1,0 +1,74 @@
+"""The calibration of a trained model, fitted on validation text."""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from models.common.batching import Sentences
+from models.network.language_model import LanguageModel
+from models.network.mixture import likeliest_weights
+from models.network.states import WORDS_AT_ONCE, states
+from models.outputs.calibration import OCTAVES
+from models.outputs.log_linear import LogLinear
+from models.outputs.scored_classes import log_share
+
+ROUNDS = 100  # of iterative scaling, whose last ones move nothing that is seen
+AS_PREDICTED = 32  # words of a made-up text that is as the network has it, so that no θ is infinite
+
+
+class _Seen(NamedTuple):
+    """What θ and μ are fitted to, of every word of a text."""
+
+    p: np.ndarray  # of each octave before it: (N × octaves)
+    octave: np.ndarray  # its own
+    shares: np.ndarray  # log of its share in its signature, with the context and without: (2 × N)
+
+
+@torch.inference_mode()
+def fit_calibration(model: LanguageModel, valid: Sentences) -> None:
+    """Set θ and μ to where the validation text is likeliest, each by itself as they are apart."""
+    calibration = model.output.calibration
+    calibration.of_octaves.zero_()
+    calibration.context_share.fill_(1)
+    seen = _seen(model.output, model, valid)
+    sharpness = model.output.inverse_temperature
+    theta = likeliest_theta(seen.p, seen.octave) / (1 if sharpness is None else float(sharpness))
+    calibration.of_octaves.copy_(torch.from_numpy(theta))
+    possible = np.isfinite(seen.shares).any(axis=0)  # no μ helps a word without mass
+    calibration.context_share.fill_(likeliest_weights(seen.shares[:, possible])[0])
+
+
+def likeliest_theta(p: np.ndarray, octave: np.ndarray) -> np.ndarray:
+    """θ under which the octaves that came are likeliest, being p·e^θ/Z (Darroch & Ratcliff 1972).
+
+    Each round gives every octave what it lacks, which is exact where a word has one of them only.
+    """
+    expected = p.mean(axis=0)
+    came = np.bincount(octave, minlength=len(expected)) + AS_PREDICTED * expected
+    came /= came.sum()
+    theta = np.zeros(len(expected))
+    for _ in range(ROUNDS):
+        now = p * np.exp(theta)
+        now = (now / now.sum(axis=1, keepdims=True)).mean(axis=0)
+        theta += np.log(np.divide(came, now, where=now > 0, out=np.ones_like(now)))
+    return theta - theta @ came  # of which only differences count
+
+
+def _seen(output: LogLinear, model: LanguageModel, text: Sentences) -> _Seen:
+    calibration, words = output.calibration, torch.from_numpy(text.ids.astype(np.int64))
+    p = np.zeros((len(text.ids), OCTAVES))
+    shares = np.zeros((2, len(text.ids)))
+    for read in states(model, text):
+        parts = (torch.from_numpy(read.positions), read.h, read.context)
+        for at, h, context in zip(*(each.split(WORDS_AT_ONCE) for each in parts), strict=True):
+            asked = words[at].to(h.device).unsqueeze(1)
+            classes = output.classes(h, context)
+            of_octaves = classes.log_p.new_zeros(len(h), OCTAVES)
+            p[at] = of_octaves.index_add_(1, calibration.octave, classes.log_p.exp()).cpu()
+            log_mass = output.background.log_mass_of(asked, context)
+            of_class = classes.log_mass.expand(len(h), -1).gather(1, output.signature[asked])
+            shares[0, at] = log_share(log_mass, of_class).squeeze(1).cpu()
+            shares[1, at] = calibration.prior_share[asked.squeeze(1)].cpu()
+    octave = calibration.octave[output.signature].cpu().numpy()[text.ids]
+    return _Seen(p, octave, shares)
