@@ -18,6 +18,7 @@ class Background(nn.Module):
     """
 
     is_static = False  # whether its masses are computed without waiting for a GPU, given `room`
+    is_of_parts = False  # whether it knows the whole signatures that a layer was trained with
     room: int | None = None  # for entries that a batch adds up; None: as many as there are
 
     def __init__(self, features: Features):

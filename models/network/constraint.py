@@ -63,6 +63,10 @@ class Constrained(Background):
         self.register_buffer("allowed", allowed, persistent=False)
         self.register_buffer("signature", torch.from_numpy(features.signature), persistent=False)
 
+    @property
+    def is_of_parts(self) -> bool:
+        return self.background.is_of_parts
+
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
         """What the inner background needs to know, and after it the state of the automaton."""
         inner = self.background.contexts(sentences, training)

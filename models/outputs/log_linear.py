@@ -211,7 +211,8 @@ class LogLinear(nn.Module):
         """b of a layer over other signatures, with the same weights; an expert stands beside it."""
         own = self.background.background if self.expert else self.background
         given = self.calibration, self.inverse_temperature
-        if self.background_gate is None and given == (None, None):
+        is_a_sum = self.background_gate is None and given == (None, None)
+        if is_a_sum or own.is_of_parts:
             return own.regrouped(features)
         return Regrouped(features, own, *given)
 

@@ -21,6 +21,8 @@ class Regrouped(Background):
         log B_q = log B_s + θ_s + T·log p(q | s, K),    log B_q(K)/B_q = log B_s(K)/B_s
     """
 
+    is_of_parts = True
+
     def __init__(
         self,
         features: Features,

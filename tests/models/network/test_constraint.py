@@ -17,8 +17,10 @@ from log_linear_cases import (
 from models.background.ngram import NGramBackground
 from models.background.unigram import Uniform, Unigram
 from models.common.batching import Sentences
-from models.network.constraint import Automaton, Constrained
+from models.network.constraint import Automaton, Constrained, constrained
+from models.network.language_model import LanguageModel
 from models.ngram.smoothing.kneser_ney import kneser_ney
+from models.recipe import Recipe
 
 PLURAL, NOUN = 0, 1
 # Determiners les (plural), le; nouns chats, chiens (plural), chat; and a full stop.
@@ -114,6 +116,34 @@ def test_it_may_be_added_to_a_trained_layer():
     h = random_states(3)
     log_prob = constrained.log_prob(h, before_the_next(constrained, [[], [5], [7, 8]]))
     assert torch.allclose(log_prob, trained.log_prob(h), atol=1e-12)
+
+
+@pytest.mark.parametrize("made", [lambda f: Unigram(f, random_mass(60)), trigram])
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["background_gate"],
+        ["temperature"],
+        ["calibration"],
+        ["background_gate", "temperature", "calibration"],
+    ],
+    ids=" ".join,
+)
+def test_what_forbids_nothing_changes_no_probability(made, parts):
+    """Nor does what it allows twice, though it cuts through signatures."""
+    features = random_features()
+    recipe = Recipe(embedding=5, hidden=5, layers=1, device="cpu", **dict.fromkeys(parts, True))
+    torch.manual_seed(0)
+    model = LanguageModel(recipe, features, made(features)).eval()
+    with torch.no_grad():
+        for parameter in model.output.parameters():
+            parameter.copy_(torch.randn(parameter.shape) if parameter.ndim else torch.tensor(0.7))
+    anything = [Automaton(np.arange(60) % groups, np.zeros((1, groups))) for groups in (3, 2)]
+    held = constrained(model, features, anything[0])
+    twice = constrained(held, features, anything[1])
+    text = Sentences(np.arange(60), np.array([20, 40]))
+    for free in (held, twice):
+        assert np.allclose(free.score(text), model.score(text), atol=1e-5)
 
 
 def test_a_forbidden_word_leaves_the_state_and_a_sentence_starts_anew():
