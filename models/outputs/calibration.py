@@ -17,11 +17,11 @@ class Calibration(nn.Module):
         p(x | s, K) = μ·b(K, x)/B_s(K) + (1 − μ)·b(x)/b_s
 
     b(x) being the mass of a word before the context speaks and b_s the sum of it over the |s| words
-    of a signature. θ makes words of one octave of frequency likelier or less likely: what the
-    network learned of words that training has once, it cannot learn from them, as they were never
-    unseen; and those that training lacks it never met. μ is how far words of a signature share its
-    mass by the context. Of signatures the network itself weighs what n-grams say; of the words in
-    them it cannot, and n-grams find a word that they know from one context too unlikely in others.
+    of a signature. θ makes words of one octave of frequency likelier or less likely: training
+    cannot tell how often words that it has once come again, nor those that it lacks. μ is how far
+    words of a signature share its mass by the context. Of signatures the network weighs what
+    n-grams say; of the words in them it cannot, and n-grams find a word that they know from one
+    context too unlikely in all others.
     """
 
     def __init__(self, features: Features, word_masses: np.ndarray):
