@@ -23,8 +23,8 @@ from models.network.background_only import BackgroundOnly
 from models.network.constraint import Constrained
 from models.network.states import states
 from models.outputs.log_linear import LogLinear
-from models.outputs.regrouped import Regrouped
 from models.outputs.signature_output import SignatureOutput
+from models.outputs.signatures.regrouped import Regrouped
 
 TIE = 1e-6  # nats: words that differ by less are equally likely
 IMPOSSIBLE = -1e4  # of what is below, p is 0 in every precision

@@ -14,13 +14,13 @@ from models.features.phi import Features
 from models.features.product import FeatureProduct, tied_weight
 from models.outputs import OUTPUTS
 from models.outputs.beside_expert import BesideExpert
-from models.outputs.calibration import Calibration
 from models.outputs.distillation import Taught, Teaching, divergence, tempered
 from models.outputs.experts import EXPERTS
 from models.outputs.given import Given
-from models.outputs.regrouped import Regrouped
-from models.outputs.scored_classes import Classes, log_share
-from models.outputs.times_rows import times_rows
+from models.outputs.signatures.calibration import Calibration
+from models.outputs.signatures.regrouped import Regrouped
+from models.outputs.signatures.scored_classes import Classes, log_share
+from models.outputs.signatures.times_rows import times_rows
 
 ALIGNED = 4  # numbers, of which the width of a matrix is a multiple for products in TF32
 BLOCK = 1 << 14  # words scored at a time where all are asked for
@@ -57,8 +57,8 @@ class LogLinear(nn.Module):
 
     With `temperature`, all scores of signatures are multiplied by 1/T, which is 1 while the network
     learns and is then fitted on validation text (models.training.temperature): the power of p that
-    is neither too sure nor too unsure. With `calibration`, so is what models.outputs.calibration
-    says of rare words.
+    is neither too sure nor too unsure. With `calibration`, so is what is said of rare words
+    (models.outputs.signatures.calibration).
 
     `weight`, where given, is W shared with the input embedding. `expert` maps contexts to words
     (N × P; −1 where there are fewer) and the values (N × P) that one more feature has for them;

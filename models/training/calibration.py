@@ -9,9 +9,9 @@ from models.common.batching import Sentences
 from models.network.language_model import LanguageModel
 from models.network.mixture import likeliest_weights
 from models.network.states import WORDS_AT_ONCE, states
-from models.outputs.calibration import OCTAVES
 from models.outputs.log_linear import LogLinear
-from models.outputs.scored_classes import log_share
+from models.outputs.signatures.calibration import OCTAVES
+from models.outputs.signatures.scored_classes import log_share
 
 ROUNDS = 100  # of iterative scaling, whose last ones move nothing that is seen
 AS_PREDICTED = 32  # words of a made-up text that is as the network has it, so that no θ is infinite

@@ -4,9 +4,9 @@ import torch
 from torch import Tensor, nn
 
 from models.outputs.log_linear import LogLinear
-from models.outputs.log_softmax_at import log_softmax_at
-from models.outputs.scored_classes import Classes
-from models.outputs.times_rows import sum_of_rows, times_rows
+from models.outputs.signatures.log_softmax_at import log_softmax_at
+from models.outputs.signatures.scored_classes import Classes
+from models.outputs.signatures.times_rows import sum_of_rows, times_rows
 
 
 class PastDecoder(nn.Module):

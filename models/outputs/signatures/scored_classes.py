@@ -10,8 +10,8 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
-from models.outputs.calibration import Calibration
-from models.outputs.log_softmax_at import log_softmax_at
+from models.outputs.signatures.calibration import Calibration
+from models.outputs.signatures.log_softmax_at import log_softmax_at
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from models.background.base import Background, Chance
 from models.background.unigram import Unigram
 from models.common.batching import Sentences
 from models.features.phi import Features
-from models.outputs.calibration import Calibration
-from models.outputs.scored_classes import log_share
+from models.outputs.signatures.calibration import Calibration
+from models.outputs.signatures.scored_classes import log_share
 
 
 class Regrouped(Background):
