@@ -22,6 +22,7 @@ NOT_NEGATIVE = (
     *("activation_penalty", "temporal_penalty", "adaptor_penalty", "past_decode", "fraternal"),
     *("folds", "weight_decay", "min_delta", "seed", "checkpoint_seconds", "checkpoint_steps"),
 )
+UNFITTED = {"temperature": False, "calibration": False}  # of what is not the finished model
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from models.outputs.distillation import Taught, Teaching
 from models.outputs.log_linear import LogLinear
 from models.recipe import Recipe
 
-FITTED_TO_SIGNATURES = ("output.background.", "output.calibration.")  # which are in b of others
+IN_BACKGROUND = ("output.background.", "output.calibration.")  # which that of others brings
 
 
 class BatchLoss(NamedTuple):
@@ -224,7 +224,7 @@ class LanguageModel(nn.Module):
         if self.condition is not None:
             model.condition.given = self.condition.given
         weights = self.state_dict()
-        own = {n: weights[n] for n in weights if not n.startswith(FITTED_TO_SIGNATURES)}
+        own = {n: weights[n] for n in weights if not n.startswith(IN_BACKGROUND)}
         model.load_state_dict(own, strict=False)
         return model.to(self.embedding.weight.device).eval()
 

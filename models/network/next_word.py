@@ -133,8 +133,7 @@ def _fixed_shares(model: nn.Module) -> tuple[Tensor, Tensor] | None:
         background = output.background
         # Which treat words of a signature alike, or leave them their shares in it.
         while isinstance(background, Constrained | Regrouped):
-            inner = isinstance(background, Constrained)
-            background = background.background if inner else background.parts
+            background = background.background
         if isinstance(background, Unigram):
             return output.signature, background.log_share()
     return None

@@ -19,7 +19,7 @@ from models.outputs.experts import EXPERTS
 from models.outputs.given import Given
 from models.outputs.signatures.calibration import Calibration
 from models.outputs.signatures.regrouped import Regrouped
-from models.outputs.signatures.scored_classes import Classes, log_share
+from models.outputs.signatures.scored_classes import Classes, log_share_of
 from models.outputs.signatures.times_rows import times_rows
 
 ALIGNED = 4  # numbers, of which the width of a matrix is a multiple for products in TF32
@@ -171,9 +171,8 @@ class LogLinear(nn.Module):
             each.expand(len(h), -1).gather(1, signature)
             for each in (self._scaled(trusted), log_mass)
         )
-        share = log_share(self.background.log_mass_of(asked, context), of_class)
-        if self.calibration:
-            share = self.calibration.log_share(share, asked)
+        of_words = self.background.log_mass_of(asked, context)
+        share = log_share_of(asked, of_words, of_class, self.calibration)
         return (believed + share).view_as(words)
 
     def adaptor(self, h: Tensor) -> Tensor:

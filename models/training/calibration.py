@@ -9,7 +9,6 @@ from models.common.batching import Sentences
 from models.network.language_model import LanguageModel
 from models.network.mixture import likeliest_weights
 from models.network.states import WORDS_AT_ONCE, states
-from models.outputs.log_linear import LogLinear
 from models.outputs.signatures.calibration import OCTAVES
 from models.outputs.signatures.scored_classes import log_share
 
@@ -31,12 +30,11 @@ def fit_calibration(model: LanguageModel, valid: Sentences) -> None:
     calibration = model.output.calibration
     calibration.of_octaves.zero_()
     calibration.context_share.fill_(1)
-    seen = _seen(model.output, model, valid)
+    seen = _seen(model, valid)
     sharpness = model.output.inverse_temperature
     theta = likeliest_theta(seen.p, seen.octave) / (1 if sharpness is None else float(sharpness))
     calibration.of_octaves.copy_(torch.from_numpy(theta))
-    possible = np.isfinite(seen.shares).any(axis=0)  # no μ helps a word without mass
-    calibration.context_share.fill_(likeliest_weights(seen.shares[:, possible])[0])
+    calibration.context_share.fill_(likeliest_weights(seen.shares)[0])
 
 
 def likeliest_theta(p: np.ndarray, octave: np.ndarray) -> np.ndarray:
@@ -55,8 +53,9 @@ def likeliest_theta(p: np.ndarray, octave: np.ndarray) -> np.ndarray:
     return theta - theta @ came  # of which only differences count
 
 
-def _seen(output: LogLinear, model: LanguageModel, text: Sentences) -> _Seen:
-    calibration, words = output.calibration, torch.from_numpy(text.ids.astype(np.int64))
+def _seen(model: LanguageModel, text: Sentences) -> _Seen:
+    output, words = model.output, torch.from_numpy(text.ids.astype(np.int64))
+    calibration = output.calibration
     p = np.zeros((len(text.ids), OCTAVES))
     shares = np.zeros((2, len(text.ids)))
     for read in states(model, text):

@@ -17,7 +17,7 @@ from models.features.phi import Features
 from models.network.background_only import BackgroundOnly
 from models.network.frozen_background import FrozenModelBackground
 from models.network.language_model import LanguageModel
-from models.recipe import Recipe
+from models.recipe import UNFITTED, Recipe
 from models.spelling.subwords import SubwordModel, count_subwords, ends_of_words
 from models.training.files import WEIGHTS
 from pipeline.artefacts.model_files import RECIPE
@@ -96,7 +96,7 @@ def _network(
 
 def _below(recipe: Recipe) -> Recipe:
     """Of a model that is the background of another, whose temperature and expert are enough."""
-    return replace(recipe, temperature=False, calibration=False, expert="none")
+    return replace(recipe, **UNFITTED, expert="none")
 
 
 def _label_counts(recipe: Recipe, inputs: Inputs) -> list[int]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models.common.batching import Sentences
-from models.recipe import Recipe
+from models.recipe import UNFITTED, Recipe
 from models.training.curve import Epoch
 from pipeline.display.progress import meter, say
 from pipeline.prepared import teachers
@@ -42,8 +42,7 @@ def pretrain(
         recipe,
         epochs=recipe.pretraining_epochs,
         batch=recipe.batch * PRETRAINING_BATCH,
-        temperature=False,  # this and the next are of the finished model alone
-        calibration=False,
+        **UNFITTED,
     )
     reading = build_pretraining(recipe, inputs)
     is_background = recipe.pretraining == "background"
@@ -77,8 +76,7 @@ def grow(
         hidden=recipe.hidden // recipe.growth,
         growth=1,
         epochs=recipe.growth_epochs,
-        temperature=False,  # this and the next are of the finished model alone
-        calibration=False,
+        **UNFITTED,
     )
     narrow = build(first, inputs, FOLDS)
     say(f"train: {narrow.parameter_count():,} parameters at first")

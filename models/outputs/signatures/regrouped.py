@@ -9,7 +9,7 @@ from models.background.unigram import Unigram
 from models.common.batching import Sentences
 from models.features.phi import Features
 from models.outputs.signatures.calibration import Calibration
-from models.outputs.signatures.scored_classes import log_share
+from models.outputs.signatures.scored_classes import log_share, log_share_of
 
 
 class Regrouped(Background):
@@ -32,7 +32,7 @@ class Regrouped(Background):
     ):
         super().__init__(features)
         self.whole, self.calibration, self.sharpness = whole, calibration, inverse_temperature
-        self.parts = whole.regrouped(features)
+        self.background = whole.regrouped(features)  # b as it is, of the parts
         above = torch.from_numpy(features.group_of_signatures("signature", whole.of_word))
         for name, numbers in (("above", above), ("signature", torch.from_numpy(self.of_word))):
             self.register_buffer(name, numbers, persistent=False)
@@ -45,12 +45,8 @@ class Regrouped(Background):
         return self.whole.contexts(sentences, training)
 
     def class_evidence(self, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        prior, evidence = (each[..., self.above] for each in self.whole.class_evidence(context))
-        share = log_share(self.parts.class_mass(context), prior + evidence)
-        if self.calibration:
-            share = self.calibration.mixed(share, self.prior_share)
-            prior = prior + self.calibration.bias()[self.above]
-        return prior + (share if self.sharpness is None else share / self.sharpness), evidence
+        prior, evidence, share = self._shared(context)
+        return prior + self._added(share), evidence
 
     def class_mass(self, context: Tensor | None = None) -> Tensor:
         return sum(self.class_evidence(context))
@@ -59,28 +55,34 @@ class Regrouped(Background):
         return self.class_evidence(context)[0]
 
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
-        part = self.signature[words]
-        log_mass, of_whole, of_part = self._of_words(words, part, context)
-        in_whole, part_in_whole = log_share(log_mass, of_whole), log_share(of_part, of_whole)
-        if self.calibration:
-            in_whole = self.calibration.log_share(in_whole, words)
-            part_in_whole = self.calibration.mixed(part_in_whole, self.prior_share[part])
-        mass = self.class_mass(context).expand(len(words), -1).gather(1, part)
-        return mass + log_share(in_whole, part_in_whole)
-
-    def _of_words(self, words: Tensor, part: Tensor, context: Tensor | None) -> tuple[Tensor, ...]:
-        """log b(K, x) as it was, and the sums of it over the whole signature and the part."""
-        sums = ((self.whole, self.above[part]), (self.parts, part))
-        return self.whole.log_mass_of(words, context), *(
-            each.class_mass(context).expand(len(words), -1).gather(1, at) for each, at in sums
+        prior, evidence, share = self._shared(context)
+        of_whole, of_part, share = (
+            each.expand(len(words), -1).gather(1, self.signature[words])
+            for each in (prior + evidence, prior + evidence + self._added(share), share)
         )
+        log_mass = self.whole.log_mass_of(words, context)
+        in_whole = log_share_of(words, log_mass, of_whole, self.calibration)
+        return of_part + log_share(in_whole, share)
+
+    def _shared(self, context: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        """log B_s and log B_s(K)/B_s of the whole, and log p(q | s, K), for each part."""
+        prior, evidence = (each[..., self.above] for each in self.whole.class_evidence(context))
+        share = log_share(self.background.class_mass(context), prior + evidence)
+        if self.calibration:
+            share = self.calibration.mixed(share, self.prior_share)
+        return prior, evidence, share
+
+    def _added(self, share: Tensor) -> Tensor:
+        """θ_s, and T times the share, so that it is what it was once the layer divides by T."""
+        added = share if self.sharpness is None else share / self.sharpness
+        return added + self.calibration.bias()[self.above] if self.calibration else added
 
     def contenders(self, k: int) -> Tensor:
-        return self.parts.contenders(k)
+        return self.background.contenders(k)
 
     def draw(self, signatures: Tensor, context: Tensor | None, chance: Chance) -> Tensor:
-        if isinstance(self.parts, Unigram):  # which shares as before, and draws at once
-            return self.parts.draw(signatures, context, chance)
+        if isinstance(self.background, Unigram):  # which shares as before, and draws at once
+            return self.background.draw(signatures, context, chance)
         return super().draw(signatures, context, chance)
 
     def word_masses(self) -> np.ndarray:

@@ -42,10 +42,8 @@ class Classes:
     def log_prob(self, words: Tensor, log_mass: Tensor) -> Tensor:
         """log p(x | K) = log p(class | K) + log b(x)/B of some words in each context: (N × M)."""
         classes = self.of(words)
-        log_share = self._log_share(log_mass, classes)
-        if self.calibration:
-            log_share = self.calibration.log_share(log_share, words)
-        return self._log_p_of(classes) + log_share.to(self.logits.dtype)
+        share = log_share_of(words, log_mass, self._masses_at(classes), self.calibration)
+        return self._log_p_of(classes) + share.to(self.logits.dtype)
 
     def _log_p_of(self, classes: Tensor) -> Tensor:
         """log p of some classes (N × M): what is learned from is asked for once, and for few."""
@@ -63,11 +61,11 @@ class Classes:
         words = _once(words)
         signature = self.signature[words.clamp(min=0)]
         log_mass = log_mass.masked_fill(words < 0, -torch.inf)
-        log_share = self._log_share(log_mass, signature)
+        share = log_share(log_mass, self._masses_at(signature))
         before = self.log_mass.expand(len(words), -1)
-        taken = torch.zeros_like(before).scatter_add(1, signature, log_share.exp())
+        taken = torch.zeros_like(before).scatter_add(1, signature, share.exp())
         left = torch.log1p(-taken.clamp(max=1))
-        scores = self.logits.gather(1, signature) + log_share.to(self.logits.dtype) + evidence
+        scores = self.logits.gather(1, signature) + share.to(self.logits.dtype) + evidence
         return Classes(
             log_mass=torch.cat([before + left, log_mass], dim=1),
             logits=torch.cat([self.logits + left.to(self.logits.dtype), scores], dim=1),
@@ -76,8 +74,16 @@ class Classes:
             rows=self.rows,
         )
 
-    def _log_share(self, log_mass: Tensor, classes: Tensor) -> Tensor:
-        return log_share(log_mass, self.log_mass.expand(len(classes), -1).gather(1, classes))
+    def _masses_at(self, classes: Tensor) -> Tensor:
+        return self.log_mass.expand(len(classes), -1).gather(1, classes)
+
+
+def log_share_of(
+    words: Tensor, log_mass: Tensor, of_class: Tensor, calibration: Calibration | None
+) -> Tensor:
+    """log p(x | s, K) of some words, by log b(K, x) of them and log B of their classes."""
+    share = log_share(log_mass, of_class)
+    return calibration.log_share(share, words) if calibration else share
 
 
 def log_share(log_mass: Tensor, of_class: Tensor) -> Tensor:

@@ -23,8 +23,8 @@ def background() -> NGramBackground:
 
 def calibrated(theta=1.0, share=0.3):
     """A layer that differs from an uncalibrated one in as much as is said."""
-    layer = random_layer(FEATURES, background(), background_gate=True, temperature=True,
-                         calibration=True)  # fmt: skip
+    fitted = {"temperature": True, "calibration": True}
+    layer = random_layer(FEATURES, background(), background_gate=True, **fitted)
     with torch.no_grad():
         layer.inverse_temperature.fill_(0.8)
         layer.calibration.of_octaves.mul_(theta)
