@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.cli.console import command, is_path, listed, make_room, print_table
+from pipeline.cli.quick_torch import import_torch
 from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
 from pipeline.display.progress import say
 
@@ -296,6 +297,7 @@ def load_model(run: Path | None, model: str | None) -> "Scorer":
     """`api.load`, imported where a model is not exported: it knows all of the stages."""
     if model and run is None:
         raise ValueError(f"--model {model}: a model is chosen of a run; give --run FOLDER too")
+    import_torch()
     from pipeline.inference.scorer import exported_model
 
     exported = None if model else exported_model(run)

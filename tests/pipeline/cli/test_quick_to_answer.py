@@ -4,13 +4,17 @@ import json
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
 from pipeline import api
+from pipeline.cli.quick_torch import RULES, TRIED
 
 TABLES = {"pandas", "pyarrow"}
 ALWAYS = {"spacy", "datasets", "matplotlib", "transformers", "unimorph"}
+
+IN_PART = version("torch").startswith(TRIED)
 
 # Runs a command and prints the modules that it left behind.
 PROGRAM = """
@@ -18,12 +22,12 @@ import contextlib, io, json, sys
 from pipeline.cli.main import app
 with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
     app(sys.argv[1:])
-print(json.dumps(sorted(name for name in sys.modules if "." not in name)))
+print(json.dumps(sorted(sys.modules)))
 """
 
 
 def loaded_by(*command: str, **environment: str) -> set[str]:
-    """The libraries that a fresh interpreter has loaded after a command."""
+    """The modules that a fresh interpreter has loaded after a command."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *command],
         env=os.environ | environment,
@@ -60,6 +64,7 @@ def test_scoring_loads_the_network_and_no_french_of_others(tiny_run, tmp_path):
     found = loaded_by("score", str(text), "--run", str(tiny_run.folder))
     assert "torch" in found
     assert not found & ALWAYS
+    assert (RULES in found) != IN_PART
 
 
 def test_a_compact_model_is_asked_without_tables_and_lexicons(tiny_run, tmp_path):
@@ -67,3 +72,24 @@ def test_a_compact_model_is_asked_without_tables_and_lexicons(tiny_run, tmp_path
     found = loaded_by("score", "Le chat dort.", "--run", str(folder))
     assert "torch" in found
     assert not found & (ALWAYS | TABLES | {"yaml", "lexicon", "huggingface_hub"})
+
+
+LATER = """
+import sys
+from pipeline.cli.quick_torch import RULES, import_torch
+import_torch()
+import torch
+assert RULES not in sys.modules
+weight = torch.nn.Parameter(torch.ones(2))
+optimiser = torch.optim.SGD([weight], lr=0.5)
+weight.sum().backward()
+optimiser.step()
+assert weight.tolist() == [0.5, 0.5]
+assert torch.compile(torch.neg, backend="eager")(weight).tolist() == [-0.5, -0.5]
+assert RULES in sys.modules and torch._meta_registrations
+"""
+
+
+@pytest.mark.skipif(not IN_PART, reason=f"only torch {TRIED}* is loaded in part")
+def test_what_needs_the_rest_of_torch_finds_it():
+    subprocess.run([sys.executable, "-c", LATER], check=True)
