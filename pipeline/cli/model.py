@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.cli.console import command, is_path, listed, make_room, print_table
-from pipeline.cli.quick_torch import import_torch
 from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
 from pipeline.display.progress import say
+from pipeline.inference.quick_torch import import_torch
 
 if TYPE_CHECKING:
     import pandas as pd

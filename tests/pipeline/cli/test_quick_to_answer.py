@@ -9,7 +9,7 @@ from importlib.metadata import version
 import pytest
 
 from pipeline import api
-from pipeline.cli.quick_torch import RULES, TRIED
+from pipeline.inference.quick_torch import RULES, TRIED
 
 TABLES = {"pandas", "pyarrow"}
 ALWAYS = {"spacy", "datasets", "matplotlib", "transformers", "unimorph"}
@@ -76,7 +76,7 @@ def test_a_compact_model_is_asked_without_tables_and_lexicons(tiny_run, tmp_path
 
 LATER = """
 import sys
-from pipeline.cli.quick_torch import RULES, import_torch
+from pipeline.inference.quick_torch import RULES, import_torch
 import_torch()
 import torch
 assert RULES not in sys.modules
