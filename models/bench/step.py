@@ -2,7 +2,8 @@
 
 `python -m models.bench.step --before CHECKOUT` trains the same model with the code of another
 checkout too and lets them step in turn, so that both meet the machine's moods alike. It counts
-seconds of the CPU, which others on the machine hardly change, or on a GPU seconds of the clock.
+seconds of the CPU, which others on the machine hardly change. On a GPU it counts seconds of the
+clock, of many steps at a time: there a training asks for a step while the one before is computed.
 """
 
 import argparse
@@ -18,7 +19,9 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parents[2]
-WARM_UP = {"cpu": 5, "cuda": 300}  # steps that are not measured; a GPU's are recorded meanwhile
+AT_ONCE = {"cpu": 1, "cuda": 25}  # steps in a turn
+WARM_UP = {"cpu": 5, "cuda": 20}  # turns not measured; meanwhile steps of a GPU are recorded
+WORDS = {"cpu": 60_000, "cuda": 600_000}  # of the text: few turns meet the end of an epoch
 VALID = 20  # sentences, which are not read while steps are measured
 
 
@@ -52,7 +55,7 @@ def text_of(mass: np.ndarray, words: int):
 
 
 def train_in_turn(name: str, device: str) -> None:
-    """Train without an end; after each step write what it cost, and wait for a line to go on."""
+    """Train without an end; after a turn write what a step cost, and wait for a line to go on."""
     import torch
 
     from models.background.ngram import NGramBackground
@@ -62,20 +65,23 @@ def train_in_turn(name: str, device: str) -> None:
     from models.training.trainer import Trainer
 
     recipe, (features, mass), order = shape(name, device)
-    text, valid = text_of(mass, 60_000), text_of(mass, 20 * VALID)
+    text, valid = text_of(mass, WORDS[device]), text_of(mass, 20 * VALID)
     background = Unigram(features, mass)
     if order:
         background = NGramBackground.learn(features, [text], order, kneser_ney, np.ones_like)
     torch.manual_seed(1)
     model = LanguageModel(recipe, features, background)
     clock = time.perf_counter if device == "cuda" else time.process_time
-    start = 0.0
+    start, steps = 0.0, 0
 
     def on_step(_: int) -> None:
-        nonlocal start
+        nonlocal start, steps
+        steps += 1
+        if steps % AT_ONCE[device]:
+            return
         if device == "cuda":
             torch.cuda.synchronize()
-        print(clock() - start, flush=True)
+        print((clock() - start) / AT_ONCE[device], flush=True)
         if not sys.stdin.readline():
             os._exit(0)  # nobody asks any more
         start = clock()
@@ -97,15 +103,15 @@ class Stepper:
             stdout=subprocess.PIPE,
             text=True,
         )
+        self.process.stdout.readline()  # it has taken its first turn unasked
         for _ in range(WARM_UP[device]):
             self.seconds()
 
     def seconds(self) -> float:
-        """Of one more step."""
-        line = self.process.stdout.readline()
+        """Of a step, in one more turn, while nobody else has theirs."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
-        return float(line)
+        return float(self.process.stdout.readline())
 
     def stop(self) -> None:
         self.process.stdin.close()
@@ -118,7 +124,7 @@ def main() -> None:
     presets = ["default", "strong", "meaning"]
     parser.add_argument("--shape", choices=presets, default="default", help="preset")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
-    parser.add_argument("--rounds", type=int, default=100, help="steps measured of each")
+    parser.add_argument("--rounds", type=int, default=100, help="turns measured of each")
     parser.add_argument("--in-turn", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.in_turn:
