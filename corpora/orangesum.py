@@ -14,7 +14,8 @@ from corpora.sentence import Sentence
 from corpora.text import CorpusError, lines
 
 PARTS = ("heading", "article")
-COMPLETE = re.compile(r"""\w.*[.!?…][\s»”"')\]]*\Z""", re.DOTALL)
+# From the first word on: a search would try each letter of what ends in no stop.
+COMPLETE = re.compile(r"""\W*\w.*[.!?…][\s»”"')\]]*\Z""", re.DOTALL)
 # The initials of those who wrote it, at the end of an agency's dispatch: `burs-kd-ot/ber/roc`.
 SIGNATURE = re.compile(r"""(?<=[.!?"»)])\s?[a-z]{1,5}(?:-[a-z]{1,5})*(?:/[a-z]{1,5})+\s*\Z""")
 
@@ -26,7 +27,7 @@ def read(path: Path, split: str | None = None) -> Iterator[Sentence]:
         texts = (SIGNATURE.sub("", article[part]) for part in PARTS)
         sentences = (sentence for text in texts for sentence in segment(text))
         for position, sentence in enumerate(sentences, start=1):
-            if COMPLETE.search(sentence):
+            if COMPLETE.match(sentence):
                 yield Sentence(f"{article['id']}.{position}", sentence, split=split)
 
 

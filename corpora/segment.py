@@ -41,7 +41,7 @@ INVISIBLE = "\u200b\ufeff"  # they stand where a line ended
 WHITE = f" \t\r\n\xa0{INVISIBLE}"
 SPACE = rf"[\s{INVISIBLE}]"
 STOP = re.compile(
-    rf"(?P<stop>[.!?…]+)(?:{SPACE}?[»”)\]])*(?P<gap>{SPACE}*)"
+    rf"(?<![.!?…])(?P<stop>[.!?…]+)(?:{SPACE}?[»”)\]])*(?P<gap>{SPACE}*)"
     rf"(?=(?:[«“(\[•►♦*–—#'+-]{SPACE}?)*(?P<first>[{CAPITAL}\d]))"
 )
 # A capital or a quote right after what ends a word; each begins by the rare character, for speed.

@@ -23,8 +23,12 @@ def corpus(folder, *lines: str):
 
 
 def test_headings_and_texts_are_sentences_and_what_ends_in_no_stop_is_left_out(tmp_path):
-    empty = {"id": 8, "heading": "2 septembre", "article": ""}
-    found = list(corpus(tmp_path, json.dumps(ARTICLE) + "\n", json.dumps(empty) + "\n"))
+    others = [
+        {"id": 8, "heading": "2 septembre", "article": ""},
+        {"id": 9, "heading": "x" * 200_000, "article": ""},
+    ]
+    lines = (json.dumps(article) + "\n" for article in (ARTICLE, *others))
+    found = list(corpus(tmp_path, *lines))
     assert {sentence.id: sentence.text for sentence in found} == {
         "7.1": "Le chef a parlé.",
         "7.2": "Il n'a rien dit.",

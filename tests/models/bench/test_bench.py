@@ -1,6 +1,8 @@
+import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +19,11 @@ from models.bench.output import (
     Training,
     measure,
 )
+from models.bench.step import Stepper
 from models.bench.synthetic import BUNDLES, FREQUENT, MORPHOLOGY, vocabulary
 from models.bench.verdicts import verdicts
+
+ROOT = Path(models.__file__).parents[1]
 
 
 @pytest.mark.parametrize("words", [5_000, 20_000])
@@ -105,9 +110,22 @@ def test_a_core_is_taken_and_left_again(monkeypatch):
     assert started[0].returncode == -signal.SIGKILL
 
 
+def test_a_training_waits_until_it_is_asked_for_another_turn():
+    stepper = Stepper(ROOT, "default", "cpu")
+    assert stepper.seconds() > 0
+    before = cpu_seconds(stepper.process.pid)
+    time.sleep(0.5)
+    assert cpu_seconds(stepper.process.pid) - before < 0.015, "a step takes longer"
+    stepper.stop()
+
+
+def cpu_seconds(process: int) -> float:
+    user, system = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 def test_steps_of_two_checkouts_are_measured_in_turn():
-    root = Path(models.__file__).parents[1]
-    command = [sys.executable, "-m", "models.bench.step", "--before", str(root), "--rounds", "2"]
+    command = [sys.executable, "-m", "models.bench.step", "--before", str(ROOT), "--rounds", "2"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     before, now, ratio = done.stdout.splitlines()
     assert before.split()[0] == "before" and now.split()[0] == "now"
