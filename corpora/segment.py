@@ -40,7 +40,7 @@ SMALL, CAPITAL = "a-zß-öø-ÿœ", "A-ZÀ-ÖØ-ÞŒ"
 INVISIBLE = "\u200b\ufeff"  # they stand where a line ended
 WHITE = f" \t\r\n\xa0{INVISIBLE}"
 SPACE = rf"[\s{INVISIBLE}]"
-STOP = re.compile(
+STOP = re.compile(  # stops in a row are read from their first alone, not from each of them again
     rf"(?<![.!?…])(?P<stop>[.!?…]+)(?:{SPACE}?[»”)\]])*(?P<gap>{SPACE}*)"
     rf"(?=(?:[«“(\[•►♦*–—#'+-]{SPACE}?)*(?P<first>[{CAPITAL}\d]))"
 )
