@@ -90,7 +90,7 @@ def test_the_same_rows_teach_the_same_guesses(lefff, guesser):
     )
 
 
-@pytest.mark.parametrize("name", [pytest.param("lefff", marks=pytest.mark.long), "lexique"])
+@pytest.mark.parametrize("name", ["lefff", "lexique"])
 def test_held_out_lemmas_are_guessed_well(name, folder):
     shown, asked = held_out(lexicon.load([name], folder=folder), seed=0)
     figures = compare_guessers(["guesser"], shown, {"held-out lemmas": asked}).iloc[0]

@@ -208,7 +208,7 @@ def test_a_file_that_cannot_be_written_whole_leaves_earlier_artefacts(tmp_path):
     assert "corpus [rnn]" not in again.stderr
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("times", [2, pytest.param(20, marks=pytest.mark.long)])
 def test_two_processes_in_one_folder_do_not_disturb_each_other(tmp_path, times):
     for number in range(times):
         runs = tmp_path / str(number)
