@@ -84,10 +84,14 @@ class Total:
         perplexity = figures["perplexity"]
         figures["perplexity"] = "over 1e308" if perplexity is None else f"{perplexity:,.1f}"
         return (
-            "{sentences:,} sentences, {words:,} words, {spelled:,} of them spelled ({mark}): "
-            "log p {log_p:,.2f} {unit}, perplexity {perplexity}, {bits_per_character:.3f} bits "
-            "per character".format(**figures, mark=MARK)
+            f"{_counted(self.sentences, 'sentence')}, {_counted(self.words, 'word')}, "
+            "{spelled:,} of them spelled ({mark}): log p {log_p:,.2f} {unit}, perplexity "
+            "{perplexity}, {bits_per_character:.3f} bits per character".format(**figures, mark=MARK)
         )
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 @command(app)

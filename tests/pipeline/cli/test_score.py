@@ -52,7 +52,7 @@ def test_an_empty_text_is_refused_as_such(text):
 def test_a_line_that_shows_nothing_is_no_sentence(tiny_run):
     done = accord("-", "--run", tiny_run.folder, text=f"\u200b\n{SENTENCE}\n")
     assert done.exit_code == 0, done.output
-    assert "1 sentences" in done.stdout
+    assert "\n1 sentence, " in done.stdout
 
 
 @pytest.mark.parametrize("unit", ["nats", "bits"])
