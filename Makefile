@@ -9,10 +9,10 @@ install: $(VENV)/installed
 run: $(VENV)/installed
 	$(VENV)/bin/accord run
 
-# The tests of a file run in one process, so that they share what they have made. What one of the
-# hundred processes that the tests start has compiled the next one reads, even where the environment
-# says not to keep it.
-PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -q -n 2 --dist loadfile
+# Each process takes half of the tests as they stand, so that those of a file share what they have
+# made, and then half of what the other has left. What one of the hundred processes that the tests
+# start has compiled the next one reads, even where the environment says not to keep it.
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -q -n 2 --dist worksteal
 
 test: $(VENV)/installed
 	$(PYTEST)

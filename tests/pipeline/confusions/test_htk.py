@@ -207,7 +207,8 @@ def test_bad_lattices_are_refused_by_line(content, message, tmp_path):
     assert "bad.slf" in str(refused.value)
 
 
-def test_lattices_are_made_and_rescored(tiny_run, tmp_path):
+def test_lattices_are_made_and_rescored(tiny_run, fetched, tmp_path):
+    fetched("lexique")
     text, path = tmp_path / "text.txt", tmp_path / "heard.slf.gz"
     text.write_text("Les petites filles mangent.\n", encoding="utf-8")
     done = CliRunner().invoke(app, ["nbest", str(text), "--to", str(path)])

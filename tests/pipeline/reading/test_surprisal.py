@@ -86,8 +86,9 @@ def test_a_word_of_rank_one_is_the_likeliest(scorer, words):
     assert ((words["rank"] == 1) >= is_best).all()
 
 
-def test_frequencies_are_those_of_lexique(fetched, words):
+def test_frequencies_are_those_of_lexique(fetched, scorer):
     fetched("lexique")
+    words = surprisal(read_table(STIMULI, "sentence"), scorer)
     known = words.set_index("word")["log_frequency"]
     assert known["des"].iloc[0] > known["voisines"].iloc[0] > -2
     assert known["."].isna().all()
