@@ -82,11 +82,12 @@ class Total:
     def __str__(self) -> str:
         figures = self.figures
         perplexity = figures["perplexity"]
-        figures["perplexity"] = "over 1e308" if perplexity is None else f"{perplexity:,.1f}"
         return (
             f"{_counted(self.sentences, 'sentence')}, {_counted(self.words, 'word')}, "
-            "{spelled:,} of them spelled ({mark}): log p {log_p:,.2f} {unit}, perplexity "
-            "{perplexity}, {bits_per_character:.3f} bits per character".format(**figures, mark=MARK)
+            f"{self.spelled:,} of them spelled ({MARK}): "
+            f"log p {figures['log_p']:,.2f} {self.unit}, perplexity "
+            f"{'over 1e308' if perplexity is None else f'{perplexity:,.1f}'}, "
+            f"{figures['bits_per_character']:.3f} bits per character"
         )
 
 
