@@ -25,7 +25,8 @@ FLAGS = (
     "--disable-background-networking --disable-component-update --disable-sync "
     "--disable-dev-shm-usage --host-resolver-rules=MAP\t*\t~NOTFOUND"
 )
-OWN = ("data", "blob", "about", "file", "chrome")  # schemes of what a browser has in itself
+# Schemes of what a browser has in itself, such as the new tab that it may begin with.
+OWN = ("data", "blob", "about", "file", "chrome", "chrome-untrusted")
 PAIR = "Les chiens du voisin dorment."
 
 
