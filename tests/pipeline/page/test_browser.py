@@ -25,8 +25,7 @@ FLAGS = (
     "--disable-background-networking --disable-component-update --disable-sync "
     "--disable-dev-shm-usage --host-resolver-rules=MAP\t*\t~NOTFOUND"
 )
-# Schemes of what a browser has in itself, such as the new tab that it may begin with.
-OWN = ("data", "blob", "about", "file", "chrome", "chrome-untrusted")
+OWN = ("data", "blob", "about", "file", "chrome")  # schemes of what a browser has in itself
 PAIR = "Les chiens du voisin dorment."
 
 
@@ -45,6 +44,8 @@ def browser(tmp_path_factory, downloads):
     options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
     options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
     driver = webdriver.Chrome(options, Service(DRIVER))
+    driver.get("about:blank")
+    driver.get_log("performance")  # what its own new tab asked for, with which it begins
     yield driver
     driver.quit()
 
