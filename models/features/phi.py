@@ -165,6 +165,22 @@ class Features:
             self.vector[rows],
         )
 
+    def merging(self, is_merged: np.ndarray) -> "Features":
+        """The same with some signatures (S) as one, the last, that has no sparse features."""
+        if not is_merged.any():
+            return self
+        number = np.where(is_merged, np.sum(~is_merged), np.cumsum(~is_merged) - 1)
+        lengths = np.diff(self.indptr)[~is_merged]
+        entry = ranges.in_a_row(self.indptr[:-1][~is_merged], lengths)
+        return replace(
+            self,
+            indptr=_ends([*lengths, 0]),
+            indices=self.indices[entry],
+            values=self.values[entry],
+            signature=number[self.signature],
+            vector=[*self.vector[~is_merged], self.vector[0]],
+        )
+
     def group_of_signatures(self, name: str, group: np.ndarray) -> np.ndarray:
         """The group of each signature, from that of each word; words alike must be in one."""
         if len(group) != self.vocabulary_size:

@@ -93,6 +93,19 @@ def unigram(features: Features, inputs: Inputs, mass: str = "b.npy") -> Unigram:
     return Unigram(features, load_array(inputs["background"] / mass))
 
 
+def without_the_impossible(features: Features, inputs: Inputs) -> Features:
+    """Φ with all signatures that b has no mass for as one, so that the others alone cost time.
+
+    After a text that was read first most are such: those of words that the corpus lacks. N-grams
+    of that text, or of a file, may have mass for any.
+    """
+    about = about_background(inputs)
+    if about["kind"] == "arpa" or about["pretraining"] or count_subwords(inputs["encode"]):
+        return features
+    mass = load_array(inputs["background"] / "b.npy")
+    return features.merging(np.bincount(features.signature, mass, features.signature_count) == 0)
+
+
 def expect_pretraining(key: str, inputs: Inputs) -> None:
     if not (inputs["encode"] / f"{PRETRAINING}.ids.npy").exists():
         raise ValueError(f"{key} expects a text; set corpus.pretraining")

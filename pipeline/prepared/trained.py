@@ -22,7 +22,13 @@ from models.spelling.subwords import SubwordModel, count_subwords, ends_of_words
 from models.training.files import WEIGHTS
 from pipeline.artefacts.model_files import RECIPE
 from pipeline.display.progress import say
-from pipeline.prepared.background import about_background, background_of, classes_of, unigram
+from pipeline.prepared.background import (
+    about_background,
+    background_of,
+    classes_of,
+    unigram,
+    without_the_impossible,
+)
 from pipeline.prepared.labels import read_values
 from pipeline.prepared.special_words import PRETRAINING_MASS
 from pipeline.stage import Inputs
@@ -33,7 +39,10 @@ def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | Bac
 
     To be trained it needs folds, if its background is to be counted on the text it is trained on.
     """
-    return _network(recipe, inputs, partial(background_of, recipe, inputs), folds)
+    features = _features(inputs)
+    if recipe.output == "log-linear":  # others may tell words apart that have no mass
+        features = without_the_impossible(features, inputs)
+    return _network(recipe, inputs, features, partial(background_of, recipe, inputs), folds)
 
 
 def build_pretraining(recipe: Recipe, inputs: Inputs) -> LanguageModel:
@@ -41,8 +50,9 @@ def build_pretraining(recipe: Recipe, inputs: Inputs) -> LanguageModel:
     alone = replace(recipe, pretraining="none")
     if recipe.pretraining == "background":
         alone = _below(alone)
+    features = _features(inputs)
     return _network(
-        alone, inputs, lambda features, _: unigram(features, inputs, PRETRAINING_MASS), folds=0
+        alone, inputs, features, lambda *_: unigram(features, inputs, PRETRAINING_MASS), folds=0
     )
 
 
@@ -52,21 +62,19 @@ def parameter_shapes(recipe: Recipe, inputs: Inputs) -> Shapes:
     No background has parameters but a model of its own, so that any other will do.
     """
     with torch.device("meta"):
-        model = _network(recipe, inputs, lambda features, _: Uniform(features), folds=0)
+        features = _features(inputs)
+        model = _network(recipe, inputs, features, lambda *_: Uniform(features), folds=0)
     return shapes_of(dict(model.named_parameters()))
 
 
 def _network(
     recipe: Recipe,
     inputs: Inputs,
+    features: Features,
     make_background: Callable[[Features, int], Background],
     folds: int,
 ) -> LanguageModel | BackgroundOnly:
-    """Where words are spelled in subwords, it is over these, and they have no features."""
     subwords = count_subwords(inputs["encode"])
-    features = (
-        Features.one_hot(subwords) if subwords else Features.load(inputs["featurise"] / "phi.npz")
-    )
     if recipe.output == "background":
         if about_background(inputs)["kind"] == "arpa":
             raise ValueError(
@@ -91,6 +99,14 @@ def _network(
         None if subwords else _psi(recipe, inputs),
         ends,
         labels,
+    )
+
+
+def _features(inputs: Inputs) -> Features:
+    """Of words; subwords, where words are spelled in these, have none."""
+    subwords = count_subwords(inputs["encode"])
+    return (
+        Features.one_hot(subwords) if subwords else Features.load(inputs["featurise"] / "phi.npz")
     )
 
 

@@ -50,7 +50,7 @@ def pretrain(
     load_weights(reading, parameters_of(later))
     teach = None
     if not is_background:
-        teach = teachers.teaching(recipe, inputs, model, text, valid, is_training_text=False)
+        teach = teachers.teaching(recipe, inputs, reading, text, valid, is_training_text=False)
     fit(reading, first, text, valid, out, teach)
     load_weights(later, parameters_of(reading))
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from log_linear_cases import cases, dense, random_features, sparse
 
 from models.features.phi import Features
@@ -99,3 +100,16 @@ def test_a_bad_signature_is_refused():
         ValueError, match="signature: expected signatures from 0 to under 1; got 1 at index 1"
     ):
         Features([0, 1], [0], [1.0], [0, 1], 1)
+
+
+@given(cases(), st.data())
+def test_merged_signatures_are_the_last_one_and_have_no_features(case, data):
+    phi, _, _ = case
+    features = sparse(phi)
+    chosen = data.draw(st.lists(st.booleans(), min_size=len(features.indptr) - 1).map(np.array))
+    chosen = chosen[: features.signature_count]
+    merged = features.merging(chosen)
+    is_merged = chosen[features.signature]
+    assert np.array_equal(dense(merged), np.where(is_merged[:, None], 0, phi))
+    assert merged.signature_count == np.sum(~chosen) + chosen.any()
+    assert (merged.signature[is_merged] == merged.signature_count - 1).all()

@@ -4,8 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from models.features.phi import Features
 from pipeline import load, run
 from pipeline.evaluation.score_rows import read_scores
+from pipeline.prepared.encoded import read_text
+from pipeline.prepared.trained import load_trained
 
 SENTENCE = "Pomme une mange fille petite la."  # which nothing else would teach
 ONE_MODEL = {"models": ["ll-rnn"], "until": "evaluate"}
@@ -67,6 +70,30 @@ def test_words_of_the_text_beside_alone_have_mass_while_it_is_read_and_not_after
     assert b_before[foreign] > b_before[types["count"] == 0].min()
     with pytest.raises(ValueError, match="zébu"):
         load(this.folder, "ll-rnn").score("Le zébu dort .")
+
+
+@pytest.mark.parametrize("kind", ["unigram", "ngram"])
+def test_signatures_without_mass_are_one_and_change_nothing(tmp_path, kind):
+    """Those of tenses and persons that the text beside has, where the corpus has none."""
+    (tmp_path / "pretraining.txt").write_text("Vous dormiriez et nous fûmes, dormis-tu ?\n" * 50)
+    settings = [
+        f"corpus.pretraining={tmp_path / 'pretraining.txt'}",
+        "analyse.protocol=closed",
+        f"background.kind={kind}",
+        "train.pretraining=initialise",
+        "train.pretraining_epochs=1",
+        "train.epochs=1",
+    ]
+    this = run("tiny", set=settings, **ONE_MODEL, runs=tmp_path / "runs")
+    inputs = {stage: artefact.folder for (_, stage), artefact in this.artefacts.items()}
+    model = load_trained(inputs)
+    whole = Features.load(inputs["featurise"] / "phi.npz")
+    b = np.load(inputs["background"] / "b.npy")
+    has_mass = np.bincount(whole.signature, b) > 0
+    assert model.output.product.signature_count == has_mass.sum() + 1 < whole.signature_count
+    all_apart = model.over(whole, model.output.background.regrouped(whole))
+    text = read_text(inputs["encode"], "valid")
+    np.testing.assert_allclose(model.score(text), all_apart.score(text), atol=1e-5)
 
 
 def test_ngrams_may_be_counted_on_the_text_beside(tmp_path, settings):
