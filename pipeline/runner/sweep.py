@@ -11,12 +11,14 @@ where either was stopped.
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from contextlib import redirect_stderr
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 
 from models.recipe import Recipe
 from models.training import processes
@@ -107,8 +109,18 @@ def _side_by_side(pool: Executor, names: Sequence[tuple[str, str]]) -> int:
 
 def _alone(folder: Path, name: str) -> str:
     """In a process of its own: what fails on a GPU may leave its process unfit for any other."""
-    with ProcessPoolExecutor(1, get_context("spawn")) as fresh:
+    with ProcessPoolExecutor(1, get_context("spawn"), _end_with_the_sweep) as fresh:
         return fresh.submit(_job, folder, name).result()
+
+
+def _end_with_the_sweep() -> None:
+    """Let no training outlive a sweep that was killed: the next one would train beside it."""
+
+    def wait() -> None:
+        parent_process().join()
+        os._exit(1)
+
+    Thread(target=wait, daemon=True).start()
 
 
 def _together(folder: Path, name: str) -> None:

@@ -100,23 +100,48 @@ def test_what_was_damaged_on_the_way_is_not_trained_on_and_ends_no_other(tmp_pat
     assert {model.name for model in find(str(whole))} == {"ll-rnn"}
 
 
-def test_a_model_whose_process_dies_ends_no_other(tmp_path, runs):
-    packed = tmp_path / "packed"
+@pytest.fixture
+def endless(tmp_path, runs) -> Path:
+    """Two models, of which the first is not done in any time."""
     changes = ["train.epochs=1", "rnn.train.epochs=100000", "rnn.train.patience=100000"]
-    api.pack("tiny", packed, set=changes, runs=runs)
+    api.pack("tiny", tmp_path / "packed", set=changes, runs=runs)
+    return tmp_path / "packed"
+
+
+def test_a_model_whose_process_dies_ends_no_other(endless):
+    sweep, training = _begun(endless)
+    os.kill(training, signal.SIGKILL)
+    said = sweep.communicate()[1]
+    assert sweep.returncode == 1, said
+    assert "rnn: failed" in said
+    assert {model.name for model in find(str(endless))} == {"ll-rnn"}
+
+
+def test_no_training_outlives_a_sweep_that_is_killed(endless):
+    sweep, training = _begun(endless)
+    sweep.kill()
+    sweep.wait()
+    for _ in range(1200):
+        if not Path(f"/proc/{training}").exists():
+            return
+        time.sleep(0.05)
+    os.kill(training, signal.SIGKILL)
+    pytest.fail("it trained on for a minute")
+
+
+def _begun(packed: Path) -> tuple[subprocess.Popen, int]:
+    """A sweep whose first model is in training, and the process that trains it."""
     command = [*ALONE, "-m", "pipeline.runner.sweep", str(packed), "--at-once", "1"]
     sweep = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
     while not (packed / "trained" / "rnn" / "steps.csv").exists():
         assert sweep.poll() is None, sweep.stderr.read()
         time.sleep(0.05)
     children = Path(f"/proc/{sweep.pid}").glob("task/*/children")
-    for child in {int(pid) for file in children for pid in file.read_text().split()}:
-        if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
-            os.kill(child, signal.SIGKILL)
-    said = sweep.communicate()[1]
-    assert sweep.returncode == 1, said
-    assert "rnn: failed" in said
-    assert {model.name for model in find(str(packed))} == {"ll-rnn"}
+    pids = {int(pid) for file in children for pid in file.read_text().split()}
+    (training,) = (
+        pid for pid in pids if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    )
+    return sweep, training
 
 
 @pytest.mark.long
