@@ -174,11 +174,11 @@ class Features:
         entry = ranges.in_a_row(self.indptr[:-1][~is_merged], lengths)
         return replace(
             self,
-            indptr=_ends([*lengths, 0]),
+            indptr=_ends(np.append(lengths, 0)),
             indices=self.indices[entry],
             values=self.values[entry],
             signature=number[self.signature],
-            vector=[*self.vector[~is_merged], self.vector[0]],
+            vector=np.append(self.vector[~is_merged], self.vector[0]),
         )
 
     def group_of_signatures(self, name: str, group: np.ndarray) -> np.ndarray:

@@ -106,8 +106,8 @@ def test_a_bad_signature_is_refused():
 def test_merged_signatures_are_the_last_one_and_have_no_features(case, data):
     phi, _, _ = case
     features = sparse(phi)
-    chosen = data.draw(st.lists(st.booleans(), min_size=len(features.indptr) - 1).map(np.array))
-    chosen = chosen[: features.signature_count]
+    count = features.signature_count
+    chosen = data.draw(st.lists(st.booleans(), min_size=count, max_size=count).map(np.array))
     merged = features.merging(chosen)
     is_merged = chosen[features.signature]
     assert np.array_equal(dense(merged), np.where(is_merged[:, None], 0, phi))
