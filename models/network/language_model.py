@@ -1,6 +1,6 @@
 """The language model: words in, features of words, an encoder, an output layer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ from models.network.regularisers.past_decode import PastDecoder
 from models.network.states import WORDS_AT_ONCE, states, with_others
 from models.outputs.adaptor_penalty import adaptor_penalty
 from models.outputs.distillation import Taught, Teaching
-from models.outputs.log_linear import LogLinear
+from models.outputs.log_linear import Begun, LogLinear
 from models.recipe import Recipe
 
 IN_BACKGROUND = ("output.background.", "output.calibration.")  # which that of others brings
@@ -117,7 +117,9 @@ class LanguageModel(nn.Module):
         those of their sentences. With `taught`, what teachers say of each target has its part in
         the loss. Of the two runs of fraternal dropout the first one tells nats and state.
         """
-        given = words, targets, state, context, real, taught, labels
+        is_log_linear = isinstance(self.output, LogLinear)
+        begun = self.output.begin(targets, context) if is_log_linear else None
+        given = words, targets, state, context, begun, real, taught, labels
         loss, h = self._run(*given)
         if self.training and self.recipe.fraternal:
             other, other_h = self._run(*given)
@@ -131,13 +133,12 @@ class LanguageModel(nn.Module):
         targets: Tensor,
         state: State,
         context: Tensor,
+        begun: Callable[[], Begun] | None,
         real: Tensor | None,
         taught: Taught | None,
         labels: Tensor | None,
     ) -> tuple[BatchLoss, Tensor]:
         """The loss of one run, and the states that its output layer reads."""
-        is_log_linear = isinstance(self.output, LogLinear)
-        begun = self.output.begin(targets, context) if is_log_linear else None
         h, condition, state = self._encoded(words, state, labels)
         dropped = self.output_dropout(h)
         before = self._crossed(dropped, condition).flatten(0, 1)

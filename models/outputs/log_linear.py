@@ -1,7 +1,7 @@
 """The log-linear output layer of Dymetman & Xiao (2016): exact, and as cheap as its signatures."""
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 import torch
@@ -218,14 +218,15 @@ class LogLinear(nn.Module):
     def begin(self, words: Tensor, context: Tensor) -> Callable[[], Begun]:
         """What of the words (N) and classes does not depend on states, computed beside these.
 
-        A background that a GPU is waited for has nothing beside it.
+        It is computed once, however often it is asked for: two runs over a window share it. A
+        background that a GPU is waited for has nothing beside it.
         """
         check_words("words", words, len(self.signature))
         compute = Aside if self.background.is_static else partial
         masses = compute(self._masses, context)
         rows = compute(self._rows_and_biases, self._weights_and_biases())
         of_words = compute(self._masses_of, words.unsqueeze(1), context)
-        return lambda: Begun(*masses(), *rows(), *of_words())
+        return cache(lambda: Begun(*masses(), *rows(), *of_words()))
 
     def known(self, h: Tensor, context: Tensor, begun: Begun) -> dict[str, Classes | Tensor]:
         """What `loss` need not compute again, once there are states."""

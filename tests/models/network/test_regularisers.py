@@ -129,6 +129,15 @@ def test_two_runs_drop_other_units_and_count_alike():
     assert not one.equal(other)
     expected = (one + other) / 2 + 0.5 * (first - second).pow(2).mean()
     assert found.item() == pytest.approx(expected.item(), rel=1e-6)
+    weights = [*twice.parameters()]
+    gradients = (torch.autograd.grad(loss, weights) for loss in (found, expected))
+    for of_both, of_each in zip(*gradients, strict=True):
+        torch.testing.assert_close(of_both, of_each)
+
+
+def test_what_does_not_depend_on_states_is_computed_once_for_both_runs():
+    begun = model().output.begin(READ[1:].flatten(), torch.zeros(36, 0, dtype=torch.int64))
+    assert begun() is begun()
 
 
 def test_the_difference_of_two_runs_is_a_mean():
