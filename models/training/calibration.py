@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from models.common.batching import Sentences
+from models.network.combined.mixture import likeliest_weights
 from models.network.language_model import LanguageModel
-from models.network.mixture import likeliest_weights
 from models.network.states import WORDS_AT_ONCE, states
 from models.outputs.signatures.calibration import OCTAVES
 from models.outputs.signatures.scored_classes import log_share

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from models.common.batching import Sentences
+from models.network.combined.mixture import likeliest_weights
 from models.network.language_model import LanguageModel
-from models.network.mixture import likeliest_weights
 from models.network.states import States, states
 from models.outputs.distillation import Taught, likeliest, tempered
 from models.outputs.log_linear import LogLinear

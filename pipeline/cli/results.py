@@ -111,11 +111,11 @@ def tables(
     ] = 0,
 ) -> None:
     """Print the tables of the LL-RNN paper beside the figures of a run of the preset `paper`."""
-    from pipeline.compare import paper
+    from pipeline.compare.paper.tables import tables
 
-    print(paper.tables(run), end="")
+    print(tables(run), end="")
     if sentences:
-        from pipeline.compare.paper_sentences import drawn_sentences
+        from pipeline.compare.paper.sentences import drawn_sentences
 
         print(f"\n{drawn_sentences(run, sentences)}", end="")
 
@@ -131,6 +131,14 @@ def combine(
     cache: Annotated[
         bool, typer.Option("--cache", help="Add a cache of recent words to them.")
     ] = False,
+    neighbours: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN/MODEL",
+            help="Add a kNN-LM: what followed those states of this network in the training text "
+            "that are nearest to its state now.",
+        ),
+    ] = None,
     uniform: Annotated[
         bool, typer.Option("--uniform", help="Give all the same weight, as in an ensemble.")
     ] = False,
@@ -145,13 +153,16 @@ def combine(
     from pipeline.compare import combine as combining
     from pipeline.compare.scored_models import find_all
 
-    if log_linear and (cache or uniform):
-        raise ValueError("--log-linear tunes its weights and takes no cache; expected it alone")
+    if log_linear and (cache or neighbours or uniform):
+        raise ValueError(
+            "--log-linear tunes its weights and takes neither cache nor neighbours; expected it "
+            "alone"
+        )
     models = find_all(parts)
     if log_linear:
         print_table(combining.log_linear(models))
     else:
-        print_table(combining.linear(models, cache=cache, uniform=uniform))
+        print_table(combining.linear(models, cache, neighbours, uniform))
 
 
 @command(app)

@@ -5,29 +5,34 @@ import pandas as pd
 
 from models.common.batching import Sentences
 from models.common.protocol import Model
-from models.network.cache import Cache
-from models.network.log_linear_mixture import chunks, likeliest_exponents, score
-from models.network.mixture import likeliest_weights, mixed, stacked_distributions
+from models.network.combined.log_linear_mixture import chunks, likeliest_exponents, score
+from models.network.combined.mixture import likeliest_weights, mixed, stacked_distributions
+from pipeline.compare.extra_parts import LogP, most_helpful, of_cache, of_neighbours, one_network
 from pipeline.compare.scored_models import Scored, check_same_text, named
 from pipeline.display.progress import say, track
 from pipeline.prepared.trained import load_trained
 
-HALF_LIVES = (20, 50, 100, 200, 500, 1000, 2000, 5000)  # of the cache, in words
 # Log-probabilities, each part's of all words in each place of validation, from which a log-linear
 # combination finds its weights: 1 GiB.
 NUMBERS_TUNED_ON = 1 << 28
 
-LogP = dict[str, np.ndarray]  # by split
 Combined = list[tuple[np.ndarray, LogP]]  # weights and log p of all parts, then without each
 
 
-def linear(models: list[Scored], cache: bool = False, uniform: bool = False) -> pd.DataFrame:
-    """Linear interpolation, with tuned weights or the same for all, perhaps with a cache."""
-    check_same_text(models)
+def linear(
+    models: list[Scored], cache: bool = False, neighbours: str | None = None, uniform: bool = False
+) -> pd.DataFrame:
+    """Linear interpolation, with tuned weights or the same for all, of models and what helps them.
+
+    That is a cache of recent words, or the nearest neighbours of a network, RUN/MODEL.
+    """
+    network = one_network(neighbours) if neighbours else None
+    check_same_text([*models, network] if network else models)
     parts = _log_p(models)
+    if network:
+        parts |= most_helpful(of_neighbours(network), [*parts.values()])
     if cache:
-        half_life, scores = _best_cache(models[0], [*parts.values()])
-        parts[f"cache, half-life {half_life} words"] = scores
+        parts |= most_helpful(of_cache(models[0]), [*parts.values()])
     scores = [*parts.values()]
 
     def interpolated(chosen: list[int]) -> tuple[np.ndarray, LogP]:
@@ -79,19 +84,6 @@ def _log_p(models: list[Scored]) -> dict[str, LogP]:
         name: {split: model.log_p(split) for split in model.splits}
         for name, model in named(models).items()
     }
-
-
-def _best_cache(model: Scored, others: list[LogP]) -> tuple[int, LogP]:
-    """The cache whose half-life helps the others most on validation."""
-    texts = {split: model.told_apart(split) for split in model.splits}
-    known = np.stack([scores["valid"] for scores in others])
-
-    def nats(half_life: int) -> float:
-        with_cache = np.vstack([known, Cache(model.words, half_life).score(texts["valid"])])
-        return -mixed(with_cache, likeliest_weights(with_cache)).mean()
-
-    best = min(HALF_LIVES, key=nats)
-    return best, {split: Cache(model.words, best).score(text) for split, text in texts.items()}
 
 
 def _table(parts: dict[str, LogP], combined: Combined) -> pd.DataFrame:

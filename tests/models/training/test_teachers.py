@@ -8,7 +8,7 @@ import torch
 from training_cases import RECIPE, WORDS, features, model, sentences
 
 from models.background.ngram import NGramBackground
-from models.network.mixture import likeliest_weights
+from models.network.combined.mixture import likeliest_weights
 from models.ngram.smoothing.kneser_ney import kneser_ney
 from models.training.files import WEIGHTS
 from models.training.teachers import LEAST_WEIGHT, teach

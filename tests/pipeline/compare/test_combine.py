@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import pipeline
 from pipeline.cli.main import app
 from pipeline.compare import combine
+from pipeline.compare.extra_parts import of_neighbours
 from pipeline.compare.scored_models import find
 
 
@@ -74,6 +75,37 @@ def test_an_ensemble_weighs_all_alike_and_a_cache_is_one_more_part(closed_run):
     without = combine.linear(models)
     best, before = (cells(each, "together")["perplexity (valid)"] for each in (table, without))
     assert best <= before + 0.1
+
+
+def test_neighbours_of_a_network_are_one_more_part(closed_run):
+    models = find(str(closed_run))
+    table = combine.linear(models, neighbours=f"{closed_run}/ll-rnn")
+    assert sum(part.startswith("neighbours of ll-rnn, temp") for part in table["part"]) == 1
+    without = combine.linear(models)
+    best, before = (cells(each, "together")["perplexity (valid)"] for each in (table, without))
+    assert best <= before + 0.1
+
+
+def test_words_that_are_only_spelled_have_no_neighbours(tmp_path):
+    config = tmp_path / "little.yaml"
+    config.write_text(
+        "base: tiny\nanalyse: {lexicon: [closed]}\ntrain: {epochs: 1}\nmodels: {one: {}}"
+    )
+    run = pipeline.run(str(config), until="evaluate", runs=tmp_path).folder
+    model = find(f"{run}/one")[0]
+    log_p = next(iter(of_neighbours(model).values()))("test")
+    is_spelled = model.told_apart("test").ids >= model.words
+    assert is_spelled.any()
+    assert np.isinf(log_p[is_spelled]).all()
+    assert np.isfinite(log_p[~is_spelled]).any()
+
+
+def test_neighbours_are_those_of_one_network(closed_run):
+    models = find(str(closed_run))
+    with pytest.raises(ValueError, match=r"expected one model, RUN/MODEL; .* rnn, ll-rnn, ngrams"):
+        combine.linear(models, neighbours=str(closed_run))
+    with pytest.raises(ValueError, match=r"expected a network over words.*'ngrams' is a Backgr"):
+        combine.linear(models, neighbours=f"{closed_run}/ngrams")
 
 
 def test_the_scores_of_a_sweep_are_found_where_it_left_them(closed_run, tmp_path):

@@ -12,9 +12,9 @@ import pipeline
 from models.features.phi import Features
 from pipeline.artefacts.arrow import open_table, splits
 from pipeline.cli.main import app
-from pipeline.compare import paper
-from pipeline.compare import paper_figures as figures
-from pipeline.compare.paper_data import corpus_table, sentences_table, tags_table
+from pipeline.compare.paper import figures
+from pipeline.compare.paper.data import corpus_table, sentences_table, tags_table
+from pipeline.compare.paper.tables import results_table, tables
 from pipeline.config.configuration import load_config
 from pipeline.evaluation.suite import read_suite, suite_words
 from pipeline.prepared.named_features import NamedFeatures
@@ -154,10 +154,10 @@ def test_the_sweep_differs_in_the_number_of_forms_only():
 
 
 def test_our_results_stand_beside_the_papers(trained):
-    said = paper.tables(trained.folder)
+    said = tables(trained.folder)
     assert "463,069" in said and "three boundary symbols" in said
     assert "paper 433 / 161 = 2.69, ours " in said
-    table = paper.results_table(Finished.read(trained.folder)).set_index("model")
+    table = results_table(Finished.read(trained.folder)).set_index("model")
     assert table.loc["rnn", "test1: paper"] == "6.07"
     assert table.loc["ll-rnn-2500", "training: paper"] == "4.74"
     assert table.loc["ll-rnn-2500-strict", "test2: paper"] == "5.07"
@@ -195,4 +195,4 @@ def test_sentences_of_both_models_show_the_features_of_the_ll_rnn(trained):
 
 def test_a_run_in_another_protocol_has_no_place_beside_the_papers(tiny_run):
     with pytest.raises(ValueError, match=r"expected a run of the preset 'paper'.* protocol open"):
-        paper.tables(tiny_run.folder)
+        tables(tiny_run.folder)

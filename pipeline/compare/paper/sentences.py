@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline import api
-from pipeline.compare.paper_figures import BEST, RNN
+from pipeline.compare.paper.figures import BEST, RNN
 from pipeline.inference.generate import Generator, NewSentence
 from pipeline.inference.scorer import Scorer
 from pipeline.prepared.named_features import IDENTITY, NamedFeatures

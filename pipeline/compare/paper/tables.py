@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from pipeline.artefacts.arrow import splits
-from pipeline.compare.paper_data import corpus_table, sentences_table, tags_table
-from pipeline.compare.paper_figures import BEST, BOUNDARIES, NATS, RNN, STRICT, TESTS
+from pipeline.compare.paper.data import corpus_table, sentences_table, tags_table
+from pipeline.compare.paper.figures import BEST, BOUNDARIES, NATS, RNN, STRICT, TESTS
 from pipeline.display.seeds import by_seed, mean_and_spread
 from pipeline.display.tables import markdown
 from pipeline.evaluation.score_rows import read_epochs, read_scores

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from pipeline.artefacts.arrow import open_table, rows, splits, word_counts
-from pipeline.compare.paper_figures import BOUNDARIES, CORPUS, SENTENCES, TAGS, TESTS
+from pipeline.compare.paper.figures import BOUNDARIES, CORPUS, SENTENCES, TAGS, TESTS
 from pipeline.prepared.named_features import NamedFeatures
 
 

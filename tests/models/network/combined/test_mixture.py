@@ -10,10 +10,10 @@ from models.background.ngram import NGramBackground
 from models.background.unigram import Unigram
 from models.common.batching import END, Sentences
 from models.network.background_only import BackgroundOnly
-from models.network.cache import Cache
+from models.network.combined.cache import Cache
+from models.network.combined.log_linear_mixture import chunks, likeliest_exponents, score
+from models.network.combined.mixture import likeliest_weights, mixed, stacked_distributions
 from models.network.language_model import LanguageModel
-from models.network.log_linear_mixture import chunks, likeliest_exponents, score
-from models.network.mixture import likeliest_weights, mixed, stacked_distributions
 from models.ngram.smoothing.kneser_ney import kneser_ney
 from models.recipe import Recipe
 

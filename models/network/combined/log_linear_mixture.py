@@ -11,7 +11,7 @@ from torch import Tensor
 
 from models.common.batching import Sentences
 from models.common.protocol import Model
-from models.network.mixture import stacked_distributions
+from models.network.combined.mixture import stacked_distributions
 
 WORDS_AT_ONCE = 256  # positions whose distributions are held together
 ENOUGH = 1e-4  # weights are tuned until none moves by more

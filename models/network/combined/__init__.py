@@ -1,0 +1,1 @@
+"""Several models as one: mixtures, a cache, nearest neighbours."""

@@ -1,0 +1,73 @@
+"""Nearest neighbours: what followed in like states of a text that was read (kNN-LM)."""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from models.common.batching import Sentences
+from models.network.language_model import LanguageModel
+from models.network.states import states
+
+NEAREST = 256  # states; four times as many are worth nothing (results/calibration.md)
+STATES_AT_ONCE = 512  # that are compared with all of the text
+MOST_NUMBERS = 1 << 30  # of the states of a text: 4 GiB
+
+
+class Followed(NamedTuple):
+    """The words that followed the states nearest to some others, x_i, and how near these are."""
+
+    words: np.ndarray  # (N × k)
+    distances: np.ndarray  # ‖h − h_i‖², the nearest first (N × k)
+
+    def log_p(self, words: np.ndarray, temperature: float) -> np.ndarray:
+        """log p of one word after each of the N states, which none may have followed: (N)."""
+        nearer = np.exp((self.distances[:, :1] - self.distances) / temperature)
+        of_word = np.where(self.words == words[:, None], nearer, 0).sum(axis=1)
+        with np.errstate(divide="ignore"):
+            return np.log(of_word) - np.log(nearer.sum(axis=1))
+
+
+class Neighbours:
+    """p(x | K) = Σ_i [x_i = x]·exp(−‖h − h_i‖²/T) / Σ_i exp(−‖h − h_i‖²/T)
+
+    h is a network's state after K, h_i are the states before the words x_i of a text, the nearest
+    ones alone (Khandelwal et al. 2020). Other words than theirs are impossible: neighbours are of
+    use as part of a mixture only.
+    """
+
+    def __init__(self, network: LanguageModel, text: Sentences):
+        self.network, self.text = network, text
+        self.h = _states(network, text)
+
+    @torch.inference_mode()
+    def after(self, sentences: Sentences) -> Followed:
+        """What followed the states nearest to those before each word of some sentences."""
+        k = min(NEAREST, len(self.h))
+        lengths = self.h.pow(2).sum(dim=1)
+        found = []
+        for h in _states(self.network, sentences).split(STATES_AT_ONCE):
+            # ‖h‖² is the same for all that are compared with h.
+            nearest = torch.addmm(lengths, h, self.h.T, alpha=-2).topk(k, dim=1, largest=False)
+            distances = (nearest.values + h.pow(2).sum(dim=1, keepdim=True)).clamp(min=0)
+            found.append((nearest.indices.cpu().numpy(), distances.cpu().numpy()))
+        indices, distances = (np.concatenate(each) for each in zip(*found, strict=True))
+        return Followed(self.text.ids[indices], distances)
+
+
+@torch.inference_mode()
+def _states(network: LanguageModel, text: Sentences) -> Tensor:
+    """The states before all words, in their order: (N × H)."""
+    h = None
+    for read in states(network, text):
+        if h is None:
+            most = MOST_NUMBERS // read.h.shape[1]
+            if len(text.ids) > most:
+                raise ValueError(
+                    f"neighbours: expected a text of at most {most:,} words, whose states have "
+                    f"{MOST_NUMBERS:,} numbers; got {len(text.ids):,}"
+                )
+            h = read.h.new_empty(len(text.ids), read.h.shape[1])
+        h[read.positions] = read.h
+    return h

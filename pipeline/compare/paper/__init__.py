@@ -1,0 +1,1 @@
+"""The LL-RNN paper: its figures and tables, ours beside them."""
