@@ -14,7 +14,7 @@ from models.network.combined.mixture import likeliest_weights, mixed
 from models.network.combined.neighbours import Followed, Neighbours
 from models.network.language_model import LanguageModel
 from pipeline.compare.scored_models import Scored, find
-from pipeline.display.progress import track
+from pipeline.display.progress import say, track
 from pipeline.prepared.trained import load_trained
 
 HALF_LIVES = (20, 50, 100, 200, 500, 1000, 2000, 5000)  # of the cache, in words
@@ -54,7 +54,9 @@ def of_neighbours(model: Scored) -> Candidates:
             f"--neighbours: expected a network over words, whose states can be compared; "
             f"'{model.name}' is a {type(network).__name__}"
         )
-    known = Neighbours(network, model.sentences("train"))
+    text = model.sentences("train")
+    say(f"{model.name} reads its training text, {len(text.ids):,} words")
+    known = Neighbours(network, text)
     followed = {split: _followed(known, model.sentences(split), split) for split in model.splits}
     nearest = followed["valid"].distances[:, 0].mean()
 

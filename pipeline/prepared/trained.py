@@ -42,7 +42,11 @@ def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | Bac
     features = _features(inputs)
     if recipe.output == "log-linear":  # others may tell words apart that have no mass
         features = without_the_impossible(features, inputs)
-    return _network(recipe, inputs, features, partial(background_of, recipe, inputs), folds)
+    if recipe.output == "background":
+        folds = 0  # as nothing is trained
+    return _network(
+        recipe, inputs, features, partial(background_of, recipe, inputs, features, folds)
+    )
 
 
 def build_pretraining(recipe: Recipe, inputs: Inputs) -> LanguageModel:
@@ -51,9 +55,7 @@ def build_pretraining(recipe: Recipe, inputs: Inputs) -> LanguageModel:
     if recipe.pretraining == "background":
         alone = _below(alone)
     features = _features(inputs)
-    return _network(
-        alone, inputs, features, lambda *_: unigram(features, inputs, PRETRAINING_MASS), folds=0
-    )
+    return _network(alone, inputs, features, partial(unigram, features, inputs, PRETRAINING_MASS))
 
 
 def parameter_shapes(recipe: Recipe, inputs: Inputs) -> Shapes:
@@ -63,7 +65,7 @@ def parameter_shapes(recipe: Recipe, inputs: Inputs) -> Shapes:
     """
     with torch.device("meta"):
         features = _features(inputs)
-        model = _network(recipe, inputs, features, lambda *_: Uniform(features), folds=0)
+        model = _network(recipe, inputs, features, partial(Uniform, features))
     return shapes_of(dict(model.named_parameters()))
 
 
@@ -71,8 +73,7 @@ def _network(
     recipe: Recipe,
     inputs: Inputs,
     features: Features,
-    make_background: Callable[[Features, int], Background],
-    folds: int,
+    make_background: Callable[[], Background],
 ) -> LanguageModel | BackgroundOnly:
     subwords = count_subwords(inputs["encode"])
     if recipe.output == "background":
@@ -81,7 +82,7 @@ def _network(
                 "train.output: background expects a b that sums to one; that of an ARPA file need "
                 "not, as it may have words that the vocabulary lacks"
             )
-        return BackgroundOnly(make_background(features, 0))
+        return BackgroundOnly(make_background())
     labels = _label_counts(recipe, inputs)
     ends = ends_of_words(inputs["encode"]) if subwords else None
     if recipe.pretraining == "background":
@@ -90,7 +91,7 @@ def _network(
         )
         background = FrozenModelBackground(features, below)
     else:
-        background = make_background(features, folds)
+        background = make_background()
     return LanguageModel(
         recipe,
         features,

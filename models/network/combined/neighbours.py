@@ -40,17 +40,17 @@ class Neighbours:
     def __init__(self, network: LanguageModel, text: Sentences):
         self.network, self.text = network, text
         self.h = _states(network, text)
+        self.squared = self.h.pow(2).sum(dim=1)  # ‖h_i‖²
 
     @torch.inference_mode()
     def after(self, sentences: Sentences) -> Followed:
         """What followed the states nearest to those before each word of some sentences."""
         k = min(NEAREST, len(self.h))
-        lengths = self.h.pow(2).sum(dim=1)
         found = []
         for h in _states(self.network, sentences).split(STATES_AT_ONCE):
-            # ‖h‖² is the same for all that are compared with h.
-            nearest = torch.addmm(lengths, h, self.h.T, alpha=-2).topk(k, dim=1, largest=False)
-            distances = (nearest.values + h.pow(2).sum(dim=1, keepdim=True)).clamp(min=0)
+            # The nearest have the largest h·h_i − ‖h_i‖²/2, as ‖h‖² is the same for all.
+            nearest = (h @ self.h.T).sub_(self.squared / 2).topk(k, dim=1)
+            distances = (h.pow(2).sum(dim=1, keepdim=True) - 2 * nearest.values).clamp(min=0)
             found.append((nearest.indices.cpu().numpy(), distances.cpu().numpy()))
         indices, distances = (np.concatenate(each) for each in zip(*found, strict=True))
         return Followed(self.text.ids[indices], distances)
