@@ -129,14 +129,18 @@ def combine(
         ),
     ],
     cache: Annotated[
-        bool, typer.Option("--cache", help="Add a cache of recent words to them.")
+        bool,
+        typer.Option(
+            "--cache", help="Add a cache of recent words, which finds all others impossible."
+        ),
     ] = False,
     neighbours: Annotated[
         str | None,
         typer.Option(
             metavar="RUN/MODEL",
-            help="Add a kNN-LM: what followed those states of this network in the training text "
-            "that are nearest to its state now.",
+            help="Add a kNN-LM: what followed the 256 states of this network in its training text "
+            "that are nearest to its state now; all other words are impossible to it. Its "
+            "temperature, in mean distances to the nearest, is chosen on validation.",
         ),
     ] = None,
     uniform: Annotated[
@@ -145,7 +149,9 @@ def combine(
     log_linear: Annotated[
         bool,
         typer.Option(
-            "--log-linear", help="Multiply powers of the probabilities instead of adding shares."
+            "--log-linear",
+            help="Multiply powers of the probabilities instead of adding shares; not with any "
+            "other option.",
         ),
     ] = False,
 ) -> None:
@@ -154,10 +160,9 @@ def combine(
     from pipeline.compare.scored_models import find_all
 
     if log_linear and (cache or neighbours or uniform):
-        raise ValueError(
-            "--log-linear tunes its weights and takes neither cache nor neighbours; expected it "
-            "alone"
-        )
+        given = {"--cache": cache, "--neighbours": neighbours, "--uniform": uniform}
+        names = ", ".join(name for name, is_given in given.items() if is_given)
+        raise ValueError(f"--log-linear: expected no other option beside it, got {names}")
     models = find_all(parts)
     if log_linear:
         print_table(combining.log_linear(models))

