@@ -138,7 +138,7 @@ def combine(
         str | None,
         typer.Option(
             metavar="RUN/MODEL",
-            help="Add a kNN-LM: what followed the 256 states of this network in its training text "
+            help="Add a kNN-LM: what followed those states of this network in its training text "
             "that are nearest to its state now; all other words are impossible to it. Its "
             "temperature, in mean distances to the nearest, is chosen on validation.",
         ),
@@ -159,10 +159,10 @@ def combine(
     from pipeline.compare import combine as combining
     from pipeline.compare.scored_models import find_all
 
-    if log_linear and (cache or neighbours or uniform):
-        given = {"--cache": cache, "--neighbours": neighbours, "--uniform": uniform}
-        names = ", ".join(name for name, is_given in given.items() if is_given)
-        raise ValueError(f"--log-linear: expected no other option beside it, got {names}")
+    options = {"--cache": cache, "--neighbours": neighbours, "--uniform": uniform}
+    given = ", ".join(name for name, value in options.items() if value)
+    if log_linear and given:
+        raise ValueError(f"--log-linear: expected no other option beside it, got {given}")
     models = find_all(parts)
     if log_linear:
         print_table(combining.log_linear(models))

@@ -39,9 +39,10 @@ def most_helpful(candidates: Candidates, others: Sequence[LogP]) -> dict[str, Lo
 
 def of_cache(model: Scored) -> Candidates:
     """Caches of the words of late, which are sooner or later forgotten."""
+    texts = {split: model.told_apart(split) for split in model.splits}
 
     def of(half_life: int) -> Callable[[str], np.ndarray]:
-        return lambda split: Cache(model.words, half_life).score(model.told_apart(split))
+        return lambda split: Cache(model.words, half_life).score(texts[split])
 
     return {f"cache, half-life {each} words": of(each) for each in HALF_LIVES}
 
@@ -58,12 +59,11 @@ def of_neighbours(model: Scored) -> Candidates:
     say(f"{model.name} reads its training text, {len(text.ids):,} words")
     known = Neighbours(network, text)
     followed = {split: _followed(known, model.sentences(split), split) for split in model.splits}
+    words = {split: model.told_apart(split).ids for split in model.splits}
     nearest = followed["valid"].distances[:, 0].mean()
 
     def of(temperature: float) -> Callable[[str], np.ndarray]:
-        return lambda split: followed[split].log_p(
-            model.told_apart(split).ids, temperature * nearest
-        )
+        return lambda split: followed[split].log_p(words[split], temperature * nearest)
 
     return {f"neighbours of {model.name}, temperature {each}": of(each) for each in TEMPERATURES}
 
