@@ -6,9 +6,7 @@ from typing import Annotated, Any, Literal
 
 from models.common.checks import expect, expect_at_least
 from models.common.registry import Choice, check_parts
-from models.encoders import ENCODERS
-from models.outputs import OUTPUTS
-from models.outputs.experts import EXPERTS
+from models.parts import ENCODERS, EXPERTS, OUTPUTS
 
 COUNTS = (
     *("layers", "embedding", "hidden", "pretraining_epochs", "growth", "growth_epochs"),

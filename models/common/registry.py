@@ -1,58 +1,129 @@
-"""Parts by name: those whose files lie in a room, and those that other packages bring.
+"""Parts by name: a table of Accord's own, and those that other packages bring.
 
-A room's own parts are found by reading its files, so that their names and settings can be had
-without importing torch; what is chosen is imported when it is made. From outside come parts of an
-entry point, whose name is the part's, and what is registered by hand before it is asked for.
+A table names each part by module and attribute, with its meaning and settings, so that all can be
+listed without importing torch; what is chosen is imported when it is made. Functions of modules
+that load no torch may register themselves instead. From outside come parts of an entry point,
+whose name is the part's, and what is registered by hand before it is asked for.
 """
 
 import inspect
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, cached_property, lru_cache
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from reprlib import repr as short
+from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
-
-from models.common.part import Part, defined_in, registered_in
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
 
 # How a configuration names a part: `window`, or `{kind: window, order: 6}` with its own settings.
 Choice = str | dict
+TYPES = {int: "int", float: "float", bool: "bool", str: "str", NoneType: "null"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a part may be told beyond what all of its kind are."""
+
+    type: type | UnionType
+    default: Any
+    meaning: str
+
+    @property
+    def types(self) -> tuple[type, ...]:
+        return get_args(self.type) or (self.type,)
+
+    def checked(self, value: Any) -> Any:
+        """The value as one of the types, or an error that names them."""
+        if float in self.types and type(value) in (int, str):  # YAML reads 1e-3 as text
+            with suppress(ValueError, OverflowError):
+                value = float(value)
+        if type(value) not in self.types or (type(value) is float and not math.isfinite(value)):
+            expected = " or ".join(TYPES[each] for each in self.types)
+            raise ValueError(f"expected {expected}, found {short(value)}")
+        return value
+
+
+class Part:
+    """Where a part is (`module:attribute`), what it is in a sentence, and its settings."""
+
+    def __init__(self, place: str, meaning: str, about: Mapping | None = None, **settings: Setting):
+        self.place, self.meaning, self.settings = place, meaning, settings
+        self.about = about or {}  # what else those who ask for it must know
+        self.file: Path | None = None  # of one that another package brings
+
+    def load(self) -> Any:
+        module, _, attribute = self.place.partition(":")
+        return getattr(import_module(module), attribute)
+
+
+def described(part: Any, about: Mapping[str, Any]) -> Part:
+    """A class or function as it describes itself: its text's first paragraph, its signature.
+
+    Settings are the keyword-only parameters; `Annotated[float, "from 0 to 1"]` says what one means.
+    """
+    settings = {}
+    for name, parameter in inspect.signature(part, eval_str=True).parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            hint, meaning = parameter.annotation, ""
+            if get_origin(hint) is Annotated:
+                hint, meaning, *_ = get_args(hint)
+            settings[name] = setting = Setting(hint, parameter.default, meaning)
+            if parameter.default is parameter.empty or not {*setting.types} <= {*TYPES}:
+                raise ValueError(
+                    f"expected the setting '{name}' to have a type of {', '.join(TYPES.values())} "
+                    "and a default"
+                )
+    meaning = (inspect.getdoc(part) or "").partition("\n\n")[0].replace("\n", " ")
+    found = Part(f"{part.__module__}:{part.__qualname__}", meaning, about, **settings)
+    found.file = Path(inspect.getsourcefile(part))
+    return found
 
 
 class Registry(Mapping[str, Any]):
-    """Name → class or function, of one kind of part; `room` is the package or module it is in."""
+    """Name → class or function, of one kind of part.
 
-    def __init__(self, kind: str, room: str, group: str):
-        self.kind, self.room, self.group = kind, room, group
-        self._by_hand: dict[str, Any] = {}
+    Accord's own are those of the `table` and those that the functions of `modules` register.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        group: str,
+        table: Mapping[str, Part] | None = None,
+        modules: tuple[str, ...] = (),
+    ):
+        self.kind, self.group, self._table, self._modules = kind, group, table or {}, modules
+        self._registered: dict[str, tuple[Any, dict[str, Any]]] = {}  # in the modules
+        self._by_hand: dict[str, tuple[Any, dict[str, Any]]] = {}  # elsewhere
 
     def register(self, name: str, **about: Any) -> Callable[[Any], Any]:
-        """Name the class or function below, and say what else those who ask for it must know.
-
-        One of the room is found by its file already; others are taken in here.
-        """
+        """Name the class or function below, and say what else those who ask for it must know."""
 
         def named(part: Any) -> Any:
-            if not f"{part.__module__}.".startswith(f"{self.room}."):
-                if name in self._own:
-                    raise ValueError(f"{self.kind} '{name}' is Accord's own: choose another name")
-                self._by_hand[name] = part
+            if part.__module__ in self._modules:
+                self._registered[name] = part, about
+            elif name in self._own:
+                raise ValueError(f"{self.kind} '{name}' is Accord's own: choose another name")
+            else:
+                self._by_hand[name] = part, about
             return part
 
         return named
 
     def __getitem__(self, name: str) -> Any:
-        if name in self._own:
-            module, part = self._own[name]
-            return getattr(import_module(module), part.attribute)
-        if name in self._by_hand:
-            return self._by_hand[name]
+        if name in self._table:
+            return self._table[name].load()
+        for registered in (self._own, self._by_hand):
+            if name in registered:
+                return registered[name][0]
         for point in self._points().select(name=name):
             return self._loaded(point)
         raise KeyError(name)
@@ -68,13 +139,14 @@ class Registry(Mapping[str, Any]):
         return name in self._own or any(name == each for each in self)
 
     def part(self, name: str) -> Part:
-        """What a part's file says of it."""
-        if name in self._own:
-            return self._own[name][1]
+        """What the table says of a part, or the part of itself."""
+        if name in self._table:
+            return self._table[name]
         part = self[name]
+        _, about = self._registered.get(name) or self._by_hand.get(name) or (part, {})
         try:
-            return defined_in(Path(inspect.getsourcefile(part)), part.__name__)
-        except (TypeError, OSError, AttributeError, SyntaxError) as error:
+            return described(part, about)
+        except (TypeError, ValueError, NameError, AttributeError) as error:
             raise ValueError(
                 f"{self.kind} '{name}': expected a class or function of a file, found "
                 f"{short(part)} ({error})"
@@ -117,23 +189,14 @@ class Registry(Mapping[str, Any]):
         return self[kind](*shared, **named, **settings)
 
     def is_own(self, choice: Choice) -> bool:
-        """Whether a part is of the room, so that the hash of Accord's code holds it."""
+        """Whether a part is Accord's, so that its file is not data of a stage."""
         return parted(choice)[0] in self._own
 
     @cached_property
-    def _own(self) -> dict[str, tuple[str, Part]]:
-        """Each part of the room with the module that it is in."""
-        file = Path(find_spec(self.room).origin)
-        if file.stem != "__init__":
-            modules = {self.room: file}
-        else:
-            inside = sorted(file.parent.glob("[!_]*.py"))
-            modules = {f"{self.room}.{path.stem}": path for path in inside}
-        return {
-            name: (module, part)
-            for module, path in modules.items()
-            for name, part in registered_in(path).items()
-        }
+    def _own(self) -> Mapping[str, Any]:
+        for module in self._modules:
+            import_module(module)
+        return self._table or self._registered
 
     def _points(self) -> "EntryPoints":
         return _installed(_places()).select(group=self.group)
@@ -163,7 +226,7 @@ def _changed(place: str) -> int:
 @lru_cache(maxsize=1)
 def _installed(places: tuple[tuple[str, int], ...]) -> "EntryPoints":
     """The entry points of all packages there, read once: they are asked for at every turn."""
-    from importlib.metadata import entry_points  # here, as to know the room's own needs none
+    from importlib.metadata import entry_points  # here, as to know Accord's own needs none
 
     return entry_points()
 

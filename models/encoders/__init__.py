@@ -3,7 +3,3 @@
 All map inputs (T × B × E) and a state to outputs (T × B × H) and the state after them, so that a
 text may be read in pieces.
 """
-
-from models.common.registry import Registry
-
-ENCODERS = Registry("encoder", __name__, "accord.encoders")

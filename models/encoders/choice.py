@@ -5,7 +5,7 @@ import inspect
 from torch import nn
 
 from models.common.registry import Choice, parted
-from models.encoders import ENCODERS
+from models.parts import ENCODERS
 
 
 def reads_ends(choice: Choice) -> bool:

@@ -4,12 +4,10 @@ import torch
 from torch import Tensor, nn
 
 from models.common.state import State
-from models.encoders import ENCODERS
 from models.encoders.layers.recurrent_layer import RecurrentLayer
 from models.encoders.variational_dropout import VariationalDropout
 
 
-@ENCODERS.register("hierarchical", reads="ends of words")
 class Hierarchical(nn.Module):
     """Two clocks, for models of letters or pieces: the upper one ticks where a word ends.
 

@@ -5,12 +5,10 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from models.encoders import ENCODERS
 from models.encoders.recurrent import Stacked
 from models.encoders.variational_dropout import VariationalDropout
 
 
-@ENCODERS.register("jordan")
 class Jordan(Stacked):
     """Recurrence from the output: z_t = tanh(W·ψ_t + U·h_{t−1} + c), h_t = V·z_t.
 

@@ -3,10 +3,8 @@
 from torch import Tensor, nn
 
 from models.common.state import State
-from models.encoders import ENCODERS
 
 
-@ENCODERS.register("linear", hidden="none")
 class Linear(nn.Module):
     """A log-linear model without a network, the other limit of the LL-RNN: h_t = M·ψ_t.
 

@@ -5,14 +5,12 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from models.encoders import ENCODERS
 from models.encoders.recurrent import Stacked
 from models.encoders.variational_dropout import VariationalDropout
 
 MOST_ROUNDS = 100  # the paper's best are five or six; a folder from elsewhere may ask for any
 
 
-@ENCODERS.register("mogrifier", hidden="between layers")
 class Mogrifier(Stacked):
     """An LSTM whose input and state gate each other in rounds before each step.
 

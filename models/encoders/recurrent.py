@@ -5,7 +5,6 @@ from itertools import pairwise
 from torch import Tensor, nn
 
 from models.common.state import State
-from models.encoders import ENCODERS
 from models.encoders.layers.in_parts import read_in_parts
 from models.encoders.layers.recurrent_layer import RecurrentLayer
 from models.encoders.variational_dropout import VariationalDropout
@@ -56,28 +55,24 @@ class Recurrent(Stacked):
         return super().forward(inputs, state)
 
 
-@ENCODERS.register("elman", hidden="between layers")
 class Elman(Recurrent):
     """The simple recurrent network (Elman 1990): h_t = tanh(W·ψ_t + U·h_{t−1} + c)."""
 
     cell = "elman"
 
 
-@ENCODERS.register("gru", hidden="between layers")
 class GRU(Recurrent):
     """Gated recurrent units (Cho et al. 2014)."""
 
     cell = "gru"
 
 
-@ENCODERS.register("lstm", hidden="between layers")
 class LSTM(Recurrent):
     """Long short-term memory (Hochreiter & Schmidhuber 1997)."""
 
     cell = "lstm"
 
 
-@ENCODERS.register("irnn", hidden="between layers")
 class IRNN(Recurrent):
     """Rectified units that start as a memory (Le et al. 2015): h_t = relu(W·ψ_t + U·h_{t−1} + c),
     U = 1 at first.

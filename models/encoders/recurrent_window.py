@@ -4,12 +4,10 @@ import torch
 from torch import Tensor, nn
 
 from models.common.state import State
-from models.encoders import ENCODERS
 from models.encoders.recurrent import LSTM
 from models.encoders.variational_dropout import VariationalDropout
 
 
-@ENCODERS.register("lstm-window", hidden="between layers")
 class LSTMWindow(nn.Module):
     """An LSTM over the last words alone, from an empty state: a sequence length that is fixed.
 

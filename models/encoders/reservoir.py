@@ -4,7 +4,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.encoders import ENCODERS
 from models.encoders.layers.recurrent_layer import RecurrentLayer
 from models.encoders.variational_dropout import VariationalDropout
 
@@ -12,7 +11,6 @@ RADIUS = 0.95  # of the spectrum: below 1 the state forgets how it began
 CONNECTIONS = 10  # that a unit has from others
 
 
-@ENCODERS.register("reservoir")
 class Reservoir(nn.Module):
     """A recurrent net that is drawn and not trained, but for the readout from its states.
 

@@ -5,13 +5,11 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from models.encoders import ENCODERS
 from models.encoders.layers.recurrent_layer import RecurrentLayer
 from models.encoders.recurrent import Stacked
 from models.encoders.variational_dropout import VariationalDropout
 
 
-@ENCODERS.register("scrn")
 class SCRN(Stacked):
     """Slow context units beside Elman's (Mikolov et al. 2015).
 

@@ -4,13 +4,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.encoders import ENCODERS
 from models.encoders.variational_dropout import VariationalDropout
 
 HEAD = 64  # width of an attention head, where the layer is wide enough
 
 
-@ENCODERS.register("transformer")
 class Transformer(nn.Module):
     """Layers of attention to the last positions and feed-forward nets, norms before each.
 

@@ -6,11 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from models.common.state import State
-from models.encoders import ENCODERS
 from models.encoders.variational_dropout import VariationalDropout
 
 
-@ENCODERS.register("window", hidden="between layers")
 class Window(nn.Module):
     """The feed-forward model of Bengio et al. (2003): h_t sees the last inputs only."""
 

@@ -7,8 +7,8 @@ from models.background.base import Background
 from models.common.registry import parted
 from models.features.embedding import FeatureEmbedding
 from models.features.phi import Features
-from models.outputs import OUTPUTS
 from models.outputs.given import Given
+from models.parts import OUTPUTS
 from models.recipe import Recipe
 
 

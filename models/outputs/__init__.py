@@ -3,7 +3,3 @@
 All have `loss(h, targets)`, `log_prob(h)` and `log_prob_of(h, words)`; what is registered builds
 one over a `Given`.
 """
-
-from models.common.registry import Registry
-
-OUTPUTS = Registry("output", __name__, "accord.outputs")

@@ -5,7 +5,6 @@ import torch
 from torch import Tensor, nn
 
 from models.common.checks import check_words
-from models.outputs import OUTPUTS
 from models.outputs.given import Given
 from models.outputs.softmax import log_share
 
@@ -62,7 +61,6 @@ def default_cutoffs(words: int) -> list[int]:
     return [cutoff for cutoff in (2_000, 10_000) if cutoff < words / 2] or [max(1, words // 2)]
 
 
-@OUTPUTS.register("adaptive")
 def adaptive(given: Given) -> nn.Module:
     """PyTorch's adaptive softmax: the rare words in clusters of smaller vectors."""
     signatures = given.features.signature_count

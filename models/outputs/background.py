@@ -2,11 +2,9 @@
 
 from typing import NoReturn
 
-from models.outputs import OUTPUTS
 from models.outputs.given import Given
 
 
-@OUTPUTS.register("background")
 def background(given: Given) -> NoReturn:
     """The background b by itself, so that nothing is trained."""
     raise ValueError(

@@ -6,7 +6,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from models.common.checks import check_words
-from models.outputs import OUTPUTS
 from models.outputs.given import Given
 from models.outputs.softmax import Softmax
 
@@ -99,14 +98,12 @@ class ClassBased(Softmax):
         )
 
 
-@OUTPUTS.register("classes")
 def classes(given: Given) -> nn.Module:
     """First the class of a word (see encode.classes), then the word among those of its class."""
     layer = ClassBased(_classes(given), given.size, mass=given.mass, **given.tied)
     return given.over_signatures(layer)
 
 
-@OUTPUTS.register("tree")
 def tree(
     given: Given,
     *,

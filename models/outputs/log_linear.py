@@ -12,15 +12,14 @@ from models.common.aside import Aside
 from models.common.checks import check_words
 from models.features.phi import Features
 from models.features.product import FeatureProduct, tied_weight
-from models.outputs import OUTPUTS
 from models.outputs.beside_expert import BesideExpert
 from models.outputs.distillation import Taught, Teaching, divergence, tempered
-from models.outputs.experts import EXPERTS
 from models.outputs.given import Given
 from models.outputs.signatures.calibration import Calibration
 from models.outputs.signatures.regrouped import Regrouped
 from models.outputs.signatures.scored_classes import Classes, log_share_of
 from models.outputs.signatures.times_rows import times_rows
+from models.parts import EXPERTS
 
 ALIGNED = 4  # numbers, of which the width of a matrix is a multiple for products in TF32
 BLOCK = 1 << 14  # words scored at a time where all are asked for
@@ -324,7 +323,6 @@ def log_linear_of(model: nn.Module) -> LogLinear:
     return output
 
 
-@OUTPUTS.register("log-linear")
 def log_linear(given: Given) -> LogLinear:
     """A sum over the features of a word, with weights that the network chooses at every step."""
     expert, background = EXPERTS.make(given.expert, given.features), given.background

@@ -6,7 +6,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from models.common.checks import check_words
-from models.outputs import OUTPUTS
 from models.outputs.given import Given
 from models.outputs.softmax import Softmax
 
@@ -58,7 +57,6 @@ class NoiseContrastive(Sampled):
         return functional.softplus(-of_target) + functional.softplus(of_drawn).sum(dim=1)
 
 
-@OUTPUTS.register("sampled")
 def sampled(
     given: Given,
     *,
@@ -68,7 +66,6 @@ def sampled(
     return _over(Sampled, given, samples)
 
 
-@OUTPUTS.register("noise-contrastive")
 def noise_contrastive(
     given: Given,
     *,

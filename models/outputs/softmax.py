@@ -7,7 +7,6 @@ from torch.nn import functional
 
 from models.common.checks import check_words
 from models.features.product import FeatureProduct, tied_weight
-from models.outputs import OUTPUTS
 from models.outputs.given import Given
 
 
@@ -87,14 +86,12 @@ def log_share(mass: np.ndarray) -> np.ndarray:
     return np.log(mass / mass.sum())
 
 
-@OUTPUTS.register("softmax")
 def softmax(given: Given) -> nn.Module:
     """One vector for each signature, and all of them compared at each step."""
     mass = given.mass
     return given.over_signatures(Softmax(len(mass), given.size, mass=mass, **given.tied))
 
 
-@OUTPUTS.register("self-normalised")
 def self_normalised(
     given: Given,
     *,

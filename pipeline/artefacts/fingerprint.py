@@ -1,15 +1,16 @@
 """Hashes of what a stage depends on: files, parameters, and the source of the code that computes.
 
 The code of a stage is its module and, transitively, every module of the four packages that it
-imports anywhere in its text. Importing a whole package or room (`import lexicon`, `from
-models.encoders import ENCODERS`) takes in all its modules, because what a package loads by name
-cannot be seen in an import statement. A file beside a module that the module names (`page.html`)
-is part of it.
+imports anywhere in its text or names as `module:attribute`, as tables of parts do. Importing a
+whole package or room (`import lexicon`) takes in all its modules, because what a package loads by
+name cannot be seen in an import statement. A file beside a module that the module names
+(`page.html`) is part of it.
 """
 
 import ast
 import hashlib
 import json
+import re
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -73,6 +74,8 @@ def _imports(tree: ast.Module, importer: str) -> list[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             children = [f"{node.module}.{alias.name}" for alias in node.names]
             found += [child if _source(child) else node.module for child in children]
+        elif isinstance(node, ast.Constant) and re.fullmatch(r"[\w.]+:\w+", str(node.value)):
+            found.append(node.value.partition(":")[0])
     return [module for name in found if _source(name) for module in _with_package(name, importer)]
 
 

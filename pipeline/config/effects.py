@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from models.common.registry import parted
-from models.encoders import ENCODERS
+from models.parts import ENCODERS
 from pipeline.display.progress import say
 
 Sections = Mapping[str, Any]  # stage name -> its frozen dataclass

@@ -6,4 +6,4 @@ no function.
 
 from models.common.registry import Registry
 
-TEMPLATES = Registry("template", __name__, "accord.templates")
+TEMPLATES = Registry("template", "accord.templates", modules=("pipeline.features.of_form",))

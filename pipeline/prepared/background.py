@@ -6,7 +6,6 @@ import numpy as np
 
 from models.background import arpa
 from models.background.base import Background
-from models.background.history import HISTORIES
 from models.background.history.given import Given
 from models.background.ngram import Prior
 from models.background.prior import discounted
@@ -16,7 +15,7 @@ from models.common.files.arrays import load_array, load_arrays
 from models.common.files.json_file import load_json
 from models.common.registry import Choice, parted
 from models.features.phi import Features
-from models.ngram.smoothing import SMOOTHINGS
+from models.parts import HISTORIES, SMOOTHINGS
 from models.recipe import Recipe
 from models.spelling.subwords import count_subwords, subword_mass
 from pipeline.prepared.encoded import read_text

@@ -9,13 +9,12 @@ import numpy as np
 import pandas as pd
 
 from models.background.adapted import adapted
-from models.background.history import HISTORIES
 from models.background.prior import discounted
 from models.common.checks import expect_at_least
 from models.common.files.arrays import load_array
 from models.common.registry import Choice, check_parts, outside_files, parted
 from models.features.phi import Features
-from models.ngram.smoothing import SMOOTHINGS
+from models.parts import HISTORIES, SMOOTHINGS
 from models.spelling.open_vocabulary import load_spelling, save_spelling
 from pipeline.artefacts import fingerprint
 from pipeline.features.factors import factors_of

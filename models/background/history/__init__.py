@@ -2,7 +2,3 @@
 
 A history is made from `Given`, and is a background whose masses sum to one in every context.
 """
-
-from models.common.registry import Registry
-
-HISTORIES = Registry("history", __name__, "accord.histories")

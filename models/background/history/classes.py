@@ -7,14 +7,12 @@ import torch
 from torch import Tensor
 
 from models.background.base import Background
-from models.background.history import HISTORIES
 from models.background.history.given import Given
 from models.background.ngram import NGramBackground, lacking
 from models.common.batching import END, Sentences
 from models.features.phi import Features
 
 
-@HISTORIES.register("classes")
 def classes(given: Given) -> "ClassBackground":
     """The classes of the last words (Brown et al. 1992), those of `encode.classes`."""
     if given.classes is None:

@@ -4,14 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from models.background.history import HISTORIES
 from models.background.history.given import Given
 from models.background.ngram import NGramBackground
 from models.common.batching import END, Sentences
 from models.ngram.counts import NOTHING, last_words
 
 
-@HISTORIES.register("factored")
 def factored(
     given: Given,
     *,

@@ -5,7 +5,6 @@ from functools import partial
 
 import numpy as np
 
-from models.background.history import HISTORIES
 from models.background.history.given import Given
 from models.background.mixture import MixedBackground, fitted_weights
 from models.background.ngram import NGramBackground
@@ -13,7 +12,6 @@ from models.common.batching import END, Sentences
 from models.ngram.counts import last_words
 
 
-@HISTORIES.register("skip")
 def skip(given: Given) -> MixedBackground:
     """The last words, and the same with one of them skipped, interpolated (Goodman 2001).
 

@@ -1,11 +1,9 @@
 """Plain n-grams."""
 
-from models.background.history import HISTORIES
 from models.background.history.given import Given
 from models.background.ngram import NGramBackground
 
 
-@HISTORIES.register("words")
 def words(given: Given) -> NGramBackground:
     """The last words."""
     return NGramBackground.learn(

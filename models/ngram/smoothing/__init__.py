@@ -3,7 +3,3 @@
 All have the form p(w | h) = a(hw) + γ(h)·p(w | h′), h′ being h without its oldest word; below the
 empty context stands `base`, a distribution over all words: uniform unless it says otherwise.
 """
-
-from models.common.registry import Registry
-
-SMOOTHINGS = Registry("smoothing", __name__, "accord.smoothings")

@@ -6,11 +6,9 @@ import numpy as np
 
 from models.ngram.counts import Level
 from models.ngram.model import NGrams
-from models.ngram.smoothing import SMOOTHINGS
 from models.ngram.smoothing.interpolated import interpolated
 
 
-@SMOOTHINGS.register("add-alpha")
 def add_alpha(
     levels: Sequence[Level],
     base: np.ndarray,

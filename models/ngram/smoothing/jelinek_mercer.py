@@ -6,14 +6,12 @@ import numpy as np
 
 from models.ngram.counts import Level
 from models.ngram.model import NGrams
-from models.ngram.smoothing import SMOOTHINGS
 from models.ngram.smoothing.interpolated import interpolated
 
 CLASSES = 32  # of contexts by the logarithm of their count, each with its own weight
 ROUNDS = 30  # of expectation and maximisation
 
 
-@SMOOTHINGS.register("jelinek-mercer")
 def jelinek_mercer(levels: Sequence[Level], base: np.ndarray) -> NGrams:
     """Linear interpolation of the orders (Jelinek & Mercer 1980), weighted by leaving one out.
 

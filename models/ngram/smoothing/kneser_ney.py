@@ -6,11 +6,9 @@ import numpy as np
 
 from models.ngram.counts import Level
 from models.ngram.model import NGrams
-from models.ngram.smoothing import SMOOTHINGS
 from models.ngram.smoothing.interpolated import interpolated
 
 
-@SMOOTHINGS.register("kneser-ney")
 def kneser_ney(levels: Sequence[Level], base: np.ndarray) -> NGrams:
     """Modified Kneser-Ney, interpolated (Chen & Goodman 1998), as KenLM estimates it.
 

@@ -6,11 +6,9 @@ import numpy as np
 
 from models.ngram.counts import Level
 from models.ngram.model import NGrams
-from models.ngram.smoothing import SMOOTHINGS
 from models.ngram.smoothing.interpolated import interpolated
 
 
-@SMOOTHINGS.register("witten-bell")
 def witten_bell(levels: Sequence[Level], base: np.ndarray) -> NGrams:
     """A context leaves to shorter ones what its new words had (Witten & Bell 1991), interpolated.
 

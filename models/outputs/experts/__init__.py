@@ -4,7 +4,3 @@ An expert is made from Φ and has `contexts(sentences)`, what it keeps of the wo
 of a text (N × n), and `named(kept)`, which words these contexts name (N × P; −1 where fewer are)
 and the value that the feature has for each of them (N × P); for all other words it is 0.
 """
-
-from models.common.registry import Registry
-
-EXPERTS = Registry("expert", __name__, "accord.experts")

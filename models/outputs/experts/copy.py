@@ -6,10 +6,8 @@ from torch import Tensor
 
 from models.common.batching import NO_WORD, Sentences, preceding
 from models.features.phi import Features
-from models.outputs.experts import EXPERTS
 
 
-@EXPERTS.register("copy")
 class Copy:
     """The feature is 1 for the last words of the sentence so far."""
 

@@ -1,10 +1,8 @@
 """`expert: none`: the name of a model whose features do not depend on the context."""
 
 from models.features.phi import Features
-from models.outputs.experts import EXPERTS
 
 
-@EXPERTS.register("none")
 def none(features: Features) -> None:
     """φ is of the word alone."""
     return None

@@ -6,4 +6,8 @@ What has no value for a text is None, and left out.
 
 from models.common.registry import Registry
 
-METRICS = Registry("metric", __name__, "accord.metrics")
+METRICS = Registry(
+    "metric",
+    "accord.metrics",
+    modules=("pipeline.evaluation.metrics.probability", "pipeline.evaluation.metrics.size"),
+)

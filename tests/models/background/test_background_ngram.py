@@ -10,9 +10,9 @@ from models.background.ngram import NGramBackground
 from models.common.batching import NO_WORD, Sentences, batches
 from models.network.language_model import LanguageModel
 from models.ngram.counts import END, count
-from models.ngram.smoothing import SMOOTHINGS
 from models.ngram.smoothing.kneser_ney import kneser_ney
 from models.outputs.log_linear import LogLinear
+from models.parts import SMOOTHINGS
 from models.recipe import Recipe
 from models.training.trainer import Trainer
 

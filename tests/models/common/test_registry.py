@@ -1,4 +1,4 @@
-"""Parts are found by their files, chosen with settings of their own, and may come from outside."""
+"""Parts stand in a table, are chosen with settings of their own, and may come from outside."""
 
 import json
 import subprocess
@@ -9,15 +9,16 @@ from pathlib import Path
 import pytest
 from plug_in_cases import install
 
-from models.common.part import defined_in, registered_in
-from models.common.registry import Registry
-from models.encoders import ENCODERS
-from models.ngram.smoothing import SMOOTHINGS
-from models.outputs import OUTPUTS
+from models import parts
+from models.common.registry import Registry, Setting, described
+from models.parts import ENCODERS, SMOOTHINGS
 from models.recipe import Recipe
 
+TABLES = [each for each in vars(parts).values() if isinstance(each, Registry)]
 PART = '''
-from models.encoders import ENCODERS
+from typing import Annotated
+
+from models.parts import ENCODERS
 
 @ENCODERS.register("loud", column="Loud", digits=2)
 class Loud:
@@ -29,7 +30,7 @@ class Loud:
         self,
         inputs: int,
         *,
-        volume: float = 0.5,  # from 0 to 1
+        volume: Annotated[float, "from 0 to 1"] = 0.5,
         echo: int | None = None,
         name: str = "x",
     ):
@@ -37,11 +38,20 @@ class Loud:
 '''
 
 
-@pytest.mark.parametrize("registry", [ENCODERS, OUTPUTS, SMOOTHINGS], ids=lambda each: each.kind)
-def test_every_part_says_what_it_is_and_what_its_settings_mean(registry):
-    assert len(registry) >= 3
+@pytest.mark.parametrize("registry", TABLES, ids=lambda each: each.kind)
+def test_every_part_of_a_table_has_the_settings_that_stand_there(registry):
+    assert len(registry) >= 2
     for name, part in registry.parts().items():
-        assert registry[name].__name__ == part.attribute
+        itself = described(registry[name], {})
+        assert part.place == itself.place
+        settings = {
+            name: (each.type, each.default, type(each.default))
+            for name, each in part.settings.items()
+        }
+        assert settings == {
+            name: (each.type, each.default, type(each.default))
+            for name, each in itself.settings.items()
+        }
         assert part.meaning.endswith(".") and "\n" not in part.meaning, name
         assert all(setting.meaning for setting in part.settings.values()), name
 
@@ -52,28 +62,43 @@ def test_to_know_the_parts_torch_is_not_imported():
     assert subprocess.run(asked, capture_output=True, text=True).stdout.strip() == "False"
 
 
-def test_a_file_describes_its_parts(tmp_path):
-    file = tmp_path / "loud.py"
-    file.write_text(PART, encoding="utf-8")
-    part = registered_in(file)["loud"]
-    assert part == defined_in(file, "Loud")
+def test_a_part_from_outside_describes_itself(tmp_path, monkeypatch):
+    points = {"accord.encoders": ["loud = described_words:Loud"]}
+    install(tmp_path, "described-words", {"described_words": PART}, points)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(ENCODERS, "_by_hand", {})
+    part = ENCODERS.part("loud")
+    assert part.place == "described_words:Loud"
+    assert part.file == tmp_path / "described_words.py"
     assert part.meaning == "Says what it hears."
     assert part.about == {"column": "Loud", "digits": 2}
-    found = {name: (each.types, each.default) for name, each in part.settings.items()}
-    assert found == {
-        "volume": ((float,), 0.5),
-        "echo": ((int, type(None)), None),
-        "name": ((str,), "x"),
+    assert part.settings == {
+        "volume": Setting(float, 0.5, "from 0 to 1"),
+        "echo": Setting(int | None, None, ""),
+        "name": Setting(str, "x", ""),
     }
-    assert part.settings["volume"].meaning == "from 0 to 1"
 
 
-@pytest.mark.parametrize("setting", ["volume=0.5", "volume: list = 3", "volume: int", "x: int = N"])
-def test_a_setting_without_type_or_default_is_refused_by_its_line(tmp_path, setting):
-    file = tmp_path / "bad.py"
-    file.write_text(f"def bad(given, *, {setting}): ...\n")
-    with pytest.raises(ValueError, match=r"bad\.py, line 1: expected the setting '(volume|x)'"):
-        defined_in(file, "bad")
+def no_type(given, *, volume=0.5): ...
+def wrong_type(given, *, volume: list = 3): ...
+def no_default(given, *, volume: int): ...
+def unknown_type(given, *, volume: "Loudness" = 3): ...  # noqa: F821
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        (no_type, "expected the setting 'volume' to have a type of int, .* and a default"),
+        (wrong_type, "expected the setting 'volume' to have a type of int, .* and a default"),
+        (no_default, "expected the setting 'volume' to have a type of int, .* and a default"),
+        (unknown_type, "name 'Loudness' is not defined"),
+    ],
+)
+def test_a_setting_without_type_or_default_is_refused_by_its_name(part, said):
+    registry = Registry("encoder", "accord.nothing")
+    registry.register("bad")(part)
+    with pytest.raises(ValueError, match=rf"encoder 'bad': expected .*\({said}\)"):
+        registry.part("bad")
 
 
 @pytest.mark.parametrize(
@@ -115,8 +140,8 @@ def test_a_choice_has_one_form_whatever_is_left_to_the_defaults():
     assert Recipe(encoder={"kind": "lstm"}).encoder == "lstm"
 
 
-def test_a_part_may_be_registered_by_hand_and_a_room_s_own_is_not_replaced():
-    registry = Registry("encoder", ENCODERS.room, "accord.nothing")
+def test_a_part_may_be_registered_by_hand_and_accord_s_own_is_not_replaced():
+    registry = Registry("encoder", "accord.nothing", dict(ENCODERS.parts()))
     registry.register("mine")(install)
     assert registry["mine"] is install
     assert registry.part("mine").file == Path(install.__code__.co_filename)

@@ -2,9 +2,9 @@ import pytest
 import torch
 
 from models.common.state import detached
-from models.encoders import ENCODERS
 from models.encoders.choice import encoder
 from models.encoders.layers.recurrent_layer import RecurrentLayer, in_full_precision
+from models.parts import ENCODERS
 
 every_encoder = pytest.mark.parametrize("name", ENCODERS)
 

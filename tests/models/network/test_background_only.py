@@ -9,7 +9,7 @@ from ngram_cases import WORDS, random_sentences, rising_prior
 from models.background.ngram import NGramBackground
 from models.background.unigram import Unigram
 from models.network.background_only import BackgroundOnly
-from models.ngram.smoothing import SMOOTHINGS
+from models.parts import SMOOTHINGS
 
 FEATURES = random_features(WORDS, width=3, real=False)
 MASS = np.arange(1.0, WORDS + 1)

@@ -12,7 +12,7 @@ from models.network import next_word
 from models.network.background_only import BackgroundOnly
 from models.network.language_model import LanguageModel
 from models.network.next_word import NextWord, WordValues
-from models.ngram.smoothing import SMOOTHINGS
+from models.parts import SMOOTHINGS
 from models.recipe import Recipe
 from models.spelling.subwords import SubwordModel
 

@@ -8,10 +8,10 @@ from ngram_cases import WORDS, KneserNey, as_lists, random_sentences
 from models.common.batching import Sentences
 from models.ngram.counts import END, count
 from models.ngram.model import stacked
-from models.ngram.smoothing import SMOOTHINGS
 from models.ngram.smoothing.add_alpha import add_alpha
 from models.ngram.smoothing.jelinek_mercer import _likeliest
 from models.ngram.smoothing.kneser_ney import kneser_ney
+from models.parts import SMOOTHINGS
 
 UNIFORM = np.full(WORDS, 1 / WORDS)
 

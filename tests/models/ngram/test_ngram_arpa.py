@@ -11,8 +11,8 @@ from models.common.batching import Sentences
 from models.ngram.arpa.reading import read_arpa
 from models.ngram.arpa.writing import write_arpa
 from models.ngram.counts import count
-from models.ngram.smoothing import SMOOTHINGS
 from models.ngram.smoothing.kneser_ney import kneser_ney
+from models.parts import SMOOTHINGS
 
 FORMS = ["</s>", "le", "la", "l’", "été", "à\u00a0côté", "|", "<unk>", "\\x"]
 UNIFORM = np.full(WORDS, 1 / WORDS)

@@ -10,7 +10,7 @@ from training_cases import END, RECIPE, WORDS, features, model, sentences
 from models.common.batching import NO_WORD, Sentences
 from models.features.phi import Features
 from models.network.constraint import Automaton, constrained
-from models.outputs.experts import EXPERTS
+from models.parts import EXPERTS
 
 TEXT = sentences(20)
 COPY = {"kind": "copy", "reach": 3}

@@ -9,7 +9,6 @@ from models.background.unigram import Uniform, Unigram
 from models.features.embedding import FeatureEmbedding
 from models.features.phi import Features
 from models.features.product import FeatureProduct
-from models.outputs import OUTPUTS
 from models.outputs.adaptive import Adaptive
 from models.outputs.class_based import ClassBased, nested
 from models.outputs.given import Given
@@ -17,6 +16,7 @@ from models.outputs.log_linear import LogLinear
 from models.outputs.sampled import NoiseContrastive, Sampled
 from models.outputs.signature_output import SignatureOutput
 from models.outputs.softmax import SelfNormalised, Softmax
+from models.parts import OUTPUTS
 
 SIZE = 64
 MASS = np.random.default_rng(0).permutation(40) + 1.0

@@ -73,19 +73,19 @@ def test_a_room_imported_from_outside_counts_whole(copy):
 
 
 @pytest.mark.parametrize(
-    ("stage", "other", "new"),
+    ("stage", "other", "file"),
     [
         ("train", "encode", "models/encoders/jordan.py"),
-        ("train", "featurise", "models/outputs/forest.py"),
+        ("train", "featurise", "models/outputs/sampled.py"),
         ("train", "encode", "models/ngram/smoothing/witten_bell.py"),
-        ("evaluate", "train", "pipeline/evaluation/metrics/worst.py"),
-        ("featurise", "encode", "pipeline/features/rhyme.py"),
+        ("evaluate", "train", "pipeline/evaluation/metrics/size.py"),
+        ("featurise", "encode", "pipeline/features/of_form.py"),
     ],
 )
-def test_a_new_part_counts_for_the_stages_that_may_choose_it(copy, stage, other, new):
+def test_a_part_counts_for_the_stages_that_may_choose_it(copy, stage, other, file):
     modules = [f"pipeline.stages.{each}" for each in (stage, other)]
     before = codes_of(modules, copy)
-    write(copy / new, "PART = 1\n")
+    write(copy / file, "PART = 1\n")
     after = codes_of(modules, copy)
     assert [a == b for a, b in zip(before, after, strict=True)] == [False, True]
 

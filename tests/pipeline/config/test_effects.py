@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from models.background.unigram import Uniform
-from models.encoders import ENCODERS
 from models.features.phi import Features
 from models.network.language_model import LanguageModel
+from models.parts import ENCODERS
 from pipeline.config.configuration import load_config
 
 

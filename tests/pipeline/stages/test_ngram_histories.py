@@ -3,7 +3,7 @@
 import pytest
 
 import pipeline
-from models.background.history import HISTORIES
+from models.parts import HISTORIES
 from pipeline import api
 
 SENTENCES = ["La petite fille mange une pomme.", "Un zyglotron dort."]

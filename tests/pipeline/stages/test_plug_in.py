@@ -12,6 +12,8 @@ from pipeline.evaluation.metrics import METRICS
 from pipeline.runner.run import Run
 
 JORDAN = '''
+from typing import Annotated
+
 import torch
 from torch import nn
 
@@ -29,7 +31,7 @@ class KeptInputs(nn.Module):
         layers: int,
         dropout: float = 0.0,
         *,
-        memory: float = 0.5,  # the share of older outputs in what is read again
+        memory: Annotated[float, "the share of older outputs in what is read again"] = 0.5,
     ):
         super().__init__()
         self.memory, self.outputs = memory, outputs

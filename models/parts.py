@@ -1,0 +1,210 @@
+"""Every part that a configuration can name: where it is, what it is, and its settings.
+
+A part is imported when it is chosen, so that this table can be read without torch. Its keyword-only
+parameters are its settings, with the types and defaults that stand here: a test compares the two.
+Each encoder says in `about` which layers the width `hidden` is of, where not all have it, and
+whether it reads where words end.
+"""
+
+from models.common.registry import Part, Registry, Setting
+
+BETWEEN_LAYERS = {"hidden": "between layers"}
+
+# h_t = f(ψ(K), h_{t−1}): modules from inputs (T × B × E) and a state to outputs (T × B × H) and the
+# state after them.
+ENCODERS = Registry(
+    "encoder",
+    "accord.encoders",
+    {
+        "hierarchical": Part(
+            "models.encoders.hierarchical:Hierarchical",
+            "Two clocks, for models of letters or pieces: the upper one ticks where a word ends.",
+            {"reads": "ends of words"},
+        ),
+        "jordan": Part(
+            "models.encoders.jordan:Jordan",
+            "Recurrence from the output: z_t = tanh(W·ψ_t + U·h_{t−1} + c), h_t = V·z_t.",
+        ),
+        "linear": Part(
+            "models.encoders.linear:Linear",
+            "A log-linear model without a network, the other limit of the LL-RNN: h_t = M·ψ_t.",
+            {"hidden": "none"},
+        ),
+        "mogrifier": Part(
+            "models.encoders.mogrifier:Mogrifier",
+            "An LSTM whose input and state gate each other in rounds before each step.",
+            BETWEEN_LAYERS,
+            rounds=Setting(int, 5, "of gating, input and state in turn"),
+        ),
+        "elman": Part(
+            "models.encoders.recurrent:Elman",
+            "The simple recurrent network (Elman 1990): h_t = tanh(W·ψ_t + U·h_{t−1} + c).",
+            BETWEEN_LAYERS,
+        ),
+        "gru": Part(
+            "models.encoders.recurrent:GRU",
+            "Gated recurrent units (Cho et al. 2014).",
+            BETWEEN_LAYERS,
+        ),
+        "lstm": Part(
+            "models.encoders.recurrent:LSTM",
+            "Long short-term memory (Hochreiter & Schmidhuber 1997).",
+            BETWEEN_LAYERS,
+        ),
+        "irnn": Part(
+            "models.encoders.recurrent:IRNN",
+            "Rectified units that start as a memory (Le et al. 2015): "
+            "h_t = relu(W·ψ_t + U·h_{t−1} + c), U = 1 at first.",
+            BETWEEN_LAYERS,
+        ),
+        "lstm-window": Part(
+            "models.encoders.recurrent_window:LSTMWindow",
+            "An LSTM over the last words alone, from an empty state: a sequence length that is "
+            "fixed.",
+            BETWEEN_LAYERS,
+            order=Setting(int, 8, "words that are read, the last one included"),
+        ),
+        "reservoir": Part(
+            "models.encoders.reservoir:Reservoir",
+            "A recurrent net that is drawn and not trained, but for the readout from its states.",
+        ),
+        "scrn": Part(
+            "models.encoders.scrn:SCRN",
+            "Slow context units beside Elman's (Mikolov et al. 2015).",
+            slow=Setting(int, 40, "units of the slow context"),
+            alpha=Setting(float, 0.95, "how much of it is kept from word to word"),
+        ),
+        "transformer": Part(
+            "models.encoders.transformer:Transformer",
+            "Layers of attention to the last positions and feed-forward nets, norms before each.",
+            heads=Setting(int | None, None, "of attention in a layer; null: one for each 64 units"),
+            reach=Setting(int, 512, "positions that are attended to, the last one included"),
+        ),
+        "window": Part(
+            "models.encoders.window:Window",
+            "The feed-forward model of Bengio et al. (2003): h_t sees the last inputs only.",
+            BETWEEN_LAYERS,
+            order=Setting(int, 4, "words that are read, the last one included"),
+        ),
+    },
+)
+
+# p(x | K) from h_t: functions from a `Given` to a module that has `loss(h, targets)`, `log_prob(h)`
+# and `log_prob_of(h, words)`.
+OUTPUTS = Registry(
+    "output",
+    "accord.outputs",
+    {
+        "adaptive": Part(
+            "models.outputs.adaptive:adaptive",
+            "PyTorch's adaptive softmax: the rare words in clusters of smaller vectors.",
+        ),
+        "background": Part(
+            "models.outputs.background:background",
+            "The background b by itself, so that nothing is trained.",
+        ),
+        "classes": Part(
+            "models.outputs.class_based:classes",
+            "First the class of a word (see encode.classes), then the word among those of its "
+            "class.",
+        ),
+        "tree": Part(
+            "models.outputs.class_based:tree",
+            "A tree of classes: that of a word (see encode.classes), smaller ones in it, then the "
+            "word.",
+            branches=Setting(int, 16, "of a node below the classes, at most"),
+        ),
+        "log-linear": Part(
+            "models.outputs.log_linear:log_linear",
+            "A sum over the features of a word, with weights that the network chooses at every "
+            "step.",
+        ),
+        "sampled": Part(
+            "models.outputs.sampled:sampled",
+            "A softmax that compares the next word with a sample of words in training.",
+            samples=Setting(int, 1024, "words drawn at each step, for all of its words together"),
+        ),
+        "noise-contrastive": Part(
+            "models.outputs.sampled:noise_contrastive",
+            "A softmax that learns in training to tell the next word from a sample of words.",
+            samples=Setting(int, 1024, "words drawn at each step, for all of its words together"),
+        ),
+        "softmax": Part(
+            "models.outputs.softmax:softmax",
+            "One vector for each signature, and all of them compared at each step.",
+        ),
+        "self-normalised": Part(
+            "models.outputs.softmax:self_normalised",
+            "A softmax that learns to need no normalising; where p is asked for, it is normalised.",
+            penalty=Setting(float, 0.1, "on the square of log Z"),
+        ),
+    },
+)
+
+# The paper's expert feature φ_e(K, x): one more feature, for the few words that K names. An expert
+# is made from Φ (see models.outputs.experts).
+EXPERTS = Registry(
+    "expert",
+    "accord.experts",
+    {
+        "copy": Part(
+            "models.outputs.experts.copy:Copy",
+            "The feature is 1 for the last words of the sentence so far.",
+            reach=Setting(int, 20, "words back"),
+        ),
+        "none": Part("models.outputs.experts.none:none", "φ is of the word alone."),
+    },
+)
+
+# From counts of n-grams and a base distribution to `NGrams`.
+SMOOTHINGS = Registry(
+    "smoothing",
+    "accord.smoothings",
+    {
+        "add-alpha": Part(
+            "models.ngram.smoothing.add_alpha:add_alpha",
+            "Every n-gram counts α more than it occurs, and there is no backing off.",
+            alpha=Setting(float, 0.1, "how often more than it occurs every n-gram is counted"),
+        ),
+        "jelinek-mercer": Part(
+            "models.ngram.smoothing.jelinek_mercer:jelinek_mercer",
+            "Linear interpolation of the orders (Jelinek & Mercer 1980), weighted by leaving one "
+            "out.",
+        ),
+        "kneser-ney": Part(
+            "models.ngram.smoothing.kneser_ney:kneser_ney",
+            "Modified Kneser-Ney, interpolated (Chen & Goodman 1998), as KenLM estimates it.",
+        ),
+        "witten-bell": Part(
+            "models.ngram.smoothing.witten_bell:witten_bell",
+            "A context leaves to shorter ones what its new words had (Witten & Bell 1991), "
+            "interpolated.",
+        ),
+    },
+)
+
+# What n-grams look back on: functions from a `Given` to a background whose masses sum to one in
+# every context.
+HISTORIES = Registry(
+    "history",
+    "accord.histories",
+    {
+        "classes": Part(
+            "models.background.history.classes:classes",
+            "The classes of the last words (Brown et al. 1992), those of `encode.classes`.",
+        ),
+        "factored": Part(
+            "models.background.history.factored:factored",
+            "The last words with their factors (Bilmes & Kirchhoff 2003), of which one is given "
+            "up a time.",
+            factors=Setting(
+                str, "lemma pos", "what a word is backed off to, in turn; gender and others too"
+            ),
+        ),
+        "skip": Part(
+            "models.background.history.skip:skip",
+            "The last words, and the same with one of them skipped, interpolated (Goodman 2001).",
+        ),
+        "words": Part("models.background.history.words:words", "The last words."),
+    },
+)
