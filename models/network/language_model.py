@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from models.background.base import Background
 from models.common.batching import Sentences
 from models.common.state import State
-from models.encoders.activation_penalty import activation_penalty
 from models.encoders.choice import encoder, reads_ends
 from models.encoders.variational_dropout import VariationalDropout
 from models.features.choice import LETTERS, Psi, embedding
@@ -19,21 +18,24 @@ from models.features.ends_of_words import EndsOfWords
 from models.features.phi import Features
 from models.network import prefix_tree
 from models.network.output_layer import output_layer
-from models.network.regularisers.fraternal import fraternal_loss
-from models.network.regularisers.past_decode import PastDecoder
 from models.network.states import WORDS_AT_ONCE, states, with_others
-from models.outputs.adaptor_penalty import adaptor_penalty
-from models.outputs.distillation import Taught, Teaching
 from models.outputs.log_linear import Begun, LogLinear
+from models.outputs.signatures.scored_classes import Classes
 from models.recipe import Recipe
 
 IN_BACKGROUND = ("output.background.", "output.calibration.")  # which that of others brings
 
 
-class BatchLoss(NamedTuple):
-    """What a batch is learned from, and what it tells."""
+class Seen(NamedTuple):
+    """What a run over a batch leaves."""
 
-    total: Tensor  # nats with all that is added to them in training: penalties, teachers…
+    words: Tensor  # that were read (T × B)
+    real: Tensor | None  # where the targets are among the T·B, if not everywhere
+    h: Tensor  # the encoder's outputs, before dropout (T × B × H)
+    dropped: Tensor  # the same after it
+    states: Tensor  # before each target, as the output layer reads them (N × H)
+    output: nn.Module  # the output layer
+    classes: Classes | None  # scored in these states, where the output has classes
     nats: Tensor  # per target word, by the output layer alone
     after: State  # of the encoder, after the last word
 
@@ -83,9 +85,6 @@ class LanguageModel(nn.Module):
         self.output = output_layer(
             recipe, features, background, self.embedding, classes, sum(labels)
         )
-        self.teaching = Teaching(recipe.distillation, recipe.distillation_temperature)
-        self.past_decoder: PastDecoder | None = None  # which a training may put here
-        self.penalties = recipe.activation_penalty, recipe.temporal_penalty
         self.input_dropout = VariationalDropout(recipe.input_dropout)
         self.output_dropout = VariationalDropout(recipe.output_dropout)
 
@@ -100,6 +99,10 @@ class LanguageModel(nn.Module):
         h, condition, state = self._encoded(words, state, labels)
         return self._crossed(self.output_dropout(h), condition), state
 
+    def begin(self, targets: Tensor, context: Tensor) -> Callable[[], Begun] | None:
+        """What the output knows of the targets before there are states, for any number of runs."""
+        return self.output.begin(targets, context) if isinstance(self.output, LogLinear) else None
+
     def loss(
         self,
         words: Tensor,
@@ -107,55 +110,25 @@ class LanguageModel(nn.Module):
         state: State,
         context: Tensor,
         real: Tensor | None = None,
-        taught: Taught | None = None,
         labels: Tensor | None = None,
-    ) -> BatchLoss:
-        """Nats per target word, in training also with penalties, and the state after the last word.
+        begun: Callable[[], Begun] | None = None,
+    ) -> Seen:
+        """Nats per target word, and all else that a run over a batch leaves.
 
         `targets` (N) follow the words (T × B), or those alone whose positions among the T·B are in
         `real`; `context` (N × n) is what `contexts` has for the targets, `labels` (T × B × k) are
-        those of their sentences. With `taught`, what teachers say of each target has its part in
-        the loss. Of the two runs of fraternal dropout the first one tells nats and state.
+        those of their sentences, `begun` is what `begin` has of targets and contexts.
         """
-        is_log_linear = isinstance(self.output, LogLinear)
-        begun = self.output.begin(targets, context) if is_log_linear else None
-        given = words, targets, state, context, begun, real, taught, labels
-        loss, h = self._run(*given)
-        if self.training and self.recipe.fraternal:
-            other, other_h = self._run(*given)
-            both = fraternal_loss((loss.total, other.total), (h, other_h), self.recipe.fraternal)
-            loss = loss._replace(total=both)
-        return loss
-
-    def _run(
-        self,
-        words: Tensor,
-        targets: Tensor,
-        state: State,
-        context: Tensor,
-        begun: Callable[[], Begun] | None,
-        real: Tensor | None,
-        taught: Taught | None,
-        labels: Tensor | None,
-    ) -> tuple[BatchLoss, Tensor]:
-        """The loss of one run, and the states that its output layer reads."""
-        h, condition, state = self._encoded(words, state, labels)
+        begun = begun or self.begin(targets, context)
+        h, condition, after = self._encoded(words, state, labels)
         dropped = self.output_dropout(h)
         before = self._crossed(dropped, condition).flatten(0, 1)
         if real is not None:
             before = before.index_select(0, real)
         known = {} if begun is None else self.output.known(before, context, begun())
-        loss = nats = self.output.loss(before, targets, context, **known)
-        if taught is not None:
-            loss = self.output.taught_loss(nats, known["classes"], taught, self.teaching)
-        if self.training and self.past_decoder is not None:
-            read = words.flatten() if real is None else words.flatten().index_select(0, real)
-            loss = loss + self.past_decoder(known["classes"], read)
-        if self.training and any(self.penalties):
-            loss = loss + activation_penalty(h, dropped, *self.penalties, real)
-        if self.training and self.recipe.adaptor_penalty:
-            loss = loss + adaptor_penalty(self.output, before, self.recipe.adaptor_penalty)
-        return BatchLoss(loss, nats, state), before
+        nats = self.output.loss(before, targets, context, **known)
+        classes = known.get("classes")
+        return Seen(words, real, h, dropped, before, self.output, classes, nats, after)
 
     def _encoded(
         self, words: Tensor, state: State, labels: Tensor | None

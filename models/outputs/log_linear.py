@@ -13,7 +13,6 @@ from models.common.checks import check_words
 from models.features.phi import Features
 from models.features.product import FeatureProduct, tied_weight
 from models.outputs.beside_expert import BesideExpert
-from models.outputs.distillation import Taught, Teaching, divergence, tempered
 from models.outputs.given import Given
 from models.outputs.signatures.calibration import Calibration
 from models.outputs.signatures.regrouped import Regrouped
@@ -55,7 +54,7 @@ class LogLinear(nn.Module):
         log p(s | K) = log B_s + λ_t·log B_s(K)/B_s + a_t·φ_s − log Z,    λ_t = w·h_t + λ
 
     With `temperature`, all scores of signatures are multiplied by 1/T, which is 1 while the network
-    learns and is then fitted on validation text (models.training.temperature): the power of p that
+    learns and is then fitted on validation text (models.training.calibration): the power of p that
     is neither too sure nor too unsure. With `calibration`, so is what is said of rare words
     (models.outputs.signatures.calibration).
 
@@ -117,15 +116,6 @@ class LogLinear(nn.Module):
         log b(K, x) of the targets, `log_mass` (N × 1), asked for again.
         """
         return -self.log_prob_of(h, targets, context, classes, log_mass).mean()
-
-    def taught_loss(
-        self, nats: Tensor, classes: Classes, taught: Taught, teaching: Teaching
-    ) -> Tensor:
-        """(1 − λ)·NLL + λ·T²·KL(teachers ‖ this), of the nats per target and the classes there."""
-        if self.expert:
-            raise ValueError("teacher: words that an expert names have none; expected no expert")
-        far = divergence(tempered(classes.log_p, teaching.temperature), taught)
-        return (1 - teaching.weight) * nats + teaching.weight * teaching.temperature**2 * far
 
     def log_prob_of(
         self,

@@ -1,5 +1,6 @@
-"""The calibration of a trained model, fitted on validation text."""
+"""Temperature and calibration of a trained model, fitted on validation text."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -12,11 +13,48 @@ from models.network.states import WORDS_AT_ONCE, states
 from models.outputs.signatures.calibration import OCTAVES
 from models.outputs.signatures.scored_classes import log_share
 
+GOLDEN = (5**0.5 - 1) / 2
+LEAST, MOST = 0.5, 2.0  # 1/T is looked for between these
+SEARCHES = 12  # each leaves GOLDEN of the range: within half a percent at the end
 ROUNDS = 100  # of iterative scaling, whose last ones move nothing that is seen
 AS_PREDICTED = 32  # words of a made-up text that is as the network has it, so that no θ is infinite
 
 
-class _Seen(NamedTuple):
+def fit_temperature(model: LanguageModel, valid: Sentences) -> None:
+    """Set 1/T to where the loss of the validation text, convex in it, is least.
+
+    A value that validates no better than the one before is not taken: 1, or that of a start.
+    """
+    sharpness = model.output.inverse_temperature
+    before = float(sharpness)
+
+    def loss(value: float) -> float:
+        with torch.no_grad():
+            sharpness.fill_(value)
+        return -float(model.score(valid).mean())
+
+    unchanged, best = loss(before), golden_section(loss, LEAST, MOST, SEARCHES)
+    if not loss(best) < unchanged:
+        loss(before)
+
+
+def golden_section(f: Callable[[float], float], low: float, high: float, rounds: int) -> float:
+    """Near where a function with one valley is least."""
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    at_left, at_right = f(left), f(right)
+    for _ in range(rounds):
+        if at_left < at_right:
+            high, right, at_right = right, left, at_left
+            left = high - GOLDEN * (high - low)
+            at_left = f(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + GOLDEN * (high - low)
+            at_right = f(right)
+    return left if at_left < at_right else right
+
+
+class _Octaves(NamedTuple):
     """What θ and μ are fitted to, of every word of a text."""
 
     p: np.ndarray  # of each octave before it: (N × octaves)
@@ -30,7 +68,7 @@ def fit_calibration(model: LanguageModel, valid: Sentences) -> None:
     calibration = model.output.calibration
     calibration.of_octaves.zero_()
     calibration.context_share.fill_(1)
-    seen = _seen(model, valid)
+    seen = _octaves(model, valid)
     sharpness = model.output.inverse_temperature
     theta = likeliest_theta(seen.p, seen.octave) / (1 if sharpness is None else float(sharpness))
     calibration.of_octaves.copy_(torch.from_numpy(theta))
@@ -53,7 +91,7 @@ def likeliest_theta(p: np.ndarray, octave: np.ndarray) -> np.ndarray:
     return theta - theta @ came  # of which only differences count
 
 
-def _seen(model: LanguageModel, text: Sentences) -> _Seen:
+def _octaves(model: LanguageModel, text: Sentences) -> _Octaves:
     output, words = model.output, torch.from_numpy(text.ids.astype(np.int64))
     calibration = output.calibration
     p = np.zeros((len(text.ids), OCTAVES))
@@ -70,4 +108,4 @@ def _seen(model: LanguageModel, text: Sentences) -> _Seen:
             shares[0, at] = log_share(log_mass, of_class).squeeze(1).cpu()
             shares[1, at] = calibration.prior_share[asked.squeeze(1)].cpu()
     octave = calibration.octave[output.signature].cpu().numpy()[text.ids]
-    return _Seen(p, octave, shares)
+    return _Octaves(p, octave, shares)

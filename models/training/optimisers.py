@@ -1,5 +1,6 @@
 """What takes the steps of a training, and how long they are."""
 
+from collections.abc import Iterable
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -10,6 +11,7 @@ from torch.optim import SGD, AdamW, Optimizer, RMSprop
 from models.recipe import Recipe
 from models.training.muon import Muon
 
+Weights = Iterable[nn.Parameter]
 ADAMW = partial(AdamW, fused=True)  # one pass over the weights: half the time
 
 
@@ -19,12 +21,13 @@ class MuonAndAdamW:
     Rows of embeddings and outputs are met by few words each, so that Muon is not for them.
     """
 
-    def __init__(self, model: nn.Module, lr: float, weight_decay: float):
+    def __init__(self, model: nn.Module, further: Weights, lr: float, weight_decay: float):
         learning = {name: each for name, each in model.named_parameters() if each.requires_grad}
         inside = {n for n, each in learning.items() if n.startswith("encoder.") and each.ndim == 2}
         if not inside:
             raise ValueError("optimiser: muon expects an encoder that trains matrices; it has none")
         others = [each for name, each in learning.items() if name not in inside]
+        others += further
         matrices = [learning[name] for name in sorted(inside)]
         self.both: tuple[Optimizer, Optimizer] = (
             Muon(matrices, lr=lr, weight_decay=weight_decay),
@@ -61,16 +64,17 @@ class MuonAndAdamW:
             each.load_state_dict({"state": state, "param_groups": [group]})
 
 
-def optimiser(recipe: Recipe, model: nn.Module) -> Optimizer | MuonAndAdamW:
-    """The one that a recipe names."""
+def optimiser(recipe: Recipe, model: nn.Module, further: Weights = ()) -> Optimizer | MuonAndAdamW:
+    """The one that a recipe names, for a model and for weights that are trained beside it."""
     shared = {"lr": recipe.learning_rate, "weight_decay": recipe.weight_decay}
     if recipe.optimiser == "muon":
-        return MuonAndAdamW(model, **shared)
+        return MuonAndAdamW(model, further, **shared)
+    weights = [*model.parameters(), *further]
     if recipe.optimiser == "sgd":
-        return SGD(model.parameters(), momentum=recipe.momentum, **shared)
+        return SGD(weights, momentum=recipe.momentum, **shared)
     if recipe.optimiser == "rmsprop":
-        return RMSprop(model.parameters(), alpha=recipe.rmsprop_alpha, **shared)
-    return ADAMW(model.parameters(), **shared)
+        return RMSprop(weights, alpha=recipe.rmsprop_alpha, **shared)
+    return ADAMW(weights, **shared)
 
 
 def scheduled_rate(recipe: Recipe, epochs: float) -> float | None:

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import islice
@@ -12,24 +12,23 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors.torch import load
+from torch import nn
 
 from models.common.batching import Sentences
 from models.common.device import be_deterministic, choose_device, freed_memory_kept
 from models.common.files.weights import load_weights, parameters_of, save_tensors
 from models.network.language_model import LanguageModel
-from models.network.regularisers.past_decode import PastDecoder
 from models.recipe import Recipe
 from models.training import processes
-from models.training.calibration import fit_calibration
+from models.training.calibration import fit_calibration, fit_temperature
 from models.training.checkpoint import Checkpoints, parse
 from models.training.curve import CURVE, Epoch, write_curve
 from models.training.ema import WeightAverage
 from models.training.files import WEIGHTS
 from models.training.optimisers import optimiser
+from models.training.regularisers import LossTerm, regularisers
 from models.training.step.log import STEPS, StepLog
 from models.training.step.steps import Steps
-from models.training.teachers import TaughtText
-from models.training.temperature import fit_temperature
 from models.training.training_state import TrainingState
 
 CHECKED_EVERY = 50  # steps between two looks at the losses, for which a GPU is waited for
@@ -41,7 +40,8 @@ class Trainer:
     A checkpoint need only say how many batches of the epoch are done, as each epoch draws its own.
     On a CPU the weights come out the same to the last bit, however often the training is
     interrupted. Where several processes train one model (models.training.processes), the first one
-    writes; a checkpoint does not depend on how many they are.
+    writes; a checkpoint does not depend on how many they are. `terms` come before those that the
+    recipe adds to the loss.
     """
 
     def __init__(
@@ -52,18 +52,20 @@ class Trainer:
         on_step: Callable[[int], None] = lambda words: None,
         on_epoch: Callable[[Epoch], None] = lambda epoch: None,
         say: Callable[[str], None] = lambda line: None,
+        terms: Sequence[LossTerm] = (),
     ):
         self.device = choose_device(recipe.device)
-        if recipe.past_decode:
-            model.past_decoder = PastDecoder(model.output, recipe.past_decode, recipe.seed)
+        given = {type(term).__name__.lower(): term for term in terms}
+        self.terms = nn.ModuleDict({**given, **regularisers(recipe, model)}).to(self.device)
         self.model = model.to(self.device)
         self.recipe, self.folder = recipe, folder
         self.on_step, self.on_epoch, self.say = on_step, on_epoch, say
         average = WeightAverage(model, recipe.ema) if recipe.ema else None
         nats = torch.zeros((), device=self.device)
-        self.now = TrainingState(model, optimiser(recipe, model), average, nats=nats)
+        steps_of = optimiser(recipe, model, self.terms.parameters())
+        self.now = TrainingState(model, self.terms, steps_of, average, nats=nats)
         self.log = StepLog(folder / STEPS, writes=processes.is_first())
-        self.steps = Steps(self.model, recipe, self.now, self.log)
+        self.steps = Steps(self.model, recipe, self.now, self.log, [*self.terms.values()])
         self.checkpoints = Checkpoints(folder)
         self.saved = time.monotonic()
 
@@ -71,16 +73,9 @@ class Trainer:
     def curve(self) -> list[Epoch]:
         return self.now.curve
 
-    def fit(
-        self,
-        train: Sentences,
-        valid: Sentences,
-        teach: Callable[[], TaughtText] | None = None,
-        goes_on: bool = False,
-    ) -> None:
+    def fit(self, train: Sentences, valid: Sentences, goes_on: bool = False) -> None:
         """Train until validation stops improving; the best weights are in the folder after it.
 
-        `teach`, where given, has what teachers say of the training text, and is asked if needed.
         A model that goes on from finished weights is validated before the first step, as epoch 0:
         it never ends worse than it began.
         """
@@ -93,10 +88,11 @@ class Trainer:
             if goes_on and not self.curve:
                 self._open(valid)
             contexts = self.model.contexts(train, training=True)
-            taught = teach() if teach else None
+            for term in self.terms.values():
+                term.prepare(self.model, train, valid)
             with freed_memory_kept():
                 while not self._is_done():
-                    self._pass(train, contexts, taught)
+                    self._pass(train, contexts)
                     self._close_epoch(valid)
                     self._save()
                     self.on_epoch(self.curve[-1])
@@ -104,7 +100,6 @@ class Trainer:
             if processes.is_first():
                 self._save_best(valid)
                 write_curve(self.curve, self.folder / CURVE)
-        self.model.past_decoder = None
         weights = (self.folder / WEIGHTS).read_bytes() if processes.is_first() else None
         load_weights(self.model, load(processes.from_first(weights)))
         if processes.is_first():
@@ -113,7 +108,6 @@ class Trainer:
     def _save_best(self, valid: Sentences) -> None:
         """Write the best weights, with the temperature and the calibration that suit them."""
         load_weights(self.model, self.now.best)
-        self.model.past_decoder = None  # only the training needs it
         if self.recipe.temperature:
             fit_temperature(self.model, valid)
         if self.recipe.calibration:
@@ -126,14 +120,14 @@ class Trainer:
         enough = self.now.epoch > self.recipe.epochs or spent >= most
         return enough or self.now.without_gain >= self.recipe.patience
 
-    def _pass(self, train: Sentences, contexts: np.ndarray, taught: TaughtText | None) -> None:
+    def _pass(self, train: Sentences, contexts: np.ndarray) -> None:
         """Train over the text once, or over what is left of it."""
         now = self.now
         if not now.step:
             torch.manual_seed(self.recipe.seed * 10_000 + now.epoch)
         self.model.train()
         start = time.monotonic() - now.seconds
-        for batch, prepared in self.steps.left(train, contexts, taught):
+        for batch, prepared in self.steps.left(train, contexts):
             self.on_step(self.steps.take(batch, prepared, len(train.ids)))
             now.seconds = time.monotonic() - start
             is_due = self._is_due()
@@ -194,7 +188,7 @@ class Trainer:
 
     def _save(self) -> None:
         """Write a checkpoint, if it is a good one."""
-        if not all(bool(weight.isfinite().all()) for weight in self.model.parameters()):
+        if not all(bool(weight.isfinite().all()) for weight in self.now.parameters()):
             raise self._failure(
                 f"a weight is not finite after epoch {self.now.epoch}, step {self.now.step}"
             )

@@ -16,6 +16,7 @@ from models.training.optimisers import MuonAndAdamW
 @dataclass
 class TrainingState:
     model: nn.Module
+    terms: nn.ModuleDict  # of the loss, of which some learn too
     optimiser: torch.optim.Optimizer | MuonAndAdamW
     average: WeightAverage | None
     best: dict[str, Tensor] = field(default_factory=dict)  # the weights of the best epoch so far
@@ -37,6 +38,10 @@ class TrainingState:
     def learning_rate(self) -> float:
         return self.optimiser.param_groups[0]["lr"]
 
+    def parameters(self) -> list[nn.Parameter]:
+        """All that is trained, the model's first."""
+        return [*self.model.parameters(), *self.terms.parameters()]
+
     def close_epoch(self, row: Epoch) -> None:
         self.curve.append(row)
         self.step, self.words, self.seconds = 0, 0, 0.0
@@ -47,6 +52,7 @@ class TrainingState:
         optimiser = self.optimiser.state_dict()
         parts = {
             "model": parameters_of(self.model),
+            "terms": parameters_of(self.terms),
             "best": self.best,
             "average": self.average.state_dict() if self.average else {},
             "random": {"cpu": torch.get_rng_state()},
@@ -73,6 +79,7 @@ class TrainingState:
         """Go back to where `pack` was called."""
         device = self.nats.device
         load_weights(self.model, _part(tensors, "model."))
+        load_weights(self.terms, _part(tensors, "terms."))
         if self.average:
             self.average.load_state_dict(_part(tensors, "average."))
         state = {int(index): named for index, named in _nested(tensors, "optimiser.").items()}

@@ -6,11 +6,10 @@ Needs torch, numpy and safetensors only, as models are also taught where they ar
 import json
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.common.batching import Sentences
 from models.recipe import Recipe
 from models.training.files import WEIGHTS
 from pipeline.artefacts import fingerprint
@@ -20,7 +19,7 @@ from pipeline.stage import Inputs
 
 if TYPE_CHECKING:
     from models.network.language_model import LanguageModel
-    from models.training.teachers import TaughtText
+    from models.training.distillation import Distillation
 
 JOBS = "jobs.json"  # of a packed folder
 Read = Mapping[str, tuple[str, ...]]  # stage -> the files of its folder that training reads
@@ -93,26 +92,19 @@ def take_along(recipe: Recipe, read: Read, folder: Path) -> list[str]:
     return names
 
 
-def teaching(
-    recipe: Recipe,
-    inputs: Inputs,
-    model: "LanguageModel",
-    text: Sentences,
-    valid: Sentences,
-    is_training_text: bool,
-) -> "Callable[[], TaughtText] | None":
-    """What has the teachers read a text, if there are any."""
+def distillation(
+    recipe: Recipe, inputs: Inputs, model: "LanguageModel", is_training_text: bool
+) -> "list[Distillation]":
+    """The term that draws a model towards its teachers, if it has some."""
     if not recipe.teacher:
-        return None
+        return []
+    from models.training.distillation import Distillation
 
-    def teach() -> "TaughtText":
-        from models.training.teachers import teach
-
+    def load() -> "list[LanguageModel]":
         device = model.embedding.weight.device
-        teachers = [each.to(device) for each in _load(recipe.teacher, inputs)]
-        return teach(teachers, text, valid, model, is_training_text)
+        return [each.to(device) for each in _load(recipe.teacher, inputs)]
 
-    return teach
+    return [Distillation(recipe, load, is_training_text)]
 
 
 def _load(names: Iterable[str], inputs: Inputs) -> "list[LanguageModel]":

@@ -88,8 +88,8 @@ def _train(
     start = inputs["featurise"] / START_WEIGHTS
     if start.exists():
         load_weights(model, start)
-    teach = teachers.teaching(recipe, inputs, model, train, valid, is_training_text=True)
-    fit(model, recipe, train, valid, out, teach, goes_on=start.exists())
+    terms = teachers.distillation(recipe, inputs, model, is_training_text=True)
+    fit(model, recipe, train, valid, out, terms, goes_on=start.exists())
     if processes.is_first():
         for phase, curve in {PRETRAINING: CURVE_PRETRAINING, NARROW: CURVE_NARROW}.items():
             _keep_curve(out / phase, out / curve)

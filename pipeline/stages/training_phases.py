@@ -1,6 +1,6 @@
 """The phases of a training by gradients: on a text before, while the network is narrow, in full."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from pipeline.stage import Inputs
 
 if TYPE_CHECKING:
     from models.network.language_model import LanguageModel
-    from models.training.teachers import TaughtText
+    from models.training.regularisers import LossTerm
 
 PRETRAINING_BATCH = 4  # times as many texts side by side, as there are more of them
 
@@ -48,10 +48,10 @@ def pretrain(
     is_background = recipe.pretraining == "background"
     later = model.output.background.model if is_background else model
     load_weights(reading, parameters_of(later))
-    teach = None
+    terms = []
     if not is_background:
-        teach = teachers.teaching(recipe, inputs, reading, text, valid, is_training_text=False)
-    fit(reading, first, text, valid, out, teach)
+        terms = teachers.distillation(recipe, inputs, reading, is_training_text=False)
+    fit(reading, first, text, valid, out, terms)
     load_weights(later, parameters_of(reading))
 
 
@@ -90,7 +90,7 @@ def fit(
     train: Sentences,
     valid: Sentences,
     out: Path,
-    teach: "Callable[[], TaughtText] | None" = None,
+    terms: "Sequence[LossTerm]" = (),
     goes_on: bool = False,
 ) -> None:
     from models.training.trainer import Trainer
@@ -108,5 +108,5 @@ def fit(
         as_given = f"valid {row.valid_nats:.3f} nats, before the first step"
         say(f"  epoch {row.epoch}: {trained if row.epoch else as_given}")
 
-    trainer = Trainer(model, recipe, out, lambda words: advance(words), on_epoch, say)
-    trainer.fit(train, valid, teach, goes_on)
+    trainer = Trainer(model, recipe, out, lambda words: advance(words), on_epoch, say, terms)
+    trainer.fit(train, valid, goes_on)

@@ -26,7 +26,14 @@ PENALTIES = {
 # Ten columns are shared unevenly by four processes, and the last batches of sentences by fewer.
 RECIPES = {
     text: replace(
-        RECIPE, batch=10, bptt=5, epochs=4, text=text, checkpoint_steps=4, past_decode=0.1
+        RECIPE,
+        batch=10,
+        bptt=5,
+        epochs=4,
+        text=text,
+        checkpoint_steps=4,
+        past_decode=0.1,
+        **PENALTIES,
     )
     for text in ("stream", "sentences")
 }
@@ -48,7 +55,7 @@ def train(folder: Path, recipe, steps: int | None = None) -> None:
             if steps == 0:
                 os._exit(0)
 
-    network = model(**PENALTIES, encoder=recipe.encoder, weight_dropout=recipe.weight_dropout)
+    network = model(encoder=recipe.encoder, weight_dropout=recipe.weight_dropout)
     trainer = Trainer(network, recipe, folder, on_step)
     trainer.fit(TEXT, TEXT)
     written, own = load_file(folder / WEIGHTS), dict(trainer.model.named_parameters())

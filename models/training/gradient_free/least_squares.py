@@ -9,7 +9,7 @@ from torch import Tensor
 from models.common.batching import Sentences
 from models.network.language_model import LanguageModel
 from models.network.states import states
-from models.training.temperature import golden_section
+from models.training.calibration import golden_section
 
 RIDGE = 1e-3  # added to the variance of each unit, as a share of the mean variance
 UNSEEN = 5.0  # words in the mean state that each feature is taken to have been seen before

@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from models.common.batching import NO_WORD, Batch
-from models.outputs.distillation import Taught
-from models.training.teachers import TaughtText
+from models.training.regularisers import LossTerm
 
 AHEAD = 2  # batches
 # Seconds before the thread makes the next batch: first the step is launched that is about to be,
@@ -29,7 +28,7 @@ class Prepared(NamedTuple):
     real: Tensor | None  # where the targets are among the T·B, if not everywhere
     labels: Tensor | None  # of the sentences of the targets (T × B × k), if they have some
     goes_on: bool  # whether columns go on from the batch before
-    taught: Taught | None = None  # what teachers say of the targets
+    of_terms: tuple[tuple[Tensor, ...], ...] = ()  # what each term of the loss needs to know
     room: int | None = None  # for what the background adds up, where it must be known beforehand
 
 
@@ -37,7 +36,7 @@ def prepare(
     batch: Batch,
     contexts: np.ndarray,
     device: torch.device,
-    taught: TaughtText | None = None,
+    terms: Sequence[LossTerm] = (),
     labels: np.ndarray | None = None,
 ) -> Prepared:
     """The batch on the device, with what is known of its targets, from that of the whole text."""
@@ -50,8 +49,10 @@ def prepare(
         part if part is None else _sent(part, device)
         for part in (batch.words, batch.targets[is_word], context, real, of_words)
     )
-    of_targets = taught and Taught(*(_sent(part, device) for part in taught.at(positions)))
-    return Prepared(*sent, batch.goes_on, of_targets)
+    of_terms = tuple(
+        tuple(_sent(part, device) for part in term.of_batch(positions)) for term in terms
+    )
+    return Prepared(*sent, batch.goes_on, of_terms)
 
 
 def _sent(tensor: Tensor, device: torch.device) -> Tensor:

@@ -1,6 +1,7 @@
 """The steps of a training: a batch is read, and the weights move."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -17,10 +18,10 @@ from models.network.language_model import LanguageModel
 from models.recipe import Recipe
 from models.training import processes
 from models.training.optimisers import scheduled_rate
+from models.training.regularisers import LossTerm, with_terms
 from models.training.step.ahead import Prepared, ahead, prepare
 from models.training.step.log import StepLog
 from models.training.step.recorded import RecordedSteps
-from models.training.teachers import TaughtText
 from models.training.training_state import TrainingState
 
 SHARED = (VariationalDropout, Condition)  # what draws for all columns, whoever reads them
@@ -34,8 +35,15 @@ class Steps:
     and all take the same step.
     """
 
-    def __init__(self, model: LanguageModel, recipe: Recipe, now: TrainingState, log: StepLog):
-        self.model, self.recipe, self.now, self.log = model, recipe, now, log
+    def __init__(
+        self,
+        model: LanguageModel,
+        recipe: Recipe,
+        now: TrainingState,
+        log: StepLog,
+        terms: Sequence[LossTerm] = (),
+    ):
+        self.model, self.recipe, self.now, self.log, self.terms = model, recipe, now, log, terms
         self.device = now.nats.device
         self.in_bfloat16 = recipe.precision == "bfloat16" and has_bfloat16(self.device)
         # Processes wait for each other, and windows of a stream alone come in few shapes.
@@ -58,15 +66,13 @@ class Steps:
         generator = np.random.default_rng([self.recipe.seed, self.now.epoch])
         return batches(train, self.recipe, generator)
 
-    def left(
-        self, train: Sentences, contexts: np.ndarray, taught: TaughtText | None
-    ) -> Iterator[tuple[Batch, Prepared]]:
+    def left(self, train: Sentences, contexts: np.ndarray) -> Iterator[tuple[Batch, Prepared]]:
         """The batches that are left of the epoch, and what this process reads of each."""
         labels = train.labels_of_words
 
         def both(batch: Batch) -> tuple[Batch, Prepared]:
             own = self._share_of(batch).batch(batch) if processes.count() > 1 else batch
-            prepared = prepare(own, contexts, self.device, taught, labels)
+            prepared = prepare(own, contexts, self.device, self.terms, labels)
             if self.recorded:
                 prepared = self.recorded.with_room(prepared, batch, contexts)
             return batch, prepared
@@ -86,9 +92,9 @@ class Steps:
         before = self._before(prepared)
         nats, after = (self.recorded or self._computed)(prepared, before)
         if processes.count() > 1:
-            learning = [each for each in self.model.parameters() if each.requires_grad]
+            learning = [each for each in self.now.parameters() if each.requires_grad]
             processes.add_up(learning, nats, self.share.weight(batch))
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe.max_grad_norm)
+        norm = nn.utils.clip_grad_norm_(self.now.parameters(), self.recipe.max_grad_norm)
         now.optimiser.step()
         if now.average:
             now.average.update(self.model)
@@ -114,17 +120,19 @@ class Steps:
         """Nats per word of a batch, and the state after it; gradients lie beside the weights."""
         self.now.optimiser.zero_grad(set_to_none=self.recorded is None)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.in_bfloat16):
-            loss = self.model.loss(
+            run = partial(
+                self.model.loss,
                 batch.words,
                 batch.targets,
                 before,
                 batch.context,
                 batch.real,
-                batch.taught,
                 batch.labels,
+                self.model.begin(batch.targets, batch.context),
             )
-        loss.total.backward()
-        return loss.nats.detach(), detached(loss.after)
+            loss, seen = with_terms(run, self.terms, batch.of_terms)
+        loss.backward()
+        return seen.nats.detach(), detached(seen.after)
 
     def _begins_anew(self) -> bool:
         """Whether a window is read from the zero state by chance; none is drawn where none can."""

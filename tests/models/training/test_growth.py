@@ -39,7 +39,7 @@ def test_new_units_learn():
         wide.encoder.initial_state(4),
         torch.zeros(36, 0, dtype=torch.int64),
     )
-    loss.total.backward()
+    loss.nats.backward()
     read_of_new = wide.encoder.layers[1].input_weight.grad[:, 6:]
     assert (wide.encoder.layers[1].input_weight[:, 6:] == 0).all()
     assert (read_of_new != 0).any(dim=0).all()

@@ -8,13 +8,13 @@ import torch
 from torch import nn
 from training_cases import RECIPE, model, sentences
 
-from models.encoders.activation_penalty import activation_penalty
 from models.encoders.variational_dropout import VariationalDropout
 from models.features.embedding import FeatureEmbedding
 from models.features.phi import Features
-from models.outputs.adaptor_penalty import adaptor_penalty
+from models.network.language_model import Seen
 from models.recipe import Recipe
 from models.training.ema import WeightAverage
+from models.training.regularisers import ActivationPenalty, AdaptorPenalty
 from models.training.trainer import Trainer
 
 
@@ -60,9 +60,9 @@ def test_dropout_does_nothing_outside_training_or_at_rate_zero():
 
 def test_the_penalty_of_size_and_of_change():
     outputs = torch.tensor([1.0, 3.0, 3.0]).reshape(3, 1, 1)
-    assert activation_penalty(outputs, outputs * 2, size=1.0, change=0.0) == pytest.approx(76 / 3)
-    assert activation_penalty(outputs, outputs * 2, size=0.0, change=1.0) == pytest.approx(2.0)
-    assert activation_penalty(outputs[:1], outputs[:1], size=2.0, change=1.0) == pytest.approx(2.0)
+    assert ActivationPenalty(1.0, 0.0).of(outputs, outputs * 2) == pytest.approx(76 / 3)
+    assert ActivationPenalty(0.0, 1.0).of(outputs, outputs * 2) == pytest.approx(2.0)
+    assert ActivationPenalty(2.0, 1.0).of(outputs[:1], outputs[:1]) == pytest.approx(2.0)
 
 
 def test_the_curve_has_nats_of_the_text_whatever_is_penalised(tmp_path):
@@ -85,14 +85,14 @@ def padded(lengths: list[int]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor
 
 def penalty(outputs, dropped, is_word) -> torch.Tensor:
     real = is_word.flatten().nonzero().squeeze(1)
-    return activation_penalty(outputs, dropped, 2.0, 3.0, real)
+    return ActivationPenalty(2.0, 3.0).of(outputs, dropped, real)
 
 
 @pytest.mark.parametrize("lengths", [[7], [4, 4, 4], [1, 6, 2, 2, 9], [1, 1]])
 def test_the_penalty_of_a_batch_is_that_of_its_sentences_by_their_words(lengths):
     outputs, dropped, is_word = padded(lengths)
     alone = [
-        length * activation_penalty(outputs[:length, [at]], dropped[:length, [at]], 2.0, 3.0)
+        length * ActivationPenalty(2.0, 3.0).of(outputs[:length, [at]], dropped[:length, [at]])
         for at, length in enumerate(lengths)
     ]
     found = penalty(outputs, dropped, is_word)
@@ -168,7 +168,8 @@ def test_the_adaptor_penalty_is_the_norm_of_the_weights_and_pulls_p_towards_b():
     network = model(adaptor_penalty=0.5)
     h = torch.randn(9, 8)
     nn.init.normal_(network.output.bias)
-    penalty = adaptor_penalty(network.output, h, 0.5)
+    seen = Seen(*[None] * 4, states=h, output=network.output, classes=None, nats=None, after=())
+    penalty = AdaptorPenalty(0.5)(torch.zeros(()), seen)
     assert penalty.item() == pytest.approx(
         0.5 * network.output.adaptor(h).pow(2).sum(dim=1).mean().item(), rel=1e-5
     )

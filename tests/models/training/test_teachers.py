@@ -10,8 +10,8 @@ from training_cases import RECIPE, WORDS, features, model, sentences
 from models.background.ngram import NGramBackground
 from models.network.combined.mixture import likeliest_weights
 from models.ngram.smoothing.kneser_ney import kneser_ney
+from models.training.distillation import LEAST_WEIGHT, Distillation, teach
 from models.training.files import WEIGHTS
-from models.training.teachers import LEAST_WEIGHT, teach
 from models.training.trainer import Trainer
 
 TEXT = sentences()
@@ -46,12 +46,15 @@ def distance(one, other) -> float:
     return float((log_q.exp() * (log_q - log_p)).sum(dim=1).mean())
 
 
+def towards(recipe, teachers) -> list[Distillation]:
+    return [Distillation(recipe, lambda: teachers, is_training_text=True)]
+
+
 def taught(folder, recipe, teachers, on_step=lambda words: None):
     folder.mkdir(exist_ok=True)
     changes = {key: value for key, value in vars(recipe).items() if value != getattr(RECIPE, key)}
     student = model(**changes)
-    trainer = Trainer(student, recipe, folder, on_step)
-    trainer.fit(TEXT, TEXT, lambda: teach(teachers, TEXT, TEXT, student, is_training_text=True))
+    Trainer(student, recipe, folder, on_step, terms=towards(recipe, teachers)).fit(TEXT, TEXT)
     return student
 
 
@@ -60,18 +63,18 @@ def test_a_student_of_the_same_architecture_approaches_its_teacher(tmp_path):
     before = distance(student, of)
     # The best epoch is that of the text, which the teacher does not know: the last one is asked.
     recipe = replace(RECIPE, **TAUGHT)
-    trainer = Trainer(student, recipe, tmp_path)
+    trainer = Trainer(student, recipe, tmp_path, terms=towards(recipe, [of]))
     kept = []
     trainer.on_epoch = lambda row: kept.append(distance(student, of))
-    trainer.fit(TEXT, TEXT, lambda: teach([of], TEXT, TEXT, student, is_training_text=True))
+    trainer.fit(TEXT, TEXT)
     assert before > 1
     assert kept[-1] < before / 5
 
 
 def test_the_curve_has_nats_of_the_text_whatever_the_teachers_say(tmp_path):
     recipe, student = replace(RECIPE, **TAUGHT | STILL), model(**TAUGHT)
-    trainer = Trainer(student, recipe, tmp_path)
-    trainer.fit(TEXT, TEXT, lambda: teach([teacher()], TEXT, TEXT, student, is_training_text=True))
+    trainer = Trainer(student, recipe, tmp_path, terms=towards(recipe, [teacher()]))
+    trainer.fit(TEXT, TEXT)
     assert trainer.curve[0].train_nats == pytest.approx(trainer.curve[0].valid_nats, rel=1e-4)
 
 
@@ -141,15 +144,6 @@ def test_a_teacher_with_an_expert_is_asked_for_words():
 def test_who_cannot_be_taught_is_refused(changes, said):
     with pytest.raises(ValueError, match=said):
         replace(RECIPE, teacher=("a",), **changes)
-
-
-def test_a_layer_with_an_expert_has_no_taught_loss():
-    student = model(expert="copy")
-    what = teach([teacher()], TEXT, TEXT, model(), is_training_text=True).at(np.arange(3))
-    h, context = torch.zeros(3, RECIPE.embedding), torch.from_numpy(student.contexts(TEXT)[:3])
-    classes = student.output.classes(h, context)
-    with pytest.raises(ValueError, match="teacher: words that an expert names have none"):
-        student.output.taught_loss(torch.zeros(()), classes, what, student.teaching)
 
 
 def test_resumed_is_uninterrupted(tmp_path):

@@ -9,8 +9,8 @@ from training_cases import RECIPE, model, sentences
 
 from models.common.files.weights import load_tensors
 from models.recipe import Recipe
+from models.training.calibration import fit_temperature
 from models.training.files import WEIGHTS
-from models.training.temperature import fit_temperature
 from models.training.trainer import Trainer
 
 HOT = replace(RECIPE, temperature=True)

@@ -1,6 +1,12 @@
-"""What trained models say of a text, kept to train another one towards it."""
+"""Distillation (Hinton et al. 2015): a model is trained towards what its teachers say.
 
-from collections.abc import Sequence
+Words of a signature share by the background, which does not learn. So the divergence over words
+and the one over signatures have the same gradient, and the latter costs the signatures alone:
+
+    KL(q ‖ p) = Σ_s q_s·log q_s/p_s + a term without parameters
+"""
+
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,13 +15,43 @@ from torch import Tensor
 
 from models.common.batching import Sentences
 from models.network.combined.mixture import likeliest_weights
-from models.network.language_model import LanguageModel
+from models.network.language_model import LanguageModel, Seen
 from models.network.states import States, states
-from models.outputs.distillation import Taught, likeliest, tempered
 from models.outputs.log_linear import LogLinear
 from models.recipe import Recipe
+from models.training.regularisers import LossTerm
 
 LEAST_WEIGHT = 1e-3  # of a teacher: one that alone may teach a part is heard there
+
+
+class Taught(NamedTuple):
+    """What teachers say in some states: the likeliest signatures; all others are one class."""
+
+    signatures: Tensor  # (N × k), which differ in each row
+    q: Tensor  # (N × k), of sum 1 or less
+
+
+def tempered(log_p: Tensor, temperature: float) -> Tensor:
+    """log p^(1/T), normalised."""
+    return log_p if temperature == 1 else (log_p / temperature).log_softmax(dim=-1)
+
+
+def likeliest(q: Tensor, k: int) -> Taught:
+    """The k likeliest signatures, or all: (N × k), of q (N × S)."""
+    top = q.topk(min(k, q.shape[1]), dim=1)
+    return Taught(top.indices, top.values)
+
+
+def divergence(log_p: Tensor, taught: Taught) -> Tensor:
+    """KL(q ‖ p) in nats, the mean over states, log p (N × S) being the student's."""
+    top = log_p.gather(1, taught.signatures)
+    tiny = torch.finfo(log_p.dtype).eps
+    log_rest = (1 - top.exp().sum(dim=1)).clamp(min=tiny).log()
+    q_rest = (1 - taught.q.sum(dim=1)).clamp(min=0)
+    entropy = torch.special.entr(taught.q).sum(dim=1) + torch.special.entr(q_rest)
+    # Where q is 0 a signature counts for nothing, also if the student finds it impossible.
+    cross = torch.where(taught.q > 0, taught.q * top, 0).sum(dim=1) + q_rest * log_rest
+    return (-cross - entropy).mean()
 
 
 class TaughtText(NamedTuple):
@@ -29,6 +65,35 @@ class TaughtText(NamedTuple):
             torch.from_numpy(self.signatures[positions].astype(np.int64)),
             torch.from_numpy(self.q[positions]),
         )
+
+
+class Distillation(LossTerm):
+    """(1 − λ)·NLL + λ·T²·KL(teachers ‖ model), both at the temperature T.
+
+    T² keeps the size of the gradient. `teachers` loads them, once the text is to be read.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        teachers: Callable[[], Sequence[LanguageModel]],
+        is_training_text: bool,
+    ):
+        super().__init__()
+        self.weight, self.temperature = recipe.distillation, recipe.distillation_temperature
+        self.teachers, self.is_training_text = teachers, is_training_text
+        self.text: TaughtText | None = None
+
+    def prepare(self, model: LanguageModel, text: Sentences, valid: Sentences) -> None:
+        self.text = teach(self.teachers(), text, valid, model, self.is_training_text)
+
+    def of_batch(self, positions: np.ndarray) -> Taught:
+        return self.text.at(positions)
+
+    def forward(self, loss: Tensor, seen: Seen, *taught: Tensor) -> Tensor:
+        log_p = tempered(seen.classes.log_p, self.temperature)
+        far = divergence(log_p, Taught(*taught))
+        return (1 - self.weight) * loss + self.weight * self.temperature**2 * far
 
 
 @torch.inference_mode()

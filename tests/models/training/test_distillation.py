@@ -4,7 +4,9 @@ import pytest
 import torch
 from log_linear_cases import random_states, unigram_layer
 
-from models.outputs.distillation import Teaching, divergence, likeliest, tempered
+from models.network.language_model import Seen
+from models.recipe import Recipe
+from models.training.distillation import Distillation, divergence, likeliest, tempered
 
 
 @pytest.mark.parametrize("temperature", [1.0, 2.0])
@@ -45,8 +47,10 @@ def test_the_loss_goes_from_the_text_to_the_teachers():
     h, words = random_states(6), torch.arange(6)
     taught = likeliest(torch.randn(6, 10).softmax(dim=1).double(), 4)
     loss, classes = layer.loss(h, words), layer.classes(h, None)
+    seen = Seen(*[None] * 4, states=h, output=layer, classes=classes, nats=loss, after=())
     nll, half, far = (
-        layer.taught_loss(loss, classes, taught, Teaching(weight, 1.0)) for weight in (0, 0.5, 1)
+        Distillation(Recipe(distillation=weight), list, True)(loss, seen, *taught)
+        for weight in (0.0, 0.5, 1.0)
     )
     assert torch.allclose(nll, loss)
     assert torch.allclose(far, divergence(layer.class_log_prob(h), taught))

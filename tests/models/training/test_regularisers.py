@@ -1,6 +1,7 @@
 """Past-decode regularisation and fraternal dropout: further losses, of the training alone."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,13 +11,11 @@ from training_cases import RECIPE, WORDS, model, sentences
 
 from models.background.unigram import Unigram
 from models.features.phi import Features
-from models.network.language_model import LanguageModel
-from models.network.regularisers.fraternal import fraternal_loss
-from models.network.regularisers.past_decode import PastDecoder
-from models.outputs.distillation import Taught
+from models.network.language_model import LanguageModel, Seen
 from models.outputs.log_linear import LogLinear
 from models.recipe import Recipe
 from models.training.files import WEIGHTS
+from models.training.regularisers import FraternalDropout, PastDecoder, regularisers, with_terms
 from models.training.trainer import Trainer
 
 TEXT = sentences()
@@ -30,31 +29,44 @@ def features_by_two() -> Features:
     return Features.from_rows(np.arange(WORDS + 1), np.arange(WORDS) // 2, np.ones(WORDS), 6)
 
 
-def decoding(**changes) -> LanguageModel:
-    """A network in training that decodes the past; its words share signatures two by two."""
+def decoding(**changes) -> tuple[LanguageModel, PastDecoder]:
+    """A network in training and what decodes its past; its words share signatures two by two."""
     torch.manual_seed(5)
     features = features_by_two()
     recipe, mass = replace(RECIPE, **changes), np.arange(1, WORDS + 1)
     network = LanguageModel(recipe, features, Unigram(features, mass))
-    network.past_decoder = PastDecoder(network.output, STRENGTH, seed=1)
-    for weight in network.parameters():
+    decoder = PastDecoder(network.output, STRENGTH, seed=1)
+    for weight in (*network.parameters(), *decoder.parameters()):
         weight.data.normal_(std=0.5)
-    return network
+    return network, decoder
 
 
-def loss_of(network: LanguageModel, real: torch.Tensor | None = None, **further) -> torch.Tensor:
+def run_of(network: LanguageModel, real: torch.Tensor | None = None, terms=None):
+    """Loss and what is left of a step over a small text, with the recipe's terms or others."""
     torch.manual_seed(9)
     targets = READ[1:].flatten() if real is None else READ[1:].flatten()[real]
     context = torch.zeros(len(targets), 0, dtype=torch.int64)
-    state = network.encoder.initial_state(4)
-    return network.loss(READ[:-1], targets, state, context, real, **further).total
+    state, begun = network.encoder.initial_state(4), network.begin(targets, context)
+    terms = [*regularisers(network.recipe, network).values()] if terms is None else terms
+    run = partial(network.loss, READ[:-1], targets, state, context, real, begun=begun)
+    return with_terms(run, terms, [()] * len(terms))
 
 
-def past_by_hand(network: LanguageModel, positions: list[int]) -> float:
+def loss_of(network: LanguageModel, real: torch.Tensor | None = None, terms=None) -> torch.Tensor:
+    return run_of(network, real, terms)[0]
+
+
+def seen_with(classes, read: torch.Tensor) -> Seen:
+    """A run that read such words and predicted such classes."""
+    nothing = [None] * 5
+    return Seen(read, *nothing, classes=classes, nats=torch.zeros(()), after=())
+
+
+def past_by_hand(network: LanguageModel, decoder: PastDecoder, positions: list[int]) -> float:
     """λ·NLL of the signatures read, from p and embeddings of words."""
     h, _ = network(READ[:-1], network.encoder.initial_state(4))
     p = network.output.log_prob(h.flatten(0, 1)).exp()
-    embedded, decoder = network.embedding(torch.arange(WORDS)), network.past_decoder
+    embedded = network.embedding(torch.arange(WORDS))
     nats = []
     for at in positions:
         mean = sum(p[at, word] * embedded[word] for word in range(WORDS))
@@ -65,45 +77,41 @@ def past_by_hand(network: LanguageModel, positions: list[int]) -> float:
 
 
 @pytest.mark.parametrize("positions", [range(36), [0, 3, 4, 17, 35]], ids=len)
-@pytest.mark.parametrize("is_taught", [False, True])
-def test_the_past_is_decoded_from_what_is_predicted(positions, is_taught):
-    network = decoding(**NO_DROPOUT)
+def test_the_past_is_decoded_from_what_is_predicted(positions):
+    network, decoder = decoding(**NO_DROPOUT)
     real = None if len(positions) == 36 else torch.tensor(positions)
-    q = torch.rand(len(positions), 6).softmax(dim=1)
-    taught = Taught(torch.arange(6).expand_as(q), q) if is_taught else None
-    with_past = loss_of(network, real, taught=taught)
-    expected = past_by_hand(network, list(positions))
-    network.past_decoder = None
-    found = with_past - loss_of(network, real, taught=taught)
+    found = loss_of(network, real, [decoder]) - loss_of(network, real, [])
+    expected = past_by_hand(network, decoder, list(positions))
     assert found.item() == pytest.approx(expected, rel=1e-4)
 
 
 def test_the_past_teaches_the_network_and_what_decodes_it():
-    network = decoding(**NO_DROPOUT)
+    network, decoder = decoding(**NO_DROPOUT)
     h = torch.randn(9, 8, requires_grad=True)
-    read = torch.arange(9)
-    network.past_decoder(network.output.classes(h, None), read).backward()
-    for weight in (h, network.output.weight, *network.past_decoder.parameters()):
+    seen = seen_with(network.output.classes(h, None), torch.arange(9))
+    decoder(seen.nats, seen).backward()
+    for weight in (h, network.output.weight, *decoder.parameters()):
         assert (weight.grad != 0).any()
 
 
 def test_labels_crossed_with_features_are_no_part_of_the_rows_that_decode():
-    network = decoding()
+    network, decoder = decoding()
     output = network.output
     crossed = LogLinear(features_by_two(), output.background, 8, weight=output.weight, labels=3)
     torch.nn.init.normal_(crossed.label_weight)
-    predicted, read = crossed.classes(torch.randn(9, 8 + 3), None), torch.arange(9)
+    predicted = crossed.classes(torch.randn(9, 8 + 3), None)
     bare = replace(predicted, rows=crossed.product(output.weight))
     assert predicted.rows.shape == (6, 8 + 3)
-    decoder = network.past_decoder
-    assert decoder(predicted, read).item() == pytest.approx(decoder(bare, read).item())
+    found, expected = (
+        decoder(torch.zeros(()), seen_with(classes, torch.arange(9))).item()
+        for classes in (predicted, bare)
+    )
+    assert found == pytest.approx(expected)
 
 
-def test_outside_training_there_is_neither():
-    network = decoding(fraternal=0.5).eval()
-    found = loss_of(network)
-    network.past_decoder = None
-    assert found.equal(loss_of(network))
+def test_the_model_itself_has_neither():
+    network = model(**BOTH).eval()
+    found = loss_of(network, terms=[])
     assert found.equal(-network.output.log_prob_of(*states_and_targets(network)).mean())
 
 
@@ -141,23 +149,21 @@ def test_what_does_not_depend_on_states_is_computed_once_for_both_runs():
 
 
 def test_the_difference_of_two_runs_is_a_mean():
-    losses = torch.tensor(2.0), torch.tensor(4.0)
     states = torch.zeros(3, 2), torch.tensor([[0.0, 3.0], [0.0, 0.0], [3.0, 0.0]])
-    assert fraternal_loss(losses, states, 0.5).item() == pytest.approx(3 + 0.5 * 3)
+    seen = seen_with(None, torch.zeros(0))
+    runs = iter((torch.tensor(2.0 + 2 * n), seen._replace(states=h)) for n, h in enumerate(states))
+    loss, first = FraternalDropout(0.5).around(lambda: next(runs))()
+    assert loss.item() == pytest.approx(3 + 0.5 * 3)
+    assert first.states is states[0]
 
 
 def test_nats_and_the_state_that_is_carried_on_are_those_of_the_first_run():
-    context, state = torch.zeros(36, 0, dtype=torch.int64), model().encoder.initial_state(4)
-    losses = []
-    for strength in (0.0, 0.5):
-        network = model(fraternal=strength)
-        torch.manual_seed(9)
-        losses.append(network.loss(READ[:-1], READ[1:].flatten(), state, context))
-    once, twice = losses
+    runs = [run_of(model(fraternal=strength)) for strength in (0.0, 0.5)]
+    (loss, once), (other_loss, twice) = runs
     for one, other in zip(once.after, twice.after, strict=True):
         assert all(a.equal(b) for a, b in zip(one, other, strict=True))
     assert once.nats.equal(twice.nats)
-    assert not once.total.equal(twice.total)
+    assert not loss.equal(other_loss)
 
 
 def test_a_trained_network_keeps_nothing_of_them(tmp_path):
@@ -166,9 +172,11 @@ def test_a_trained_network_keeps_nothing_of_them(tmp_path):
         (tmp_path / name).mkdir()
         recipe = replace(RECIPE, epochs=1, **changes)
         trainer = Trainer(model(**changes), recipe, tmp_path / name)
-        assert (trainer.model.past_decoder is None) == (name == "plain")
+        before = {name: each.clone() for name, each in trainer.terms.named_parameters()}
         trainer.fit(TEXT, TEXT)
-        assert trainer.model.past_decoder is None
+        assert len(before) == (0 if name == "plain" else 3)
+        learned = trainer.terms.named_parameters()
+        assert not any(weight.equal(before[key]) for key, weight in learned)
         written[name] = load_file(tmp_path / name / WEIGHTS)
     plain, both = written.values()
     assert plain.keys() == both.keys()

@@ -1,0 +1,176 @@
+"""Terms that a training adds to the loss of the text: penalties, and runs beside the first."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from models.common.batching import Sentences
+from models.network.language_model import LanguageModel, Seen
+from models.outputs.log_linear import LogLinear
+from models.outputs.signatures.log_softmax_at import log_softmax_at
+from models.outputs.signatures.times_rows import sum_of_rows, times_rows
+from models.recipe import Recipe
+
+Run = Callable[[], tuple[Tensor, Seen]]  # over a batch: its loss, and what it leaves
+
+
+class LossTerm(nn.Module):
+    """What a training adds to the loss; the model holds nothing of it.
+
+    A term with parameters trains them beside those of the model.
+    """
+
+    def prepare(self, model: LanguageModel, text: Sentences, valid: Sentences) -> None:
+        """Called once, before the first step that reads the text."""
+
+    def of_batch(self, positions: np.ndarray) -> tuple[Tensor, ...]:
+        """What the term needs to know of the targets at these positions of the text."""
+        return ()
+
+    def around(self, run: Run) -> Run:
+        """A run that may call the given one more than once."""
+        return run
+
+    def forward(self, loss: Tensor, seen: Seen, *of_batch: Tensor) -> Tensor:
+        """The loss so far, with this term."""
+        return loss
+
+
+class ActivationPenalty(LossTerm):
+    """α·mean(h'²) + β·mean((h_{t+1} − h_t)²) of the encoder's outputs (Merity et al. 2017).
+
+    AR (α, `size`) keeps them small, TAR (β, `change`) slow. As in AWD-LSTM, AR reads the outputs
+    after dropout, TAR those before it.
+    """
+
+    def __init__(self, size: float, change: float):
+        super().__init__()
+        self.size, self.change = size, change
+
+    def forward(self, loss: Tensor, seen: Seen) -> Tensor:
+        return loss + self.of(seen.h, seen.dropped, seen.real)
+
+    def of(self, h: Tensor, dropped: Tensor, real: Tensor | None = None) -> Tensor:
+        """The penalty of outputs (T × B × H); `real` has the positions of words among the T·B.
+
+        Where not all are words, each column has its own means, and counts by its words: a batch
+        has the same penalty on however many processes its columns are read.
+        """
+        if real is None:
+            penalty = self.size * dropped.square().mean()
+            if len(h) > 1:
+                penalty = penalty + self.change * h.diff(dim=0).square().mean()
+            return penalty
+        is_word = torch.zeros(h.shape[:2], device=h.device)
+        is_word.view(-1).index_fill_(0, real, 1)
+        words = is_word.sum(dim=0)
+        of_size = _means(dropped.square(), is_word)
+        of_change = _means(h.diff(dim=0).square(), is_word[1:] * is_word[:-1])
+        return ((self.size * of_size + self.change * of_change) * words).sum() / words.sum()
+
+
+def _means(squares: Tensor, counts: Tensor) -> Tensor:
+    """The mean of what counts in each column, 0 where nothing does: (B)."""
+    return (squares.mean(dim=2) * counts).sum(dim=0) / counts.sum(dim=0).clamp(min=1)
+
+
+class AdaptorPenalty(LossTerm):
+    """λ · the mean of ‖a_t‖², a_t = W·h_t + c: weights near nothing leave p near the background.
+
+    ‖a_t‖² = h_t·WᵀW·h_t + 2c·W·h_t + ‖c‖²: the many weights of a_t are never formed.
+    """
+
+    def __init__(self, strength: float):
+        super().__init__()
+        self.strength = strength
+
+    def forward(self, loss: Tensor, seen: Seen) -> Tensor:
+        h, weight, bias = seen.states, seen.output.whole_weight, seen.output.bias
+        quadratic = (h @ (weight.T @ weight) * h).sum(dim=1)
+        return loss + self.strength * (quadratic + 2 * h @ (weight.T @ bias) + bias @ bias).mean()
+
+
+class PastDecoder(LossTerm):
+    """λ · the mean of −log q_t(x_t), where q_t is decoded from p_t, the prediction of x_{t+1}:
+
+        e_t = Σ_s p_t(s)·E_s,    q_t = softmax(E·tanh(A·e_t + a) + d),    E = Φ·W
+
+    Past-decode regularisation (Brahma 2018). Words are known by their signatures s, whose rows E
+    serve to read, to predict and to decode them. A, a and d are drawn from the seed alone, so that
+    nothing else is drawn otherwise for their sake.
+    """
+
+    def __init__(self, output: LogLinear, strength: float, seed: int):
+        super().__init__()
+        self.strength, size = strength, output.weight.shape[1]
+        drawn = torch.rand(size, size, generator=torch.Generator().manual_seed(seed))
+        self.weight = nn.Parameter((2 * drawn - 1) * size**-0.5)
+        self.bias = nn.Parameter(torch.zeros(size))
+        self.signature_bias = nn.Parameter(torch.zeros(output.product.signature_count))
+
+    def forward(self, loss: Tensor, seen: Seen) -> Tensor:
+        rows = seen.classes.rows[:, : len(self.bias)]  # without the labels' part
+        expected = sum_of_rows(seen.classes.logits.softmax(dim=1), rows)
+        decoded = nn.functional.linear(expected, self.weight, self.bias).tanh()
+        logits = times_rows(decoded, rows) + self.signature_bias
+        read = seen.words.flatten()
+        read = read if seen.real is None else read.index_select(0, seen.real)
+        signatures = seen.classes.signature[read].unsqueeze(1)
+        return loss - self.strength * log_softmax_at(logits, signatures).mean()
+
+
+class FraternalDropout(LossTerm):
+    """(ℓ₁ + ℓ₂)/2 + κ · the mean of (m₁ − m₂)², of two runs that drop other units.
+
+    What is dropped should not matter (Zołna et al. 2018). m are the states that the output layer
+    reads (N × H), as every output layer has them. The paper compares the scores of words that a
+    softmax reads, whose differences are larger. The first run is the one that is reported.
+    """
+
+    def __init__(self, strength: float):
+        super().__init__()
+        self.strength = strength
+
+    def around(self, run: Run) -> Run:
+        def both() -> tuple[Tensor, Seen]:
+            (one, first), (other, second) = run(), run()
+            apart = nn.functional.mse_loss(first.states, second.states)
+            return (one + other) / 2 + self.strength * apart, first
+
+        return both
+
+
+def regularisers(recipe: Recipe, model: LanguageModel) -> dict[str, LossTerm]:
+    """The terms that a recipe asks for."""
+    terms: dict[str, LossTerm] = {}
+    if recipe.past_decode:
+        terms["past_decode"] = PastDecoder(model.output, recipe.past_decode, recipe.seed)
+    if recipe.activation_penalty or recipe.temporal_penalty:
+        penalty = ActivationPenalty(recipe.activation_penalty, recipe.temporal_penalty)
+        terms["activation"] = penalty
+    if recipe.adaptor_penalty:
+        terms["adaptor"] = AdaptorPenalty(recipe.adaptor_penalty)
+    if recipe.fraternal:
+        terms["fraternal"] = FraternalDropout(recipe.fraternal)
+    return terms
+
+
+def with_terms(
+    run: Callable[[], Seen],
+    terms: Sequence[LossTerm],
+    of_batch: Sequence[tuple[Tensor, ...]],
+) -> tuple[Tensor, Seen]:
+    """The loss of a run with all terms, each given what it needs to know of the batch."""
+
+    def once() -> tuple[Tensor, Seen]:
+        seen = run()
+        loss = seen.nats
+        for term, given in zip(terms, of_batch, strict=True):
+            loss = term(loss, seen, *given)
+        return loss, seen
+
+    for term in terms:
+        once = term.around(once)
+    return once()
