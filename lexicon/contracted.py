@@ -28,5 +28,6 @@ gsd = TextLexicon(
     source="gsd-lexicon",
     file="lexiqueFR-GSD.tsv",
     read=read,
+    version=1,
     of_text=True,
 )

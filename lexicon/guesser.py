@@ -21,6 +21,7 @@ from lexicon.index import MEANING, Index, build, cached, fingerprint
 from lexicon.reading import LexiconError
 from lexicon.shape import LIKELY, looks
 
+VERSION = 1  # raised whenever the same lexicons come to teach another guesser
 OPEN = ("ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB", "X")
 LONGEST = 7  # letters of a suffix
 FEWEST = 2  # forms that a suffix needs
@@ -206,7 +207,7 @@ def guesser(request: Request) -> Guesser:
     teachers = [lexicon for lexicon in request.before if lexicon.name != "closed"]
     if not teachers:
         raise LexiconError("the guesser has nothing to learn from: name a lexicon before it")
-    key = fingerprint([], *(teacher.identity() for teacher in teachers))
+    key = fingerprint([], f"guesser {VERSION}", *(teacher.identity() for teacher in teachers))
     path = cached(f"guesser-{key}", lambda: build(learn(pd.concat(map(everything, teachers)))))
     licence = ", ".join(dict.fromkeys(teacher.licence for teacher in teachers))
     return Guesser(Index.open("guesser", licence, path))

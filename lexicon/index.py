@@ -24,6 +24,7 @@ def hashes(forms: np.ndarray) -> np.ndarray:
     return pd.util.hash_array(forms, categorize=False)
 
 
+VERSION = 1  # raised whenever the same rows come to give another index
 MEANING = r"(?:^|\|)Sem=[^|]*"
 PROBE = int(hashes(np.array(["accord"], dtype=object))[0])  # tells whether the hash is the same
 
@@ -123,12 +124,13 @@ def cached(name: str, make: Callable[[], pa.Table]) -> Path:
 def compiled(
     path: Path,
     read: Callable[[Path, Report], Iterator[Row]],
+    version: int,
     read_by: Sequence[Path],
     *,
     lowercase: bool,
     strict: bool,
 ) -> Path:
-    """The index of a text file, made if there is none yet for it and for what it is read by."""
+    """The index of a text file, made if there is none yet for it and for this version of `read`."""
 
     def make() -> pa.Table:
         report = Report(path, strict)
@@ -139,14 +141,15 @@ def compiled(
         about = {"lowercase": lowercase, "skipped": report.skipped()}
         return table.replace_schema_metadata({"accord": json.dumps(about)})
 
-    key = fingerprint([path, *read_by], f"lowercase {lowercase}", f"strict {strict}")
+    reader = f"{read.__module__}.{read.__qualname__} {version}"
+    key = fingerprint([path, *read_by], reader, f"lowercase {lowercase}", f"strict {strict}")
     return cached(f"{path.stem}-{key}", make)
 
 
 def fingerprint(files: Sequence[Path], *words: str) -> str:
-    """Changes with the files, the words, the code of this package and the hash of a form."""
-    parts = [f"{PROBE} {words}".encode()]
-    for file in (*files, *sorted(Path(__file__).parent.rglob("*.py"))):
+    """Changes with the files, the words, the version of the index and the hash of a form."""
+    parts = [f"{PROBE} {VERSION} {words}".encode()]
+    for file in files:
         with file.open("rb") as opened:
             parts.append(hashlib.file_digest(opened, "sha256").digest())
     return hashlib.sha256(b"".join(parts)).hexdigest()[:16]

@@ -97,4 +97,4 @@ def read(path: Path, report: Report) -> Iterator[Row]:
     return rows(lines(path, report, cut_short=True), report, parse)
 
 
-lefff = TextLexicon("lefff", "LGPL-LR", source="lefff", file="lefff-3.4.mlex", read=read)
+lefff = TextLexicon("lefff", "LGPL-LR", source="lefff", file="lefff-3.4.mlex", read=read, version=1)

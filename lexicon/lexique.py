@@ -117,4 +117,6 @@ def read(path: Path, report: Report) -> Iterator[Row]:
     return rows(numbered, report, partial(parse, names=names))
 
 
-lexique = TextLexicon("lexique", "CC BY-SA 4.0", source="lexique", file="Lexique383.txt", read=read)
+lexique = TextLexicon(
+    "lexique", "CC BY-SA 4.0", source="lexique", file="Lexique383.txt", read=read, version=1
+)

@@ -58,6 +58,7 @@ def spacy_text(path: Path) -> TextLexicon:
         source=None,
         file=str(path),
         read=read,
+        version=1,
         of_text=True,
         read_by=about_model(),
     )

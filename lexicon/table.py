@@ -80,10 +80,12 @@ def said_twice(feats: str) -> str | None:
 
 
 def table(path: Path) -> TextLexicon:
-    return TextLexicon(path.stem, "the user's own", source=None, file=str(path), read=read)
+    return TextLexicon(
+        path.stem, "the user's own", source=None, file=str(path), read=read, version=1
+    )
 
 
 # The words of the corpus `tiny`, and further forms of their lemmas.
 tiny = TextLexicon(
-    "tiny", "MIT", source=None, file=str(Path(__file__).with_name("tiny.tsv")), read=read
+    "tiny", "MIT", source=None, file=str(Path(__file__).with_name("tiny.tsv")), read=read, version=1
 )

@@ -1,6 +1,5 @@
 """A lexicon that is a text file: read once into an index, then memory-mapped."""
 
-import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ class TextLexicon:
     source: str | None  # the name of its data's folder; none if `file` says it all
     file: str  # the file in that folder
     read: Callable[[Path, Report], Iterator[Row]]
+    version: int  # of `read`: raised whenever it comes to give other rows for the same file
     of_text: bool = False  # whether the file is a text, or made of one
     read_by: tuple[Path, ...] = ()  # other files that what is read depends on, as a tagger's own
 
@@ -37,9 +37,9 @@ class TextLexicon:
     def open(self, path: Path, *, lowercase: bool = False, strict: bool = False) -> Index:
         if not path.is_file():
             raise LexiconError(f"lexicon {self.name}: no file {path}")
-        code = Path(inspect.getfile(self.read))
-        read_by = [code, *self.read_by]
-        index = compiled(path, self.read, read_by, lowercase=lowercase, strict=strict)
+        index = compiled(
+            path, self.read, self.version, self.read_by, lowercase=lowercase, strict=strict
+        )
         lexicon = Index.open(self.name, self.licence, index)
         lexicon.of_text = self.of_text
         return lexicon

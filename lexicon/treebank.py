@@ -78,7 +78,7 @@ def treebank(path: Path) -> TextLexicon:
     """The lexicon of a CoNLL-U file, or of a table of counts."""
     read = read_conllu if path.suffix == ".conllu" else read_counts
     return TextLexicon(
-        path.stem, "the treebank's", source=None, file=str(path), read=read, of_text=True
+        path.stem, "the treebank's", source=None, file=str(path), read=read, version=1, of_text=True
     )
 
 
@@ -88,5 +88,6 @@ gsd = TextLexicon(
     source="gsd-lexicon",
     file="lexiqueFR-GSD.tsv",
     read=read_counts,
+    version=1,
     of_text=True,
 )

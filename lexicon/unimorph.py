@@ -71,4 +71,6 @@ class UniMorph(TextLexicon):
         return Path(home) / self.file if home else super().path(folder)
 
 
-unimorph = UniMorph("unimorph", "CC BY-SA 3.0", source="unimorph", file="fra/fra", read=read)
+unimorph = UniMorph(
+    "unimorph", "CC BY-SA 3.0", source="unimorph", file="fra/fra", read=read, version=1
+)

@@ -28,6 +28,9 @@ class Stage:
     outputs: Mapping[str, str]  # file in this stage's folder -> what it holds
     params: type  # a frozen dataclass: this stage's section of the configuration
     compute: Callable[[Any, Inputs, Path], None]
+    # Raised whenever the same parameters and inputs come to give other files: what earlier code
+    # made is then made anew.
+    version: int
     files: Callable[[Any], Sequence[Path]] = reads_no_files  # data outside the run that is read
     # Refuses, before the first stage runs, what the sections together cannot mean.
     check: Callable[[Mapping[str, Any]], None] = checks_nothing

@@ -11,6 +11,8 @@ from pipeline.display.progress import say
 from pipeline.inference.default_model import NAME, default_model, is_default
 from pipeline.sharing.file_names import CONFIG, is_compact
 
+UNFOLDING = 1  # raised whenever `unfold` comes to write other files for the same model
+
 
 def start_folder(start: str) -> Path:
     """That of a model that comes with Accord, or the folder itself, if it is an exported model."""
@@ -36,12 +38,12 @@ def start_params(start: str) -> dict[str, Any]:
 
 
 def _unfolded(folder: Path) -> Path:
-    """A model's small form as a plain one, in the cache, where it is made once by the same code."""
-    from pipeline.sharing.compact.unfold import unfold  # here, as it loads torch
-
-    made_of = [fingerprint.of_file(folder / CONFIG), fingerprint.of_code(unfold.__module__)]
+    """A model's small form as a plain one, in the cache, where each version makes it once."""
+    made_of = [fingerprint.of_file(folder / CONFIG), UNFOLDING]
     place = cache_home() / "started" / fingerprint.of_value(made_of)[:16]
     if not place.exists():
+        from pipeline.sharing.compact.unfold import unfold  # here, as it loads torch
+
         say(f"train.start: unfolding {folder.name} into {place}")
         place.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=place.parent) as partial:

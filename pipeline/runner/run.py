@@ -1,8 +1,9 @@
-"""Runs the stages of every model in order, and only those whose inputs, parameters or code changed.
+"""Runs the stages of every model in order, and only those whose inputs or parameters changed.
 
 Each model of a run is a full set of sections, so each has its own chain of stages. A stage's key
-is the hash of its parameters, of the *content* of the files it reads and of its code: chains that
-agree share artefacts, and a stage rerun with the same outcome reruns nothing below it.
+is the hash of its parameters, of the *content* of the files it reads and of the version that it
+declares: chains that agree share artefacts, and a stage rerun with the same outcome reruns nothing
+below it.
 """
 
 import time
@@ -142,7 +143,7 @@ class Run:
                 label: inputs[label].digests(read) for label, read in inputs_read(stage, inputs)
             },
             "data": content_of(stage.files(params)),
-            "code": fingerprint.of_code(stage.compute.__module__),
+            "version": stage.version,
         }
         return recipe, name_of(recipe)
 
@@ -194,7 +195,9 @@ class Run:
         ]
         if not changed and any(before[part].keys() != recipe[part].keys() for part in FILES):
             changed.append("it reads other files")
-        changed += ["its code changed"] if before["code"] != recipe["code"] else []
+        # An artefact made before stages had versions has none.
+        if before.get("version") != recipe["version"]:
+            changed.append("the stage has another version")
         return "; ".join(changed) or "its artefact was removed"
 
     def _known(self, model: str, stage: Stage) -> Artefact | None:

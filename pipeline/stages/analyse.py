@@ -268,6 +268,7 @@ STAGE = Stage(
     },
     params=Params,
     compute=compute,
+    version=1,
     files=_files,
     starts=True,
     check=_check,

@@ -189,6 +189,7 @@ STAGE = Stage(
     },
     params=Params,
     compute=compute,
+    version=1,
     files=_files,
     starts=True,
     exported=("*",),

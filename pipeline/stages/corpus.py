@@ -218,5 +218,6 @@ STAGE = Stage(
     },
     params=Params,
     compute=compute,
+    version=1,
     files=_files,
 )

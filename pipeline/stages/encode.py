@@ -186,5 +186,6 @@ STAGE = Stage(
     },
     params=Params,
     compute=compute,
+    version=1,
     exported=("subwords.json", COUNTS, "classes.npy", VALUES),
 )

@@ -86,5 +86,6 @@ STAGE = Stage(
     },
     params=Params,
     compute=compute,
+    version=1,
     files=_files,
 )

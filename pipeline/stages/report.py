@@ -166,6 +166,7 @@ STAGE = Stage(
     },
     params=Params,
     compute=compute,
+    version=1,
     over_models=True,
     shows=SHOWN,
 )

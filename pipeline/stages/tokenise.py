@@ -114,4 +114,5 @@ STAGE = Stage(
     },
     params=Params,
     compute=compute,
+    version=1,
 )

@@ -175,6 +175,7 @@ STAGE = Stage(
     },
     params=Recipe,
     compute=compute,
+    version=1,
     files=_files,
     resumes=True,
     exported=(WEIGHTS, RECIPE, CURVE, CURVE_PRETRAINING, CURVE_NARROW),

@@ -115,7 +115,7 @@ from lexicon.text import TextLexicon
 def read(path, report):
     yield Row("schtroumpf", "schtroumpf", "NOUN", "Gender=Masc|Number=Sing")
 
-comic = TextLexicon("comic", "CC0", source=None, file=__file__, read=read)
+comic = TextLexicon("comic", "CC0", source=None, file=__file__, read=read, version=1)
 
 def careless(request):
     return 1 / 0

@@ -1,5 +1,7 @@
 """The index holds what was read, and is made anew when what it was made of changes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,9 +9,11 @@ from hypothesis import strategies as st
 
 import lexicon
 from corpora.normalise import normalise
+from lexicon import contracted
 from lexicon.analysis import plain
 from lexicon.index import Index, build, cache_folder
-from lexicon.reading import Row
+from lexicon.reading import LexiconError, Row
+from lexicon.treebank import treebank
 
 words = st.text(min_size=1, max_size=6)
 rows = st.lists(
@@ -69,3 +73,16 @@ def test_the_same_text_is_compiled_once_and_a_changed_one_anew(tmp_path, monkeyp
     assert list(lexicon.load([str(table)], folder=None)) == ["zag"]
     assert compiled() == 2
     assert not list(cache_folder().glob("*.partial"))
+
+
+def test_another_version_of_a_reader_or_another_reader_compiles_anew(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    path = tmp_path / "mine.tsv"
+    path.write_text("zig\tzig\tNOUN\t\t3\n")
+    first = treebank(path)
+    later = replace(first, version=first.version + 1)
+    other = replace(first, read=contracted.read)
+    paths = {each.open(path).path for each in (first, first, later)}
+    assert len(paths) == 2
+    with pytest.raises(LexiconError, match="no row could be read"):
+        other.open(path)  # its rows are those without a part of speech, which the file has none of
