@@ -1,10 +1,11 @@
-"""Where the tests' data lie, and that no test is timed."""
+"""Where the tests' data lie, that no test is timed, and a run that many look at."""
 
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+import pipeline
 from pipeline.data.fetch import FetchError, fetch
 from pipeline.data.folders import MissingData, folder_of
 
@@ -26,3 +27,10 @@ def fetched():
                 pytest.skip(str(error))
 
     return find
+
+
+@pytest.fixture(scope="session")
+def tiny_run(tmp_path_factory):
+    """The `tiny` preset with fewer epochs, finished."""
+    runs = tmp_path_factory.mktemp("runs")
+    return pipeline.run("tiny", set={"train.epochs": 3}, runs=runs)

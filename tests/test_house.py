@@ -41,8 +41,6 @@ ROOMS = {
     "models.automata": "common ngram network",
     "models.constraints": "common features ngram spelling outputs network",
     "models.training": "common features encoders background outputs network recipe",
-    "models.bench": "common features encoders ngram background outputs spelling network training "
-    "recipe",
     "pipeline.display": "",
     "pipeline.artefacts": "display",
     "pipeline.data": "display artefacts",
@@ -177,6 +175,7 @@ def test_files_are_short_and_models_know_few_libraries(path):
     if path.relative_to(ROOT).parts[0] == "models":
         allowed = ONLY_TRAINING | {"models"} | sys.stdlib_module_names
         assert imported(path) <= allowed
+    assert "benchmarks" not in imported(path), "which is not installed"
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 350
 
 

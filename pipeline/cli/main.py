@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from pipeline.cli import agree as cli_agree
-from pipeline.cli import bench as cli_bench
 from pipeline.cli import condition as cli_condition
 from pipeline.cli import confusions as cli_confusions
 from pipeline.cli import console
@@ -29,7 +28,6 @@ app = typer.Typer(
 )
 
 app.add_typer(cli_lexicon.app, name="lexicon")
-app.add_typer(cli_bench.app, name="bench")
 app.add_typer(cli_results.app)  # its commands stand beside those below
 app.add_typer(cli_model.app)
 app.add_typer(cli_condition.app)

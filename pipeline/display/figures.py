@@ -106,26 +106,6 @@ def _name_beside(axes: Axes, names: Mapping[str, tuple[tuple[float, float], str]
 
 
 @styled
-def output_costs(costs: pd.DataFrame) -> Figure:
-    """Milliseconds of a training step against the number of words, for each output layer."""
-    figure = Figure(figsize=(7, 4))
-    axes = figure.subplots()
-    drawn = costs[costs["output"].isin(["log-linear", "softmax", "adaptive"])]
-    for colour, (label, rows) in zip(
-        cycle(COLOURS), drawn.groupby(["output", "precision"], sort=False), strict=False
-    ):
-        rows = rows.sort_values("words")
-        axes.plot(rows["words"], rows["milliseconds"], "o-", color=colour, label=", ".join(label))
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("words in the vocabulary")
-    axes.set_ylabel("milliseconds")
-    axes.set_title("one training step, by output layer", loc="left", fontsize=11)
-    axes.legend()
-    return figure
-
-
-@styled
 def weight_map(weights: pd.DataFrame) -> Figure:
     """How the weights of features (columns) move from word to word (rows): red is for it."""
     figure = Figure(figsize=(max(4.5, 1.6 + 0.75 * weights.shape[1]), 1.6 + 0.42 * len(weights)))

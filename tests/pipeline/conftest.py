@@ -1,17 +1,10 @@
-"""Runs of the tiny preset, shared by the tests that only look at them."""
+"""A trained run, shared by the tests that only look at it."""
 
 from pathlib import Path
 
 import pytest
 
 import pipeline
-
-
-@pytest.fixture(scope="session")
-def tiny_run(tmp_path_factory):
-    """The `tiny` preset with fewer epochs, finished."""
-    runs = tmp_path_factory.mktemp("runs")
-    return pipeline.run("tiny", set={"train.epochs": 3}, runs=runs)
 
 
 @pytest.fixture(scope="session")

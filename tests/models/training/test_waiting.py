@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 FIRST = (
     "models.training.trainer",
-    "models.bench.busy",
+    "benchmarks.training_step",
     "pipeline.prepared.trained",
     "pipeline.api",
 )

@@ -55,12 +55,6 @@ def test_lexicon_show_shows_a_lexicon_once(accord):
     assert len(set(rows)) == len(rows)
 
 
-def test_the_bench_of_features_counts_forms_and_signatures(accord):
-    done = accord("bench", "features", "--lexicon", "tiny")
-    assert done.exit_code == 0, done.output
-    assert " forms, " in done.stdout and " signatures: " in done.stdout
-
-
 def test_lexicons_to_compare_may_be_paths(accord, tmp_path):
     (tmp_path / "mine").mkdir()
     table = "form\tlemma\tupos\tfeats\nfille\tfille\tNOUN\tGender=Fem\n"

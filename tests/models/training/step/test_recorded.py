@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.outputs import vocabulary
+from benchmarks.training_step import text_of
 from models.background.ngram import NGramBackground
-from models.bench.step import text_of
-from models.bench.synthetic import vocabulary
 from models.network.language_model import LanguageModel
 from models.ngram.model import rows_of
 from models.ngram.smoothing.kneser_ney import kneser_ney

@@ -1,13 +1,11 @@
-"""Preparing ten times the text takes no more memory; and the text with which that is shown."""
+"""Preparing ten times the text takes no more memory."""
 
 import tracemalloc
-from collections import Counter
 
 import pandas as pd
 import pytest
 
 from pipeline.artefacts import arrow
-from pipeline.cli.bench_memory import Cost, compared, generate
 from pipeline.prepared.special_words import END, UNKNOWN
 from pipeline.stages import corpus, encode, tokenise
 
@@ -78,20 +76,3 @@ def test_counting_words_holds_a_batch_at_a_time(tmp_path, small_batches):
 
     counted(10)
     assert counted(10_000) < 1.3 * counted(1000)
-
-
-def test_a_generated_text_has_words_that_never_end(tmp_path):
-    words = Counter()
-    for amount in (20_000, 200_000):
-        path = tmp_path / f"{amount}.txt"
-        generate(path, amount, "tiny")
-        counts = Counter(path.read_text(encoding="utf-8").replace(".", " .").split())
-        assert counts.total() >= amount
-        assert len(counts) > 3 * len(words), "types keep coming, as in a real text"
-        words = counts
-
-
-def test_the_table_sets_the_peaks_of_both_texts_side_by_side():
-    costs = [Cost("corpus", 10, 100.0, 1.0), Cost("corpus", 100, 120.0, 9.0)]
-    (row,) = compared(costs).to_dict("records")
-    assert row["ratio of MiB"] == "1.20"

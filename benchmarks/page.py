@@ -1,20 +1,90 @@
-"""The page under load: many questions in a row, then the same ones by many askers at once.
+"""How long the page takes: to be there, to answer at first, for each sentence, and under load.
 
-Every question is another one, on a connection of its own. An answer must not depend on what else
-is asked, nor the memory that the server takes on how much was.
+Under load many questions are asked in a row, then the same ones by many askers at once. Every
+question is another one, on a connection of its own. An answer must not depend on what else is
+asked, nor the memory that the server takes on how much was.
 """
 
 import http.client
 import json
 import random
+import subprocess
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
-from pipeline.page.bench import Served, send, served
+JSON = {"Content-Type": "application/json"}
+
+
+class Served(NamedTuple):
+    """A page that a process of its own serves."""
+
+    process: int
+    address: str  # host and port
+    model: str  # that is asked at first
+
+
+class Waits(NamedTuple):
+    page: float  # seconds until the page can be opened
+    answer: float  # seconds until a sentence is answered
+    sentences: list[float]  # seconds for each sentence after that
+
+
+def measure_waits(runs: Sequence[Path], sentences: Sequence[str]) -> Waits:
+    """Start the page as a person does and type sentences into it, as the browser asks them."""
+    start = time.perf_counter()
+    with served(runs) as page:
+        at_page = time.perf_counter() - start
+        connection = http.client.HTTPConnection(page.address)
+        asked = [{"ask": "read", "model": page.model, "text": text} for text in ("", *sentences)]
+        first, *waits = [_seconds(connection, question) for question in asked]
+        return Waits(at_page, at_page + first, waits)
+
+
+@contextmanager
+def served(runs: Sequence[Path]) -> Iterator[Served]:
+    """The page of some runs, as `accord page` serves it, until it is left."""
+    asked = [part for run in runs for part in ("--run", str(run))]
+    command = [sys.executable, "-m", "pipeline.cli.main", "page", "--port", "0", *asked]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            address = urlsplit(server.stdout.readline().split(" ")[0]).netloc
+            if not address:
+                raise OSError("expected the page's address, but it did not start")
+            page = send(http.client.HTTPConnection(address), "GET", "/").decode()
+            yield Served(server.pid, address, _models(page)[0])
+        finally:
+            server.terminate()
+
+
+def send(
+    connection: http.client.HTTPConnection, method: str, path: str, question: Any = None
+) -> bytes:
+    """An answer, be it that a question is refused."""
+    body = None if question is None else json.dumps(question)
+    connection.request(method, path, body, JSON)
+    return connection.getresponse().read()
+
+
+def _seconds(connection: http.client.HTTPConnection, question: Any) -> float:
+    start = time.perf_counter()
+    answer = json.loads(send(connection, "POST", "/ask", question))
+    if "error" in answer:
+        raise ValueError(answer["error"])
+    return time.perf_counter() - start
+
+
+def _models(page: str) -> list[str]:
+    """The models that a page names."""
+    _, _, rest = page.partition('id="given">')
+    return json.loads(rest.partition("</script>")[0])["models"]
+
 
 WARM_UP = 100  # questions, after which all is loaded that is ever kept
 KINDS = 20  # questions in turn, of which one lets the model write, which takes longest
@@ -36,7 +106,7 @@ class Load(NamedTuple):
     at_once: Pass
 
 
-def measure(runs: Sequence[Path], texts: Sequence[str], count: int, askers: int) -> Load:
+def measure_load(runs: Sequence[Path], texts: Sequence[str], count: int, askers: int) -> Load:
     """Ask so many questions one after the other, and again by so many askers, in another order."""
     if not MEMORY.exists():
         raise OSError(f"expected {MEMORY}, which tells what memory a process takes")

@@ -1,25 +1,78 @@
-"""How fast an open vocabulary scores, whatever the number of its known words."""
+"""How fast lexicons are read and asked, and an open vocabulary scores, whatever its size."""
 
+import os
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from statistics import median
+from typing import NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import torch
 
+from benchmarks.outputs import vocabulary
+from lexicon.reading import LexiconError
+from lexicon.registry import find
+from lexicon.text import TextLexicon
 from models.background.unigram import Unigram
-from models.bench.synthetic import vocabulary
 from models.common.batching import END, Sentences
 from models.network.language_model import LanguageModel
 from models.recipe import Recipe
 from models.spelling.ngram import NGramSpelling
 from models.spelling.open_vocabulary import Forms, open_score
 
+
+class Speed(NamedTuple):
+    """Seconds, and forms answered a second."""
+
+    name: str
+    forms: int
+    parse_seconds: float
+    open_seconds: float
+    lookup_per_second: float
+    analyses_per_second: float
+
+
+def measure_lexicon(name: str, *, folder: Callable[[str], Path]) -> Speed:
+    """Reads a lexicon's text into a cache of its own, then asks all its forms in random order.
+
+    `analyses` is asked one form at a time, 20,000 distinct ones, none asked before.
+    """
+    maker = find(name)
+    if not isinstance(maker, TextLexicon):
+        raise LexiconError(f"lexicon {name!r} has no file to be read: expected one that has")
+    path = maker.path(folder)
+    with tempfile.TemporaryDirectory() as cache, patch.dict(os.environ, XDG_CACHE_HOME=cache):
+        parse_seconds, _ = timed(lambda: maker.open(path))
+        open_seconds, lexicon = timed(lambda: maker.open(path))
+        forms = np.array(list(lexicon), dtype=object)
+        np.random.default_rng(0).shuffle(forms)
+        lookup_seconds, _ = timed(lambda: lexicon.lookup(forms))
+        few = forms[:20_000].tolist()
+        one_by_one, _ = timed(lambda: [lexicon.analyses(form) for form in few])
+    return Speed(
+        name,
+        len(forms),
+        parse_seconds,
+        open_seconds,
+        len(forms) / lookup_seconds,
+        len(few) / one_by_one,
+    )
+
+
+def timed(work: Callable):
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
 CLASSES, UNKNOWN = 32, 1  # unknown words, and the id of the first
 SENTENCES, LENGTH, SPELLED = 200, 25, 0.03  # of the text; the share of words that are spelled
 
 
-def speeds(sizes: Sequence[int], rounds: int = 5) -> dict[int, float]:
+def scoring_speeds(sizes: Sequence[int], rounds: int = 5) -> dict[int, float]:
     """Words scored a second with so many known words, each the median of rounds in turn.
 
     All score the same text, of the most frequent words and some that are spelled.

@@ -27,7 +27,7 @@ SENTENCE = (5, 30)  # words: the fewest and the most
 AT_ONCE = 1000  # sentences
 
 
-class Cost(NamedTuple):
+class PreparationCost(NamedTuple):
     """What a stage took for a text of so many words."""
 
     stage: str
@@ -64,7 +64,7 @@ def _word(rank: int, forms: Sequence[str]) -> str:
     return "".join(syllables[:8])
 
 
-def measure(words: int, overrides: Sequence[str], folder: Path) -> Iterator[Cost]:
+def measure(words: int, overrides: Sequence[str], folder: Path) -> Iterator[PreparationCost]:
     """Prepare a generated text with the default preset, in a folder with room for it."""
     text = folder / f"{words}.txt"
     with ProcessPoolExecutor(
@@ -86,17 +86,17 @@ def measure(words: int, overrides: Sequence[str], folder: Path) -> Iterator[Cost
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             raise RuntimeError(f"{stage} failed on {text}: see above")
-        yield Cost(stage, words, usage.ru_maxrss / 1024, time.monotonic() - start)
+        yield PreparationCost(stage, words, usage.ru_maxrss / 1024, time.monotonic() - start)
 
 
 def _preparation() -> list[str]:
-    """The stages before training."""
+    """The stages before training, found by another process, so that this one stays small."""
     from pipeline.stages.order import above
 
     return above("train")
 
 
-def compared(costs: Sequence[Cost]) -> pd.DataFrame:
+def compared(costs: Sequence[PreparationCost]) -> pd.DataFrame:
     """One row a stage: the peak and the time for each text, and the ratio of the peaks."""
     rows = []
     for stage in dict.fromkeys(cost.stage for cost in costs):

@@ -1,3 +1,5 @@
+"""What is measured is what it says, and each command runs."""
+
 import os
 import signal
 import subprocess
@@ -8,22 +10,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import models
-from models.bench import busy
-from models.bench.output import (
+from benchmarks import training_step
+from benchmarks.outputs import (
+    BUNDLES,
+    FREQUENT,
     LARGE,
+    MORPHOLOGY,
     OUTPUTS,
     SMALL,
-    Cost,
-    Setting,
+    BenchSetting,
+    OutputCost,
     Training,
+    draw,
     measure,
+    verdicts,
+    vocabulary,
 )
-from models.bench.step import Stepper
-from models.bench.synthetic import BUNDLES, FREQUENT, MORPHOLOGY, vocabulary
-from models.bench.verdicts import verdicts
+from benchmarks.training_step import Stepper
 
-ROOT = Path(models.__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("words", [5_000, 20_000])
@@ -52,14 +57,16 @@ def test_meaning_makes_more_signatures():
 
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_every_output_learns(output):
-    training = Training(Setting(output, 5_000, batch=2))
+    training = Training(BenchSetting(output, 5_000, batch=2))
     before = training.loss().item()
     assert all(training.step() > 0 for _ in range(5))
     assert training.loss().item() < before
 
 
 def test_memory_is_that_of_the_setting_alone():
-    small, large = measure([Setting("softmax", words, batch=2) for words in (4_000, 40_000)], 2)
+    small, large = measure(
+        [BenchSetting("softmax", words, batch=2) for words in (4_000, 40_000)], 2
+    )
     assert len(small.seconds) == len(large.seconds) == 2
     # Weights, their gradients and the optimiser's two moments, of 256 numbers of four bytes each.
     assert large.peak_bytes - small.peak_bytes > 36_000 * 256 * 4 * 4
@@ -67,7 +74,7 @@ def test_memory_is_that_of_the_setting_alone():
 
 def test_verdicts_compare_round_by_round():
     def cost(output, words, seconds, peak_bytes=100):
-        return Cost(Setting(output, words), seconds, peak_bytes)
+        return OutputCost(BenchSetting(output, words), seconds, peak_bytes)
 
     ratios = verdicts(
         [
@@ -84,16 +91,50 @@ def test_verdicts_compare_round_by_round():
 
 
 def test_a_softmax_that_would_not_fit_is_left_out():
-    assert Setting("softmax", 1_000).fits()
-    assert not Setting("softmax", 10**10).fits()
-    assert Setting("log-linear", 10**10).fits()
+    assert BenchSetting("softmax", 1_000).fits()
+    assert not BenchSetting("softmax", 10**10).fits()
+    assert BenchSetting("log-linear", 10**10).fits()
 
 
-def test_it_explains_itself_without_the_other_packages():
-    command = [sys.executable, "-m", "models.bench", "--help"]
-    assert (
-        "--precision" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    )
+def run(*words: str, refused: tuple[str, ...] = ()) -> str:
+    """What a command prints, on a machine that lacks some packages."""
+    program = f"""
+import runpy, sys
+for name in {refused!r}:
+    sys.modules[name] = None  # importing it is now an ImportError
+sys.argv[1:] = {words!r}
+runpy.run_module("benchmarks", run_name="__main__", alter_sys=True)
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_it_explains_itself_and_each_command():
+    assert " open " in run("--help")
+    for command in ("output", "step", "busy", "lexicon", "open", "features", "memory", "page"):
+        assert "--help" in run(command, "--help")
+
+
+def test_a_machine_that_only_trains_measures_a_step():
+    others = ("pandas", "pyarrow", "typer", "yaml", "matplotlib")
+    assert "with one core taken" in run("busy", "--rounds", "1", refused=others)
+
+
+def test_features_are_counted_by_forms_and_signatures():
+    said = run("features", "tiny")
+    assert " forms, " in said and " signatures: " in said
+
+
+def test_a_lexicon_is_read_opened_and_asked():
+    assert "| tiny |" in run("lexicon", "tiny")
+
+
+def test_the_costs_of_outputs_are_drawn(tmp_path):
+    row = {"precision": "float32", "milliseconds": 3.0}
+    draw([{"output": name, "words": 10, **row} for name in ("softmax", "floor")], tmp_path / "x")
+    drawn = (tmp_path / "x.svg").read_text(encoding="utf-8")
+    assert "softmax, float32" in drawn and "floor" not in drawn
 
 
 def test_a_core_is_taken_and_left_again(monkeypatch):
@@ -104,8 +145,8 @@ def test_a_core_is_taken_and_left_again(monkeypatch):
             super().__init__(*arguments, **options)
             started.append(self)
 
-    monkeypatch.setattr(busy.subprocess, "Popen", Counted)
-    with busy.one_core_taken():
+    monkeypatch.setattr(training_step.subprocess, "Popen", Counted)
+    with training_step.one_core_taken():
         assert started[0].poll() is None
     assert started[0].returncode == -signal.SIGKILL
 
@@ -125,7 +166,7 @@ def cpu_seconds(process: int) -> float:
 
 
 def test_steps_of_two_checkouts_are_measured_in_turn():
-    command = [sys.executable, "-m", "models.bench.step", "--before", str(ROOT), "--rounds", "2"]
+    command = [sys.executable, "-m", "benchmarks", "step", "--before", str(ROOT), "--rounds", "2"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     before, now, ratio = done.stdout.splitlines()
     assert before.split()[0] == "before" and now.split()[0] == "now"

@@ -1,28 +1,44 @@
-"""What a training step costs, from the batch to the changed weights; of two checkouts, in turn.
+"""What a training step costs, from the batch to the changed weights.
 
-`python -m models.bench.step --before CHECKOUT` trains the same model with the code of another
-checkout too and lets them step in turn, so that both meet the machine's moods alike. It counts
-seconds of the CPU, which others on the machine hardly change. On a GPU it counts seconds of the
-clock, of many steps at a time: there a training asks for a step while the one before is computed.
+Of two checkouts in turn: the same model is trained with the code of another checkout too, and they
+step in turn, so that both meet the machine's moods alike. Seconds of the CPU are counted, which
+others on the machine hardly change. On a GPU it is seconds of the clock, of many steps at a time:
+there a training asks for a step while the one before is computed.
+
+Beside a busy core: on the machine as it is, and while another program takes one core.
 """
 
-import argparse
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import torch
 
-HERE = Path(__file__).parents[2]
+from benchmarks.outputs import FEW, BenchSetting, Training, vocabulary
+from models.background.ngram import NGramBackground
+from models.background.unigram import Unigram
+from models.common.batching import END, Sentences
+from models.network.language_model import LanguageModel
+from models.ngram.smoothing.kneser_ney import kneser_ney
+from models.recipe import Recipe
+from models.training.trainer import Trainer
+
+HERE = Path(__file__).parents[1]
 AT_ONCE = {"cpu": 1, "cuda": 25}  # steps in a turn
 WARM_UP = {"cpu": 5, "cuda": 20}  # turns not measured; meanwhile steps of a GPU are recorded
 WORDS = {"cpu": 60_000, "cuda": 600_000}  # of the text: few turns meet the end of an epoch
 VALID = 20  # sentences, which are not read while steps are measured
+PRESETS = ("default", "strong", "meaning")  # whose shapes there are
+STEPS = 5  # measured before the core is taken or left again
+SPIN = [sys.executable, "-S", "-c", "print(flush=True)\nwhile True: pass"]
 
 
 def shape(name: str, device: str):
@@ -30,9 +46,6 @@ def shape(name: str, device: str):
 
     The words of `meaning` have classes of word vectors besides: ten times as many signatures.
     """
-    from models.bench.synthetic import vocabulary
-    from models.recipe import Recipe
-
     if name == "default":
         sizes = {"embedding": 96, "hidden": 96, "layers": 1, "batch": 20, "bptt": 30}
         return Recipe(**sizes, device=device), vocabulary(640_000), 0
@@ -45,8 +58,6 @@ def shape(name: str, device: str):
 
 def text_of(mass: np.ndarray, words: int):
     """Sentences of about twenty words drawn from b, END among them."""
-    from models.common.batching import END, Sentences
-
     generator = np.random.default_rng(1)
     lengths = generator.integers(5, 35, size=words // 20)
     ids = generator.choice(len(mass), size=lengths.sum(), p=mass / mass.sum())
@@ -56,14 +67,6 @@ def text_of(mass: np.ndarray, words: int):
 
 def train_in_turn(name: str, device: str) -> None:
     """Train without an end; after a turn write what a step cost, and wait for a line to go on."""
-    import torch
-
-    from models.background.ngram import NGramBackground
-    from models.background.unigram import Unigram
-    from models.network.language_model import LanguageModel
-    from models.ngram.smoothing.kneser_ney import kneser_ney
-    from models.training.trainer import Trainer
-
     recipe, (features, mass), order = shape(name, device)
     text, valid = text_of(mass, WORDS[device]), text_of(mass, 20 * VALID)
     background = Unigram(features, mass)
@@ -97,7 +100,7 @@ class Stepper:
 
     def __init__(self, checkout: Path, name: str, device: str):
         self.process = subprocess.Popen(
-            [sys.executable, __file__, "--in-turn", "--shape", name, "--device", device],
+            [sys.executable, __file__, name, device],
             env={**os.environ, "PYTHONPATH": os.pathsep.join([str(checkout), str(HERE)])},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -118,33 +121,40 @@ class Stepper:
         self.process.wait()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m models.bench.step", description=__doc__)
-    parser.add_argument("--before", type=Path, help="another checkout, measured in turn")
-    presets = ["default", "strong", "meaning"]
-    parser.add_argument("--shape", choices=presets, default="default", help="preset")
-    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
-    parser.add_argument("--rounds", type=int, default=100, help="turns measured of each")
-    parser.add_argument("--in-turn", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.in_turn:
-        train_in_turn(given.shape, given.device)
-        return
-    checkouts = {"before": given.before, "now": HERE} if given.before else {"now": HERE}
-    steppers = {
-        label: Stepper(checkout, given.shape, given.device) for label, checkout in checkouts.items()
-    }
-    rounds = [{k: each.seconds() for k, each in steppers.items()} for _ in range(given.rounds)]
+def measure_in_turn(
+    checkouts: Mapping[str, Path], name: str, device: str, rounds: int
+) -> list[dict[str, float]]:
+    """Seconds of a step of each checkout, by its label, round after round."""
+    steppers = {label: Stepper(path, name, device) for label, path in checkouts.items()}
+    found = [{label: each.seconds() for label, each in steppers.items()} for _ in range(rounds)]
     for stepper in steppers.values():
         stepper.stop()
-    for label in steppers:
-        print(
-            f"{label:>8} {1e3 * statistics.median(each[label] for each in rounds):8.2f} ms a step"
-        )
-    if given.before:
-        ratio = statistics.median(each["before"] / each["now"] for each in rounds)
-        print(f"{ratio:8.2f} times as fast")
+    return found
+
+
+def measure_busy(rounds: int) -> tuple[float, float]:
+    """The median seconds of a step on the machine as it is, and with one core taken, in turn."""
+    training = Training(BenchSetting(*FEW))
+    for _ in range(2):  # to warm up
+        training.step()
+    quiet, taken = [], []
+    for _ in range(rounds):
+        quiet += [training.step() for _ in range(STEPS)]
+        with one_core_taken():
+            taken += [training.step() for _ in range(STEPS)]
+    return statistics.median(quiet), statistics.median(taken)
+
+
+@contextmanager
+def one_core_taken() -> Iterator[None]:
+    """Another program computes without a pause, as much as one core can."""
+    with subprocess.Popen(SPIN, stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        try:
+            yield
+        finally:
+            other.kill()
 
 
 if __name__ == "__main__":
-    main()
+    train_in_turn(*sys.argv[1:])

@@ -1,0 +1,6 @@
+"""Speed, memory and shape of Accord, measured side by side: `python -m benchmarks NAME`.
+
+Not installed; it runs in a checkout.
+"""
+
+import models  # noqa: F401  which says how threads wait, before torch is imported

@@ -1,0 +1,249 @@
+"""The commands: `python -m benchmarks NAME`, and `--help` for what there is.
+
+Each imports what it measures when it is called: `output`, `step` and `busy` need torch, numpy and
+safetensors alone.
+"""
+
+import argparse
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+
+def output(
+    device: str | None,
+    precision: list[str],
+    words: list[int] | None,
+    batch: int,
+    rounds: int,
+    table: Path | None,
+    figure: Path | None,
+) -> None:
+    """Measure a training step of each output layer as the vocabulary grows."""
+    import torch
+
+    from benchmarks import outputs
+
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    sizes = outputs.SIZES if words is None else words
+    rows = []
+    for row in outputs.table(device, precision, sizes, batch=batch, rounds=rounds):
+        print(
+            "{output:>23} {words:>9,} {milliseconds:>10.2f} ms {peak_mebibytes:>8.1f} MiB  "
+            "{device} {precision}".format(**row)
+        )
+        rows.append(row)
+    if table:
+        with table.open("w", newline="") as file:
+            writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    if figure:
+        outputs.draw(rows, figure)
+
+
+def step(before: Path | None, shape: str, device: str, rounds: int) -> None:
+    """Measure a training step, in turn with that of another checkout."""
+    from benchmarks.training_step import HERE, measure_in_turn
+
+    checkouts = {"before": before, "now": HERE} if before else {"now": HERE}
+    found = measure_in_turn(checkouts, shape, device, rounds)
+    for label in checkouts:
+        print(f"{label:>8} {1e3 * median(each[label] for each in found):8.2f} ms a step")
+    if before:
+        ratio = median(each["before"] / each["now"] for each in found)
+        print(f"{ratio:8.2f} times as fast")
+
+
+def busy(rounds: int) -> None:
+    """Measure a training step while another program takes one core, beside one while none does."""
+    from benchmarks.training_step import measure_busy
+
+    quiet, taken = measure_busy(rounds)
+    print(f"a step: {quiet:.3f} s, with one core taken {taken:.3f} s: {taken / quiet:.2f} times")
+
+
+def lexicons(names: list[str]) -> None:
+    """Measure how fast lexicons are parsed, opened and looked up."""
+    import pandas as pd
+
+    from benchmarks.lookups import measure_lexicon
+    from pipeline.cli.console import print_table
+    from pipeline.data.folders import folder_of
+
+    table = pd.DataFrame([measure_lexicon(name, folder=folder_of) for name in names])
+    for column, digits in (
+        ("forms", 0),
+        ("parse_seconds", 1),
+        ("open_seconds", 3),
+        ("lookup_per_second", 0),
+        ("analyses_per_second", 0),
+    ):
+        table[column] = table[column].map(f"{{:,.{digits}f}}".format)
+    print_table(table)
+
+
+def open_vocabulary(rounds: int) -> None:
+    """Measure how fast text is scored, spelling included, with few and with many known words."""
+    from benchmarks.lookups import scoring_speeds
+    from benchmarks.outputs import LARGE, SMALL
+
+    found = scoring_speeds((SMALL, LARGE), rounds)
+    for size, speed in found.items():
+        print(f"{size:>9,} known words: {speed:>8,.0f} words scored a second")
+    print(f"{LARGE:,} known words: {found[LARGE] / found[SMALL]:.2f} times as fast as {SMALL:,}")
+
+
+def features(names: list[str]) -> None:
+    """Measure how long Φ and its signatures take to build for all forms of some lexicons."""
+    import resource
+    import time
+
+    import pandas as pd
+
+    import lexicon
+    from pipeline.data.folders import folder_of
+    from pipeline.stages import featurise
+
+    chain = lexicon.load(names, folder=folder_of)
+    forms = sorted(chain)
+    start = time.perf_counter()
+    types = pd.DataFrame({"form": forms, "count": 0})
+    phi = featurise.build(featurise.Params(), types, chain.lookup(forms)).phi
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"{len(forms):,} forms, {phi.signature_count:,} signatures: {seconds:.1f} s, "
+        f"{peak:,.0f} MiB at most"
+    )
+
+
+def memory(words: int, processes: int, scratch: Path | None) -> None:
+    """Measure the peak memory of each stage that prepares a text, on two generated texts."""
+    from tempfile import TemporaryDirectory
+
+    from benchmarks.preparation import compared, measure
+    from pipeline.cli.console import print_table
+
+    overrides = [f"tokenise.processes={processes}"]
+    costs = []
+    for amount in (words, 10 * words):
+        with TemporaryDirectory(dir=scratch) as folder:
+            costs += measure(amount, overrides, Path(folder))
+    print_table(compared(costs))
+
+
+def page(run: list[Path], sentences: int) -> None:
+    """Measure how long `accord page` takes to start, and to answer each sentence typed into it."""
+    from itertools import islice
+
+    import corpora
+    from benchmarks.page import measure_waits
+
+    texts = [sentence.text for sentence in islice(corpora.read("tiny"), sentences)]
+    waits = measure_waits(run, texts)
+    print(
+        f"the page is there after {waits.page:.1f} s, its first answer after {waits.answer:.1f} s"
+    )
+    print(
+        f"{len(texts)} sentences typed: {1000 * median(waits.sentences):.0f} ms each (median), "
+        f"{1000 * max(waits.sentences):.0f} ms at worst"
+    )
+
+
+def load(run: list[Path], questions: int, at_once: int) -> None:
+    """Measure `accord page` under load, and check that each answer is the same as alone."""
+    import pandas as pd
+
+    import corpora
+    from benchmarks.page import WARM_UP, differing, measure_load
+    from pipeline.cli.console import print_table
+
+    texts = [sentence.text for sentence in corpora.read("tiny")]
+    found = measure_load(run, texts, questions, at_once)
+    passes = {"in a row": found.in_a_row, f"{at_once} at once": found.at_once}
+    print_table(
+        pd.DataFrame(
+            {
+                f"{questions:,} questions": name,
+                "seconds": f"{each.seconds:,.1f}",
+                "median wait, ms": f"{1000 * median(each.waits):,.0f}",
+                "longest wait, ms": f"{1000 * max(each.waits):,.0f}",
+                "memory, MiB": f"{each.memory / (1 << 20):,.0f}",
+            }
+            for name, each in passes.items()
+        )
+    )
+    print(f"memory after {WARM_UP} questions before them: {found.memory / (1 << 20):,.0f} MiB")
+    if differ := differing(found):
+        raise SystemExit(
+            f"expected the same answers however many ask; {len(differ):,} of {questions:,} differ"
+        )
+    print("every answer is the same, byte for byte")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Every command with its options."""
+    whole = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Measure speed, memory and shape on this machine."
+    )
+    commands = whole.add_subparsers(metavar="NAME", required=True)
+
+    def command(name: str, function: Callable[..., None]) -> Callable[..., argparse.Action]:
+        added = commands.add_parser(name, help=function.__doc__, description=function.__doc__)
+        added.set_defaults(function=function)
+        return added.add_argument
+
+    def rounds(option: Callable[..., argparse.Action], default: int, of: str) -> None:
+        option("--rounds", type=int, default=default, help=f"{of} (default: {default})")
+
+    option = command("output", output)
+    option("--device", choices=["cpu", "cuda"], help="default: cuda where there is one")
+    option("--precision", nargs="+", choices=["float32", "bfloat16"], default=["float32"])
+    option("--words", nargs="*", type=int, help="vocabulary sizes beside those always compared")
+    option("--batch", type=int, default=32, help="texts a step (default: 32)")
+    rounds(option, 10, "steps measured of each output layer")
+    option("--csv", dest="table", type=Path, help="file to write the table to")
+    option("--figure", type=Path, help="file to write the figure to")
+
+    option = command("step", step)
+    option("--before", type=Path, help="another checkout, measured in turn")
+    option("--shape", choices=["default", "strong", "meaning"], default="default", help="preset")
+    option("--device", choices=["cpu", "cuda"], default="cpu")
+    rounds(option, 100, "turns measured of each")
+
+    rounds(command("busy", busy), 5, "times that the core is taken and left")
+
+    option = command("lexicon", lexicons)
+    option("names", nargs="*", metavar="NAME", default=["dela", "lefff", "lexique"])
+
+    rounds(command("open", open_vocabulary), 5, "times to score the text with each")
+
+    option = command("features", features)
+    option("names", nargs="*", metavar="NAME", default=["closed", "lefff", "dela", "lexique"])
+
+    option = command("memory", memory)
+    option("--words", type=int, default=5_000_000, help="of the shorter text (the other: tenfold)")
+    option("--processes", type=int, default=1, help="that tokenise")
+    option("--scratch", type=Path, help="folder to prepare the texts in; they are removed after")
+
+    runs = {"action": "append", "type": Path, "default": [], "metavar": "FOLDER|ID"}
+    option = command("page", page)
+    option("--run", **runs, help="as `accord page` takes it; can be repeated")
+    option("--sentences", type=int, default=200, help="sentences to type (default: 200)")
+
+    option = command("load", load)
+    option("--run", **runs, help="as `accord page` takes it; can be repeated")
+    option("--questions", type=int, default=1000, help="each another one (default: 1000)")
+    option("--at-once", type=int, default=20, help="askers who ask them again (default: 20)")
+    return whole
+
+
+def main() -> None:
+    given = vars(parser().parse_args())
+    given.pop("function")(**given)
+
+
+if __name__ == "__main__":
+    main()

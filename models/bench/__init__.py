@@ -1,1 +1,0 @@
-"""What is measured side by side; `python -m models.bench` needs torch and numpy only."""
