@@ -9,12 +9,13 @@ from typing import Any
 import models  # noqa: F401  first of all: it says how threads wait
 
 PLACES = {
+    "export": "pipeline.api",
     "run": "pipeline.api",
-    "load": "pipeline.api",
+    "load": "pipeline.inference.scorer",
     "surprisal": "pipeline.reading.table",
     "expect": "pipeline.reading.expect",
 }
-__all__ = ["expect", "load", "run", "surprisal"]
+__all__ = ["expect", "export", "load", "run", "surprisal"]
 
 
 def __getattr__(name: str) -> Any:

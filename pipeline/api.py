@@ -1,4 +1,4 @@
-"""What the command line does, for Python: run a configuration, load a trained model, score."""
+"""What the command line does, for Python: run a configuration, export a model."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,18 +14,14 @@ from pipeline.data.fetch import fetch
 from pipeline.data.folders import MissingData
 from pipeline.display.seeds import with_seeds
 from pipeline.evaluation.score_rows import of_models, read_epochs
-from pipeline.inference.arpa_scorer import ENDINGS, ArpaScorer
-from pipeline.inference.scorer import RUNS, Scorer, exported_model
-from pipeline.inference.start import start_folder
 from pipeline.runner import pack as packing
-from pipeline.runner.finished import Finished
 from pipeline.runner.run import Run
 from pipeline.sharing import export as exporting
-from pipeline.sharing.exported import open_exported
+from pipeline.sharing.exported import open_parts
 from pipeline.sharing.ngrams import Conversion, export_ngrams, is_ngram_file
-from pipeline.sharing.parts import Parts
-from pipeline.stage import Inputs
 from pipeline.stages.order import EXPORTED, above, check_names
+from pipeline.trained.resolve import RUNS, FinishedRun, one
+from pipeline.trained.start import start_folder
 
 
 def run(
@@ -80,7 +76,7 @@ def run_config(
     this = Run(config, Path(runs))
     this.check()
     for start in {sections["train"].start for sections in config.models.values()} - {None}:
-        open_exported(start_folder(start))
+        open_parts(one(start_folder(start)))
     _fetch_missing(this, until)
     this.execute(until, frozenset(force))
     return this
@@ -118,21 +114,6 @@ def unpack(folder: Path, *, runs: str | Path = RUNS) -> list[str]:
     return packing.unpack(folder, Path(runs))
 
 
-def load(run: str | Path | None = None, model: str | None = None) -> Scorer:
-    """A trained model of a run, its last where none is named; or an exported one.
-
-    An exported one is named by its folder or by its id on the Hugging Face hub, `owner/name`;
-    `runs/name` is always a run. A file `.arpa` or `.arpa.gz` is a model too, for scores alone.
-    Where nothing is named it is the model that comes with Accord.
-    """
-    if run is None and model is not None:
-        raise ValueError(f"expected the run that has the model {model}, found none")
-    alone = ArpaScorer(Path(run)) if str(run).endswith(ENDINGS) else exported_model(run)
-    if alone and model is not None:
-        raise ValueError(f"{run} is one model: expected a run that has the model {model}")
-    return alone or Scorer(Parts(_trained(run, model)))
-
-
 def export(
     run: str | Path,
     model: str,
@@ -151,7 +132,9 @@ def export(
     automaton of its hidden states: `order`, `samples` and `prune` say how too
     (pipeline.sharing.ngrams.Conversion).
     """
-    artefacts, to = _trained(run, model, *above("evaluate"), "evaluate"), Path(to)
+    found, to = one(run, model), Path(to)
+    found.check(*above("evaluate"), "evaluate")
+    artefacts = found.folders
     how = Conversion(order, samples, prune, states)
     if is_ngram_file(to):
         if compact:
@@ -165,22 +148,6 @@ def export(
     return exporting.export(artefacts, to, EXPORTED, compact)
 
 
-def _trained(run: str | Path, model: str | None, *others: str) -> Inputs:
-    """What the stages made for a model, undamaged as far as it is read."""
-    finished = Finished.read(Path(run))
-    trained = [name for name, stages in finished.artefacts.items() if "train" in stages]
-    if not trained:
-        raise FileNotFoundError(
-            f"{run} is not finished: expected a trained model, found none. `accord run` goes on "
-            f"with it."
-        )
-    model = model or trained[-1]
-    if model not in trained:
-        raise ValueError(f"{run}: expected one of the models {', '.join(trained)}, got {model}")
-    finished.check(model, *EXPORTED, *others)
-    return finished.artefacts[model]
-
-
 def scores(run: str | Path) -> pd.DataFrame:
     """The rows of a finished run's report: model, split, metric, value."""
     return pd.read_parquet(Path(run) / "report" / "scores.parquet")
@@ -188,4 +155,4 @@ def scores(run: str | Path) -> pd.DataFrame:
 
 def curves(run: str | Path) -> pd.DataFrame:
     """Losses by epoch of every trained model of a run."""
-    return of_models(Finished.read(Path(run)).of_stage("train"), read_epochs)
+    return of_models(FinishedRun.read(Path(run)).of_stage("train"), read_epochs)

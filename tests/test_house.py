@@ -46,23 +46,25 @@ ROOMS = {
     "pipeline.data": "display artefacts",
     "pipeline.stage": "",
     "pipeline.prepared": "display artefacts data stage",
-    "pipeline.evaluation": "display data prepared",
+    "pipeline.evaluation": "display artefacts data prepared",
     "pipeline.features": "display artefacts data prepared",
-    "pipeline.sharing": "display artefacts prepared evaluation stage",
-    "pipeline.inference": "display artefacts data prepared evaluation stage sharing",
+    "pipeline.sharing": "display artefacts prepared evaluation stage trained",
+    "pipeline.trained": "display artefacts data prepared stage sharing",
+    "pipeline.inference": "display artefacts data prepared evaluation stage sharing trained",
     "pipeline.reading": "display data prepared evaluation inference",
     "pipeline.confusions": "data prepared evaluation inference",
     "pipeline.page": "display prepared inference reading",
-    "pipeline.stages": "display artefacts data stage prepared features evaluation inference",
-    "pipeline.config": "display prepared sharing inference stages",
-    "pipeline.runner": "display artefacts data stage prepared inference stages config evaluation",
-    "pipeline.api": "display artefacts data stage prepared evaluation sharing inference stages "
-    "config runner",
-    "pipeline.integrations": "prepared inference reading api",
+    "pipeline.stages": "display artefacts data stage prepared features evaluation inference "
+    "trained",
+    "pipeline.config": "display prepared sharing stages trained",
+    "pipeline.runner": "display artefacts data stage prepared stages config evaluation trained",
+    "pipeline.api": "display artefacts data stage prepared evaluation sharing stages config runner "
+    "trained",
+    "pipeline.integrations": "prepared inference reading",
     "pipeline.compare": "display artefacts data stage prepared features evaluation sharing "
-    "inference stages config runner api",
+    "inference stages config runner api trained",
     "pipeline.cli": "display artefacts data evaluation sharing inference reading confusions page "
-    "stages config runner compare api",
+    "stages config runner compare api trained",
 }
 
 

@@ -19,6 +19,7 @@ from pipeline.artefacts import fingerprint
 FORMAT = 2  # of meta.json and run.json; a reader refuses what is newer than itself
 META = "meta.json"
 MANIFEST = "run.json"  # in the folder of a run: its configuration, and which artefacts are its own
+WHOLE_RUN = "*"  # there, the model of a stage that reads every model's artefacts
 ARTEFACTS = "artefacts"  # the folder that holds them, beside those of the runs
 SEAL = "sha256"  # the last key of a JSON file: the hash of those before it
 

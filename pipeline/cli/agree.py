@@ -55,13 +55,13 @@ def agree(
     from pipeline.compare import agreement_items
     from pipeline.compare.agree import groups, judged, side_by_side
     from pipeline.display.progress import say
-    from pipeline.inference.default_model import NAME
+    from pipeline.trained.resolve import BUNDLED
 
     make_room(items)
     rows = [groups(suite, by)]
     if by != "construction":
         rows.append(groups(suite, by, pooled=True))
-    asked = judged(runs or [Path(NAME)], suite)
+    asked = judged(runs or [Path(BUNDLED)], suite)
     for scoring in agreement_items.telling(asked):
         for of_pairs in rows:
             print_table(side_by_side(asked, of_pairs, scoring))

@@ -294,15 +294,10 @@ def expect_words(text: str) -> None:
 
 
 def load_model(run: Path | None, model: str | None) -> "Scorer":
-    """`api.load`, imported where a model is not exported: it knows all of the stages."""
+    """The model that --run and --model name."""
     if model and run is None:
         raise ValueError(f"--model {model}: a model is chosen of a run; give --run FOLDER too")
     import_torch()
-    from pipeline.inference.scorer import exported_model
+    from pipeline.inference.scorer import load
 
-    exported = None if model else exported_model(run)
-    if exported:
-        return exported
-    from pipeline import api
-
-    return api.load(run, model)
+    return load(run, model)

@@ -33,11 +33,11 @@ def page(
     ] = "127.0.0.1",
 ) -> None:
     """Serve a page on which sentences can be typed, explained, changed and compared."""
-    from pipeline.inference.default_model import NAME
     from pipeline.page.questions import Models
     from pipeline.page.server import PageServer
+    from pipeline.trained.resolve import BUNDLED
 
-    models = Models(_loaders(run or [Path(NAME)]))
+    models = Models(_loaders(run or [Path(BUNDLED)]))
     with PageServer(models, host, port) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
@@ -56,18 +56,16 @@ def page(
 
 def _loaders(runs: list[Path]) -> dict[str, partial]:
     """How each model is loaded, by its name: those of a run with its last first."""
-    from pipeline.artefacts.artefact import MANIFEST
-    from pipeline.runner.finished import Finished
+    from pipeline.trained.resolve import find, holds_models
 
     names = [run.name for run in runs]
     several = len(runs) > 1
-    found: dict[str, partial] = {}
+    loaders: dict[str, partial] = {}
     for run in runs:
         own = run.name if names.count(run.name) == 1 else str(run)
-        made = Finished.read(run).artefacts if (run / MANIFEST).exists() else {}
-        models = [name for name, stages in made.items() if "train" in stages]
-        if not models:  # an exported one, or nothing that could be loaded, which is then said
-            found[own] = partial(load_model, run, None)
+        models = [model.name for model in find(run)] if holds_models(run) else []
+        if not models:  # a model by itself, or nothing that could be loaded, which is then said
+            loaders[own] = partial(load_model, run, None)
         for model in reversed(models):
-            found[f"{own}/{model}" if several else model] = partial(load_model, run, model)
-    return found
+            loaders[f"{own}/{model}" if several else model] = partial(load_model, run, model)
+    return loaders

@@ -149,16 +149,12 @@ def _chosen(
 
 
 def _named(run: Path | None, name: str) -> "Scorer":
-    """A model of the run, one of another by RUN/MODEL, or an exported one by its folder."""
-    from pipeline.inference.default_model import is_default
-    from pipeline.sharing.exported import is_exported
+    """A model of the run, or any other by a name of its own."""
+    from pipeline.trained import resolve
 
-    if is_exported(Path(name)) or is_default(name):
-        return load_model(Path(name), None)
-    if run is None and "/" not in name:
-        raise ValueError(f"--models: expected --run FOLDER, the run that has {name}; found none")
-    place = Path(name) if "/" in name else run / name
-    return load_model(place.parent, place.name)
+    if run is not None and name in [model.name for model in resolve.find(run)]:
+        return load_model(run, name)
+    return load_model(Path(name), None)
 
 
 def _check_files(to: Path | None, plot: Path | None) -> None:

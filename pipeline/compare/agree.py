@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from models.common.files.arrays import load_array
-from pipeline import api
 from pipeline.compare.scored_models import Scored, find_all, named
 from pipeline.display.nearest import nearest
 from pipeline.display.short_names import short_names
@@ -17,11 +16,10 @@ from pipeline.evaluation.agreement import SCORINGS, margins, wilson
 from pipeline.evaluation.pair import Pair
 from pipeline.evaluation.suite import lowercased, pair_table, read_suite, suite_name
 from pipeline.evaluation.suite_encoding import encode_suite, is_made_of
-from pipeline.inference.default_model import is_default
-from pipeline.inference.scorer import Scorer
+from pipeline.inference.scorer import Scorer, load
 from pipeline.prepared import encoded_forms
 from pipeline.prepared.suite_ids import Suite
-from pipeline.sharing.exported import is_exported
+from pipeline.trained import resolve
 
 # The first distance or number of attractors of each row.
 STEPS = {"distance": (0, 1, 2, 4, 8), "attractors": (0, 1, 2)}
@@ -40,23 +38,24 @@ def judged(runs: Sequence[Path], suite: str) -> dict[str, Judged]:
     In the place of a run there may be an exported model.
     """
     pairs = read_suite(suite)
-    exported = _named(run for run in runs if _is_alone(run))
-    models = named(find_all(str(run) for run in runs if not _is_alone(run)))
+    alone = {run: _is_alone(run) for run in runs}
+    exported = _named(run for run in runs if alone[run])
+    models = named(find_all(str(run) for run in runs if not alone[run]))
     if both := sorted(exported.keys() & models.keys()):
         raise ValueError(
             f"expected models with a name of their own each, got two that are called {both[0]}: "
-            f"{exported[both[0]]} and one of {models[both[0]].run}"
+            f"{exported[both[0]]} and one of {models[both[0]].place}"
         )
-    return {name: _asked(api.load(run), suite, pairs) for name, run in exported.items()} | {
+    return {name: _asked(load(run), suite, pairs) for name, run in exported.items()} | {
         name: _stored(model, suite_name(suite), pairs)
-        or _asked(_loaded(model, suite), suite, pairs)
+        or _asked(load(model.place, model.name), suite, pairs)
         for name, model in models.items()
     }
 
 
 def _is_alone(run: Path) -> bool:
     """Whether it is one model, and no run."""
-    return is_default(run) or is_exported(run)
+    return any(model.kind not in ("run", "packed") for model in resolve.find(run))
 
 
 def _named(exported: Iterable[Path]) -> dict[str, Path]:
@@ -67,23 +66,14 @@ def _named(exported: Iterable[Path]) -> dict[str, Path]:
 
 def _stored(model: Scored, name: str, pairs: Sequence[Pair]) -> Judged | None:
     """What the stage `evaluate` asked a model, if it was these pairs and not others so named."""
-    path = model.folder / f"{name}.margins.npy"
+    path = model.scores / f"{name}.margins.npy"
     if not path.exists():
         return None
-    suite, _ = encoded_forms.read_suite(model.inputs["encode"], name)
+    suite, _ = encoded_forms.read_suite(model.folders["encode"], name)
     margins = load_array(path)
     if margins.shape[1] != len(SCORINGS) or not is_made_of(suite, pairs):
         return None
     return Judged(suite, margins)
-
-
-def _loaded(model: Scored, suite: str) -> Scorer:
-    if "analyse" not in model.inputs:
-        raise FileNotFoundError(
-            f"{model.run} was packed and cannot be asked {suite}: expected a finished run, or a "
-            f"suite that analyse.suites named when it was packed"
-        )
-    return api.load(model.run, model.name)
 
 
 def _asked(scorer: Scorer, suite: str, pairs: Sequence[Pair]) -> Judged:

@@ -21,15 +21,15 @@ from lexicon.registry import find
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.arrow import rows, splits, write_rows
 from pipeline.artefacts.artefact import META
-from pipeline.config.configuration import Sections
+from pipeline.config.configuration import Sections, checked_sections
 from pipeline.display.progress import track
-from pipeline.inference.start import start_artefact
 from pipeline.prepared.special_words import is_special
 from pipeline.prepared.written_forms import WRITTEN
-from pipeline.runner.finished import Finished
 from pipeline.stage import START
 from pipeline.stages.order import STAGES
 from pipeline.stages.tokenise import SCHEMA
+from pipeline.trained.resolve import FinishedRun
+from pipeline.trained.start import start_artefact
 
 VALIDATION = "valid"
 WHOLE = "whole"  # stands for the split that is missing where none is
@@ -39,13 +39,14 @@ AUDITED = {name: stage.audited for name, stage in STAGES.items() if stage.audite
 
 def audit(run: Path) -> pd.DataFrame:
     """One row for each model's vocabulary, φ and b; for each split, whether it was used."""
-    finished = Finished.read(run)
+    finished = FinishedRun.read(run)
+    sections = _sections(run)
     finished.of_stage(LAST)
     answers = []
     with TemporaryDirectory() as scratch:
         for model, made in track(finished.artefacts.items(), "models", len(finished.artefacts)):
             with redirect_stderr(StringIO()):  # what the stages say of themselves
-                answers += _of_model(model, finished.sections[model], made, Path(scratch))
+                answers += _of_model(model, sections[model], made, Path(scratch))
     return pd.DataFrame(answers)
 
 
@@ -67,7 +68,7 @@ def verdicts(table: pd.DataFrame, chosen: Mapping[str, Sequence[str]]) -> list[s
 
 def chosen_on_validation(run: Path) -> dict[str, list[str]]:
     """What the validation split decides of the networks that are trained, and of which of them."""
-    recipes = {name: sections["train"] for name, sections in Finished.read(run).sections.items()}
+    recipes = {name: sections["train"] for name, sections in _sections(run).items()}
     trained = {name: each for name, each in recipes.items() if each.output != "background"}
     uses = {
         "the best epoch": list(trained),
@@ -80,15 +81,23 @@ def chosen_on_validation(run: Path) -> dict[str, list[str]]:
 
 def texts_in_lexicons(run: Path) -> list[str]:
     """The lexicons of a run that are made of a text: no audit sees whose text that was."""
-    chains = [sections["analyse"].lexicon for sections in Finished.read(run).sections.values()]
+    chains = [sections["analyse"].lexicon for sections in _sections(run).values()]
     names = dict.fromkeys(name for chain in chains for name in chain if name != "guesser")
     return [name for name in names if getattr(find(name), "of_text", False)]
 
 
 def starts(run: Path) -> list[str]:
     """The finished models that those of a run go on from: what these know, no audit sees."""
-    found = [sections["train"].start for sections in Finished.read(run).sections.values()]
+    found = [sections["train"].start for sections in _sections(run).values()]
     return [*dict.fromkeys(filter(None, found))]
+
+
+def _sections(run: Path) -> dict[str, Sections]:
+    """What each model of a run was made with, as today's stages take it."""
+    params = FinishedRun.read(run).params
+    return {
+        name: checked_sections([each], f"{run}, model '{name}'") for name, each in params.items()
+    }
 
 
 def _of_model(

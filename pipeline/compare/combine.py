@@ -125,7 +125,7 @@ def _check_same_vocabulary(models: list[Scored]) -> None:
 
 
 def _with_distributions(model: Scored) -> Model:
-    loaded = load_trained(model.inputs)
+    loaded = load_trained(model.folders)
     if not hasattr(loaded, "log_distributions"):
         raise ValueError(
             f"'{model.name}' spells words in subwords: expected distributions over all words for a "

@@ -49,7 +49,7 @@ def of_cache(model: Scored) -> Candidates:
 
 def of_neighbours(model: Scored) -> Candidates:
     """What followed a network's nearest states in its training text, the nearer counting more."""
-    network = load_trained(model.inputs)
+    network = load_trained(model.folders)
     if not isinstance(network, LanguageModel):
         raise ValueError(
             f"--neighbours: expected a network over words, whose states can be compared; "

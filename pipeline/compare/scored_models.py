@@ -9,73 +9,62 @@ import numpy as np
 from models.common.batching import Sentences
 from models.common.files.arrays import load_array
 from models.spelling.open_vocabulary import load_spelling
-from pipeline.artefacts.artefact import MANIFEST
 from pipeline.display.seeds import without_seed
 from pipeline.display.short_names import short_names
-from pipeline.evaluation.measure import FIGURES
 from pipeline.evaluation.same_text import is_same_text
 from pipeline.prepared.encoded import held_out, read_sentences, read_sizes
 from pipeline.prepared.encoded_forms import read_forms
 from pipeline.prepared.special_words import UNKNOWN_ID
-from pipeline.runner.finished import Finished
-from pipeline.runner.sweep import JOBS, read_jobs
-from pipeline.stage import Inputs
+from pipeline.trained import resolve
+from pipeline.trained.resolve import TrainedModel
 
 
 @dataclass(frozen=True)
-class Scored:
-    """A model, what it was made from, and the folder of its figures and log-probabilities."""
+class Scored(TrainedModel):
+    """A trained model that has scored its splits."""
 
-    name: str
-    run: Path
-    protocol: str
-    inputs: Inputs
-    folder: Path
-    shown_in: Path  # the first run that has seeds of this model
+    shown_in: Path | None = None  # the first run that has seeds of this model
 
     @property
     def splits(self) -> list[str]:
         """Every test, the one called so first, and validation."""
-        return sorted(held_out(self.inputs["encode"]), key=lambda split: split != "test")
+        return sorted(held_out(self.folders["encode"]), key=lambda split: split != "test")
 
     def log_p(self, split: str) -> np.ndarray:
         """Of every word and end of a split, in nats."""
-        return load_array(self.folder / f"{split}.log_p.npy").astype(np.float64)
+        return load_array(self.scores / f"{split}.log_p.npy").astype(np.float64)
 
     def sentences(self, split: str) -> Sentences:
-        return read_sentences(self.inputs["encode"], split)
+        return read_sentences(self.folders["encode"], split)
 
     def told_apart(self, split: str) -> Sentences:
         """The sentences with a number of its own for each word that is only spelled."""
         sentences = self.sentences(split)
-        spelling = load_spelling(self.inputs["background"])
+        spelling = load_spelling(self.folders["background"])
         if spelling is None:
             return sentences
         is_spelled = np.isin(sentences.ids, range(UNKNOWN_ID, UNKNOWN_ID + spelling.classes))
-        numbers = self.words + read_forms(self.inputs["encode"], split).positions
+        numbers = self.words + read_forms(self.folders["encode"], split).positions
         return Sentences(np.where(is_spelled, numbers, sentences.ids), sentences.lengths)
 
     @property
     def words(self) -> int:
         """How many words the vocabulary has."""
-        return len(load_array(self.inputs["background"] / "b.npy", mapped=True))
+        return len(load_array(self.folders["background"] / "b.npy", mapped=True))
 
 
-def find(place: str) -> list[Scored]:
+def find(name: str) -> list[Scored]:
     """The model RUN/MODEL, or all models of RUN: a run's folder, or one that a sweep trained in."""
-    path = Path(place)
-    if _holds_models(path):
-        return list(_models(path).values())
-    if not is_scored(place):
-        raise FileNotFoundError(
-            f"{place} is no run: expected a folder with {MANIFEST} or {JOBS}, or RUN/MODEL"
-        )
-    models = _models(path.parent)
-    if path.name not in models:
-        raise ValueError(
-            f"{path.parent}: expected one of the models {', '.join(models)}, got {path.name}"
-        )
-    return [models[path.name]]
+    found = resolve.find(name)
+    for model in found:
+        if model.kind == "run":
+            model.check("evaluate")
+        elif model.kind != "packed":
+            raise ValueError(
+                f"{name}: expected a run or RUN/MODEL, whose models have scored their splits; got "
+                f"a model of the kind {model.kind}"
+            )
+    return [Scored(**vars(model), shown_in=model.place) for model in found if model.scores]
 
 
 def find_all(sources: Iterable[str]) -> list[Scored]:
@@ -85,7 +74,7 @@ def find_all(sources: Iterable[str]) -> list[Scored]:
         models = find(source)
         for model in models:
             shown_in = _first_run(model, models, found)
-            found.setdefault(model.folder, replace(model, shown_in=shown_in))
+            found.setdefault(model.scores, replace(model, shown_in=shown_in))
     return list(found.values())
 
 
@@ -94,14 +83,14 @@ def _first_run(model: Scored, run: Sequence[Scored], found: Mapping[Path, Scored
     shown = {(each.shown_in, each.name) for each in found.values()}
     name = without_seed(model.name)
     for seed in run:
-        known = found.get(seed.folder)
+        known = found.get(seed.scores)
         if (
             known
             and name == without_seed(seed.name) == without_seed(known.name)
             and (known.shown_in, model.name) not in shown
         ):
             return known.shown_in
-    return model.run
+    return model.place
 
 
 def named(models: Sequence[Scored]) -> dict[str, Scored]:
@@ -121,36 +110,7 @@ def named(models: Sequence[Scored]) -> dict[str, Scored]:
 
 def is_scored(place: str) -> bool:
     """Whether this names models that were made before, not a configuration of some to make."""
-    return _holds_models(Path(place)) or _holds_models(Path(place).parent)
-
-
-def _holds_models(folder: Path) -> bool:
-    return (folder / MANIFEST).exists() or (folder / JOBS).exists()
-
-
-def _models(folder: Path) -> dict[str, Scored]:
-    if (folder / MANIFEST).exists():
-        finished = Finished.read(folder)
-        scores = finished.of_stage("evaluate")
-        return {
-            name: Scored(
-                name,
-                folder,
-                finished.sections[name]["analyse"].protocol,
-                finished.artefacts[name],
-                scores[name],
-                folder,
-            )
-            for name in scores
-        }
-    models = {}
-    for name, job in read_jobs(folder).items():
-        trained = folder / "trained" / name
-        if (trained / FIGURES).exists():
-            inputs = {stage: folder / artefact for stage, artefact in job["inputs"].items()}
-            inputs["train"] = trained
-            models[name] = Scored(name, folder, job["protocol"], inputs, trained, folder)
-    return models
+    return resolve.holds_models(Path(place)) or resolve.holds_models(Path(place).parent)
 
 
 def check_same_text(models: Sequence[Scored]) -> None:
@@ -164,10 +124,10 @@ def difference_in_text(models: Sequence[Scored]) -> str | None:
     first = models[0]
     for model in models[1:]:
         for split in first.splits:
-            ours, theirs = (each.inputs["encode"] for each in (first, model))
+            ours, theirs = (each.folders["encode"] for each in (first, model))
             if not is_same_text(ours, theirs, split):
                 return (
-                    f"{model.run.name}/{model.name} and {first.run.name}/{first.name} did not "
+                    f"{model.place.name}/{model.name} and {first.place.name}/{first.name} did not "
                     f"score the same words of {split}: {_sizes_differ(ours, theirs, split)}"
                 )
     return None

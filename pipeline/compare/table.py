@@ -41,7 +41,7 @@ def find_or_run(
 def gather(models: Sequence[Scored]) -> pd.DataFrame:
     """The scores of all models with their protocols; where two share a name, it says the run."""
     shown = named(models)
-    scores = of_models({name: model.folder for name, model in shown.items()})
+    scores = of_models({name: model.scores for name, model in shown.items()})
     scores["protocol"] = [shown[name].protocol for name in scores["model"]]
     return scores
 

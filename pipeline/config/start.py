@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from pipeline.config.effects import Sections
-from pipeline.inference.start import start_folder, start_params
 from pipeline.prepared.saved_chain import read_chain
 from pipeline.sharing.file_names import is_compact
+from pipeline.trained.start import start_folder, start_params
 
 # The sections that are the start's, and the keys where it is not all of them: how text is read,
 # what is known of words, and what the weights were made for.

@@ -27,7 +27,6 @@ from pipeline.prepared.special_words import CURVE_NARROW, CURVE_PRETRAINING, END
 if TYPE_CHECKING:
     from models.network.language_model import LanguageModel
 
-FIGURES = "figures.json"
 OF_START = "perplexity of the start"  # that a training went on from
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from models.training.curve import CURVE
-from pipeline.evaluation.measure import FIGURES
+from pipeline.artefacts.model_files import FIGURES
 
 
 def read_scores(evaluated: Path) -> pd.DataFrame:

@@ -11,8 +11,6 @@ from models.ngram.arpa.reading import read_arpa, words_of_arpa
 from pipeline.inference.scorer import Scorer, Word
 from pipeline.prepared.special_words import UNKNOWN_ID
 
-ENDINGS = (".arpa", ".arpa.gz")
-
 
 class ArpaScorer(Scorer):
     """Reads a text as the file's words are written: in small letters if all of these are.

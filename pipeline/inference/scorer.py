@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,17 +15,17 @@ from corpora.tokenise import tokenised
 from models.common.batching import Sentences
 from models.spelling.open_vocabulary import Forms
 from pipeline.evaluation.measure import score
-from pipeline.inference.default_model import default_model, is_default
 from pipeline.prepared.special_words import END, END_ID
-from pipeline.sharing import hub
-from pipeline.sharing.exported import is_exported, open_exported
+from pipeline.sharing.exported import open_parts
+from pipeline.trained.resolve import one
 
 if TYPE_CHECKING:
     from pipeline.sharing.compact.parts import CompactParts
     from pipeline.sharing.parts import Parts
 
 
-RUNS = "runs"  # a folder of runs, none of which is on the hub
+# Kinds of models that are read in a way of their own, and by which class.
+READERS = {"arpa": "pipeline.inference.arpa_scorer:ArpaScorer"}
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,6 @@ class Scorer:
         self.vocabulary, self.lowercase = parts.vocabulary, parts.lowercase
         self.model, self.spelling = parts.model, parts.spelling
         self.speller = parts.speller  # of a model of subwords
-
-    @classmethod
-    def from_pretrained(cls, place: str | Path) -> "Scorer":
-        """A model that was exported: a folder, or the id of one on the Hugging Face hub."""
-        return cls(open_exported(place))
 
     @property
     def is_open(self) -> bool:
@@ -147,13 +143,13 @@ def _whole(text: str) -> str:
     return text
 
 
-def exported_model(place: str | Path | None) -> Scorer | None:
-    """An exported model, or that of the package where none is named; None of a run's place.
+def load(run: str | Path | None = None, model: str | None = None) -> Scorer:
+    """A trained model by its name (pipeline.trained.resolve); without one, the bundled model.
 
-    An exported one is named by its folder or by its id on the Hugging Face hub, `owner/name`;
-    `runs/name` is always a run.
+    A run or a packed folder has several: `model` names one of them, by default it is the last.
     """
-    if is_default(place):
-        return Scorer.from_pretrained(default_model())
-    of_hub = hub.is_id(str(place)) and Path(place).parts[0] != RUNS
-    return Scorer.from_pretrained(place) if is_exported(Path(place)) or of_hub else None
+    found = one(run, model)
+    if found.kind in READERS:
+        module, _, reader = READERS[found.kind].partition(":")
+        return getattr(import_module(module), reader)(found.place)
+    return Scorer(open_parts(found))

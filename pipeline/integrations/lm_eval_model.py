@@ -13,7 +13,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 from lm_eval.api.registry import register_model
 
-from pipeline import api
+from pipeline.inference.scorer import load
 from pipeline.reading.reader import Reader
 
 
@@ -32,7 +32,7 @@ class AccordLM(LM):
 
     def __init__(self, run: str | None = None, model: str | None = None, **harness):
         super().__init__()
-        self.reader = Reader(api.load(run, model))
+        self.reader = Reader(load(run, model))
 
     def loglikelihood(
         self, requests: Sequence[Instance], disable_tqdm: bool = False

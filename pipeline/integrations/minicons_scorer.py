@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pipeline import api
+from pipeline.inference.scorer import load
 from pipeline.prepared.special_words import END
 from pipeline.reading.reader import Reader, Words
 
@@ -23,7 +23,7 @@ class AccordScorer:
     """Scores sentences: a string or several, always answered by a list."""
 
     def __init__(self, run: str | Path | None = None, model: str | None = None):
-        self.reader = Reader(api.load(run, model))
+        self.reader = Reader(load(run, model))
 
     def sequence_score(
         self,

@@ -17,7 +17,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Token
 from spacy.util import minibatch
 
-from pipeline import api
+from pipeline.inference.scorer import load
 from pipeline.reading.expect import FEATURES
 from pipeline.reading.reader import Reader, Words, probabilities
 
@@ -33,7 +33,7 @@ def make(
 
 class Surprisal:
     def __init__(self, run: str | Path | None, model: str | None, features: Sequence[str]):
-        self.reader = Reader(api.load(run, model), list(features))
+        self.reader = Reader(load(run, model), list(features))
         Token.set_extension("surprisal", default=None, force=True)
         Doc.set_extension("expect", getter=_expected, force=True)
 

@@ -10,12 +10,12 @@ from typing import Any
 from models.common.registry import outside_files
 from models.training.files import WEIGHTS
 from pipeline.artefacts.artefact import ARTEFACTS, name_of
+from pipeline.artefacts.model_files import FIGURES
 from pipeline.artefacts.store import Store
-from pipeline.evaluation.measure import FIGURES
-from pipeline.prepared import teachers
 from pipeline.runner.run import Run, content_of
-from pipeline.runner.sweep import read_jobs, recipe_of, taught_by
 from pipeline.stages.order import STAGES
+from pipeline.trained import teachers
+from pipeline.trained.resolve import JOBS, TRAINED, read_jobs, taught_by
 
 
 def pack(prepared: Run, folder: Path) -> dict[str, dict]:
@@ -26,7 +26,7 @@ def pack(prepared: Run, folder: Path) -> dict[str, dict]:
     folder.mkdir(parents=True, exist_ok=True)
     for artefact in {name for job in jobs.values() for name in job["inputs"].values()}:
         shutil.copytree(prepared.store.path(artefact), folder / artefact, dirs_exist_ok=True)
-    (folder / teachers.JOBS).write_text(json.dumps(jobs, indent=1))
+    (folder / JOBS).write_text(json.dumps(jobs, indent=1))
     return jobs
 
 
@@ -37,7 +37,8 @@ def _job(prepared: Run, model: str, folder: Path, before: dict[str, dict]) -> di
     if taught := teachers.of_folder(section, folder, before):
         training = replace(training, files=outside_files)  # the teachers' are not there yet
     recipe, artefact = prepared.recipe(model, training)
-    read = {*STAGES["train"].inputs, *STAGES["evaluate"].inputs}
+    # The vocabulary too, so that what was trained elsewhere can be asked before it is unpacked.
+    read = {*STAGES["train"].inputs, *STAGES["evaluate"].inputs, "analyse"}
     return {
         "protocol": sections["analyse"].protocol,
         "recipe": {
@@ -59,7 +60,7 @@ def unpack(folder: Path, runs: Path) -> list[str]:
     store = Store(runs / ARTEFACTS)
     taken = []
     for model, job in read_jobs(folder).items():
-        trained = folder / "trained" / model
+        trained = folder / TRAINED / model
         if (trained / WEIGHTS).exists() and (trained / FIGURES).exists():
             recipe = _made_from(folder, job)
             artefact = job.get("artefact") or name_of(recipe)
@@ -73,7 +74,7 @@ def _made_from(folder: Path, job: dict) -> dict[str, Any]:
     if not taught_by(job):
         return job["made from"]
     stage = STAGES["train"]
-    data = content_of(stage.files(recipe_of(folder, job)))
+    data = content_of(stage.files(teachers.recipe_of(folder, job)))
     return {**job["made from"], "stage": stage.name, "data": data}
 
 

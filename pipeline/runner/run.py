@@ -18,6 +18,7 @@ from pipeline.artefacts.artefact import (
     ARTEFACTS,
     FORMAT,
     MANIFEST,
+    WHOLE_RUN,
     Artefact,
     name_of,
     read_json,
@@ -28,13 +29,12 @@ from pipeline.config.configuration import Config
 from pipeline.data.folders import MissingData
 from pipeline.display.progress import say
 from pipeline.display.short_names import short_names
-from pipeline.inference.start import start_artefact
 from pipeline.stage import START, Stage
 from pipeline.stages.order import STAGES
+from pipeline.trained.start import start_artefact
 
 State = Literal["done", "stale", "missing"]
 FILES = ("inputs", "data")  # parts of what an artefact is made from that are files' hashes
-WHOLE_RUN = "*"  # stands for the model of a stage that reads every model's artefacts
 
 
 @dataclass(frozen=True)

@@ -20,42 +20,13 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from threading import Thread
 
-from models.recipe import Recipe
 from models.training import processes
 from pipeline.artefacts.artefact import Artefact
+from pipeline.artefacts.model_files import FIGURES
 from pipeline.display.progress import set_level
-from pipeline.evaluation.measure import FIGURES
-from pipeline.prepared.teachers import JOBS
 from pipeline.stages import evaluate, train
-
-
-def read_jobs(folder: Path) -> dict[str, dict]:
-    """The jobs of a packed folder; what they name may lead nowhere else."""
-    jobs = json.loads((folder / JOBS).read_text())
-    names = [*jobs, *(name for job in jobs.values() for name in job["inputs"].values())]
-    names += [job["artefact"] for job in jobs.values() if "artefact" in job]
-    names += [name for job in jobs.values() for name in (*_teachers(job), *taught_by(job))]
-    for name in names:
-        if Path(name).name != name or name.startswith("."):
-            raise ValueError(f"{folder / JOBS}: expected names of folders beside it, got {name!r}")
-    return jobs
-
-
-def _teachers(job: dict) -> list[str]:
-    """The folders of the models that teach it, which were packed with it."""
-    return job.get("recipe", {}).get("teacher", [])
-
-
-def taught_by(job: dict) -> list[str]:
-    """The jobs of the same folder that teach it, which are trained before it."""
-    return job.get("taught by", [])
-
-
-def recipe_of(folder: Path, job: dict) -> Recipe:
-    """The recipe of a job, its teachers where they lie in the packed folder."""
-    teachers = [folder / name for name in _teachers(job)]
-    teachers += [folder / "trained" / name for name in taught_by(job)]
-    return Recipe(**{**job["recipe"], "teacher": tuple(map(str, teachers))})
+from pipeline.trained.resolve import JOBS, TRAINED, read_jobs, taught_by
+from pipeline.trained.teachers import recipe_of
 
 
 def sweep(folders: Sequence[Path], at_once: int) -> int:
@@ -91,7 +62,7 @@ def _rounds(folders: Sequence[Path]) -> Iterator[list[tuple[Path, str]]]:
 
 
 def _is_finished(folder: Path, name: str) -> bool:
-    return (folder / "trained" / name / FIGURES).exists()
+    return (folder / TRAINED / name / FIGURES).exists()
 
 
 def _side_by_side(pool: Executor, names: Sequence[tuple[str, str]]) -> int:
@@ -133,7 +104,7 @@ def _together(folder: Path, name: str) -> None:
 
 
 def _job(folder: Path, name: str) -> str:
-    out = folder / "trained" / name
+    out = folder / TRAINED / name
     out.mkdir(parents=True, exist_ok=True)
     with (out / "log.txt").open("a") as log, redirect_stderr(log):
         evaluate.compute(evaluate.Params(), _train(folder, name), out)
@@ -158,7 +129,7 @@ def _train(folder: Path, name: str) -> dict[str, Path]:
     inputs = {stage: folder / artefact for stage, artefact in job["inputs"].items()}
     for stage, files in train.STAGE.inputs.items():
         Artefact.read(inputs[stage]).check(files)
-    inputs["train"] = folder / "trained" / name
+    inputs["train"] = folder / TRAINED / name
     train.compute(recipe_of(folder, job), inputs, inputs["train"])
     return inputs
 

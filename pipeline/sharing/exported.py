@@ -1,49 +1,38 @@
-"""Exported models received: from a folder or the hub, every file being what was written."""
+"""Trained models opened, every file of theirs being what was written."""
 
 import zipfile
-from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.artefacts.artefact import Artefact, Damaged, read_json
-from pipeline.sharing import hub
 from pipeline.sharing.compact.parts import CompactParts
 from pipeline.sharing.file_names import CONFIG, is_compact
-from pipeline.stage import Inputs
+from pipeline.trained.resolve import TrainedModel
 
 if TYPE_CHECKING:
     from pipeline.sharing.parts import Parts
 
+ASKED = ("analyse", "featurise", "background", "encode", "train")  # stages that answers come from
 READ = {".json", ".npy", ".npz", ".safetensors", ".parquet", ".arrow"}  # files that are loaded
 MOST_PACKED = 100  # bytes that one byte of a small form may stand for
 ALWAYS = 1 << 20  # bytes that arrays may have however well they are packed
 
 
-def is_exported(folder: Path) -> bool:
-    return (folder / CONFIG).is_file()
+def open_parts(model: TrainedModel) -> "Parts | CompactParts":
+    """What a trained model is asked with, whatever its form, once its files have been checked."""
+    if model.is_in_one_folder:
+        check_files(model.place)
+        if is_compact(model.place):
+            _check_packed(model.place)
+            return CompactParts(model.place)
+        from pipeline.sharing import received  # here, as it loads what tables need
 
+        received.check(model.place, model.folders)
+    else:
+        model.check(*ASKED)
+    from pipeline.sharing.parts import Parts  # here, as it loads pandas
 
-def open_exported(place: str | Path) -> "Parts | CompactParts":
-    """The parts of an exported model, here or on the hub, whatever its form."""
-    folder = Path(place)
-    if not is_exported(folder):
-        if folder.exists():
-            raise FileNotFoundError(f"{folder} is no exported model: expected {folder / CONFIG}")
-        folder = hub.download(str(place))
-    check_files(folder)
-    if is_compact(folder):
-        _check_packed(folder)
-        return CompactParts(folder)
-    from pipeline.sharing import received  # here, as they load what tables need
-    from pipeline.sharing.parts import Parts
-
-    received.check(folder, inputs_of(folder))
-    return Parts(inputs_of(folder), received.MODEL)
-
-
-def inputs_of(folder: Path) -> Inputs:
-    """An exported model's folder stands for what every stage made."""
-    return defaultdict(lambda: folder)
+    return Parts(model.folders, model.weights.name)
 
 
 def check_files(folder: Path) -> None:

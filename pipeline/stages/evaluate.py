@@ -13,11 +13,10 @@ import numpy as np
 from models.spelling.open_vocabulary import load_spelling
 from models.training.curve import CURVE
 from models.training.files import WEIGHTS
-from pipeline.artefacts.model_files import RECIPE
+from pipeline.artefacts.model_files import FIGURES, RECIPE
 from pipeline.display.progress import say
 from pipeline.evaluation.agreement import measure_agreement
 from pipeline.evaluation.measure import (
-    FIGURES,
     OF_START,
     measure,
     measure_parts,

@@ -26,9 +26,9 @@ from pipeline.features.template_names import VECTORS, check, chosen, sides
 from pipeline.features.templates import fill, known_names
 from pipeline.features.word_classes import clusters_of
 from pipeline.features.word_vectors import VectorParams, WordVectors
-from pipeline.inference.start_weights import start_weights
 from pipeline.prepared.special_words import END, NOT_TOP, START_WEIGHTS
 from pipeline.stage import START, Inputs, Stage
+from pipeline.trained.start import start_weights
 
 MORPHOLOGY = ("form", "pos", "gender", "number", "tense", "mood", "person", "verbform")
 

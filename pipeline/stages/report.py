@@ -12,13 +12,12 @@ import pandas as pd
 from models.spelling.subwords import SPELLER, count_subwords
 from models.training.files import WEIGHTS
 from pipeline.artefacts.artefact import Artefact
-from pipeline.artefacts.model_files import RECIPE
+from pipeline.artefacts.model_files import FIGURES, RECIPE
 from pipeline.display import page
 from pipeline.display.progress import say
 from pipeline.display.seeds import by_seed
 from pipeline.display.tables import markdown
 from pipeline.evaluation.bootstrap import differences
-from pipeline.evaluation.measure import FIGURES
 from pipeline.evaluation.report import by_construction, by_size
 from pipeline.evaluation.report.comparison import comparison, headline, test_splits
 from pipeline.evaluation.same_text import WRITTEN

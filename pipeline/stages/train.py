@@ -18,7 +18,6 @@ from models.training.curve import CURVE, Epoch, write_curve
 from models.training.files import WEIGHTS
 from pipeline.artefacts.model_files import RECIPE
 from pipeline.display.progress import say
-from pipeline.prepared import teachers
 from pipeline.prepared.encoded import read_text
 from pipeline.prepared.labels import VALUES
 from pipeline.prepared.special_words import (
@@ -31,6 +30,7 @@ from pipeline.prepared.special_words import (
 )
 from pipeline.stage import Inputs, Stage
 from pipeline.stages.training_phases import fit, grow, pretrain
+from pipeline.trained import teachers
 
 if TYPE_CHECKING:
     from models.network.background_only import BackgroundOnly

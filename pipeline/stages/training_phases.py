@@ -9,10 +9,10 @@ from models.common.batching import Sentences
 from models.recipe import UNFITTED, Recipe
 from models.training.curve import Epoch
 from pipeline.display.progress import meter, say
-from pipeline.prepared import teachers
 from pipeline.prepared.encoded import read_text
 from pipeline.prepared.special_words import PRETRAINING
 from pipeline.stage import Inputs
+from pipeline.trained import teachers
 
 if TYPE_CHECKING:
     from models.network.language_model import LanguageModel

@@ -13,7 +13,7 @@ import pytest
 from fuzz_cases import CASES, damaged, fuzz
 from hypothesis import strategies as st
 
-from pipeline import api
+import pipeline
 from pipeline.page.questions import Models
 from pipeline.page.server import PageServer
 
@@ -54,7 +54,9 @@ def questions(draw: st.DrawFn) -> Any:
 
 @pytest.fixture(scope="module")
 def models(asked_run) -> Models:
-    return Models({name: partial(api.load, asked_run.folder, name) for name in ("ll-rnn", "rnn")})
+    return Models(
+        {name: partial(pipeline.load, asked_run.folder, name) for name in ("ll-rnn", "rnn")}
+    )
 
 
 @CASES

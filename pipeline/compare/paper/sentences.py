@@ -7,10 +7,9 @@ TOPFORM for one of the M forms that have a feature of their own, @notTop for ano
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline import api
 from pipeline.compare.paper.figures import BEST, RNN
 from pipeline.inference.generate import Generator, NewSentence
-from pipeline.inference.scorer import Scorer
+from pipeline.inference.scorer import Scorer, load
 from pipeline.prepared.named_features import IDENTITY, NamedFeatures
 from pipeline.prepared.special_words import NOT_TOP
 
@@ -19,7 +18,7 @@ TOP = "TOPFORM"
 
 def drawn_sentences(run: Path, count: int) -> str:
     """So many sentences of each of the two models, as Markdown."""
-    scorers = {model: api.load(run, model) for model in (BEST, RNN)}
+    scorers = {model: load(run, model) for model in (BEST, RNN)}
     features = scorers[BEST].parts.features
     parts = []
     for model, scorer in scorers.items():

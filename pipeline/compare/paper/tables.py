@@ -11,7 +11,7 @@ from pipeline.compare.paper.figures import BEST, BOUNDARIES, NATS, RNN, STRICT, 
 from pipeline.display.seeds import by_seed, mean_and_spread
 from pipeline.display.tables import markdown
 from pipeline.evaluation.score_rows import read_epochs, read_scores
-from pipeline.runner.finished import Finished
+from pipeline.trained.resolve import FinishedRun
 
 DIFFERENCES = f"""\
 - Release 1.4 stands for 1.3: the same sentences, with slightly other words and contractions.
@@ -30,9 +30,9 @@ DIFFERENCES = f"""\
 
 def tables(run: Path) -> str:
     """The paper's Tables 1 to 4 beside a run of the preset `paper`, as Markdown."""
-    finished = Finished.read(run)
+    finished = FinishedRun.read(run)
     corpus = next(iter(finished.of_stage("corpus").values()))
-    protocols = {sections["analyse"].protocol for sections in finished.sections.values()}
+    protocols = {sections["analyse"]["protocol"] for sections in finished.params.values()}
     if protocols != {"paper"} or not {*TESTS} <= {*splits(corpus)}:
         raise ValueError(
             f"{run}: expected a run of the preset 'paper', with its protocol and the splits "
@@ -54,7 +54,7 @@ def tables(run: Path) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def results_table(finished: Finished) -> pd.DataFrame:
+def results_table(finished: FinishedRun) -> pd.DataFrame:
     """Nats of every model in training and on both tests, by each denominator."""
     found = []
     for model, figures in _by_model(finished).items():
@@ -68,7 +68,7 @@ def results_table(finished: Finished) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def factors(finished: Finished) -> list[str]:
+def factors(finished: FinishedRun) -> list[str]:
     """How many times the RNN's perplexity on test1 is that of the best LL-RNN."""
     said = [f"Perplexity of the RNN over that of the LL-RNN (2500) on test1: paper {_factor(NATS)}"]
     models = _by_model(finished)
@@ -79,7 +79,7 @@ def factors(finished: Finished) -> list[str]:
     return [", ".join(said) + "."]
 
 
-def _by_model(finished: Finished) -> dict[str, pd.DataFrame]:
+def _by_model(finished: FinishedRun) -> dict[str, pd.DataFrame]:
     """Nats of each model, a row for each of its seeds."""
     trained, evaluated = finished.of_stage("train"), finished.of_stage("evaluate")
     return {

@@ -29,11 +29,13 @@ def test_audit_and_significance_print_a_table_of_the_run(tiny_run):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", ["audit", "significance", "tables"])
-def test_what_is_no_run_is_refused_in_a_line(tmp_path, command):
+@pytest.mark.parametrize(
+    ("command", "what"), [("audit", "run"), ("significance", "trained model"), ("tables", "run")]
+)
+def test_what_is_no_run_is_refused_in_a_line(tmp_path, command, what):
     done = accord(command, str(tmp_path))
     assert done.exit_code == 1
-    assert "is no run: expected" in done.stderr
+    assert f"is no {what}: expected" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

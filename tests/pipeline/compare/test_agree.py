@@ -12,8 +12,8 @@ from pipeline.compare.agree import Judged, groups, judged, side_by_side
 from pipeline.evaluation.agreement import wilson
 from pipeline.evaluation.pair import Pair
 from pipeline.evaluation.suite_encoding import encode_suite
-from pipeline.inference.default_model import DEFAULT_MODEL
 from pipeline.prepared.vocabulary import Vocabulary
+from pipeline.trained.resolve import BUNDLED_FOLDER
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -79,7 +79,7 @@ def test_models_with_one_name_keep_a_column_each(tiny_run, tmp_path):
     exported = [tmp_path / "a" / "m", tmp_path / "b" / "m", tmp_path / "rnn"]
     for place in exported:
         place.parent.mkdir(exist_ok=True)
-        place.symlink_to(DEFAULT_MODEL)
+        place.symlink_to(BUNDLED_FOLDER)
     first, second, of_run = exported
     assert [*judged([first, second, first], str(suite))] == ["a/m", "b/m"]
     with pytest.raises(ValueError, match="two that are called rnn"):

@@ -115,11 +115,12 @@ def test_the_scores_of_a_sweep_are_found_where_it_left_them(closed_run, tmp_path
         trained = tmp_path / "trained" / model.name
         trained.mkdir(parents=True)
         (trained / "figures.json").write_text("{}")
+        (trained / "weights.safetensors").touch()
         for split in model.splits:
             np.save(trained / f"{split}.log_p.npy", model.log_p(split).astype(np.float32))
         encoded = tmp_path / "encode"
         encoded.mkdir(exist_ok=True)
-        for path in model.inputs["encode"].iterdir():
+        for path in model.folders["encode"].iterdir():
             if path.is_file():
                 (encoded / path.name).write_bytes(path.read_bytes())
         jobs[model.name] = {"protocol": "open", "inputs": {"encode": "encode"}}
@@ -138,7 +139,7 @@ def test_models_that_cannot_be_combined_are_refused_by_name(closed_run, tiny_run
         ValueError, match="expected one of the models rnn, ll-rnn, ngrams, got lstm"
     ):
         find(f"{closed_run}/lstm")
-    with pytest.raises(FileNotFoundError, match="is no run"):
+    with pytest.raises(FileNotFoundError, match="is no trained model: expected"):
         find("nowhere/rnn")
 
 

@@ -18,7 +18,7 @@ from pipeline.compare.paper.tables import results_table, tables
 from pipeline.config.configuration import load_config
 from pipeline.evaluation.suite import read_suite, suite_words
 from pipeline.prepared.named_features import NamedFeatures
-from pipeline.runner.finished import Finished
+from pipeline.trained.resolve import FinishedRun
 
 SMALL = {
     "train.epochs": 1,
@@ -157,7 +157,7 @@ def test_our_results_stand_beside_the_papers(trained):
     said = tables(trained.folder)
     assert "463,069" in said and "three boundary symbols" in said
     assert "paper 433 / 161 = 2.69, ours " in said
-    table = results_table(Finished.read(trained.folder)).set_index("model")
+    table = results_table(FinishedRun.read(trained.folder)).set_index("model")
     assert table.loc["rnn", "test1: paper"] == "6.07"
     assert table.loc["ll-rnn-2500", "training: paper"] == "4.74"
     assert table.loc["ll-rnn-2500-strict", "test2: paper"] == "5.07"

@@ -10,7 +10,7 @@ from pipeline import api
 from pipeline.compare.significance import compare
 from pipeline.evaluation.bootstrap import differences, paired_bootstrap
 from pipeline.evaluation.same_text import is_same_text
-from pipeline.runner.finished import Finished
+from pipeline.trained.resolve import FinishedRun
 
 
 def drawn(generator: np.random.Generator, mean: float) -> tuple[np.ndarray, np.ndarray]:
@@ -90,7 +90,7 @@ def test_models_that_scored_other_words_are_not_compared(other, tmp_path):
     config = tmp_path / "texts.yaml"
     config.write_text(f"base: tiny\nmodels: {{one: {{}}, two: {{{other}}}}}")
     run = pipeline.run(str(config), set={"train.epochs": 1}, until="evaluate", runs=tmp_path)
-    folders = Finished.read(run.folder)
+    folders = FinishedRun.read(run.folder)
     of_stages = folders.of_stage("evaluate"), folders.of_stage("encode")
     assert differences(*of_stages, ["test"]).empty
     with pytest.raises(ValueError, match=r"/two and .*/one did not score the same words of test"):
@@ -98,7 +98,7 @@ def test_models_that_scored_other_words_are_not_compared(other, tmp_path):
 
 
 def test_texts_brought_back_without_their_words_are_compared_by_their_lengths(tiny_run, tmp_path):
-    encoded = Finished.read(tiny_run.folder).artefacts["rnn"]["encode"]
+    encoded = FinishedRun.read(tiny_run.folder).artefacts["rnn"]["encode"]
     brought = shutil.copytree(encoded, tmp_path / "encode")
     for path in (*brought.glob("*.form.npy"), *brought.glob("*.forms.json")):
         path.unlink()

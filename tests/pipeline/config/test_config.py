@@ -8,8 +8,8 @@ import pytest
 from pipeline.config.configuration import load_config
 from pipeline.config.files import layered, preset_names
 from pipeline.config.help import explain, explanations
-from pipeline.inference.default_model import DEFAULT_MODEL
 from pipeline.stages.order import STAGES
+from pipeline.trained.resolve import BUNDLED_FOLDER
 
 
 def write(tmp_path, text: str) -> str:
@@ -21,7 +21,7 @@ def write(tmp_path, text: str) -> str:
 @pytest.mark.parametrize("preset", preset_names())
 def test_every_preset_is_valid(preset):
     start = layered(preset)[0].get("train", {}).get("start")
-    if start and not DEFAULT_MODEL.exists():
+    if start and not BUNDLED_FOLDER.exists():
         pytest.skip(f"the model {start} is not in this checkout")
     config = load_config(preset)
     assert config.name == preset

@@ -88,7 +88,7 @@ def test_a_suite_comes_back_from_its_file_as_it_was(tmp_path):
 @pytest.mark.parametrize("model", ["rnn", "ll-rnn"])
 def test_a_suite_is_judged_as_if_pair_by_pair_by_hand(judged, model):
     run = judged("open")
-    scorer = api.load(run.folder, model)
+    scorer = pipeline.load(run.folder, model)
     encoded = run.artefacts[model, "encode"].folder
     figures, found = measure_agreement(scorer.model, scorer.spelling, encoded, "pairs")
     expected = np.array([by_hand(scorer, pair) for pair in PAIRS])
@@ -159,7 +159,7 @@ def test_suites_that_would_overwrite_each_other_or_a_split_are_refused(tmp_path,
 
 
 def test_pairs_with_words_that_are_not_known_are_counted_and_not_judged(judged):
-    scorer = api.load(judged("closed").folder, "ll-rnn")
+    scorer = pipeline.load(judged("closed").folder, "ll-rnn")
     strange = Pair("simple", "le xylophage dort .", "le xylophage dorment .")
     suite = encode_suite([*PAIRS, strange], scorer.vocabulary)
     assert suite.known.tolist() == [True] * 4 + [False]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from pipeline import api
+import pipeline
 from pipeline.cli.main import app
 from pipeline.compare.agree import groups, judged
 from pipeline.compare.agreement_items import items, of_different_lengths, summary, telling
@@ -44,7 +44,7 @@ def test_a_full_stop_is_a_word_of_its_own_as_score_has_it(tiny_run, tmp_path):
     suite = written(tmp_path / "mine", "Verbes.txt", f"True\t{raw[0]}\nFalse\t{raw[1]}\n")
     (pair,) = read_suite(suite)
     assert pair == Pair("Verbes", "Le chien de l' homme dort .", "Le chien de l' homme dorment .")
-    scorer = api.load(tiny_run.folder, "ll-rnn")
+    scorer = pipeline.load(tiny_run.folder, "ll-rnn")
     (found,) = judged([tiny_run.folder], suite)["ll-rnn"].margins
     assert found[0] == pytest.approx(margin(scorer, raw, lambda words: words), abs=1e-4)
     assert found[1] == pytest.approx(margin(scorer, raw, lambda words: words[5:6]), abs=1e-4)
@@ -211,7 +211,7 @@ CONTEXT = "True\tle chat dort .\nFalse\tles chats dort .\nTrue\til dort\nFalse\t
 def test_where_only_the_context_differs_the_word_behind_it_is_compared(tiny_run, tmp_path):
     suite = written(tmp_path / "mine", "sujet.txt", CONTEXT)
     asked = judged([tiny_run.folder], suite)
-    scorer = api.load(tiny_run.folder, "rnn")
+    scorer = pipeline.load(tiny_run.folder, "rnn")
     found = pd.DataFrame(asked["rnn"].margins, columns=SCORINGS)
     first, second = (("le chat dort .", "les chats dort ."), ("il dort", "il ne dort pas"))
     region = [margin(scorer, first, lambda words: words[:2])]

@@ -9,13 +9,13 @@ lm_eval = pytest.importorskip("lm_eval")
 from lm_eval.api.instance import Instance  # noqa: E402
 from lm_eval.api.registry import get_model  # noqa: E402
 
-from pipeline import api  # noqa: E402
+import pipeline  # noqa: E402
 from pipeline.integrations.lm_eval_model import AccordLM  # noqa: E402
 
 
 @pytest.fixture(scope="module")
 def scorer(tiny_run):
-    return api.load(tiny_run.folder, "ll-rnn")
+    return pipeline.load(tiny_run.folder, "ll-rnn")
 
 
 @pytest.fixture(scope="module")

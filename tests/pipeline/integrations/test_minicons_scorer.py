@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from pipeline import api
+import pipeline
 from pipeline.integrations.minicons_scorer import AccordScorer
 
 SENTENCES = ["L'homme dort-il ?", "La petite fille mange une pomme.", "Le xylophage dort."]
@@ -13,7 +13,7 @@ SENTENCES = ["L'homme dort-il ?", "La petite fille mange une pomme.", "Le xyloph
 
 @pytest.fixture(scope="module")
 def scored(tiny_run):
-    return api.load(tiny_run.folder, "ll-rnn").score_all(SENTENCES)
+    return pipeline.load(tiny_run.folder, "ll-rnn").score_all(SENTENCES)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_tokens_are_the_words_of_score(scorer, scored):
 
 def test_a_model_of_subwords_has_scores_but_no_ranks(subwords):
     scorer = AccordScorer(subwords.folder, "rnn")
-    scored = api.load(subwords.folder, "rnn").score(SENTENCES[1])
+    scored = pipeline.load(subwords.folder, "rnn").score(SENTENCES[1])
     assert scorer.token_score(SENTENCES[1]) == [[(w.form, w.log_p) for w in scored[:-1]]]
     with pytest.raises(ValueError, match="expected a model of words, got one of subwords"):
         scorer.token_score(SENTENCES[1], rank=True)

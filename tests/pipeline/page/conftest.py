@@ -5,14 +5,16 @@ from functools import partial
 
 import pytest
 
-from pipeline import api
+import pipeline
 from pipeline.page.questions import Models
 from pipeline.page.server import PageServer
 
 
 @pytest.fixture(scope="session")
 def models(tiny_run) -> Models:
-    return Models({name: partial(api.load, tiny_run.folder, name) for name in ("ll-rnn", "rnn")})
+    return Models(
+        {name: partial(pipeline.load, tiny_run.folder, name) for name in ("ll-rnn", "rnn")}
+    )
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ def test_without_a_trained_model_it_ends_with_a_word(tmp_path):
     begun = pipeline.run("tiny", until="corpus", runs=tmp_path).folder
     for folder, said in (
         (begun, "is not finished: expected a trained model"),
-        (tmp_path / "none", "is no run: expected"),
+        (tmp_path / "none", "is no trained model: expected"),
     ):
         done = CliRunner().invoke(app, ["page", "--run", str(folder), "--port", "0"])
         assert done.exit_code == 1

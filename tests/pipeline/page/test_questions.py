@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from pipeline import api
+import pipeline
 from pipeline.inference.explain import Explainer
 from pipeline.page.families import all_families, families, members
 from pipeline.page.readings import Reading
@@ -19,7 +19,7 @@ ASK = {"model": "ll-rnn", "text": TEXT}
 
 @pytest.fixture(scope="module")
 def scorer(tiny_run):
-    return api.load(tiny_run.folder, "ll-rnn")
+    return pipeline.load(tiny_run.folder, "ll-rnn")
 
 
 def test_a_sentence_is_read_as_the_commands_read_it(models, scorer):

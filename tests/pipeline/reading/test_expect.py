@@ -10,7 +10,6 @@ import pytest
 import corpora
 import pipeline
 from corpora.text import lines
-from pipeline import api
 from pipeline.prepared.special_words import END
 from pipeline.reading.expect import expect
 from pipeline.reading.feature_values import FeatureValues
@@ -28,9 +27,9 @@ def scorers(tiny_run, tmp_path_factory):
     runs = tmp_path_factory.mktemp("ngrams")
     over_ngrams = pipeline.run("tiny", set=changes, models=["ll-rnn"], until="evaluate", runs=runs)
     return {
-        "rnn": api.load(tiny_run.folder, "rnn"),
-        "ll-rnn": api.load(tiny_run.folder, "ll-rnn"),
-        "ngrams": api.load(over_ngrams.folder, "ll-rnn"),
+        "rnn": pipeline.load(tiny_run.folder, "rnn"),
+        "ll-rnn": pipeline.load(tiny_run.folder, "ll-rnn"),
+        "ngrams": pipeline.load(over_ngrams.folder, "ll-rnn"),
     }
 
 

@@ -20,7 +20,7 @@ STIMULI = Path(__file__).parents[2] / "data" / "stimuli.csv"
 
 @pytest.fixture(scope="module")
 def scorer(tiny_run):
-    return api.load(tiny_run.folder, "ll-rnn")
+    return pipeline.load(tiny_run.folder, "ll-rnn")
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_frequencies_are_those_of_lexique(fetched, scorer):
 
 
 def test_several_models_have_their_rows_one_after_the_other(tiny_run, scorer):
-    both = {"rnn": api.load(tiny_run.folder, "rnn"), "ll-rnn": scorer}
+    both = {"rnn": pipeline.load(tiny_run.folder, "rnn"), "ll-rnn": scorer}
     table = pd.DataFrame({"sentence": ["Le chat dort.", "La fille mange."]})
     found = surprisal(table, both)
     assert found["model"].unique().tolist() == ["rnn", "ll-rnn"]
@@ -107,7 +107,7 @@ def test_several_models_have_their_rows_one_after_the_other(tiny_run, scorer):
 def test_a_model_of_subwords_has_surprisals_and_no_rank(tmp_path):
     changes = {"encode.merges": 0, "train.epochs": 1}
     run = pipeline.run("tiny", set=changes, models=["rnn"], until="evaluate", runs=tmp_path)
-    spelling = api.load(run.folder, "rnn")
+    spelling = pipeline.load(run.folder, "rnn")
     table = surprisal(pd.DataFrame({"sentence": ["Le chat dort."]}), spelling)
     assert "surprisal" in table and "rank" not in table
     with pytest.raises(ValueError, match="expected a model over words"):
@@ -119,7 +119,7 @@ def test_a_closed_vocabulary_names_every_word_that_it_lacks(tmp_path):
     run = pipeline.run("tiny", set=changes, models=["ll-rnn"], until="evaluate", runs=tmp_path)
     table = pd.DataFrame({"sentence": ["Le chat dort.", "Le xylophage zozote."]})
     with pytest.raises(ValueError, match="'xylophage' in sentence 2, 'zozote' in sentence 2"):
-        surprisal(table, api.load(run.folder, "ll-rnn"))
+        surprisal(table, pipeline.load(run.folder, "ll-rnn"))
 
 
 @pytest.mark.parametrize(

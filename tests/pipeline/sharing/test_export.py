@@ -19,16 +19,12 @@ from pipeline.inference.scorer import Scorer
 
 ROOT = Path(__file__).parents[3]
 SENTENCES = ["La petite fille mange une pomme.", "Un zyglotron dort.", "Les chats noirs dorment."]
-PROGRAM = """
+BY_LOAD = """
 import json, sys
-from {module} import {name}
-scored = {load}(sys.argv[1]).score_all(json.loads(sys.argv[2]))
+from pipeline import load
+scored = load(sys.argv[1]).score_all(json.loads(sys.argv[2]))
 print(json.dumps([[(w.form, w.log_p.hex(), w.spelled) for w in words] for words in scored]))
 """
-BY_LOAD = PROGRAM.format(module="pipeline", name="load", load="load")
-BY_HUB = PROGRAM.format(
-    module="pipeline.inference.scorer", name="Scorer", load="Scorer.from_pretrained"
-)
 
 # What a command that asks a model says of several places.
 ASKED = """
@@ -82,23 +78,22 @@ def test_where_no_model_is_named_it_is_the_last_of_a_run_or_the_exported_one(tin
     assert said[0] == said[1] and "perplexity" in said[0]
 
 
-@pytest.mark.parametrize("program", [BY_LOAD, BY_HUB])
-def test_the_hub_is_asked_for_what_is_no_folder(exported, tmp_path, program):
+def test_the_hub_is_asked_for_what_is_no_folder(exported, tmp_path):
     """The hub's own cache, filled by hand, and no network."""
     cache = tmp_path / "models--someone--small-french"
     shutil.copytree(exported, cache / "snapshots" / "0a1b")
     (cache / "refs").mkdir()
     (cache / "refs" / "main").write_text("0a1b")
     hub = {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(tmp_path)}
-    found = elsewhere(program, "someone/small-french", tmp_path, **hub)
-    assert found == scored(Scorer.from_pretrained(exported))
+    found = elsewhere(BY_LOAD, "someone/small-french", tmp_path, **hub)
+    assert found == scored(pipeline.load(exported))
 
 
 def test_what_is_neither_here_nor_on_the_hub_is_said_and_a_run_is_not_looked_for_there(tmp_path):
     hub = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(tmp_path)}
     expected = {
         "someone/nothing": "someone/nothing: expected the folder of a model, or its id on the",
-        "runs/tiny": "runs/tiny is no run",
+        "runs/tiny": "runs/tiny is no trained model: expected french, a run, RUN/MODEL",
     }
     hub["PYTHONPATH"] = str(ROOT)
     command = [sys.executable, "-c", ASKED, *expected]
@@ -165,8 +160,8 @@ def test_a_folder_that_is_there_is_not_overwritten(tiny_run, tmp_path):
         api.export(tiny_run.folder, "ll-rnn", tmp_path / "mine")
     with pytest.raises(ValueError, match="expected one of the models rnn, ll-rnn, got lstm"):
         api.export(tiny_run.folder, "lstm", tmp_path / "other")
-    with pytest.raises(FileNotFoundError, match="mine is no exported model"):
-        Scorer.from_pretrained(tmp_path / "mine")
+    with pytest.raises(FileNotFoundError, match="mine is no trained model: expected"):
+        pipeline.load(tmp_path / "mine")
 
 
 def test_a_model_that_tells_unknown_words_apart_takes_its_lexicons_along(tmp_path):

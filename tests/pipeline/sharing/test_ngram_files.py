@@ -51,7 +51,7 @@ def test_a_network_is_written_as_ngrams_that_do_about_as_well(run, exported, nam
     table = api.scores(run).set_index(["model", "split", "metric"])["value"]
     assert own == pytest.approx(table["ll-rnn", "test", "perplexity"], abs=0.1)
     assert 0.9 * own < file < 2 * counted
-    scored = api.load(exported / name).score_all(SENTENCES)
+    scored = pipeline.load(exported / name).score_all(SENTENCES)
     words = [word.form for word in scored[0]]
     assert words == ["la", "petite", "fille", "mange", "une", "pomme", ".", "</s>"]
     assert all(math.isfinite(word.log_p) for sentence in scored for word in sentence)
@@ -60,7 +60,7 @@ def test_a_network_is_written_as_ngrams_that_do_about_as_well(run, exported, nam
 def test_kenlm_reads_the_same(exported):
     kenlm = pytest.importorskip("kenlm")
     for name in ARPA:
-        judge, scorer = kenlm.LanguageModel(str(exported / name)), api.load(exported / name)
+        judge, scorer = kenlm.LanguageModel(str(exported / name)), pipeline.load(exported / name)
         for words in scorer.score_all(SENTENCES):
             text = " ".join(word.form for word in words[:-1])
             theirs = [log_p for log_p, _, _ in judge.full_scores(text, bos=True, eos=True)]
@@ -72,7 +72,7 @@ def test_kenlm_reads_the_same(exported):
 def test_the_automaton_of_ngrams_says_what_they_say(read, exported):
     automaton = read(exported / "own.fst.txt")
     assert len(automaton.final) > 1000
-    for words in api.load(exported / "own.arpa").score_all(SENTENCES):
+    for words in pipeline.load(exported / "own.arpa").score_all(SENTENCES):
         found = cost(automaton, [word.form for word in words[:-1]])
         assert found == pytest.approx(-sum(word.log_p for word in words), rel=1e-4)
 
@@ -86,7 +86,7 @@ def test_the_automaton_of_hidden_states_has_few_states_and_does_as_well(read, na
     assert file < 2 * counted
     assert 10 < len(automaton.final) <= 41  # one more lists every word
     assert any(f"{len(automaton.final) - 1} states" in line for line in said)
-    for words in api.load(exported / "own.arpa").score_all(SENTENCES):
+    for words in pipeline.load(exported / "own.arpa").score_all(SENTENCES):
         assert math.isfinite(cost(automaton, [word.form for word in words[:-1]]))
 
 
@@ -103,13 +103,13 @@ def test_lists_are_ranked_by_the_file(exported):
 def test_a_file_says_which_words_and_what_else_it_lacks(tmp_path):
     lines = ["\\data\\", "ngram 1=3", "", "\\1-grams:", "-99\t<s>", "-0.3\t</s>", "-0.3\tChat"]
     (tmp_path / "m.arpa").write_text("\n".join([*lines, "", "\\end\\", ""]))
-    scorer = api.load(tmp_path / "m.arpa")
+    scorer = pipeline.load(tmp_path / "m.arpa")
     assert [word.form for word in scorer.score("Chat")] == ["Chat", "</s>"]
     with pytest.raises(ValueError, match="'chien' is not in this file, which has no <unk>"):
         scorer.score("chien")
     lines[1:2], lines[-1:] = ["ngram 1=4"], ["-0.6\tchat", "-0.6\t<unk>"]
     (tmp_path / "m.arpa").write_text("\n".join([*lines, "", "\\end\\", ""]))
-    words = api.load(tmp_path / "m.arpa").score("Chat chien")
+    words = pipeline.load(tmp_path / "m.arpa").score("Chat chien")
     assert [word.form for word in words] == ["chat", "chien", "</s>"]
     assert words[1].log_p == pytest.approx(-0.6 * math.log(10))
     assert [word.spelled for word in words] == [False, True, False]

@@ -20,9 +20,9 @@ from pipeline.compare.audit import audit, starts
 from pipeline.config.configuration import load_config
 from pipeline.evaluation.report.comparison import comparison
 from pipeline.evaluation.score_rows import read_epochs, read_scores
-from pipeline.inference import start as start_module
-from pipeline.inference.start import start_artefact
 from pipeline.prepared.encoded import read_sentences
+from pipeline.trained import start as start_module
+from pipeline.trained.start import start_artefact
 
 ROOT = Path(__file__).parents[3]
 NEW = "Le zyglotron mange une pomme et le zyglotron dort."

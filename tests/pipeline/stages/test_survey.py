@@ -8,11 +8,11 @@ import pytest
 
 import pipeline
 from pipeline import api
+from pipeline.artefacts.model_files import FIGURES
 from pipeline.compare.pruning import pruned
 from pipeline.compare.scored_models import find
 from pipeline.config import configuration
 from pipeline.config.configuration import load_config
-from pipeline.evaluation.measure import FIGURES
 
 PRESET = Path(configuration.__file__).parent / "presets" / "survey.yaml"
 SMALL = {

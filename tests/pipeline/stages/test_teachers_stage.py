@@ -10,8 +10,8 @@ import pytest
 
 import pipeline
 from pipeline import api
-from pipeline.prepared.teachers import find
 from pipeline.runner.sweep import _train
+from pipeline.trained.resolve import find
 
 ROOT = Path(__file__).parents[3]
 ONE_EPOCH = ["train.epochs=1", "analyse.protocol=closed"]
@@ -58,8 +58,11 @@ def test_teachers_are_packed_with_the_student_and_teach_the_same_elsewhere(taugh
     here = pipeline.run("tiny", **options, until="evaluate", runs=taught_by)
     elsewhere = (packed / "trained" / "ll-rnn" / "weights.safetensors").read_bytes()
     trained = here.artefacts["ll-rnn", "train"].folder
+    expected = pipeline.load(here.folder).score("Le chat dort.")
     assert (trained / "weights.safetensors").read_bytes() == elsewhere
-    assert find(str(packed / "trained" / "ll-rnn"))[0]["train"] == packed / "trained" / "ll-rnn"
+    (found,) = find(packed / "trained" / "ll-rnn")
+    assert found.folders["train"] == packed / "trained" / "ll-rnn"
+    assert pipeline.load(packed, "ll-rnn").score("Le chat dort.") == expected
 
 
 TOGETHER = """
@@ -108,7 +111,7 @@ def test_a_student_is_not_trained_without_its_teachers(taught_by, tmp_path):
 
 def test_what_cannot_teach_is_refused(taught_by, tmp_path):
     settings = [*ONE_EPOCH, f"train.teacher={tmp_path / 'nothing'}"]
-    with pytest.raises(FileNotFoundError, match="expected a run, RUN/MODEL, PACKED"):
+    with pytest.raises(FileNotFoundError, match="a run, RUN/MODEL, PACKED"):
         pipeline.run("tiny", set=settings, runs=tmp_path / "runs")
     other = [*changes(taught_by), "corpus.seed=7"]
     with pytest.raises(ValueError, match="expected a model over the same words"):

@@ -3,60 +3,41 @@
 Needs torch, numpy and safetensors only, as models are also taught where they are trained.
 """
 
-import json
 import shutil
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from models.recipe import Recipe
 from models.training.files import WEIGHTS
 from pipeline.artefacts import fingerprint
-from pipeline.artefacts.artefact import ARTEFACTS, MANIFEST, read_json
 from pipeline.artefacts.model_files import MODEL, RECIPE
 from pipeline.stage import Inputs
+from pipeline.trained import resolve
+from pipeline.trained.resolve import TRAINED, TrainedModel
 
 if TYPE_CHECKING:
     from models.network.language_model import LanguageModel
     from models.training.distillation import Distillation
 
-JOBS = "jobs.json"  # of a packed folder
 Read = Mapping[str, tuple[str, ...]]  # stage -> the files of its folder that training reads
 
 
-def find(teacher: str) -> list[Inputs]:
-    """The folders of each stage of the models that one name stands for: a run's are all."""
-    path = Path(teacher)
-    if (path / RECIPE).is_file() and not (path.parent.parent / JOBS).is_file():
-        return [defaultdict(lambda: path)]  # one folder for all stages: exported, or taken along
-    for run, model in ((path, None), (path.parent, path.name)):
-        if (run / MANIFEST).is_file() and (found := _of_run(run, model)):
-            return found
-    if (path.parent.parent / JOBS).is_file() and (path / WEIGHTS).is_file():
-        packed = path.parent.parent
-        job = json.loads((packed / JOBS).read_text()).get(path.name)
-        if job:
-            return [{**{s: packed / name for s, name in job["inputs"].items()}, "train": path}]
-    raise FileNotFoundError(
-        f"train.teacher: expected a run, RUN/MODEL, PACKED/trained/MODEL or an exported model, "
-        f"trained before it teaches; found none at {teacher}"
-    )
-
-
-def _of_run(run: Path, model: str | None) -> list[Inputs]:
-    models = read_json(run / MANIFEST)["models"]
-    return [
-        {stage: run.parent / ARTEFACTS / artefact for stage, artefact in stages.items()}
-        for name, stages in models.items()
-        if "train" in stages and model in (None, name)
-    ]
+def find(teacher: str) -> list[TrainedModel]:
+    """The models that one name stands for: a run's are all."""
+    try:
+        return resolve.find(teacher)
+    except (FileNotFoundError, ValueError) as error:
+        raise FileNotFoundError(
+            f"train.teacher: expected a model that is trained before it teaches; found none at "
+            f"{teacher}: {error}"
+        ) from None
 
 
 def files(recipe: Recipe, read: Read) -> list[Path]:
     """All that the teachers are read from."""
-    found = [folders for teacher in recipe.teacher for folders in find(teacher)]
-    return [path for folders in found for path in _files(folders, read)]
+    found = [model for teacher in recipe.teacher for model in find(teacher)]
+    return [path for model in found for path in _files(model.folders, read)]
 
 
 def _files(folders: Inputs, read: Read) -> list[Path]:
@@ -68,7 +49,7 @@ def _files(folders: Inputs, read: Read) -> list[Path]:
 
 def of_folder(recipe: Recipe, packed: Path, before: Collection[str]) -> list[str]:
     """The models packed before it into one folder, to be trained there first, if they teach it."""
-    place = (packed / "trained").resolve()
+    place = (packed / TRAINED).resolve()
     names = [Path(each).name for each in recipe.teacher if Path(each).parent.resolve() == place]
     if names and (len(names) < len(recipe.teacher) or not {*names} <= {*before}):
         raise ValueError(
@@ -78,12 +59,19 @@ def of_folder(recipe: Recipe, packed: Path, before: Collection[str]) -> list[str
     return names
 
 
+def recipe_of(folder: Path, job: Mapping[str, Any]) -> Recipe:
+    """The recipe of a packed job, its teachers where they lie in the packed folder."""
+    teachers = [folder / name for name in resolve.packed_teachers(job)]
+    teachers += [folder / TRAINED / name for name in resolve.taught_by(job)]
+    return Recipe(**{**job["recipe"], "teacher": tuple(map(str, teachers))})
+
+
 def take_along(recipe: Recipe, read: Read, folder: Path) -> list[str]:
     """Copy each teacher into a folder of its own, named by what it holds; returns their names."""
     names = []
     for teacher in recipe.teacher:
-        for folders in find(teacher):
-            paths = _files(folders, read)
+        for model in find(teacher):
+            paths = _files(model.folders, read)
             key = fingerprint.of_value([fingerprint.of_file(path) for path in paths])
             names.append(f"teacher-{key[:16]}")
             (folder / names[-1]).mkdir(parents=True, exist_ok=True)
@@ -114,10 +102,9 @@ def _load(names: Iterable[str], inputs: Inputs) -> "list[LanguageModel]":
 
     teachers = []
     for name in names:
-        for folders in find(name):
-            _check_same_words(name, folders, inputs)
-            is_exported = (folders["train"] / MODEL).is_file()
-            teacher = load_trained(folders, MODEL if is_exported else WEIGHTS, FOLDS)
+        for found in find(name):
+            _check_same_words(name, found, inputs)
+            teacher = load_trained(found.folders, found.weights.name, FOLDS)
             if not isinstance(teacher, LanguageModel):
                 raise ValueError(
                     f"train.teacher: expected networks over words, {name} has a "
@@ -127,10 +114,11 @@ def _load(names: Iterable[str], inputs: Inputs) -> "list[LanguageModel]":
     return teachers
 
 
-def _check_same_words(name: str, folders: Inputs, inputs: Inputs) -> None:
+def _check_same_words(name: str, teacher: TrainedModel, inputs: Inputs) -> None:
     """Ids must mean the same words: Φ is the same, or at least the text in ids is."""
-    for stage, file in (("featurise", "phi.npz"), ("encode", "train.ids.npy")):
-        theirs, own = folders[stage] / file, inputs[stage] / file
+    files = (("featurise", "phi.npz"), ("encode", "train.ids.npy"))
+    for stage, file in files if teacher.kind != "arpa" else ():
+        theirs, own = teacher.folders[stage] / file, inputs[stage] / file
         if theirs.is_file() and fingerprint.of_file(theirs) == fingerprint.of_file(own):
             return
     raise ValueError(

@@ -1,28 +1,35 @@
-"""The finished model that a training goes on from: the folder that `train.start` names."""
+"""The finished model that a training goes on from: the one that `train.start` names."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import Artefact, read_json
+from pipeline.artefacts.model_files import MODEL
 from pipeline.data.folders import cache_home
 from pipeline.display.progress import say
-from pipeline.inference.default_model import NAME, default_model, is_default
 from pipeline.sharing.file_names import CONFIG, is_compact
+from pipeline.trained import resolve
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 UNFOLDING = 1  # raised whenever `unfold` comes to write other files for the same model
 
 
 def start_folder(start: str) -> Path:
-    """That of a model that comes with Accord, or the folder itself, if it is an exported model."""
-    folder = default_model() if is_default(start) else Path(start)
-    if not (folder / CONFIG).is_file():
+    """That of the exported model which `train.start` names."""
+    try:
+        found = resolve.one(start)
+    except FileNotFoundError as error:
+        raise ValueError(f"train.start: {error}") from None
+    if not found.is_in_one_folder:
         raise ValueError(
-            f"train.start: expected {NAME} or a folder that `accord export` wrote, found "
-            f"{start!r}: there is no {folder / CONFIG}"
+            f"train.start: expected {resolve.BUNDLED} or a folder that `accord export` wrote, "
+            f"found {start!r}, of the kind {found.kind}: there is no {found.place / CONFIG}"
         )
-    return folder
+    return found.place
 
 
 def start_artefact(start: str) -> Artefact:
@@ -35,6 +42,12 @@ def start_artefact(start: str) -> Artefact:
 def start_params(start: str) -> dict[str, Any]:
     """What it was made with, by stage."""
     return read_json(start_folder(start) / CONFIG)["params"]
+
+
+def start_weights(folder: Path) -> "dict[str, Tensor]":
+    from models.common.files.weights import load_tensors  # here, as it loads torch
+
+    return {name: tensor.float() for name, tensor in load_tensors(folder / MODEL).items()}
 
 
 def _unfolded(folder: Path) -> Path:

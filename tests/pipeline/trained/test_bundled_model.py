@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import pipeline
 from pipeline import api
 from pipeline.cli.main import app
-from pipeline.inference import default_model
+from pipeline.trained import resolve
 
 ROOT = Path(__file__).parents[3]
 SENTENCE = "La petite fille mange une pomme."
@@ -37,7 +37,7 @@ def small(tiny_run, tmp_path_factory) -> Path:
 
 @pytest.fixture
 def in_the_box(small, monkeypatch) -> None:
-    monkeypatch.setattr(default_model, "DEFAULT_MODEL", small)
+    monkeypatch.setattr(resolve, "BUNDLED_FOLDER", small)
 
 
 def test_it_is_loaded_where_nothing_is_named_and_by_its_name(in_the_box, small):
@@ -64,7 +64,7 @@ def test_every_command_that_asks_a_model_takes_it(in_the_box, small, command, tm
 
 
 def test_a_copy_without_a_model_says_so_and_what_to_do(monkeypatch, tmp_path):
-    monkeypatch.setattr(default_model, "DEFAULT_MODEL", tmp_path / "french")
+    monkeypatch.setattr(resolve, "BUNDLED_FOLDER", tmp_path / "french")
     for command in (["score", SENTENCE], ["nearest", "le"], ["explain", "la petite …"]):
         told = CliRunner().invoke(app, command)
         assert told.exit_code == 1 and told.stderr.count("\n") == 1
@@ -80,8 +80,8 @@ def test_a_wheel_brings_it(small, tmp_path):
         shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pyc*"))
     for file in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / file, source / file)
-    shutil.rmtree(source / "pipeline" / "inference" / "french", ignore_errors=True)
-    shutil.copytree(small, source / "pipeline" / "inference" / "french")
+    shutil.rmtree(source / "pipeline" / "trained" / "french", ignore_errors=True)
+    shutil.copytree(small, source / "pipeline" / "trained" / "french")
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     subprocess.run([*build, "--wheel-dir", str(tmp_path), str(source)], check=True)
     (wheel,) = tmp_path.glob("*.whl")

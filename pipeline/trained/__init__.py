@@ -1,0 +1,1 @@
+"""Trained models: found by the names that users write, and taught or continued from."""
