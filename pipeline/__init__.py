@@ -9,8 +9,8 @@ from typing import Any
 import models  # noqa: F401  first of all: it says how threads wait
 
 PLACES = {
-    "export": "pipeline.api",
-    "run": "pipeline.api",
+    "export": "pipeline.sharing.export",
+    "run": "pipeline.runner.run",
     "load": "pipeline.inference.scorer",
     "surprisal": "pipeline.reading.table",
     "expect": "pipeline.reading.expect",

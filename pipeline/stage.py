@@ -38,7 +38,6 @@ class Stage:
     starts: bool = False  # also reads the model that train.start names, the input START
     over_models: bool = False  # reads its inputs from every model of the run, not from one
     shows: tuple[str, ...] = ()  # stages above whose parameters are told in what it writes
-    exported: tuple[str, ...] = ()  # names or patterns of outputs that an exported model needs
     # What is fixed before the test is scored -> names or patterns of the outputs that hold it: an
     # audit asks from which splits they were made.
     audited: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -58,13 +58,11 @@ ROOMS = {
     "trained",
     "pipeline.config": "display prepared sharing stages trained",
     "pipeline.runner": "display artefacts data stage prepared stages config evaluation trained",
-    "pipeline.api": "display artefacts data stage prepared evaluation sharing stages config runner "
-    "trained",
     "pipeline.integrations": "prepared inference reading",
     "pipeline.compare": "display artefacts data stage prepared features evaluation sharing "
-    "inference stages config runner api trained",
+    "inference stages config runner trained",
     "pipeline.cli": "display artefacts data evaluation sharing inference reading confusions page "
-    "stages config runner compare api trained",
+    "stages config runner compare trained",
 }
 
 
@@ -138,7 +136,7 @@ def test_rooms_import_what_stands_below_them_and_nothing_in_a_circle():
     ("file", "line", "arrow"),
     [
         ("models/common/checks.py", "from models.network import states", "models.network.states"),
-        ("models/features/phi.py", "import pipeline.api", "pipeline.api"),
+        ("models/features/phi.py", "import pipeline.stage", "pipeline.stage"),
         ("lexicon/dela.py", "from corpora import read", "corpora"),
         ("pipeline/prepared/encoded.py", "from pipeline.cli.main import app", "pipeline.cli.main"),
     ],
@@ -159,7 +157,7 @@ def test_a_planted_circle_is_found_also_for_types():
 
 
 def test_folders_are_tables_of_contents():
-    for package, beside in (("models", {"parts", "recipe"}), ("pipeline", {"api", "stage"})):
+    for package, beside in (("models", {"parts", "recipe"}), ("pipeline", {"stage"})):
         files = {path.stem for path in (ROOT / package).glob("*.py")}
         assert files == beside | {"__init__"}
         for folder in (

@@ -74,6 +74,44 @@ class Artefact:
         return {key: value for key, value in self.meta.items() if key not in ("format", "files")}
 
 
+@dataclass(frozen=True)
+class FinishedRun:
+    """The models of a run as its folder tells them, as far as it came."""
+
+    folder: Path
+    params: Mapping[str, Mapping[str, Any]]  # by model, the sections of its configuration
+    artefacts: Mapping[str, Mapping[str, Path]]  # by model, then by stage
+
+    @classmethod
+    def read(cls, folder: Path) -> "FinishedRun":
+        manifest = folder / MANIFEST
+        if not manifest.exists():
+            raise FileNotFoundError(
+                f"{folder} is no run: expected {manifest}. `accord run` makes one."
+            )
+        content = read_json(manifest)
+        store = folder.parent / ARTEFACTS
+        artefacts = {
+            model: {stage: store / name for stage, name in stages.items()}
+            for model, stages in content["models"].items()
+            if model != WHOLE_RUN
+        }
+        return cls(folder, {model: content["config"][model] for model in artefacts}, artefacts)
+
+    def of_stage(self, stage: str) -> dict[str, Path]:
+        """The folder that a stage made for each model, or an error if one is missing or damaged."""
+        missing = [model for model, made in self.artefacts.items() if stage not in made]
+        if missing or not self.artefacts:
+            raise FileNotFoundError(
+                f"{self.folder} is not finished: expected {stage} of every model, "
+                f"found none of {', '.join(missing)}. `accord run` goes on with it."
+            )
+        found = {model: made[stage] for model, made in self.artefacts.items()}
+        for folder in found.values():
+            Artefact.read(folder).check()
+        return found
+
+
 def name_of(made_from: Mapping[str, Any]) -> str:
     """An artefact's name: its stage, and the hash of all that it depends on."""
     return f"{made_from['stage']}-{fingerprint.of_value(made_from)[:16]}"

@@ -74,9 +74,9 @@ def run(
     runs: Runs = Path("runs"),
 ) -> None:
     """Run every stage of a configuration that is not done, and print how its models compare."""
-    from pipeline import api
+    from pipeline.runner.run import run as bring_up_to_date
 
-    finished = api.run(
+    finished = bring_up_to_date(
         config,
         set=set or (),
         models=models or (),
@@ -130,9 +130,9 @@ def pack(
     runs: Runs = Path("runs"),
 ) -> None:
     """Prepare models for training elsewhere with `python -m pipeline.runner.sweep`."""
-    from pipeline import api
+    from pipeline.runner.pack import pack as pack_models
 
-    jobs = api.pack(
+    jobs = pack_models(
         config, to, set=set or (), models=models or (), name=name, seeds=seeds, runs=runs
     )
     print(f"{len(jobs)} models packed into {to}")
@@ -146,9 +146,9 @@ def unpack(
     runs: Runs = Path("runs"),
 ) -> None:
     """Take in models that were trained elsewhere, so that `accord run` goes on with them."""
-    from pipeline import api
+    from pipeline.runner.pack import unpack as take_in
 
-    print(f"taken in: {', '.join(api.unpack(folder, runs=runs)) or 'nothing was finished'}")
+    print(f"taken in: {', '.join(take_in(folder, runs=runs)) or 'nothing was finished'}")
 
 
 @command(app)

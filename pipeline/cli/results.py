@@ -228,7 +228,7 @@ def export(
     ] = False,
 ) -> None:
     """Write a model with its card into a folder for `load`, as n-grams, or as an automaton."""
-    from pipeline import api
+    from pipeline.sharing.export import export as write
 
     how = {"order": order, "samples": samples, "prune": prune, "states": states}
-    print(api.export(run, model, to, compact, **how))
+    print(write(run, model, to, compact, **how))

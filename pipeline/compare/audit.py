@@ -20,7 +20,7 @@ import pandas as pd
 from lexicon.registry import find
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.arrow import rows, splits, write_rows
-from pipeline.artefacts.artefact import META
+from pipeline.artefacts.artefact import META, FinishedRun
 from pipeline.config.configuration import Sections, checked_sections
 from pipeline.display.progress import track
 from pipeline.prepared.special_words import is_special
@@ -28,7 +28,6 @@ from pipeline.prepared.written_forms import WRITTEN
 from pipeline.stage import START
 from pipeline.stages.order import STAGES
 from pipeline.stages.tokenise import SCHEMA
-from pipeline.trained.resolve import FinishedRun
 from pipeline.trained.start import start_artefact
 
 VALIDATION = "valid"

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline import api
 from pipeline.config.configuration import Config, load_config
 from pipeline.data.folders import MissingData, folder_of
 from pipeline.evaluation.report.comparison import comparison
+from pipeline.evaluation.score_rows import scores
 from pipeline.evaluation.suite import CLAMS
+from pipeline.runner.run import run_config
 
 
 def compare_lexicons(
@@ -28,8 +29,8 @@ def compare_lexicons(
         analyse = replace(sections["analyse"], lexicon=tuple(chain.split(",")), suites=suites)
         models[chain.replace(",", "+")] = {**sections, "analyse": analyse}
     compared = Config(f"{config.name}-lexicons", config.sections, models)
-    finished = api.run_config(compared, runs=runs)
-    table = comparison(api.scores(finished.folder))
+    finished = run_config(compared, runs=runs)
+    table = comparison(scores(finished.folder))
     table.insert(1, "covered", [_covered(finished.artefacts[m, "analyse"].folder) for m in models])
     return table, finished.folder
 

@@ -60,9 +60,9 @@ def find(name: str) -> list[Scored]:
         if model.kind == "run":
             model.check("evaluate")
         elif model.kind != "packed":
-            raise ValueError(
-                f"{name}: expected a run or RUN/MODEL, whose models have scored their splits; got "
-                f"a model of the kind {model.kind}"
+            raise FileNotFoundError(
+                f"{name} is no run: expected one, or RUN/MODEL, whose models have scored their "
+                f"splits; got a name of the kind {model.kind}"
             )
     return [Scored(**vars(model), shown_in=model.place) for model in found if model.scores]
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline import api
 from pipeline.compare.scored_models import Scored, find_all, is_scored, named
 from pipeline.display.drawing import save
 from pipeline.display.figures import perplexity_against_time
@@ -13,6 +12,7 @@ from pipeline.display.seeds import by_seed
 from pipeline.display.tables import markdown
 from pipeline.evaluation.report.comparison import Column, comparison, test_splits
 from pipeline.evaluation.score_rows import of_models
+from pipeline.runner.run import run
 
 COLUMNS: list[Column] = [
     ("perplexity", "test", "perplexity", 1),
@@ -33,7 +33,7 @@ def find_or_run(
         is_folder = "/" in source and not source.endswith((".yaml", ".yml"))
         if is_folder or is_scored(source):
             return source
-        return str(api.run(source, set=set, seeds=seeds, runs=runs).folder)
+        return str(run(source, set=set, seeds=seeds, runs=runs).folder)
 
     return find_all(map(made, sources))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from models.training.curve import CURVE
+from pipeline.artefacts.artefact import FinishedRun
 from pipeline.artefacts.model_files import FIGURES
 
 
@@ -32,3 +33,13 @@ def of_models(
     """The rows of every model, which the first column names."""
     parts = {model: read(folder) for model, folder in folders.items()}
     return pd.concat(parts, names=["model"]).reset_index(level="model").reset_index(drop=True)
+
+
+def scores(run: str | Path) -> pd.DataFrame:
+    """The rows of a finished run's report: model, split, metric, value."""
+    return pd.read_parquet(Path(run) / "report" / "scores.parquet")
+
+
+def curves(run: str | Path) -> pd.DataFrame:
+    """Losses by epoch of every trained model of a run."""
+    return of_models(FinishedRun.read(Path(run)).of_stage("train"), read_epochs)

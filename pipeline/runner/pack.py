@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -12,14 +13,28 @@ from models.training.files import WEIGHTS
 from pipeline.artefacts.artefact import ARTEFACTS, name_of
 from pipeline.artefacts.model_files import FIGURES
 from pipeline.artefacts.store import Store
-from pipeline.runner.run import Run, content_of
-from pipeline.stages.order import STAGES
+from pipeline.runner.run import Run, content_of, run
+from pipeline.stages.order import STAGES, above
 from pipeline.trained import teachers
-from pipeline.trained.resolve import JOBS, TRAINED, read_jobs, taught_by
+from pipeline.trained.resolve import JOBS, RUNS, TRAINED, read_jobs, taught_by
 
 
-def pack(prepared: Run, folder: Path) -> dict[str, dict]:
-    """Copy what the training of a run's models reads into a folder; returns the jobs."""
+def pack(
+    config: str,
+    folder: Path,
+    *,
+    set: Mapping[str, Any] | Sequence[str] = (),
+    models: Sequence[str] = (),
+    name: str | None = None,
+    seeds: int = 1,
+    runs: str | Path = RUNS,
+) -> dict[str, dict]:
+    """Prepare the models of a configuration and copy what their training reads into a folder.
+
+    Returns the jobs, by model.
+    """
+    until = above("train")[-1]
+    prepared = run(config, set=set, models=models, name=name, seeds=seeds, until=until, runs=runs)
     jobs: dict[str, dict] = {}
     for model in prepared.config.models:
         jobs[model] = _job(prepared, model, folder, jobs)
@@ -55,9 +70,9 @@ def _job(prepared: Run, model: str, folder: Path, before: dict[str, dict]) -> di
     }
 
 
-def unpack(folder: Path, runs: Path) -> list[str]:
+def unpack(folder: Path, *, runs: str | Path = RUNS) -> list[str]:
     """Put the models trained in a packed folder where a run finds them; returns their names."""
-    store = Store(runs / ARTEFACTS)
+    store = Store(Path(runs) / ARTEFACTS)
     taken = []
     for model, job in read_jobs(folder).items():
         trained = folder / TRAINED / model

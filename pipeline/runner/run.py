@@ -6,11 +6,14 @@ declares: chains that agree share artefacts, and a stage rerun with the same out
 below it.
 """
 
+import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
+
+import numpy as np
 
 from models.common.files.whole_file import clear_partial
 from pipeline.artefacts import fingerprint
@@ -25,13 +28,16 @@ from pipeline.artefacts.artefact import (
     write_json,
 )
 from pipeline.artefacts.store import Store, publish
-from pipeline.config.configuration import Config
+from pipeline.config.configuration import Config, load_config
+from pipeline.data.fetch import fetch
 from pipeline.data.folders import MissingData
 from pipeline.display.progress import say
+from pipeline.display.seeds import with_seeds
 from pipeline.display.short_names import short_names
 from pipeline.stage import START, Stage
-from pipeline.stages.order import STAGES
-from pipeline.trained.start import start_artefact
+from pipeline.stages.order import STAGES, check_names
+from pipeline.trained.resolve import RUNS
+from pipeline.trained.start import check_start, start_artefact
 
 State = Literal["done", "stale", "missing"]
 FILES = ("inputs", "data")  # parts of what an artefact is made from that are files' hashes
@@ -249,3 +255,72 @@ def _shown(stage: Stage, inputs: Mapping[str, Artefact]) -> dict[str, Any]:
 def inputs_read(stage: Stage, inputs: Mapping) -> list[tuple[str, tuple[str, ...]]]:
     """Each input of a stage with the files it reads there."""
     return [(label, stage.inputs.get(label.rsplit("/")[-1], ())) for label in inputs]
+
+
+def run(
+    config: str = "default",
+    *,
+    set: Mapping[str, Any] | Sequence[str] = (),
+    models: Sequence[str] = (),
+    name: str | None = None,
+    seeds: int = 1,
+    until: str | None = None,
+    force: Sequence[str] = (),
+    runs: str | Path = RUNS,
+) -> Run:
+    """Bring every stage of a preset or configuration file up to date.
+
+    `set` overrides single keys, `{"corpus.limit": 100}`, or one of one model,
+    `{"ll-rnn.train.hidden": 64}`. `models` names those that are run, if not all; `name` the folder
+    of the run, if it is not to be the configuration's. Each model is trained with so many seeds.
+    """
+    overrides = _overrides(set) if isinstance(set, Mapping) else set
+    loaded = load_config(config, overrides, models, name)
+    expanded = replace(loaded, models=with_seeds(loaded.models, seeds))
+    return run_config(expanded, until=until, force=force, runs=runs)
+
+
+def _overrides(values: Mapping[str, Any]) -> list[str]:
+    """As on the command line, where a value is YAML, which all JSON is; text stays what it is."""
+    return [
+        f"{key}={value if isinstance(value, str) else _as_json(value)}"
+        for key, value in values.items()
+    ]
+
+
+def _as_json(value: Any) -> str:
+    """With numpy's numbers as Python's, and paths as text."""
+    return json.dumps(
+        value,
+        ensure_ascii=False,
+        default=lambda other: other.item() if isinstance(other, np.generic) else str(other),
+    )
+
+
+def run_config(
+    config: Config,
+    *,
+    until: str | None = None,
+    force: Sequence[str] = (),
+    runs: str | Path = RUNS,
+) -> Run:
+    """Bring every stage of a configuration up to date, fetching the data it names."""
+    check_names([*force, *([until] if until else [])])
+    this = Run(config, Path(runs))
+    this.check()
+    for start in {sections["train"].start for sections in config.models.values()} - {None}:
+        check_start(start)
+    _fetch_missing(this, until)
+    this.execute(until, frozenset(force))
+    return this
+
+
+def _fetch_missing(this: Run, until: str | None) -> None:
+    """Fetch what the stages to be run name and the data folders lack."""
+    for model, stage in this.steps(until):
+        while True:
+            try:
+                stage.files(this.params(model, stage))
+                break
+            except MissingData as missing:
+                fetch(missing.source)

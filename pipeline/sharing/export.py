@@ -6,44 +6,89 @@ made of and has the hash of every file.
 """
 
 import shutil
-from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from lexicon.saved import save
 from models.common.files.json_file import load_json
-from models.spelling.subwords import count_subwords
+from models.spelling.subwords import COUNTS, SPELLER, count_subwords
+from models.training.curve import CURVE
 from models.training.files import WEIGHTS
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import FORMAT, Artefact, write_json
 from pipeline.artefacts.model_files import MODEL, RECIPE
 from pipeline.evaluation.score_rows import read_scores
+from pipeline.prepared.labels import VALUES
 from pipeline.prepared.saved_chain import load_chain, read_chain, save_chain
-from pipeline.prepared.special_words import MADE_OF, PRETRAINING
+from pipeline.prepared.special_words import CURVE_NARROW, CURVE_PRETRAINING, MADE_OF, PRETRAINING
 from pipeline.prepared.vocabulary import Vocabulary
 from pipeline.sharing.compact.export import write_compact
 from pipeline.sharing.exported import CONFIG
 from pipeline.sharing.model_card import card, licences, plain_name
 from pipeline.stage import Inputs
+from pipeline.trained.resolve import one
+
+# What the folder takes along of what each stage made: names or patterns of files.
+EXPORTED = {
+    "analyse": ("types.parquet", "analyses.parquet"),
+    "featurise": ("phi.npz", "psi.npz", "letters.npy", "names.json"),
+    "background": ("*",),
+    "encode": (SPELLER, COUNTS, "classes.npy", VALUES),
+    "train": (WEIGHTS, RECIPE, CURVE, CURVE_PRETRAINING, CURVE_NARROW),
+}
+# Files that a model is written to in another form, and by which function.
+CONVERTED = (".arpa", ".arpa.gz", ".fst.txt")
+CONVERTER = "pipeline.sharing.ngrams:export_ngrams"
 
 
 def export(
-    artefacts: Inputs,
-    folder: Path,
-    exported: Mapping[str, Sequence[str]],
+    run: str | Path,
+    model: str,
+    to: str | Path,
     compact: bool = False,
+    *,
+    order: int | None = None,
+    samples: int | None = None,
+    prune: float | None = None,
+    states: int | None = None,
 ) -> Path:
+    """Write a trained model of a finished run into one folder that `load` takes anywhere.
+
+    With `compact`, in few bytes: weights in half precision or int8, all else packed. To a file that
+    ends in `.arpa`, `.arpa.gz` or `.fst.txt` it is written as n-grams, or with `states` as an
+    automaton of its hidden states: `order`, `samples` and `prune` say how too
+    (pipeline.sharing.ngrams.Conversion).
+    """
+    found, to = one(run, model), Path(to)
+    if found.kind != "run":
+        raise ValueError(f"{run}: expected a run, whose models were measured; it is {found.kind}")
+    found.check(*found.folders, "evaluate")
+    how = {"order": order, "samples": samples, "prune": prune, "states": states}
+    if to.name.endswith(CONVERTED):
+        if compact:
+            raise ValueError(f"{to}: expected a folder for a compact model, got a file of n-grams")
+        module, _, function = CONVERTER.partition(":")
+        return getattr(import_module(module), function)(found.folders, to, **how)
+    if any(value is not None for value in how.values()):
+        raise ValueError(
+            f"{to}: expected a file .arpa, .arpa.gz or .fst.txt, as --order, --samples, --prune "
+            f"and --states are of n-grams and automata"
+        )
+    return _export_folder(found.folders, to, compact)
+
+
+def _export_folder(artefacts: Inputs, folder: Path, compact: bool) -> Path:
     """Write a model's folder, whose name is the model's; one that is there has to be removed.
 
-    `exported` has for each stage the names or patterns of what is taken along; a compact folder
-    has what inference needs alone, in few bytes.
+    A compact folder has what inference needs alone, in few bytes.
     """
     if folder.exists():
         raise FileExistsError(f"{folder} is there already: choose another folder or remove it")
     partial = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    for source in _small_files(artefacts) if compact else _files(artefacts, exported):
+    for source in _small_files(artefacts) if compact else _files(artefacts):
         target = partial / (MODEL if source.name == WEIGHTS else source.name)
         if target.exists():
             raise ValueError(f"two files would be called {target.name}: {source} is one of them")
@@ -74,10 +119,10 @@ def _take_lexicons(analysed: Path, folder: Path, compact: bool) -> None:
     save_chain(folder, **{**chain, "names": list(map(plain_name, chain["names"]))})
 
 
-def _files(artefacts: Inputs, exported: Mapping[str, Sequence[str]]) -> list[Path]:
+def _files(artefacts: Inputs) -> list[Path]:
     kept = []
-    for stage, patterns in exported.items():
-        names = Artefact.read(artefacts[stage]).digests(tuple(patterns))
+    for stage, patterns in EXPORTED.items():
+        names = Artefact.read(artefacts[stage]).digests(patterns)
         kept += [artefacts[stage] / name for name in sorted(names)]
     background = _params(artefacts, "background")
     if background["kind"] == "ngram":  # which is counted anew wherever it is loaded

@@ -20,6 +20,7 @@ ALWAYS = 1 << 20  # bytes that arrays may have however well they are packed
 
 def open_parts(model: TrainedModel) -> "Parts | CompactParts":
     """What a trained model is asked with, whatever its form, once its files have been checked."""
+    model = model.here()
     if model.is_in_one_folder:
         check_files(model.place)
         if is_compact(model.place):

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from models.automata.of_ngrams import ngram_automaton
 from models.automata.state_automaton import StateAutomaton
@@ -31,7 +32,6 @@ from pipeline.prepared.vocabulary import Vocabulary
 from pipeline.sharing.state_clusters import clustered
 from pipeline.stage import Inputs
 
-ARPA = (".arpa", ".arpa.gz")
 ORDER = 3
 SEED = 1  # of the text that a model writes
 
@@ -53,14 +53,11 @@ class Conversion:
             raise ValueError("--states: expected no --order and no --prune, which are of n-grams")
 
 
-def is_ngram_file(path: Path) -> bool:
-    return path.name.endswith((*ARPA, TEXT))
-
-
-def export_ngrams(artefacts: Inputs, path: Path, how: Conversion) -> Path:
+def export_ngrams(artefacts: Inputs, path: Path, **options: Any) -> Path:
     """Write a model as n-grams or, with `states`, as an automaton of its hidden states, and say how
-    well they do; blanks in its words become `_`.
+    well they do; blanks in its words become `_`. The options are those of `Conversion`.
     """
+    how = Conversion(**options)
     if path.exists():
         raise FileExistsError(f"{path} is there already: choose another file or remove it")
     if how.states and not path.name.endswith(TEXT):

@@ -272,5 +272,4 @@ STAGE = Stage(
     files=_files,
     starts=True,
     check=_check,
-    exported=("types.parquet", "analyses.parquet"),
 )

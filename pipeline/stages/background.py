@@ -192,7 +192,6 @@ STAGE = Stage(
     version=1,
     files=_files,
     starts=True,
-    exported=("*",),
     audited={
         "b": ("b.npy", "share.npy", "about.json", "ngrams.npz", "spelling.*")
     },  # the groups are φ's own

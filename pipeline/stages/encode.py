@@ -187,5 +187,4 @@ STAGE = Stage(
     params=Params,
     compute=compute,
     version=1,
-    exported=("subwords.json", COUNTS, "classes.npy", VALUES),
 )

@@ -223,6 +223,5 @@ STAGE = Stage(
     files=_files,
     starts=True,
     check=_check,
-    exported=("phi.npz", "psi.npz", "letters.npy", "names.json"),
     audited={"φ": ("phi.npz", "psi.npz", "letters.npy", "names.json")},
 )

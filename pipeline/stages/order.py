@@ -31,10 +31,6 @@ STAGES = {
 }
 
 
-# What an exported model takes along, by the stage that made it.
-EXPORTED = {name: stage.exported for name, stage in STAGES.items() if stage.exported}
-
-
 def above(name: str) -> list[str]:
     """All stages that a stage depends on, in order."""
     wanted = {name}

@@ -178,5 +178,4 @@ STAGE = Stage(
     version=1,
     files=_files,
     resumes=True,
-    exported=(WEIGHTS, RECIPE, CURVE, CURVE_PRETRAINING, CURVE_NARROW),
 )

@@ -22,14 +22,7 @@ from typing import Any, Literal
 
 from models.common.files.json_file import load_json
 from models.training.files import WEIGHTS
-from pipeline.artefacts.artefact import (
-    ARTEFACTS,
-    MANIFEST,
-    META,
-    WHOLE_RUN,
-    Artefact,
-    read_json,
-)
+from pipeline.artefacts.artefact import MANIFEST, META, Artefact, FinishedRun, read_json
 from pipeline.artefacts.model_files import FIGURES, MODEL, RECIPE
 from pipeline.display.nearest import nearest
 from pipeline.sharing.file_names import CONFIG
@@ -58,7 +51,7 @@ class TrainedModel:
     name: str
     kind: Kind
     place: Path  # the run, the packed folder, the model's own folder, or its file
-    folders: Inputs  # of each stage; of a model in one folder, that one for all
+    folders: Inputs  # of each stage; of a model in one folder, that one for all; on the hub, none
     weights: Path | None  # the file; a small form has them in several
     scores: Path | None = None  # the folder of its figures and log-probabilities, if it has any
     recorded: str | None = None  # the protocol, where it is not in config.json
@@ -74,6 +67,12 @@ class TrainedModel:
     def is_in_one_folder(self) -> bool:
         """Whether it was exported, wherever it was found."""
         return self.kind in ("bundled", "exported", "hub")
+
+    def here(self) -> "TrainedModel":
+        """The model itself; one of the hub is downloaded, if it is not in the hub's own cache."""
+        if self.kind != "hub" or self.place.is_dir():
+            return self
+        return _in_one_folder(self.name, "hub", _download(self.name))
 
     def check(self, *stages: str) -> None:
         """Refuse to go on if what one of these stages made is missing or damaged."""
@@ -106,7 +105,7 @@ def find(name: str | Path | None) -> list[TrainedModel]:
         if is_inside and holds_models(folder):
             return [_chosen(_models(folder), path.name, folder)]
     if is_hub_id(str(name)):
-        return [_in_one_folder(str(name), "hub", _download(str(name)))]
+        return [TrainedModel(str(name), "hub", path, {}, None)]
     raise FileNotFoundError(f"{name} is no trained model: {EXPECTED}{_nearest(path)}")
 
 
@@ -232,44 +231,6 @@ def packed_teachers(job: Mapping[str, Any]) -> list[str]:
 def taught_by(job: Mapping[str, Any]) -> list[str]:
     """The jobs of the same folder that teach it, which are trained before it."""
     return job.get("taught by", [])
-
-
-@dataclass(frozen=True)
-class FinishedRun:
-    """The models of a run as its folder tells them, as far as it came."""
-
-    folder: Path
-    params: Mapping[str, Mapping[str, Any]]  # by model, the sections of its configuration
-    artefacts: Mapping[str, Mapping[str, Path]]  # by model, then by stage
-
-    @classmethod
-    def read(cls, folder: Path) -> "FinishedRun":
-        manifest = folder / MANIFEST
-        if not manifest.exists():
-            raise FileNotFoundError(
-                f"{folder} is no run: expected {manifest}. `accord run` makes one."
-            )
-        content = read_json(manifest)
-        store = folder.parent / ARTEFACTS
-        artefacts = {
-            model: {stage: store / name for stage, name in stages.items()}
-            for model, stages in content["models"].items()
-            if model != WHOLE_RUN
-        }
-        return cls(folder, {model: content["config"][model] for model in artefacts}, artefacts)
-
-    def of_stage(self, stage: str) -> dict[str, Path]:
-        """The folder that a stage made for each model, or an error if one is missing or damaged."""
-        missing = [model for model, made in self.artefacts.items() if stage not in made]
-        if missing or not self.artefacts:
-            raise FileNotFoundError(
-                f"{self.folder} is not finished: expected {stage} of every model, "
-                f"found none of {', '.join(missing)}. `accord run` goes on with it."
-            )
-        found = {model: made[stage] for model, made in self.artefacts.items()}
-        for folder in found.values():
-            Artefact.read(folder).check()
-        return found
 
 
 def _nearest(path: Path) -> str:

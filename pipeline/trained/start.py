@@ -24,7 +24,7 @@ def start_folder(start: str) -> Path:
         found = resolve.one(start)
     except FileNotFoundError as error:
         raise ValueError(f"train.start: {error}") from None
-    if not found.is_in_one_folder:
+    if found.kind not in ("bundled", "exported"):  # the hub is not asked for what keys are made of
         raise ValueError(
             f"train.start: expected {resolve.BUNDLED} or a folder that `accord export` wrote, "
             f"found {start!r}, of the kind {found.kind}: there is no {found.place / CONFIG}"
@@ -42,6 +42,13 @@ def start_artefact(start: str) -> Artefact:
 def start_params(start: str) -> dict[str, Any]:
     """What it was made with, by stage."""
     return read_json(start_folder(start) / CONFIG)["params"]
+
+
+def check_start(start: str) -> None:
+    """Refuse a model whose files are not what was written, before anything is made of it."""
+    from pipeline.sharing.exported import open_parts  # here, as it loads torch
+
+    open_parts(resolve.one(start_folder(start)))
 
 
 def start_weights(folder: Path) -> "dict[str, Tensor]":

@@ -26,12 +26,15 @@ Read = Mapping[str, tuple[str, ...]]  # stage -> the files of its folder that tr
 def find(teacher: str) -> list[TrainedModel]:
     """The models that one name stands for: a run's are all."""
     try:
-        return resolve.find(teacher)
+        found, why = resolve.find(teacher), resolve.EXPECTED
     except (FileNotFoundError, ValueError) as error:
+        found, why = [], str(error)
+    if not found or any(model.kind in ("hub", "arpa") for model in found):
         raise FileNotFoundError(
-            f"train.teacher: expected a model that is trained before it teaches; found none at "
-            f"{teacher}: {error}"
-        ) from None
+            f"train.teacher: expected a network that is trained before it teaches; found none at "
+            f"{teacher}: {why}"
+        )
+    return found
 
 
 def files(recipe: Recipe, read: Read) -> list[Path]:
@@ -116,8 +119,7 @@ def _load(names: Iterable[str], inputs: Inputs) -> "list[LanguageModel]":
 
 def _check_same_words(name: str, teacher: TrainedModel, inputs: Inputs) -> None:
     """Ids must mean the same words: Φ is the same, or at least the text in ids is."""
-    files = (("featurise", "phi.npz"), ("encode", "train.ids.npy"))
-    for stage, file in files if teacher.kind != "arpa" else ():
+    for stage, file in (("featurise", "phi.npz"), ("encode", "train.ids.npy")):
         theirs, own = teacher.folders[stage] / file, inputs[stage] / file
         if theirs.is_file() and fingerprint.of_file(theirs) == fingerprint.of_file(own):
             return

@@ -12,7 +12,6 @@ import pytest
 from fuzz_cases import CASES, damaged, fuzz
 
 import pipeline
-from pipeline import api
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import read_json, write_json
 from pipeline.inference.explain import Explainer
@@ -39,7 +38,7 @@ def exported(asked_run, tmp_path_factory) -> dict[bool, Path]:
     """The model's folder in both forms, compact or not."""
     folder = tmp_path_factory.mktemp("folders")
     return {
-        form: api.export(asked_run.folder, "ll-rnn", folder / name, compact=form)
+        form: pipeline.export(asked_run.folder, "ll-rnn", folder / name, compact=form)
         for form, name in ((False, "whole"), (True, "small"))
     }
 

@@ -12,7 +12,7 @@ FIRST = (
     "models.training.trainer",
     "benchmarks.training_step",
     "pipeline.prepared.trained",
-    "pipeline.api",
+    "pipeline.runner.run",
 )
 
 

@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 import pytest
 
-from pipeline import api
+import pipeline
 from pipeline.inference.quick_torch import RULES, TRIED
 
 TABLES = {"pandas", "pyarrow"}
@@ -68,7 +68,7 @@ def test_scoring_loads_the_network_and_no_french_of_others(tiny_run, tmp_path):
 
 
 def test_a_compact_model_is_asked_without_tables_and_lexicons(tiny_run, tmp_path):
-    folder = api.export(tiny_run.folder, "ll-rnn", tmp_path / "small", compact=True)
+    folder = pipeline.export(tiny_run.folder, "ll-rnn", tmp_path / "small", compact=True)
     found = loaded_by("score", "Le chat dort.", "--run", str(folder))
     assert "torch" in found
     assert not found & (ALWAYS | TABLES | {"yaml", "lexicon", "huggingface_hub"})

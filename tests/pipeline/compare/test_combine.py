@@ -139,7 +139,7 @@ def test_models_that_cannot_be_combined_are_refused_by_name(closed_run, tiny_run
         ValueError, match="expected one of the models rnn, ll-rnn, ngrams, got lstm"
     ):
         find(f"{closed_run}/lstm")
-    with pytest.raises(FileNotFoundError, match="is no trained model: expected"):
+    with pytest.raises(FileNotFoundError, match="nowhere/rnn is no run: expected"):
         find("nowhere/rnn")
 
 

@@ -4,10 +4,11 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from pipeline import api
+import pipeline
 from pipeline.cli.main import app
 from pipeline.compare.scored_models import find_all
 from pipeline.compare.table import find_or_run, gather, table
+from pipeline.evaluation import score_rows
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def test_runs_and_configurations_meet_in_one_table(tiny_run, ngrams, tmp_path):
     shown = pd.read_csv(tmp_path / "to" / "table.csv")
     assert list(shown["model"]) == ["tiny/rnn", "ll-rnn", "unigram", "ngrams/rnn"]
     assert (shown["protocol"] == "open").all()
-    scores = api.scores(tiny_run.folder).set_index(["model", "split", "metric"])["value"]
+    scores = score_rows.scores(tiny_run.folder).set_index(["model", "split", "metric"])["value"]
     of_ll_rnn = shown.set_index("model").loc["ll-rnn"]
     for title, split, metric, digits in [
         ("perplexity", "test", "perplexity", 1),
@@ -63,7 +64,7 @@ def three(tmp_path_factory) -> dict[str, str]:
         config = folder / f"{name}.yaml"
         config.write_text("base: tiny\nmodels: {rnn: {}}\n")
         settings = {"set": [f"train.epochs={epochs}"], "seeds": seeds, "runs": folder / "runs"}
-        found[name] = str(api.run(str(config), **settings).folder)
+        found[name] = str(pipeline.run(str(config), **settings).folder)
     return found
 
 
@@ -86,7 +87,7 @@ def test_runs_of_one_name_stay_apart(tmp_path):
     settings = {"set": ["train.epochs=1"], "seeds": 1}
     folders = [tmp_path / "old", tmp_path / "new"]
     for number, folder in enumerate(folders):
-        api.run("tiny", set=["train.epochs=1", f"train.seed={number}"], runs=folder)
+        pipeline.run("tiny", set=["train.epochs=1", f"train.seed={number}"], runs=folder)
     found = find_or_run([str(folder / "tiny") for folder in folders], **settings, runs=tmp_path)
     expected = [f"{folder.name}/tiny/{name}" for folder in folders for name in ("rnn", "ll-rnn")]
     assert list(gather(found)["model"].unique()) == expected

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import pipeline
 from models.features.phi import Features
 from pipeline.artefacts.arrow import open_table, splits
+from pipeline.artefacts.artefact import FinishedRun
 from pipeline.cli.main import app
 from pipeline.compare.paper import figures
 from pipeline.compare.paper.data import corpus_table, sentences_table, tags_table
@@ -18,7 +19,6 @@ from pipeline.compare.paper.tables import results_table, tables
 from pipeline.config.configuration import load_config
 from pipeline.evaluation.suite import read_suite, suite_words
 from pipeline.prepared.named_features import NamedFeatures
-from pipeline.trained.resolve import FinishedRun
 
 SMALL = {
     "train.epochs": 1,

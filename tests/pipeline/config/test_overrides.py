@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from pipeline import api
 from pipeline.config.configuration import load_config
+from pipeline.runner.run import _overrides
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_values_from_python_are_what_they_are(tmp_path):
         "train.encoder": {"kind": "window", "order": 3},
         "featurise.templates": "[form, gender]",
     }
-    config = load_config("tiny", api._overrides(values))
+    config = load_config("tiny", _overrides(values))
     sections = config.models["rnn"]
     assert sections["report"].title == "Accord: mine"
     assert sections["analyse"].lexicon == ("tiny", str(tmp_path / "à moi: 1.tsv"))

@@ -8,7 +8,6 @@ from typer.testing import CliRunner
 
 import pipeline
 from lexicon.homophones import Homophones, Spoken
-from pipeline import api
 from pipeline.cli.main import app
 from pipeline.confusions.correct import Corrector, Suggestion
 from pipeline.confusions.measure import Judged, readable
@@ -161,7 +160,7 @@ def test_the_commands(trained, small_lexique, tmp_path):
     found = json.loads(done.output)["suggestions"]
     assert "petites" in {sentence[each["start"] : each["end"]] for each in found}
     assert all(sum(each["why"].values()) == pytest.approx(each["gain"]) for each in found)
-    small = api.export(trained, "ll-rnn", tmp_path / "small", compact=True)
+    small = pipeline.export(trained, "ll-rnn", tmp_path / "small", compact=True)
     asked = ["correct", sentence, "--run", str(small), "--margin", "1", "--json"]
     of_small = json.loads(CliRunner().invoke(app, asked).output)["suggestions"]
     assert [each["suggestion"] for each in of_small] == [each["suggestion"] for each in found]

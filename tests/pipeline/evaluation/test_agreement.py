@@ -6,9 +6,9 @@ import pytest
 
 import pipeline
 from models.common.files.arrays import load_array
-from pipeline import api
 from pipeline.compare import agree
 from pipeline.compare.scored_models import find
+from pipeline.evaluation import score_rows
 from pipeline.evaluation.agreement import agreement, margins, measure_agreement
 from pipeline.evaluation.pair import Pair
 from pipeline.evaluation.report.by_construction import constructions
@@ -106,7 +106,7 @@ def test_what_a_run_was_asked_is_read_and_another_suite_of_that_name_is_not_take
     run = judged("open")
     found = agree.judged([run.folder], str(run.folder.parents[1] / "pairs"))
     for model in find(str(run.folder)):
-        stored = load_array(model.folder / "pairs.margins.npy")
+        stored = load_array(model.scores / "pairs.margins.npy")
         assert found[model.name].margins.dtype == stored.dtype == np.float32  # not computed anew
         assert np.array_equal(found[model.name].margins, stored)
     other = tmp_path / "pairs"
@@ -117,7 +117,7 @@ def test_what_a_run_was_asked_is_read_and_another_suite_of_that_name_is_not_take
 
 def test_evaluate_records_what_was_judged(judged):
     run = judged("open")
-    scores = api.scores(run.folder).set_index(["model", "split", "metric"])["value"]
+    scores = score_rows.scores(run.folder).set_index(["model", "split", "metric"])["value"]
     assert scores["ll-rnn", "pairs", "pairs"] == 4
     assert 0 <= scores["ll-rnn", "pairs", "accuracy"] <= 1
     assert "agreement" in (run.folder / "report" / "table.md").read_text()
@@ -179,7 +179,7 @@ def test_clams_has_all_its_pairs(fetched):
 
 def test_the_report_shows_how_each_model_judges_each_construction(judged):
     run = judged("open")
-    scores = api.scores(run.folder)
+    scores = score_rows.scores(run.folder)
     values = scores.set_index(["model", "split", "metric"])["value"]
     found = constructions(scores)
     assert set(found["group"]) == {"simple", "zébré"} and set(found["model"]) == {"rnn", "ll-rnn"}

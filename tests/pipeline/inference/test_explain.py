@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from pipeline import api, load, run
+from pipeline import load, run
 from pipeline.cli.main import app
 from pipeline.display.drawing import svg
 from pipeline.display.figures import weight_map
+from pipeline.evaluation import score_rows
 from pipeline.inference.explain import Explainer, split, telling_features
 from pipeline.inference.explain_page import page
 from pipeline.prepared.special_words import END
@@ -173,7 +174,7 @@ def test_the_report_explains_sentences_of_its_last_log_linear_model(tiny_run):
 
 def test_the_report_begins_with_who_is_better_and_reads_word_by_word(tiny_run):
     text = (tiny_run.folder / "report" / "index.html").read_text()
-    scores = api.scores(tiny_run.folder)
+    scores = score_rows.scores(tiny_run.folder)
     tested = scores[(scores["split"] == "test") & (scores["metric"] == "perplexity")]
     ppl = tested.set_index("model")["value"]
     said = f"{1 - ppl['ll-rnn'] / ppl['rnn']:.0%} lower than that of rnn on test"

@@ -8,12 +8,14 @@ from typer.testing import CliRunner
 
 import pipeline
 from corpora.sources import read
-from pipeline import api, load
+from pipeline import load
 from pipeline.cli.main import app
 from pipeline.inference.generate import Generator
 from pipeline.inference.held.condition import perplexities, tell
 from pipeline.inference.held.priming import prime
 from pipeline.prepared.labels import read_labels, read_values
+from pipeline.runner.pack import pack, unpack
+from pipeline.runner.run import _overrides
 from pipeline.runner.sweep import sweep
 from pipeline.stages import corpus
 
@@ -100,7 +102,7 @@ def test_what_is_no_label_is_refused(this, tiny_run):
 
 
 def test_an_exported_model_keeps_its_labels(this, tmp_path):
-    api.export(this.folder, "ll-rnn", tmp_path / "given")
+    pipeline.export(this.folder, "ll-rnn", tmp_path / "given")
     own, given = load(this.folder), load(tmp_path / "given")
     for scorer in (own, given):
         tell(scorer, ["genre=loud", "source=one.tsv"])
@@ -123,15 +125,15 @@ def test_words_are_primed_by_what_validation_says(this):
 
 
 def test_prepared_models_are_trained_elsewhere_with_their_labels(changes, this, tmp_path):
-    api.pack(
+    pack(
         "tiny",
         tmp_path,
-        set=api._overrides(changes | {"train.epochs": 1}),
+        set=_overrides(changes | {"train.epochs": 1}),
         models=["ll-rnn"],
         runs=this.folder.parent,
     )
     assert not sweep([tmp_path], 1)
-    assert api.unpack(tmp_path, runs=tmp_path / "runs") == ["ll-rnn"]
+    assert unpack(tmp_path, runs=tmp_path / "runs") == ["ll-rnn"]
 
 
 def test_a_condition_needs_labels_and_labels_have_to_be_there(sources, tmp_path):

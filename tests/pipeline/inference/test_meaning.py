@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 import torch
 
-from pipeline import api, load, run
+import pipeline
+from pipeline import load, run
 from pipeline.inference.explain import Explainer, split
 from pipeline.inference.meaning import MEANING
 
@@ -84,7 +85,7 @@ def test_the_words_sought_are_those_whose_meaning_gives_most(runs):
 
 def test_an_exported_model_has_its_vectors(runs, tmp_path):
     model = load(runs["predicted"].folder)
-    again = load(api.export(runs["predicted"].folder, "ll-rnn", tmp_path / "exported"))
+    again = load(pipeline.export(runs["predicted"].folder, "ll-rnn", tmp_path / "exported"))
     scores = [[word.log_p for word in each.score(SENTENCE)] for each in (model, again)]
     assert scores[0] == scores[1]
 
@@ -97,7 +98,7 @@ def test_models_without_vectors_seek_nothing(tiny_run):
 
 @pytest.mark.parametrize("name", ["both", "predicted"])
 def test_a_compact_export_keeps_the_vectors_and_what_is_read(runs, name, tmp_path):
-    folder = api.export(runs[name].folder, "ll-rnn", tmp_path / "small", compact=True)
+    folder = pipeline.export(runs[name].folder, "ll-rnn", tmp_path / "small", compact=True)
     assert (folder / "psi.compact.npz").exists() == (name == "predicted")
     small, whole = load(folder), load(runs[name].folder)
     ours, theirs = ([word.log_p for word in each.score(SENTENCE)] for each in (small, whole))

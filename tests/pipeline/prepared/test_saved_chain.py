@@ -9,7 +9,6 @@ import pytest
 
 import pipeline
 from lexicon import LexiconError
-from pipeline import api
 from pipeline.prepared.special_words import UNKNOWN
 
 NEW = "zorgulle"  # which no table and no training text has
@@ -66,7 +65,7 @@ def test_ids_are_made_anew_when_a_lexicon_changes(table, run):
 
 def test_a_model_refuses_a_changed_lexicon_unless_it_has_its_own(table, run, tmp_path):
     made = run("evaluate")
-    exported = api.export(made.folder, "ll-rnn", tmp_path / "given")
+    exported = pipeline.export(made.folder, "ll-rnn", tmp_path / "given")
     before = pipeline.load(made.folder).score(NEW)
     write_table(table, "ADV")
     with pytest.raises(LexiconError, match=r"mots\.tsv changed since .* `accord run`"):

@@ -9,7 +9,6 @@ import pytest
 from typer.testing import CliRunner
 
 import pipeline
-from pipeline import api
 from pipeline.cli.main import app
 from pipeline.reading.reader import Reader
 from pipeline.reading.stimuli import Regions, read_table
@@ -247,7 +246,7 @@ def test_expectations_are_shown_and_drawn_along_a_sentence(tiny_run, tmp_path):
 
 
 def test_models_of_other_runs_and_exported_ones_stand_beside_each_other(tiny_run, tmp_path):
-    api.export(tiny_run.folder, "ll-rnn", tmp_path / "shared")
+    pipeline.export(tiny_run.folder, "ll-rnn", tmp_path / "shared")
     models = ["rnn", f"{tiny_run.folder}/ll-rnn", str(tmp_path / "shared")]
     done = accord(
         *("expect", "les chiens …", "--features", "Number=Plur", "--run", tiny_run.folder),

@@ -17,6 +17,7 @@ import pipeline
 from pipeline.artefacts import store
 from pipeline.artefacts.verify import faults
 from pipeline.config.configuration import load_config
+from pipeline.evaluation import score_rows
 from pipeline.runner.run import Run
 
 ACCORD = [sys.executable, "-m", "pipeline.cli.main"]
@@ -97,7 +98,7 @@ def test_variants_of_a_configuration_stand_side_by_side(runs, capsys):
     settings = {"set": {"train.epochs": 3, "ll-rnn.train.epochs": 1}, "runs": runs}
     other = pipeline.run("tiny", models=["ll-rnn"], name="short", **settings)
     assert other.folder == runs / "short"
-    assert set(pipeline.api.scores(other.folder)["model"]) == {"ll-rnn"}
+    assert set(score_rows.scores(other.folder)["model"]) == {"ll-rnn"}
     assert (runs / "tiny" / "run.json").read_bytes() == first
     assert list(faults(runs / "tiny")) == list(faults(runs / "short")) == []
     said = capsys.readouterr().err

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import pipeline
-from pipeline import api
 from pipeline.config.configuration import load_config
 from pipeline.display.seeds import by_seed, mean_and_spread, with_seeds
+from pipeline.evaluation import score_rows
+from pipeline.runner.pack import pack
 
 
 def test_each_trained_model_comes_with_every_seed_and_counted_ones_once(tmp_path):
@@ -26,7 +27,7 @@ def test_each_trained_model_comes_with_every_seed_and_counted_ones_once(tmp_path
 
 def test_a_family_is_one_row_with_its_mean_and_spread(tmp_path):
     run = pipeline.run("tiny", set={"train.epochs": 1}, seeds=2, runs=tmp_path)
-    scores = api.scores(run.folder)
+    scores = score_rows.scores(run.folder)
     chosen = scores[(scores["split"] == "test") & (scores["metric"] == "perplexity")]
     of_model = chosen.set_index("model")["value"]
     assert list(of_model.index) == ["rnn", "rnn-seed2", "ll-rnn", "ll-rnn-seed2"]
@@ -39,7 +40,7 @@ def test_a_family_is_one_row_with_its_mean_and_spread(tmp_path):
 
 
 def test_the_jobs_of_a_sweep_have_the_seeds(tmp_path):
-    api.pack("tiny", tmp_path / "packed", seeds=3, runs=tmp_path / "runs")
+    pack("tiny", tmp_path / "packed", seeds=3, runs=tmp_path / "runs")
     jobs = json.loads((tmp_path / "packed" / "jobs.json").read_text())
     assert {name: job["recipe"]["seed"] for name, job in jobs.items()} == {
         "rnn": 1, "rnn-seed2": 2, "rnn-seed3": 3, "ll-rnn": 1, "ll-rnn-seed2": 2, "ll-rnn-seed3": 3,

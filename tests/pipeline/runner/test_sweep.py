@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 import pipeline
-from pipeline import api
 from pipeline.compare.agree import judged
 from pipeline.compare.scored_models import find
 from pipeline.compare.significance import compare
 from pipeline.compare.table import gather
+from pipeline.runner.pack import pack, unpack
 
 ROOT = Path(__file__).parents[3]
 PAPER_LIMIT = 40 * 2**20  # bytes that the nine models of the preset may take on the way
@@ -44,12 +44,12 @@ def test_what_was_trained_elsewhere_is_not_trained_again(
 ):
     packed = tmp_path / "packed"
     changes = ["train.epochs=1", f"analyse.protocol={protocol}"]
-    assert set(api.pack("tiny", packed, set=changes, runs=runs)) == {"rnn", "ll-rnn"}
+    assert set(pack("tiny", packed, set=changes, runs=runs)) == {"rnn", "ll-rnn"}
     assert bool(list(packed.rglob("spelling.json"))) == (protocol == "open")
     said = swept(packed, launcher)
     assert all(f"\n{model}: test" in f"\n{said}" for model in ("rnn", "ll-rnn"))
     elsewhere = gather(find(str(packed)))
-    assert set(api.unpack(packed, runs=runs)) == {"rnn", "ll-rnn"}
+    assert set(unpack(packed, runs=runs)) == {"rnn", "ll-rnn"}
     capsys.readouterr()
     here = pipeline.run("tiny", set=changes, runs=runs)
     assert "train [" not in capsys.readouterr().err
@@ -74,7 +74,7 @@ def _check_same(elsewhere: pd.DataFrame, here: pd.DataFrame) -> None:
 def test_processes_together_train_what_one_trains(tmp_path, runs):
     packed = tmp_path / "packed"
     chosen = {"set": ["train.epochs=2"], "models": ["ll-rnn"], "runs": runs}
-    api.pack("tiny", packed, **chosen)
+    pack("tiny", packed, **chosen)
     swept(packed, TOGETHER)
     alone = pipeline.run("tiny", until="train", **chosen)
     folders = packed / "trained" / "ll-rnn", alone.artefacts["ll-rnn", "train"].folder
@@ -86,7 +86,7 @@ def test_processes_together_train_what_one_trains(tmp_path, runs):
 def test_what_was_damaged_on_the_way_is_not_trained_on_and_ends_no_other(tmp_path, runs):
     whole, damaged = tmp_path / "whole", tmp_path / "damaged"
     for packed in (whole, damaged):
-        api.pack("tiny", packed, set=["train.epochs=1"], models=["ll-rnn"], runs=runs)
+        pack("tiny", packed, set=["train.epochs=1"], models=["ll-rnn"], runs=runs)
     path = next(damaged.glob("encode-*/train.ids.npy"))
     path.write_bytes(path.read_bytes()[:-4] + b"\1\0\0\0")
     done = subprocess.run(
@@ -104,7 +104,7 @@ def test_what_was_damaged_on_the_way_is_not_trained_on_and_ends_no_other(tmp_pat
 def endless(tmp_path, runs) -> Path:
     """Two models, of which the first is not done in any time."""
     changes = ["train.epochs=1", "rnn.train.epochs=100000", "rnn.train.patience=100000"]
-    api.pack("tiny", tmp_path / "packed", set=changes, runs=runs)
+    pack("tiny", tmp_path / "packed", set=changes, runs=runs)
     return tmp_path / "packed"
 
 
@@ -149,7 +149,7 @@ def test_the_papers_models_are_small_enough_to_carry(tmp_path, fetched):
     for source in ("ud-french-1.4", "gsd-lexicon"):
         fetched(source)
     packed = tmp_path / "packed"
-    assert len(api.pack("paper", packed, runs=tmp_path / "runs")) == 11
+    assert len(pack("paper", packed, runs=tmp_path / "runs")) == 11
     assert sum(path.stat().st_size for path in packed.rglob("*.*")) < PAPER_LIMIT
 
 

@@ -12,7 +12,6 @@ from huggingface_hub import ModelCard
 from typer.testing import CliRunner
 
 import pipeline
-from pipeline import api
 from pipeline.artefacts.artefact import Damaged
 from pipeline.cli.main import app
 from pipeline.inference.scorer import Scorer
@@ -132,7 +131,7 @@ def test_a_model_with_n_grams_takes_their_counts_along(tmp_path, pretraining):
     }
     chosen = {"models": ["ll-rnn"], "until": "evaluate"}
     run = pipeline.run("tiny", set=settings, **chosen, runs=tmp_path / "runs")
-    api.export(run.folder, "ll-rnn", tmp_path / "out")
+    pipeline.export(run.folder, "ll-rnn", tmp_path / "out")
     assert scored(pipeline.load(tmp_path / "out")) == scored(pipeline.load(run.folder, "ll-rnn"))
     assert "training text as numbers" in (tmp_path / "out" / "README.md").read_text()
 
@@ -151,15 +150,15 @@ def test_what_a_model_was_not_yet_run_to_is_named(tmp_path):
     changes = {"train.epochs": 1}
     run = pipeline.run("tiny", set=changes, until="train", models=["rnn"], runs=tmp_path)
     with pytest.raises(FileNotFoundError, match="expected evaluate of rnn, found none"):
-        api.export(run.folder, "rnn", tmp_path / "exported")
+        pipeline.export(run.folder, "rnn", tmp_path / "exported")
 
 
 def test_a_folder_that_is_there_is_not_overwritten(tiny_run, tmp_path):
     (tmp_path / "mine").mkdir()
     with pytest.raises(FileExistsError, match="mine is there already"):
-        api.export(tiny_run.folder, "ll-rnn", tmp_path / "mine")
+        pipeline.export(tiny_run.folder, "ll-rnn", tmp_path / "mine")
     with pytest.raises(ValueError, match="expected one of the models rnn, ll-rnn, got lstm"):
-        api.export(tiny_run.folder, "lstm", tmp_path / "other")
+        pipeline.export(tiny_run.folder, "lstm", tmp_path / "other")
     with pytest.raises(FileNotFoundError, match="mine is no trained model: expected"):
         pipeline.load(tmp_path / "mine")
 
@@ -171,9 +170,9 @@ def test_a_model_that_tells_unknown_words_apart_takes_its_lexicons_along(tmp_pat
     words.write_text("".join([header, *rows[::4]]))  # so that most words are unknown
     settings = {"train.epochs": 1, "analyse.lexicon": f"[closed, {words}, guesser]"}
     chosen = {"models": ["ll-rnn"], "until": "evaluate"}
-    run = api.run("tiny", set=settings, **chosen, runs=tmp_path / "runs")
+    run = pipeline.run("tiny", set=settings, **chosen, runs=tmp_path / "runs")
     expected = scored(pipeline.load(run.folder, "ll-rnn"))
-    api.export(run.folder, "ll-rnn", tmp_path / "out")
+    pipeline.export(run.folder, "ll-rnn", tmp_path / "out")
     assert (tmp_path / "out" / "lexicons.json").exists()
     words.unlink()
     assert elsewhere(BY_LOAD, str(tmp_path / "out"), tmp_path, XDG_CACHE_HOME="empty") == expected

@@ -9,8 +9,8 @@ from automaton_cases import Automaton, OpenFst, cost
 from typer.testing import CliRunner
 
 import pipeline
-from pipeline import api
 from pipeline.cli.main import app
+from pipeline.evaluation import score_rows
 
 DATA = Path(__file__).parents[2] / "data"
 SENTENCES = ["La petite fille mange une pomme.", "Les chats noirs dorment."]
@@ -48,7 +48,7 @@ def exported(run, tmp_path_factory) -> Path:
 def test_a_network_is_written_as_ngrams_that_do_about_as_well(run, exported, name):
     said = (exported / f"{name}.log").read_text().splitlines()
     own, file, counted = [float(line.split()[2]) for line in said if " on test: " in line]
-    table = api.scores(run).set_index(["model", "split", "metric"])["value"]
+    table = score_rows.scores(run).set_index(["model", "split", "metric"])["value"]
     assert own == pytest.approx(table["ll-rnn", "test", "perplexity"], abs=0.1)
     assert 0.9 * own < file < 2 * counted
     scored = pipeline.load(exported / name).score_all(SENTENCES)
@@ -119,12 +119,12 @@ def test_a_file_says_which_words_and_what_else_it_lacks(tmp_path):
 
 def test_what_cannot_be_meant_is_refused(run, tmp_path):
     with pytest.raises(ValueError, match="as --order, --samples, --prune and --states are of"):
-        api.export(run, "ll-rnn", tmp_path / "folder", samples=10)
+        pipeline.export(run, "ll-rnn", tmp_path / "folder", samples=10)
     with pytest.raises(ValueError, match="samples: expected 1 or more, got 0"):
-        api.export(run, "ll-rnn", tmp_path / "m.arpa", samples=0)
+        pipeline.export(run, "ll-rnn", tmp_path / "m.arpa", samples=0)
     with pytest.raises(ValueError, match="threshold: expected a share from 0 to under 1"):
-        api.export(run, "ll-rnn", tmp_path / "m.arpa", prune=1.5)
+        pipeline.export(run, "ll-rnn", tmp_path / "m.arpa", prune=1.5)
     with pytest.raises(ValueError, match=r"expected a file .fst.txt for --states"):
-        api.export(run, "ll-rnn", tmp_path / "m.arpa", states=10)
+        pipeline.export(run, "ll-rnn", tmp_path / "m.arpa", states=10)
     with pytest.raises(ValueError, match="--states: expected no --order and no --prune"):
-        api.export(run, "ll-rnn", tmp_path / "m.fst.txt", states=10, order=4)
+        pipeline.export(run, "ll-rnn", tmp_path / "m.fst.txt", states=10, order=4)

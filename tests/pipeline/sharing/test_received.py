@@ -20,7 +20,6 @@ from typer.testing import CliRunner
 
 import pipeline
 from models.common.files.weights import load_tensors, save_tensors
-from pipeline import api
 from pipeline.artefacts.artefact import read_json, write_json
 from pipeline.cli.main import app
 
@@ -29,7 +28,7 @@ SENTENCE = "La petite fille mange une pomme."
 
 @pytest.fixture(scope="module")
 def exported(tiny_run, tmp_path_factory) -> Path:
-    return api.export(tiny_run.folder, "ll-rnn", tmp_path_factory.mktemp("exports") / "sound")
+    return pipeline.export(tiny_run.folder, "ll-rnn", tmp_path_factory.mktemp("exports") / "sound")
 
 
 @pytest.fixture

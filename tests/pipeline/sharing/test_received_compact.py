@@ -17,7 +17,6 @@ from received_cases import seal
 
 import pipeline
 from models.common.files.weights import load_tensors, save_tensors
-from pipeline import api
 from pipeline.artefacts.artefact import read_json, write_json
 
 SENTENCE = "Le zyglotron dort."
@@ -27,7 +26,7 @@ SHARD = "model-00001-of-00001.safetensors"
 @pytest.fixture(scope="module")
 def exported(tiny_run, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("exports") / "sound"
-    return api.export(tiny_run.folder, "ll-rnn", folder, compact=True)
+    return pipeline.export(tiny_run.folder, "ll-rnn", folder, compact=True)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 
 import pipeline
 from models.parts import HISTORIES
-from pipeline import api
+from pipeline.evaluation import score_rows
 
 SENTENCES = ["La petite fille mange une pomme.", "Un zyglotron dort."]
 
@@ -25,15 +25,15 @@ def run(tmp_path_factory):
 
 @pytest.mark.parametrize("history", HISTORIES)
 def test_a_model_of_each_history_is_measured_and_exported(run, history, tmp_path):
-    table = api.scores(run.folder)
+    table = score_rows.scores(run.folder)
     of_model = table[(table["model"] == history) & (table["metric"] == "perplexity")]
     assert of_model["value"].between(1, 1000).all() and len(of_model)
-    api.export(run.folder, history, tmp_path / "out")
+    pipeline.export(run.folder, history, tmp_path / "out")
     there, here = pipeline.load(tmp_path / "out"), pipeline.load(run.folder, history)
     assert there.score_all(SENTENCES) == here.score_all(SENTENCES)
 
 
 def test_histories_make_different_models(run):
-    table = api.scores(run.folder)
+    table = score_rows.scores(run.folder)
     test = table[(table["split"] == "test") & (table["metric"] == "perplexity")]
     assert test["value"].nunique() == len(HISTORIES)

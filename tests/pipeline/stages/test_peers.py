@@ -6,9 +6,9 @@ import pytest
 import pipeline
 from models.common.batching import Sentences
 from models.spelling.subwords import count_subwords
-from pipeline import api
 from pipeline.cli.score import Total, Unit
 from pipeline.compare.agree import judged
+from pipeline.evaluation import score_rows
 from pipeline.evaluation.measure import score
 from pipeline.inference.explain import Explainer
 from pipeline.inference.generate import Generator
@@ -50,7 +50,7 @@ def finished(tmp_path_factory):
 
 
 def test_their_figures_have_the_same_denominators(finished):
-    scores = api.scores(finished.folder)
+    scores = score_rows.scores(finished.folder)
     test = scores[scores["split"] == "test"].pivot(index="model", columns="metric", values="value")
     assert set(test.index) == {"words", "pieces", "letters", "classes", "n-grams"}
     for counted in ("words", "sentences"):
@@ -145,11 +145,13 @@ def over_backgrounds(tmp_path_factory):
 
 
 def test_models_of_subwords_may_have_backgrounds(over_backgrounds, tmp_path):
-    scores = api.scores(over_backgrounds.folder).set_index(["model", "split", "metric"])["value"]
+    scores = score_rows.scores(over_backgrounds.folder).set_index(["model", "split", "metric"])[
+        "value"
+    ]
     nats = scores.xs(("test", "nats per word"), level=("split", "metric"))
     assert nats["uniform"] > 1 + nats["unigram"] > 1 + nats.drop(["uniform", "unigram"]).max()
     for model in nats.index:
-        api.export(over_backgrounds.folder, model, tmp_path / model)
+        pipeline.export(over_backgrounds.folder, model, tmp_path / model)
         here, there = pipeline.load(over_backgrounds.folder, model), pipeline.load(tmp_path / model)
         assert here.score("la petite zouave dort.") == there.score("la petite zouave dort.")
 

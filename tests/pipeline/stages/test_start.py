@@ -14,13 +14,14 @@ import pipeline
 from models.common.files.json_file import load_json
 from models.common.files.weights import load_tensors
 from models.training.step.steps import Steps
-from pipeline import api
 from pipeline.artefacts.artefact import Damaged
 from pipeline.compare.audit import audit, starts
 from pipeline.config.configuration import load_config
+from pipeline.evaluation import score_rows
 from pipeline.evaluation.report.comparison import comparison
 from pipeline.evaluation.score_rows import read_epochs, read_scores
 from pipeline.prepared.encoded import read_sentences
+from pipeline.runner.pack import pack, unpack
 from pipeline.trained import start as start_module
 from pipeline.trained.start import start_artefact
 
@@ -33,7 +34,7 @@ BRIEF = {"train.epochs": 2, "train.batch": 4, "train.learning_rate": 1e-3}
 @pytest.fixture(scope="module")
 def start(tiny_run, tmp_path_factory) -> Path:
     """The model of the tiny preset, exported."""
-    return api.export(tiny_run.folder, "ll-rnn", tmp_path_factory.mktemp("exports") / "small")
+    return pipeline.export(tiny_run.folder, "ll-rnn", tmp_path_factory.mktemp("exports") / "small")
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +79,7 @@ def test_on_its_own_text_it_begins_where_the_start_ended(mine, tiny_run, start, 
 
 
 def test_a_small_form_is_a_start_like_the_whole_one(mine, tiny_run, start, text, tmp_path):
-    small = api.export(tiny_run.folder, "ll-rnn", tmp_path / "small", compact=True)
+    small = pipeline.export(tiny_run.folder, "ll-rnn", tmp_path / "small", compact=True)
     plain = start_artefact(str(small)).folder
     for name in ("b.npy", "phi.npz", "spelling.json", "names.json"):
         assert (plain / name).read_bytes() == (start / name).read_bytes(), name
@@ -105,7 +106,7 @@ def test_a_small_form_is_a_start_like_the_whole_one(mine, tiny_run, start, text,
 
 
 def test_a_small_form_of_another_version_is_unfolded_anew(tiny_run, tmp_path, monkeypatch):
-    small = str(api.export(tiny_run.folder, "ll-rnn", tmp_path / "small", compact=True))
+    small = str(pipeline.export(tiny_run.folder, "ll-rnn", tmp_path / "small", compact=True))
     before = start_artefact(small).folder
     assert start_artefact(small).folder == before
     monkeypatch.setattr(start_module, "UNFOLDING", start_module.UNFOLDING + 1)
@@ -125,7 +126,7 @@ def test_vectors_and_what_is_read_are_the_starts_own(mine, tmp_path, read):
         "train.epochs": 1,
     }
     first = tiny(meaning, tmp_path)
-    start = api.export(first.folder, "ll-rnn", tmp_path / "start")
+    start = pipeline.export(first.folder, "ll-rnn", tmp_path / "start")
     (tmp_path / "vectors.npz").unlink()  # none is needed any more
     run = go_on(mine, start, tmp_path / "runs", until="evaluate", **OLD_TEXT)
     assert (folder(run, "featurise") / "psi.npz").exists()
@@ -179,26 +180,26 @@ def test_the_table_says_how_good_the_start_was(mine, start, tmp_path):
     for rate in (3.0, 1e-3):  # the first never betters it
         changes = {"corpus.source": text, "train.learning_rate": rate}
         run = go_on(mine, start, tmp_path, **changes, until=None)
-        (rows[rate],) = comparison(api.scores(run.folder)).to_dict("records")
+        (rows[rate],) = comparison(score_rows.scores(run.folder)).to_dict("records")
     assert rows[3.0]["start's ppl"] == rows[3.0]["perplexity"]
     assert rows[1e-3]["start's ppl"] == rows[3.0]["start's ppl"] != rows[1e-3]["perplexity"]
 
 
 def test_only_a_start_has_a_column(tiny_run):
-    assert "start's ppl" not in comparison(api.scores(tiny_run.folder))
+    assert "start's ppl" not in comparison(score_rows.scores(tiny_run.folder))
 
 
 def test_a_packed_training_goes_on_from_the_start_too(mine, start, text, tmp_path, capsys):
     settings = {"train.start": start, **BRIEF, "corpus.source": text}
     changes = [f"{key}={value}" for key, value in settings.items()]
-    api.pack(mine, tmp_path / "packed", set=changes, runs=tmp_path / "packing")
+    pack(mine, tmp_path / "packed", set=changes, runs=tmp_path / "packing")
     sweep = [sys.executable, "-m", "pipeline.runner.sweep", str(tmp_path / "packed")]
     subprocess.run(sweep, cwd=ROOT, check=True, capture_output=True)
     there = load_tensors(tmp_path / "packed" / "trained" / "mine" / "weights.safetensors")
     run = pipeline.run(mine, set=changes, runs=tmp_path / "here")
     here = load_tensors(folder(run, "train") / "weights.safetensors")
     assert all((here[name] == there[name]).all() for name in here)
-    api.unpack(tmp_path / "packed", runs=tmp_path / "packing")
+    unpack(tmp_path / "packed", runs=tmp_path / "packing")
     capsys.readouterr()
     pipeline.run(mine, set=changes, runs=tmp_path / "packing")
     assert "train [" not in capsys.readouterr().err
@@ -259,13 +260,15 @@ def test_what_agrees_with_the_start_may_be_stated(mine, start, tmp_path):
 
 def test_only_a_model_of_features_of_an_open_vocabulary_is_a_start(mine, tmp_path):
     closed = tiny({"analyse.protocol": "closed", "train.epochs": 1}, tmp_path)
-    exported = api.export(closed.folder, "ll-rnn", tmp_path / "closed")
+    exported = pipeline.export(closed.folder, "ll-rnn", tmp_path / "closed")
     with pytest.raises(
         ValueError, match=r"expected a model with analyse\.protocol: open, .* closed"
     ):
         go_on(mine, exported, tmp_path)
-    with pytest.raises(ValueError, match=r"train\.start: expected french or a folder .* 'nowhere'"):
+    with pytest.raises(ValueError, match=r"train\.start: nowhere is no trained model: expected"):
         go_on(mine, "nowhere", tmp_path)
+    with pytest.raises(ValueError, match=r"train\.start: expected french or a folder .* kind run"):
+        go_on(mine, closed.folder, tmp_path)
 
 
 def test_what_the_start_holds_decides_what_is_made_anew(mine, start, text, tmp_path, capsys):
@@ -284,7 +287,7 @@ def test_what_the_start_holds_decides_what_is_made_anew(mine, start, text, tmp_p
 
 @pytest.mark.parametrize("compact", [False, True])
 def test_an_audit_computes_again_from_the_start(mine, tiny_run, compact, text, tmp_path):
-    start = api.export(tiny_run.folder, "ll-rnn", tmp_path / "start", compact=compact)
+    start = pipeline.export(tiny_run.folder, "ll-rnn", tmp_path / "start", compact=compact)
     run = go_on(mine, start, tmp_path, until="encode", **{"corpus.source": text})
     answers = audit(run.folder).set_index("part")
     assert answers["train"].to_dict() == {"vocabulary": "yes", "φ": "yes", "b": "yes"}
@@ -294,7 +297,7 @@ def test_an_audit_computes_again_from_the_start(mine, tiny_run, compact, text, t
 
 def test_an_adapted_model_is_exported_and_gone_on_from_again(mine, start, text, tmp_path):
     run = go_on(mine, start, tmp_path / "runs", None, **{"corpus.source": text})
-    exported = api.export(run.folder, "mine", tmp_path / "adapted")
+    exported = pipeline.export(run.folder, "mine", tmp_path / "adapted")
     about = load_json(exported / "config.json", dict)
     assert [each["name"] for each in about["corpora"]] == ["tiny", "mine.txt"]
     assert [each["name"] for each in about["lexicons"]] == ["tiny"]
@@ -308,8 +311,8 @@ def test_an_adapted_model_is_exported_and_gone_on_from_again(mine, start, text, 
 def test_an_adapted_model_is_written_as_ngrams_but_not_in_a_small_form(mine, start, text, tmp_path):
     run = go_on(mine, start, tmp_path / "runs", None, **{"corpus.source": text})
     for name, samples in (("own.arpa", None), ("drawn.arpa", 20)):
-        file = api.export(run.folder, "mine", tmp_path / name, order=2, samples=samples)
+        file = pipeline.export(run.folder, "mine", tmp_path / name, order=2, samples=samples)
         assert pipeline.load(file).score("la fille dort .")[0].log_p < 0
     with pytest.raises(ValueError, match=r"train\.start: a small form expects none, got a start"):
-        api.export(run.folder, "mine", tmp_path / "small", compact=True)
+        pipeline.export(run.folder, "mine", tmp_path / "small", compact=True)
     assert not (tmp_path / "small").exists()

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import pipeline
-from pipeline import api
 from pipeline.artefacts.model_files import FIGURES
 from pipeline.compare.pruning import pruned
 from pipeline.compare.scored_models import find
@@ -55,7 +54,7 @@ def test_each_system_learns_and_is_measured(survey, model):
 @pytest.mark.parametrize("model", ["read-letters-cnn", "characters-hierarchical", "tree"])
 def test_what_is_given_away_answers_as_it_did(survey, model, tmp_path):
     finished = trained(survey, model)
-    api.export(finished.folder, model, tmp_path / model)
+    pipeline.export(finished.folder, model, tmp_path / model)
     here, there = pipeline.load(finished.folder, model), pipeline.load(tmp_path / model)
     assert here.score("la petite fille dort.") == there.score("la petite fille dort.")
 

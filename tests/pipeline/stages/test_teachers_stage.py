@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import pipeline
-from pipeline import api
+from pipeline.runner.pack import pack, unpack
 from pipeline.runner.sweep import _train
 from pipeline.trained.resolve import find
 
@@ -49,12 +49,12 @@ def test_a_model_is_taught_by_those_of_runs_and_known_by_their_files(taught_by, 
 def test_teachers_are_packed_with_the_student_and_teach_the_same_elsewhere(taught_by, tmp_path):
     packed = tmp_path / "packed"
     options = {"set": changes(taught_by), "models": ["ll-rnn"], "name": "packed"}
-    job = api.pack("tiny", packed, **options, runs=taught_by)["ll-rnn"]
+    job = pack("tiny", packed, **options, runs=taught_by)["ll-rnn"]
     assert len(job["recipe"]["teacher"]) == 2
     command = [sys.executable, "-m", "pipeline.runner.sweep", str(packed)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert api.unpack(packed, runs=taught_by) == ["ll-rnn"]
+    assert unpack(packed, runs=taught_by) == ["ll-rnn"]
     here = pipeline.run("tiny", **options, until="evaluate", runs=taught_by)
     elsewhere = (packed / "trained" / "ll-rnn" / "weights.safetensors").read_bytes()
     trained = here.artefacts["ll-rnn", "train"].folder
@@ -80,7 +80,7 @@ WITHOUT = "pandas pyarrow spacy yaml typer"  # what is not where models are trai
 def test_teachers_and_their_student_are_trained_elsewhere_in_one_call(taught_by, tmp_path, capsys):
     packed, config = tmp_path / "packed", tmp_path / "together.yaml"
     config.write_text(TOGETHER.replace("PACKED", str(packed)))
-    assert api.pack(str(config), packed, runs=taught_by)["student"]["taught by"] == [
+    assert pack(str(config), packed, runs=taught_by)["student"]["taught by"] == [
         "fold-1",
         "fold-2",
     ]
@@ -91,7 +91,7 @@ def test_teachers_and_their_student_are_trained_elsewhere_in_one_call(taught_by,
     done = subprocess.run(command, cwd=ROOT, env=path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].startswith("student: test")
-    assert api.unpack(packed, runs=taught_by) == ["fold-1", "fold-2", "student"]
+    assert unpack(packed, runs=taught_by) == ["fold-1", "fold-2", "student"]
     capsys.readouterr()
     pipeline.run(str(config), until="evaluate", runs=taught_by)
     assert "train [" not in capsys.readouterr().err
@@ -103,8 +103,8 @@ def test_a_student_is_not_trained_without_its_teachers(taught_by, tmp_path):
     with pytest.raises(FileNotFoundError, match="trained before it teaches; found none"):
         pipeline.run(str(config), runs=taught_by)
     with pytest.raises(ValueError, match=r"expected models of .* that come before the one they"):
-        api.pack(str(config), packed, models=["fold-1", "student"], runs=taught_by)
-    api.pack(str(config), packed, runs=taught_by)
+        pack(str(config), packed, models=["fold-1", "student"], runs=taught_by)
+    pack(str(config), packed, runs=taught_by)
     with pytest.raises(ValueError, match="expected its teacher fold-1 to be trained"):
         _train(packed, "student")
 

@@ -11,7 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 import pipeline
-from pipeline import api
 from pipeline.cli.main import app
 from pipeline.trained import resolve
 
@@ -32,7 +31,7 @@ COMMANDS = (
 @pytest.fixture(scope="module")
 def small(tiny_run, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("box") / "french"
-    return api.export(tiny_run.folder, "ll-rnn", folder, compact=True)
+    return pipeline.export(tiny_run.folder, "ll-rnn", folder, compact=True)
 
 
 @pytest.fixture

@@ -15,8 +15,7 @@ SENTENCE = "Le chat dort."
 def packed(tmp_path_factory):
     """Two models that were packed and trained where they were packed."""
     folder = tmp_path_factory.mktemp("elsewhere") / "packed"
-    changes = {"set": {"train.epochs": 1}, "until": "encode", "runs": folder.parent / "runs"}
-    pack(pipeline.run("tiny", **changes), folder)
+    pack("tiny", folder, set={"train.epochs": 1}, runs=folder.parent / "runs")
     assert sweep([folder], 2) == 0
     return folder
 
