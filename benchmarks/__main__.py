@@ -183,6 +183,13 @@ def load(run: list[Path], questions: int, at_once: int) -> None:
     print("every answer is the same, byte for byte")
 
 
+def layout(checkout: list[Path], names: bool) -> None:
+    """Count files, importers and the files on three paths, of one checkout or several."""
+    from benchmarks.layout import HERE, table
+
+    print(table(checkout or [HERE], names))
+
+
 def parser() -> argparse.ArgumentParser:
     """Every command with its options."""
     whole = argparse.ArgumentParser(
@@ -237,6 +244,10 @@ def parser() -> argparse.ArgumentParser:
     option("--run", **runs, help="as `accord page` takes it; can be repeated")
     option("--questions", type=int, default=1000, help="each another one (default: 1000)")
     option("--at-once", type=int, default=20, help="askers who ask them again (default: 20)")
+
+    option = command("layout", layout)
+    option("--checkout", action="append", type=Path, default=[], help="default: this one")
+    option("--names", action="store_true", help="list the files on each path too")
     return whole
 
 
