@@ -1,7 +1,16 @@
 """Sources of French sentences: named corpora, local files, data sets of the Hugging Face hub."""
 
-from corpora.sentence import Row, Sentence, words
-from corpora.sources import files, read, trees
+from corpora.sentence import Sentence, TreebankRow, words
+from corpora.sources import files, read, read_words, trees
 from corpora.text import CorpusError
 
-__all__ = ["CorpusError", "Row", "Sentence", "files", "read", "trees", "words"]
+__all__ = [
+    "CorpusError",
+    "Sentence",
+    "TreebankRow",
+    "files",
+    "read",
+    "read_words",
+    "trees",
+    "words",
+]

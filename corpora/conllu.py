@@ -8,9 +8,18 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from corpora.sentence import Row, Sentence
+from corpora.sentence import (
+    ID_KEYS,
+    Sentence,
+    Token,
+    Tree,
+    TreebankRow,
+    comment,
+    row_kinds,
+    tree_labels,
+    tree_text,
+)
 from corpora.text import CorpusError, lines, open_bytes
-from corpora.tree import ID_KEYS, Token, Tree, comment, kinds, labels, text
 
 # What each column must look like. Forms and lemmas may hold a space inside (`50 000`).
 ANY, SPACED = r"\S+", r"\S(?:[^\t]*\S)?"
@@ -78,9 +87,10 @@ def write(trees: Iterable[Tree], path: Path) -> None:
 def read_sentences(path: Path, split: str | None = None) -> Iterator[Sentence]:
     """The same trees as sentences of a corpus."""
     for tree in read(path):
-        rows = tuple(map(Row, (token.form for token in tree.tokens), kinds(tree.tokens)))
+        forms = (token.form for token in tree.tokens)
+        rows = tuple(map(TreebankRow, forms, row_kinds(tree.tokens)))
         name = comment(tree, ID_KEYS) or f"{path.name}:{tree.line}"
-        yield Sentence(name, text(tree), rows, split, labels(tree))
+        yield Sentence(name, tree_text(tree), rows, split, tree_labels(tree))
 
 
 def without_end(path: Path, number: int, line: str) -> str:

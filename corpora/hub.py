@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain, islice
 from typing import NamedTuple
 
-from corpora.sentence import Row, Sentence
+from corpora.sentence import Sentence, TreebankRow
 from corpora.text import CorpusError
 
 PREFIX = "hub:"
@@ -85,7 +85,7 @@ def labels(example: dict, text: str = "text") -> tuple[tuple[str, str], ...]:
     return tuple((name, str(value)) for name, value in simple.items() if name != text)
 
 
-def treebank_rows(example: dict) -> Iterator[Row]:
+def treebank_rows(example: dict) -> Iterator[TreebankRow]:
     """The rows of one tree in either form that the hub's treebanks have.
 
     Newer ones keep contractions apart, as `mwt: [{id: "8-9", form: "des"}]`. In older ones they
@@ -100,10 +100,10 @@ def treebank_rows(example: dict) -> Iterator[Row]:
     for form, head in zip(example["tokens"], heads, strict=True):
         if head in (None, "None"):
             last_part = word + 2
-            yield Row(form, "contracted")
+            yield TreebankRow(form, "contracted")
             continue
         word += 1
         if word in contracted:
             last_part, surface = contracted[word]
-            yield Row(surface, "contracted")
-        yield Row(form, "part" if word <= last_part else "word")
+            yield TreebankRow(surface, "contracted")
+        yield TreebankRow(form, "part" if word <= last_part else "word")

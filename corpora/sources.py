@@ -1,23 +1,107 @@
-"""From the name a user writes to sentences: a named corpus, a path or a hub data set."""
+"""From the name a user writes to sentences: a named corpus, a path, a hub data set, or several."""
 
 import difflib
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from corpora import conllu, hub, labelled, text
-from corpora.named import CORPORA
-from corpora.sentence import Sentence
+from corpora import conllu, formats, hub, text
+from corpora.sentence import Sentence, Tree, words
 from corpora.text import CorpusError
-from corpora.tree import Tree
+from corpora.tokenise import normalise, tokenised
+
+
+@dataclass(frozen=True)
+class Repository:
+    """Where a release's files stand in public, with the git blob id of each where it is known."""
+
+    url: str
+    tag: str
+    blobs: Mapping[str, str | None]  # path in the repository -> git blob id
+    licence: str
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """`files` maps each file of the folder to the split it is, None where the pipeline splits."""
+
+    folder: str | None  # in the data folder; None for what lies in this package
+    files: Mapping[str, str | None]
+    read: Callable[[Path, str | None], Iterator[Sentence]]  # a file, of that split
+    licence: str
+    repository: Repository | None = None
+
+
+def treebank_corpus(
+    folder: str, stem: str, licence: str, url: str, tag: str, blobs: dict
+) -> Corpus:
+    names = {f"{stem}-{split}.conllu": split for split in ("train", "dev", "test")}
+    of_files = {name: blobs.get(split) for name, split in names.items()}
+    repository = Repository(url, tag, of_files, licence)
+    return Corpus(folder, names, conllu.read_sentences, licence, repository)
+
+
+GSD = "https://github.com/UniversalDependencies/UD_French-GSD"
+SEQUOIA = "https://github.com/UniversalDependencies/UD_French-Sequoia"
+
+CORPORA = {
+    "wiktionnaire": Corpus(
+        "wiktionnaire", {"glosses.txt.gz": None}, formats.read_wiktionnaire, "CC BY-SA 4.0"
+    ),
+    "orangesum": Corpus(
+        "orangesum", {"articles.jsonl.xz": None}, formats.read_orangesum, "CC BY-SA 4.0"
+    ),
+    "tiny": Corpus(None, {"tiny.txt": None}, text.read, "MIT"),
+    "ud-french-1.3": treebank_corpus(
+        "ud-french-1.3",
+        "fr-ud",
+        "CC BY-NC-SA 3.0",
+        GSD,
+        "r1.3",
+        {
+            "train": "b4f4ceea8d284dcda3f0db0ecf1640c955bea0c1",
+            "dev": "9af3cbe96ca82936da8dd572c3e056d7d4038150",
+            "test": "2e66d014905af7dd6481509fe196cbf150df9f41",
+        },
+    ),
+    "ud-french-1.4": treebank_corpus(
+        "ud-french-1.4",
+        "fr-ud",
+        "CC BY-NC-SA 3.0",
+        GSD,
+        "r1.4",
+        {
+            "train": "b022ae4a4cd379863bfb6c931da7727ec2c9fc78",
+            "dev": "63c45e88e7585bf5ff83eb174435e54a7f1102e3",
+            "test": "650eb63bf9d5f8e1f1f185fe7794505fa3a3cf6f",
+        },
+    ),
+    "ud-french-gsd": treebank_corpus(
+        "ud-french-gsd-2.16", "fr_gsd-ud", "CC BY-SA 4.0", GSD, "r2.16", {}
+    ),
+    "ud-french-sequoia": treebank_corpus(
+        "ud-french-sequoia-2.16",
+        "fr_sequoia-ud",
+        "LGPL-LR",
+        SEQUOIA,
+        "r2.16",
+        {
+            "train": "11af6d52c3d26887e6616220f9bda5633d1fe223",
+            "dev": "b3a73c556e7113909b93a26c0e88f43c20938538",
+            "test": "67ec0c0aa6d62e44a24758e5f12ab4f8809f5c8e",
+        },
+    ),
+}
 
 # In a folder that holds both, the text files are a treebank's notes and licence.
 READERS = {
     ".conllu": conllu.read_sentences,
     ".txt": text.read,
-    ".tsv": labelled.read_tsv,
-    ".jsonl": labelled.read_jsonl,
+    ".tsv": formats.read_tsv,
+    ".jsonl": formats.read_jsonl,
 }
 SPLITS = ("train", "valid", "dev", "test")
 MOST = 5  # files that an error lists
@@ -52,6 +136,26 @@ def trees(source: str, *, folder: Folder | None = None) -> Iterator[Tree] | None
     if not paths or any(text.kind(path) != ".conllu" for path in paths):
         return None
     return chain.from_iterable(map(conllu.read, paths))
+
+
+def read_words(
+    source: str, *, folder: Folder | None = None, split: str | None = None
+) -> Iterator[tuple[str, list[str]]]:
+    """The id and the words of each sentence of a source, of one of its splits alone if named."""
+    splits = set()
+    for sentence in read(source, folder=folder):
+        splits.add(sentence.split)
+        if split in (None, sentence.split):
+            yield sentence.id, _words(sentence)
+    if split not in {None, *splits}:
+        named = ", ".join(sorted(filter(None, splits))) or "none"
+        raise ValueError(f"{source}: expected a split of it ({named}), got {split}")
+
+
+def _words(sentence: Sentence) -> list[str]:
+    if sentence.rows is None:
+        return list(*tokenised([sentence.text]))
+    return [normalise(word) for word in words(sentence.rows, "surface")]
 
 
 def sentences(source: str, folder: Folder | None, limit: int | None) -> Iterator[Sentence]:
@@ -130,3 +234,27 @@ def expectation(source: str, path: Path) -> str:
     nearest = difflib.get_close_matches(source, [*CORPORA, *neighbours], n=1)
     hint = f"did you mean {nearest[0]}? " if nearest else ""
     return f"{hint}Expected a path that exists, hub:ID, or one of {', '.join(CORPORA)}"
+
+
+def read_parts(
+    sources: Sequence[str], *, folder: Folder | None = None, limit: int | None = None
+) -> Iterator[tuple[str, Sentence]]:
+    """The sentences of all sources, each with the name of its part; see `read`.
+
+    Sources that have splits of their own come first.
+    """
+    names = dict(zip(sources, part_names(sources), strict=True))
+
+    def is_to_split(source: str) -> bool:
+        return next(read(source, folder=folder, limit=1)).split is None
+
+    for source in sorted(sources, key=is_to_split) if len(sources) > 1 else sources:
+        for sentence in read(source, folder=folder, limit=limit):
+            yield names[source], sentence
+
+
+def part_names(sources: Sequence[str]) -> list[str]:
+    """What each source is called: its name, or the end of its path that no other has."""
+    ends = [[Path(*Path(each).parts[-n:]).as_posix() for n in range(1, 99)] for each in sources]
+    counted = Counter(end for each in ends for end in {*each})
+    return [next((end for end in each if counted[end] == 1), each[-1]) for each in ends]

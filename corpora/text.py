@@ -1,16 +1,23 @@
-"""Plain text files, compressed or not: one sentence a line, UTF-8."""
+"""Text files, compressed or not: plain text, lines of JSON and rows of tables.
+
+Whatever is wrong with a file is one kind of error, which names the place.
+"""
 
 import bz2
+import csv
 import gzip
+import json
 import lzma
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from corpora.sentence import Sentence
 
 OPENERS = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+HALF = re.compile("[\ud800-\udfff]")  # of a character: no text has it, but an escape can write it
 
 
 class CorpusError(ValueError):
@@ -50,8 +57,46 @@ def lines(path: Path) -> Iterator[str]:
 
 
 def read(path: Path, split: str | None = None) -> Iterator[Sentence]:
-    """One sentence for every line that holds more than white space, named by its line."""
+    """The sentences of plain text: every line that is not blank is one, named by its number."""
     for number, line in enumerate(lines(path), start=1):
         text = line.removeprefix("\ufeff").strip() if number == 1 else line.strip()
         if text:
             yield Sentence(f"{path.name}:{number}", text, split=split)
+
+
+def parse_line(line: str) -> Any:
+    """What a line of JSON holds; whatever is wrong with it is a ValueError."""
+    try:
+        found = json.loads(line)
+        halves = "\\ud" in line.lower() and HALF.search(json.dumps(found, ensure_ascii=False))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if halves:
+        raise ValueError("it holds half of a character, a single surrogate")
+    return found
+
+
+def table_rows(path: Path, separators: str) -> Iterator[tuple[int, dict[str, str] | str]]:
+    """The rows of a table that are not empty, each with the number of its last line.
+
+    A row is a dictionary by the names of the header; a text instead of one is its fault.
+
+    Columns are parted by tabs in a TSV, elsewhere by what the header has most of.
+    """
+    text = (line.removeprefix("\ufeff") for line in lines(path))
+    first = next(text, "")
+    separator = "\t" if kind(path) == ".tsv" else max(separators, key=first.count)
+    rows = csv.reader([first, *text], delimiter=separator, strict=True)
+    try:
+        header = next(rows, [])
+        if twice := sorted({name for name in header if header.count(name) > 1}):
+            yield rows.line_num, f"expected columns of different names, got {twice[0]!r} again"
+            return
+        for row in rows:
+            if not any(row):
+                continue
+            fits = len(row) == len(header)
+            fault = f"expected {len(header)} columns as in the header, got {len(row)}"
+            yield rows.line_num, dict(zip(header, row, strict=True)) if fits else fault
+    except csv.Error as error:  # a carriage return in a row, a field without end
+        yield rows.line_num, f"expected a row of a table: {error}"

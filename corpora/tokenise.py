@@ -1,22 +1,329 @@
-"""Words of French text: normalised, numbers such as `50 000` made one, and cut chunk by chunk.
+"""Words of French text: one spelling for its characters, then cut chunk by chunk.
 
-The words are those of spaCy's tokeniser with the rules of `affixes` and `chunk`, which the tests
-compare; loading spaCy's French would take longer than what most commands do.
+A chunk is what stands between two spaces. Affixes are split off both its ends until a word is left
+that is known to be whole or has none; this falls apart at its infixes. So spaCy's tokeniser works,
+and its rules are bettered here: `c'est-à-dire`, `là-bas`, `chef-d'oeuvre` and `J.-C.` fall apart in
+spaCy 3's blank French; `est-elle` stays whole while `est-il` is split; `va-t-il` loses a lone `-t`
+(Lefff, which knows enclitics, writes `-t-il`); `(chap. 8)` ends in a smiley; emoji that are joined
+fall apart. The tests compare our words with those of spaCy's tokeniser under the same rules.
+Loading spaCy's French would take longer than what most commands do.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+import unicodedata
+from collections.abc import Container, Iterable, Iterator
+from functools import cache, lru_cache
 
-from corpora.chunk import words_of_chunk
-from corpora.normalise import normalise
+# œ and æ become `oe` and `ae`: DELA, Lefff and Lexique know `coeur` and `ex aequo` and hold no œ at
+# all (æ in ten proper names of Lefff), so that the ligature would hide a common word's analyses.
+# Signs that carry meaning stay as they are: `m²`, `½`, « ».
+SPELLINGS = {
+    "'": "’‘ʼ´\x92",  # typographic, opening, modifier, acute, and cp1252's in Latin-1
+    "-": "\u2010\u2011",  # hyphen, non-breaking hyphen
+    " ": "\u00a0\u202f\u2007\u2009\u200a\t",  # no-break, narrow no-break, figure, thin, hair, tab
+    "": "\u00ad\u200b\u200c\u200e\u200f\u2060\ufeff",  # soft hyphen, zero-width and marks
+    "...": "…",
+    "oe": "œ",
+    "Oe": "Œ",
+    "ae": "æ",
+    "Ae": "Æ",
+    "ff": "\ufb00",
+    "fi": "\ufb01",
+    "fl": "\ufb02",
+    "ffi": "\ufb03",
+    "ffl": "\ufb04",
+    "st": "\ufb05\ufb06",
+    "ij": "ĳ",
+    "°": "º",  # nº
+    "n°": "№",
+    "e": "ᵉ",  # XIXᵉ
+    "r": "ʳ",  # 1ᵉʳ
+    "μ": "µ",  # the micro sign, for the Greek letter
+}
+# A zero-width joiner makes one sign of several emoji; anywhere else it is not seen, and dropped.
+EMOJI_JOINER, EMOJI = "\u200d", "\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
+LOOSE_JOINER = re.compile(rf"(?<![{EMOJI}\ufe0f]){EMOJI_JOINER}|{EMOJI_JOINER}(?![{EMOJI}])")
+# Composing sorts the marks above and below a letter, in time that grows with the square of their
+# number. Unicode's Stream-Safe Text Format allows 30 in a row, and a joiner then begins anew.
+MOST_MARKS, MARK_JOINER = 30, "\u034f"
+MAYBE_MARKS = re.compile(rf"[\u0300-\U0001ffff]{{{MOST_MARKS + 1}}}")  # no letter of French: quick
+RESPELLED = str.maketrans({char: one for one, several in SPELLINGS.items() for char in several})
+
+
+def normalise(text: str) -> str:
+    """The text composed (NFC), respelled by SPELLINGS, with single spaces; idempotent."""
+    respelled = composed(LOOSE_JOINER.sub("", text)).translate(RESPELLED)
+    return " ".join(composed(respelled).split())  # again, for what now meets
+
+
+def composed(text: str) -> str:
+    """The text in NFC, with no more marks in a row than Unicode allows where text is streamed."""
+    if MAYBE_MARKS.search(text):
+        text = too_many_marks().sub(rf"\g<0>{MARK_JOINER}", text)
+    return unicodedata.normalize("NFC", text)
+
+
+@cache
+def too_many_marks() -> re.Pattern:
+    """As many marks in a row as there may be, with another one after them."""
+    marks = "".join(chr(code) for code in range(0x20000) if unicodedata.combining(chr(code)))
+    return re.compile(f"[{marks}]{{{MOST_MARKS}}}(?=[{marks}])")
+
+
+# The classes of characters are those of spaCy 3.8 (MIT licence), less what normalised text never
+# holds. They are written out, as Unicode's own categories grow with Python's releases and words
+# must not change. Letters by their numbers: Latin, Greek and Cyrillic in two cases, and the others.
+CASED = """
+    41-5a 61-7a c0-d6 d8-f6 f8-1bf 1c4-2af 386 388-38a 38c 38e-38f 391-3a1 3a3-3a9 3ac-3af
+    3b1-3c9 3cc-3ce 400-401 403-40a 40c-40d 410-451 453-45a 45c-45d 490-491 496-497 4a2-4a3
+    4ae-4af 4ba-4bb 4d8-4d9 4e8-4e9 1d00-1d25 1d6b-1d77 1d79-1d9a 1e00-1eff 2c60-2c7b 2c7e-2c7f
+    a722-a76f a771-a787 a78b-a78e a790-a7b9 a7fa ab30-ab5a ab60-ab64 ff21-ff3a ff41-ff5a
+"""
+UNCASED = """
+    591-5f4 620-64a 66e-6d5 6e5-6ff 750-77f 8a0-8bd 900-9ff b80-cff d80-dff 1100-137f 2e80-2fdf
+    2ff0-30ff 31c0-31ef 3200-4dbf 4e00-9fff ac00-d7af f900-faff fb1d-fbb1 fbd3-fd3d fd50-fdc7
+    fdf0-fdfb fe30-fe4f fe70-fefc 1ee00-1eebb 1f200-1f2ff 20000-2a6df 2a700-2ebef 2f800-2fa1f
+"""
+# Dingbats, arrows, emoji: what Unicode 11 called other symbols.
+SIGN_RANGES = """
+    a6 a9 ae b0 482 58d-58e 60e-60f 6de 6e9 6fd-6fe 7f6 9fa b70 bf3-bf8 bfa c7f d4f d79 f01-f03
+    f13 f15-f17 f1a-f1f f34 f36 f38 fbe-fc5 fc7-fcc fce-fcf fd5-fd8 109e-109f 1390-1399 1940
+    19de-19ff 1b61-1b6a 1b74-1b7c 2100-2101 2103-2106 2108-2109 2114 2116-2117 211e-2123 2125
+    2127 2129 212e 213a-213b 214a 214c-214d 214f 218a-218b 2195-2199 219c-219f 21a1-21a2
+    21a4-21a5 21a7-21ad 21af-21cd 21d0-21d1 21d3 21d5-21f3 2300-2307 230c-231f 2322-2328
+    232b-237b 237d-239a 23b4-23db 23e2-2426 2440-244a 249c-24e9 2500-25b6 25b8-25c0 25c2-25f7
+    2600-266e 2670-2767 2794-27bf 2800-28ff 2b00-2b2f 2b45-2b46 2b4d-2b73 2b76-2b95 2b98-2bc8
+    2bca-2bfe 2ce5-2cea 2e80-2e99 2e9b-2ef3 2f00-2fd5 2ff0-2ffb 3004 3012-3013 3020 3036-3037
+    303e-303f 3190-3191 3196-319f 31c0-31e3 3200-321e 322a-3247 3250 3260-327f 328a-32b0
+    32c0-32fe 3300-33ff 4dc0-4dff a490-a4c6 a828-a82b a836-a837 a839 aa77-aa79 fdfd ffe4 ffe8
+    ffed-ffee fffc-fffd 10137-1013f 10179-10189 1018c-1018e 10190-1019b 101a0 101d0-101fc
+    10877-10878 10ac8 1173f 16b3c-16b3f 16b45 1bc9c 1d000-1d0f5 1d100-1d126 1d129-1d164
+    1d16a-1d16c 1d183-1d184 1d18c-1d1a9 1d1ae-1d1e8 1d200-1d241 1d245 1d300-1d356 1d800-1d9ff
+    1da37-1da3a 1da6d-1da74 1da76-1da83 1da85-1da86 1ecac 1f000-1f02b 1f030-1f093 1f0a0-1f0ae
+    1f0b1-1f0bf 1f0c1-1f0cf 1f0d1-1f0f5 1f110-1f16b 1f170-1f1ac 1f1e6-1f202 1f210-1f23b
+    1f240-1f248 1f250-1f251 1f260-1f265 1f300-1f3fa 1f400-1f6d4 1f6e0-1f6ec 1f6f0-1f6f9
+    1f700-1f773 1f780-1f7d8 1f800-1f80b 1f810-1f847 1f850-1f859 1f860-1f887 1f890-1f8ad
+    1f900-1f90b 1f910-1f93e 1f940-1f970 1f973-1f976 1f97a 1f97c-1f9a2 1f9b0-1f9b9 1f9c0-1f9c2
+    1f9d0-1f9ff 1fa60-1fa6d
+"""
+
+
+def _members(table: str) -> str:
+    """The characters of a table, in order."""
+    ends = (entry.partition("-") for entry in table.split())
+    spans = (range(int(first, 16), int(last or first, 16) + 1) for first, _, last in ends)
+    return "".join(chr(number) for span in spans for number in span)
+
+
+def _ranges(table: str) -> str:
+    """A table as it stands between the brackets of a regular expression."""
+    return re.sub(r"[0-9a-f]+", lambda number: chr(int(number[0], 16)), table).translate(GAPS)
+
+
+GAPS = str.maketrans("", "", " \n")
+LETTER = _ranges(CASED + UNCASED)
+LOWER = "".join(filter(str.islower, _members(CASED))) + "ʔ" + _ranges(UNCASED)  # ʔ has no capital
+UPPER = "".join(filter(str.isupper, _members(CASED))) + _ranges(UNCASED)
+SIGN = _ranges(SIGN_RANGES)
+PUNCTUATION = re.escape(",:;!?¿؟¡()[]{}<>_#*&。？！，、；：～·।،۔؛٪")
+QUOTE = re.escape("'\"”“`‚,„»«「」『』（）〔〕【】《》〈〉⟦⟧")
+CURRENCY = r"\$£€¥฿﷼₠-₿"
+DOLLARS = r"(?:US|C|A)\$"
+
+# What is split off a number that it follows.
+UNITS = """
+    km km² km³ m m² m³ dm dm² dm³ cm cm² cm³ mm mm² mm³ ha nm yd in ft kg g mg t lb oz m/s km/h kmh
+    mph hPa Pa mbar mb MB kb KB gb GB tb TB T G M K %
+    км км² км³ м м² м³ дм дм² дм³ см см² см³ мм мм² мм³ нм кг г мг м/с км/ч кПа Па мбар Кб КБ кб Мб
+    МБ мб Гб ГБ гб Тб ТБ
+    كم كم² كم³ م م² م³ سم سم² سم³ مم مم² مم³ غرام جرام جم كغ ملغ كوب اكواب
+"""
+
+
+# Elided words are split off the front only: `l'` of `l'arbre`, nothing of `prud'homme`.
+ELIDED = "c d j l m n s t ç qu jusqu lorsqu presqu puisqu quoiqu"
+
+# Enclitics are split off the end with their hyphen, and with the `t` that only makes them heard.
+ENCLITICS = (
+    r"t-(?:ils?|elles?|on)",
+    r"(?:ils?|elles?|on|je|tu|ce|nous|vous|moi|toi|lui|leur|les?|la|y|en|ci|là)",
+    r"[mt]'",  # va-t'en, donnez-m'en
+)
+
+
+def _one_of(listed: str) -> str:
+    return "|".join(listed.split())
+
+
+# A sign with its skin tone and selector, and all that joiners make one with it.
+_TONE = r"[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]{0,2}"
+SIGNS = rf"[{SIGN}]{_TONE}(?:{EMOJI_JOINER}[{EMOJI}]{_TONE})*"
+
+PREFIX = (
+    rf"(?i:{_one_of(ELIDED)})'(?=[{LETTER}\d])"
+    rf"|[§%=—–{PUNCTUATION}{QUOTE}{CURRENCY}]|{SIGNS}"
+    rf"|\+(?![0-9])|\.\.+|{DOLLARS}"
+)
+SUFFIX = (
+    rf"(?:(?<=[{LETTER}])-(?:{'|'.join(ENCLITICS)})"
+    r"|(?<=-[mt]')(?:en|y)"
+    rf"|[–—{PUNCTUATION}{QUOTE}]"
+    r"|\.\.+"
+    rf"|(?<=[0-9{LOWER}{QUOTE}()\[\]}}?:%²³+-])\."
+    rf"|(?<=[{UPPER}][{UPPER}])\."
+    r"|(?<=°[FCK])\."
+    r"|(?<=\d)h"
+    rf"|(?<=[0-9])(?:\+|[{CURRENCY}]|{DOLLARS}|{_one_of(UNITS)})"
+    r")\Z"
+)
+REACH = 12  # a suffix, dots apart, and what must stand before it are no longer
+
+INFIX = (
+    rf"\.\.+|{SIGNS}"
+    r"|(?<=[0-9])[+\-*^](?=[0-9-])"
+    rf"|(?<=[{LOWER}{QUOTE}])\.(?=[{UPPER}{QUOTE}])"
+    rf"|(?<=[{LETTER}])(?:,|[–—]|--+)(?=[{LETTER}])"
+    rf"|(?<=[{LETTER}0-9])[:<>=/](?=[{LETTER}])"
+)
+
+# ami(e)s, quel(le): with a bound on the letters, so that a text without spaces takes no longer.
+MOST_LETTERS = 100
+BRACKETED = rf"[{LETTER}]{{1,{MOST_LETTERS}}}\([{LETTER}]{{1,5}}\)[{LETTER}]{{0,{MOST_LETTERS}}}\Z"
+BRACKETED_REACH = MOST_LETTERS + 8  # a letter, (, five letters, ) and those after it
+
+# An address of the net, which nothing is split off: a scheme, a user, then numbers or names.
+_NAME = r"A-Za-z0-9\u00a1-\uffff"
+ADDRESS = (
+    r"(?:[\w+\-.]{2,}://)?(?:\S+@)?"
+    r"(?:(?!(?:10|127)(?:\.\d{1,3}){3})(?!(?:169\.254|192\.168)(?:\.\d{1,3}){2})"
+    r"(?!172\.(?:1[6-9]|2\d|3[01])(?:\.\d{1,3}){2})"  # of a net of one's own
+    r"(?:[1-9]\d?|1\d\d|2[01]\d|22[0-3])(?:\.(?:1?\d{1,2}|2[0-4]\d|25[0-5])){2}"
+    r"\.(?:[1-9]\d?|1\d\d|2[0-4]\d|25[0-4])"
+    rf"|(?:(?:[{_NAME}][{_NAME}_-]{{0,62}})?[{_NAME}]\.)+[{LOWER}]{{2,63}})"
+    r"(?::\d{2,5})?(?:[/?#]\S*)?"
+)
+
+
+# What looks like several words and is one, most of it from the forms of DELA, Lefff and Lexique.
+COMPOUNDS = """
+    c'est-à-dire jusqu'au-boutisme jusqu'au-boutismes jusqu'au-boutiste jusqu'au-boutistes
+    j'm'en-foutisme m'as-tu-vu m'as-tu-vue qu'en-dira-t-on presqu'île presqu'îles
+    celui-ci celui-là celle-ci celle-là ceux-ci ceux-là celles-ci celles-là
+    chez-moi chez-nous chez-toi chez-lui chez-vous garde-à-vous non-moi rendez-vous revenez-y
+    de-ci de-là jusque-là par-ci par-là sur-moi la-la-la être-là °C °F
+"""
+
+# A full stop belongs to these; any other is a word of its own after a lower-case letter. Left out
+# is what also ends sentences as a word: `art.`, `vol.`, `cap.`, `sept.`, and units such as `m.`
+ABBREVIATIONS = """
+    apr. av. bull. c.-à-d. c.-à.-d. cf. chap. coll. dép. dir. e.g. éd. env. etc. ex. fasc. fig. hab.
+    i.e. ibid. id. ill. n° op. p. p.-s. pp. préc. réf. rééd. sp. spp. sq. subsp. suiv. syn. tél.
+    trad. var. vs. zool. janv. févr. avr. juil. juill. oct. nov. déc.
+    Dr. J.-C. M. MM. Mgr. Mlle. Mme. Mr. St. Ste.
+"""
+
+
+_LISTED = [*COMPOUNDS.split(), *ABBREVIATIONS.split(), *(f"{word}'" for word in ELIDED.split())]
+WHOLE = frozenset(form[:1].upper() + form[1:] for form in _LISTED) | frozenset(_LISTED)
+LONGEST_WHOLE = max(map(len, WHOLE))
+
+
+class Cutter:
+    """Cuts chunks into words, in time that grows as their length.
+
+    What is split off is looked for near the ends only, so that a megabyte without a space is no
+    work for minutes. Compiling the rules takes 70 ms, which a command that cuts no text does not
+    wait for.
+    """
+
+    def __init__(self) -> None:
+        self.prefix, self.suffix, self.infix = map(re.compile, (PREFIX, SUFFIX, INFIX))
+        self.bracketed, self.address = map(re.compile, (BRACKETED, ADDRESS))
+        cut = {form: self.cut(form, ()) for form in WHOLE}
+        self.pieces = {tuple(pieces): form for form, pieces in cut.items() if len(pieces) > 1}
+        self.sizes = sorted({len(pieces) for pieces in self.pieces}, reverse=True)
+
+    def words(self, chunk: str) -> tuple[str, ...]:
+        """The words of what stands between two spaces."""
+        return tuple(self.rejoined(self.cut(chunk, WHOLE)))
+
+    def cut(self, chunk: str, whole: Container[str]) -> list[str]:
+        """A chunk without its affixes, these before and after it, and it cut at its infixes."""
+
+        def is_whole(start: int, end: int) -> bool:
+            return end - start <= LONGEST_WHOLE and chunk[start:end] in whole
+
+        start, end = 0, len(chunk)
+        before: list[str] = []
+        after: list[str] = []  # the last word first
+        while start < end and not (is_whole(start, end) or self.bracketed.match(chunk, start, end)):
+            prefix = self.prefix.match(chunk, start, end)
+            inner_start = prefix.end() if prefix else start
+            if is_whole(inner_start, end):
+                inner_end = end
+            else:
+                inner_end = self.without_suffix(chunk, inner_start, end)
+                if is_whole(start, inner_end):
+                    inner_start = start
+            if (inner_start, inner_end) == (start, end):
+                break
+            if start < inner_start:
+                before.append(chunk[start:inner_start])
+            if inner_end < end:
+                after.append(chunk[inner_end:end])
+            start, end = inner_start, inner_end
+        rest = chunk[start:end]
+        is_address = "." in rest and self.address.fullmatch(rest)
+        one = is_whole(start, end) or self.bracketed.match(rest) or is_address
+        return [*before, *([rest] if one else self.at_infixes(rest)), *reversed(after)]
+
+    def without_suffix(self, chunk: str, start: int, end: int) -> int:
+        """Where a word ends without its last suffix; an ellipsis is one however long."""
+        dots = end
+        while dots > start and chunk[dots - 1] == ".":
+            dots -= 1
+        suffix = self.suffix.search(chunk[max(start, dots - REACH) : end])
+        if suffix is None or self.ends_bracketed(chunk, start, end):
+            return end
+        return end - len(suffix.group())
+
+    def ends_bracketed(self, chunk: str, start: int, end: int) -> bool:
+        tail = chunk[max(start, end - BRACKETED_REACH) : end]
+        return ")" in tail and bool(self.bracketed.search(tail))
+
+    def at_infixes(self, word: str) -> list[str]:
+        """A word cut where infixes stand, which are words themselves; the first place is none."""
+        cut, done = [], 0
+        for infix in self.infix.finditer(word):
+            if infix.start():
+                cut += [word[done : infix.start()], infix.group()]
+                done = infix.end()
+        return [piece for piece in (*cut, word[done:]) if piece]
+
+    def rejoined(self, words: list[str]) -> list[str]:
+        """Words with those made one that are pieces of a whole one, as in `a/p.`"""
+        if len(words) == 1:
+            return words
+        joined, place = [], 0
+        while place < len(words):
+            for size in self.sizes:
+                form = self.pieces.get(tuple(words[place : place + size]))
+                if form:
+                    break
+            joined.append(form or words[place])
+            place += size if form else 1
+        return joined
+
+
+cutter = cache(Cutter)
+
 
 # The groups of three in 50 000, written with the word joiner so that they stand in one chunk.
 JOINER = "\u2060"
 GROUPED_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?!\d)")
 
-REMEMBERED = 100_000  # chunks, none of them longer than LONGEST
-LONGEST = 50
+REMEMBERED = 100_000  # chunks, none of them longer than LONGEST_REMEMBERED
+LONGEST_REMEMBERED = 50
 
 
 def tokenised(texts: Iterable[str]) -> Iterator[tuple[str, ...]]:
@@ -26,12 +333,17 @@ def tokenised(texts: Iterable[str]) -> Iterator[tuple[str, ...]]:
 
 def _words(text: str) -> Iterator[str]:
     for chunk in GROUPED_NUMBER.sub(join_groups, text).split():
-        for word in (_remembered if len(chunk) <= LONGEST else words_of_chunk)(chunk):
+        words = _remembered if len(chunk) <= LONGEST_REMEMBERED else words_of_chunk
+        for word in words(chunk):
             yield word.replace(JOINER, " ")
 
 
 def join_groups(number: re.Match) -> str:
     return number.group().replace(" ", JOINER)
+
+
+def words_of_chunk(chunk: str) -> tuple[str, ...]:
+    return cutter().words(chunk)
 
 
 _remembered = lru_cache(REMEMBERED)(words_of_chunk)

@@ -113,15 +113,15 @@ def plant(
     """Plant an error in each sentence: instead of a word another that sounds the same."""
     from itertools import islice
 
+    from corpora import read_words
     from lexicon.homophones import Homophones
     from pipeline.confusions import planted
-    from pipeline.confusions.source import sentences
     from pipeline.data.folders import folder_of
 
     if to.suffix != ".csv":
         raise ValueError(f"--to: expected a name that ends in .csv, got {to}")
     make_room(to)
-    chosen = islice(sentences(corpus, split), limit)
+    chosen = islice(read_words(corpus, folder=folder_of, split=split), limit)
     table = planted.plant((words for _, words in chosen), Homophones.load(folder_of), seed)
     table.to_csv(to, index=False)
     print_table(table.groupby("construction").size().rename("pairs").reset_index())

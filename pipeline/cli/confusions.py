@@ -119,9 +119,10 @@ def nbest(
     """Make n-best lists or lattices of what sounds the same, for `accord rescore`, of any text."""
     from itertools import islice
 
+    from corpora import read_words
     from pipeline.confusions.channel import Channel
     from pipeline.confusions.lattice_file import is_lattice_file, write_lattices
-    from pipeline.confusions.source import sentences
+    from pipeline.data.folders import folder_of
     from pipeline.inference.nbest import write_nbest
 
     make_room(to)
@@ -129,7 +130,7 @@ def nbest(
     channel = Channel(_homophones(), spelling, vocabulary)
     said = [
         (name, " ".join(words).lower().split())  # 50 000 is two words to a recogniser
-        for name, words in islice(sentences(corpus, split), limit)
+        for name, words in islice(read_words(corpus, folder=folder_of, split=split), limit)
     ]
     heard = ((channel.lattice(name, words), " ".join(words)) for name, words in said)
     if is_lattice_file(to):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from corpora.normalise import normalise
 from corpora.text import lines
+from corpora.tokenise import normalise
 from pipeline.cli.console import command, is_path
 from pipeline.cli.model import Model, RunOrNGrams, load_model
 from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under

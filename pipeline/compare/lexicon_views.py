@@ -10,7 +10,6 @@ import pandas as pd
 
 import corpora
 import lexicon
-from corpora.tokenise import tokenised
 from lexicon import Lexicon
 from lexicon.analysis import feature_names
 from lexicon.chain import Chain
@@ -45,8 +44,7 @@ def counted_words(source: str, limit: int | None = None) -> pd.DataFrame:
             counts.update((t.form, t.upos) for t in tree.tokens if t.id.isdigit())
         rows = [(form, upos, count) for (form, upos), count in counts.items()]
         return pd.DataFrame(rows, columns=["form", "upos", "count"])
-    sentences = islice(corpora.read(source, folder=folder_of), limit)
-    for words in tokenised(sentence.text for sentence in sentences):
+    for _, words in islice(corpora.read_words(source, folder=folder_of), limit):
         counts.update(words)
     return pd.DataFrame(counts.items(), columns=["form", "count"])
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from corpora.offsets import spans
+from corpora.detokenise import spans
 from pipeline.confusions.correct import Corrector
 from pipeline.inference.scorer import tokens
 

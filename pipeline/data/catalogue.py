@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from corpora.named import CORPORA, Repository
+from corpora.sources import CORPORA, Repository
 
 
 @dataclass(frozen=True)

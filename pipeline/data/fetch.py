@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 from filelock import FileLock
 
-from corpora.named import CORPORA, Repository
+from corpora.sources import CORPORA, Repository
 from pipeline.artefacts import fingerprint
 from pipeline.data import git_folder
 from pipeline.data.catalogue import (

@@ -11,7 +11,6 @@ from pathlib import Path
 import pandas as pd
 
 import corpora
-from corpora.tokenise import tokenised
 from lexicon import Lexicon
 from lexicon.paradigm import Paradigms
 from pipeline.data.folders import folder_of
@@ -43,8 +42,7 @@ def _agreeing_words(source: str, lexicon: Lexicon) -> Iterator[Agreeing]:
         for tree in trees:
             yield from tree_agreement.agreeing_words(tree)
         return
-    texts = (sentence.text for sentence in corpora.read(source, folder=folder_of))
-    for words in tokenised(texts):
+    for _, words in corpora.read_words(source, folder=folder_of):
         yield from text_agreement.agreeing_words(words, lexicon)
 
 

@@ -12,9 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from corpora.json_line import parse_line
-from corpora.table_rows import table_rows
-from corpora.text import lines
+from corpora.text import lines, parse_line, table_rows
 
 KINDS = (".txt", ".csv", ".tsv", ".jsonl")
 GOOD, BAD = ("good", "sentence_good"), ("bad", "sentence_bad")

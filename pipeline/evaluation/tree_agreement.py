@@ -6,8 +6,8 @@ pronouns and adjectives that another noun might claim, the *vous* that may be on
 
 from collections.abc import Iterator, Sequence
 
-from corpora.normalise import normalise
-from corpora.tree import Token, Tree, features, kinds
+from corpora.sentence import Token, Tree, features, row_kinds
+from corpora.tokenise import normalise
 from pipeline.evaluation.agreeing import Agreeing
 
 RELATIONS = {"nsubjpass": "nsubj", "auxpass": "aux", "dobj": "obj"}  # of release 1 -> of release 2
@@ -25,7 +25,7 @@ class Words:
     """The words of a tree as its text has them, a contracted form as one."""
 
     def __init__(self, tree: Tree):
-        rows = zip(tree.tokens, kinds(tree.tokens), strict=True)
+        rows = zip(tree.tokens, row_kinds(tree.tokens), strict=True)
         surface = [(token, kind) for token, kind in rows if kind in ("word", "contracted")]
         self.tokens = [token for token, _ in surface]
         self.forms = [normalise(token.form) for token in self.tokens]

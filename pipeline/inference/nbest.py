@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from corpora.json_line import parse_line
-from corpora.text import lines
+from corpora.text import lines, parse_line
 
 REFERENCE = "reference"
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corpora.json_line import HALF
-from corpora.normalise import normalise
-from corpora.tokenise import tokenised
+from corpora.text import HALF
+from corpora.tokenise import normalise, tokenised
 from models.common.batching import Sentences
 from models.spelling.open_vocabulary import Forms
 from pipeline.evaluation.measure import score

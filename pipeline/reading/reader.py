@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from corpora.offsets import spans
+from corpora.detokenise import spans
 from models.network.next_word import Expected, NextWord
 from models.spelling.subwords import SubwordModel
 from pipeline.evaluation.measure import score

@@ -10,9 +10,8 @@ from pathlib import Path
 import pandas as pd
 from pyarrow import parquet
 
-from corpora.normalise import normalise
-from corpora.table_rows import table_rows
-from corpora.text import kind, lines
+from corpora.text import kind, lines, table_rows
+from corpora.tokenise import normalise
 from pipeline.display.nearest import nearest
 
 BAR = "|"

@@ -8,7 +8,7 @@ import pandas as pd
 import yaml
 
 from corpora.hub import PREFIX
-from corpora.named import CORPORA
+from corpora.sources import CORPORA
 from lexicon.registry import BUILT_IN, find
 from pipeline.display.tables import markdown
 

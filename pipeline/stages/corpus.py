@@ -13,8 +13,8 @@ from pathlib import Path
 import pyarrow as pa
 
 import corpora
-from corpora.parts import read_parts
 from corpora.sentence import Sentence
+from corpora.sources import read_parts
 from models.common.checks import expect, expect_at_least
 from pipeline.artefacts.arrow import write_rows
 from pipeline.artefacts.spool import Spool

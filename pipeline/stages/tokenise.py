@@ -14,9 +14,8 @@ from typing import Literal
 
 import pyarrow as pa
 
-from corpora.normalise import normalise
 from corpora.sentence import words as words_of
-from corpora.tokenise import tokenised
+from corpora.tokenise import normalise, tokenised
 from models.common.checks import expect_at_least
 from pipeline.artefacts.arrow import batches, count_batches, open_table, splits, write_batches
 from pipeline.display.progress import meter, say

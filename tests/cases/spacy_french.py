@@ -9,10 +9,16 @@ from spacy.lang.fr import French
 from spacy.tokenizer import Tokenizer
 from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
 
-from corpora.affixes import ELIDED, ENCLITICS, SIGNS
-from corpora.chunk import WHOLE
-from corpora.normalise import normalise
-from corpora.tokenise import GROUPED_NUMBER, JOINER, join_groups
+from corpora.tokenise import (
+    ELIDED,
+    ENCLITICS,
+    GROUPED_NUMBER,
+    JOINER,
+    SIGNS,
+    WHOLE,
+    join_groups,
+    normalise,
+)
 
 
 def spacy_words(texts: Iterable[str]) -> Iterator[tuple[str, ...]]:

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from corpora import CorpusError, conllu, read, words
-from corpora.tree import features
+from corpora.sentence import features
 
 GOOD = """\
 # sent_id = un

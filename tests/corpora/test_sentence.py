@@ -2,16 +2,16 @@
 
 import pytest
 
-from corpora import Row, words
+from corpora import TreebankRow, words
 
 DES = [
-    Row("Il", "word"),
-    Row("parle", "word"),
-    Row("des", "contracted"),
-    Row("de", "part"),
-    Row("les", "part"),
-    Row("chats", "word"),
-    Row("elidé", "empty"),
+    TreebankRow("Il", "word"),
+    TreebankRow("parle", "word"),
+    TreebankRow("des", "contracted"),
+    TreebankRow("de", "part"),
+    TreebankRow("les", "part"),
+    TreebankRow("chats", "word"),
+    TreebankRow("elidé", "empty"),
 ]
 
 

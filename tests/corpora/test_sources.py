@@ -1,12 +1,12 @@
-"""What a user may name as a corpus, and what is said when it cannot be read."""
+"""What a user may name as a corpus, several as one, and what is said when it cannot be read."""
 
 import gzip
 from pathlib import Path
 
 import pytest
 
-from corpora import CorpusError, files, read
-from corpora.named import CORPORA
+from corpora import CorpusError, files, read, read_words
+from corpora.sources import CORPORA, part_names, read_parts
 from corpora.text import kind
 
 TREE = "1\tOui\toui\tINTJ\t_\t_\t0\troot\t_\t_\n\n"
@@ -115,3 +115,52 @@ def test_what_cannot_be_a_corpus_is_said(tmp_path):
         files("ud-french-1.3", folder=lambda name: tmp_path)
     with pytest.raises(CorpusError, match="wiktionnaire needs its data folder"):
         list(read("wiktionnaire"))
+
+
+@pytest.mark.parametrize(
+    ("sources", "names"),
+    [
+        (["orangesum", "wiktionnaire"], ["orangesum", "wiktionnaire"]),
+        (["/data/a.txt", "b.txt"], ["a.txt", "b.txt"]),
+        (["/one/a.txt", "/two/a.txt"], ["one/a.txt", "two/a.txt"]),
+        (["a.txt", "/two/a.txt"], ["a.txt", "two/a.txt"]),
+        (["hub:owner/set:config", "tiny"], ["set:config", "tiny"]),
+        (["/a.txt"], ["a.txt"]),
+    ],
+)
+def test_a_part_is_called_by_the_end_of_its_path_that_no_other_has(sources, names):
+    assert part_names(sources) == names
+
+
+def test_sources_with_splits_of_their_own_come_first(tmp_path):
+    (tmp_path / "plain.txt").write_text("Un.\nDeux.\n")
+    (tmp_path / "bank").mkdir()
+    for split in ("train", "test"):
+        (tmp_path / "bank" / f"bank-{split}.txt").write_text(f"Phrase de {split}.\n")
+    found = list(read_parts([str(tmp_path / "plain.txt"), str(tmp_path / "bank")]))
+    assert [(part, sentence.text, sentence.split) for part, sentence in found] == [
+        ("bank", "Phrase de test.", "test"),
+        ("bank", "Phrase de train.", "train"),
+        ("plain.txt", "Un.", None),
+        ("plain.txt", "Deux.", None),
+    ]
+
+
+def test_words_are_those_of_a_text_or_the_surface_words_of_a_treebank(tmp_path):
+    (tmp_path / "text.txt").write_text("Elle est partie.\n", encoding="utf-8")
+    (tmp_path / "x.conllu").write_text(TREE, encoding="utf-8")
+    assert [*read_words(str(tmp_path / "text.txt"))] == [
+        ("text.txt:1", ["Elle", "est", "partie", "."])
+    ]
+    assert [*read_words(str(tmp_path / "x.conllu"))] == [("x.conllu:1", ["Oui"])]
+
+
+def test_words_of_one_split_are_read_and_one_that_a_source_lacks_is_refused(tmp_path):
+    for split in ("train", "test"):
+        (tmp_path / f"x-{split}.txt").write_text(f"Phrase de {split}.\n", encoding="utf-8")
+    ((name, _),) = read_words(str(tmp_path), split="test")
+    assert name == "x-test.txt:1"
+    with pytest.raises(ValueError, match=r"expected a split of it \(test, train\), got dev"):
+        list(read_words(str(tmp_path), split="dev"))
+    with pytest.raises(ValueError, match=r"expected a split of it \(none\), got test"):
+        list(read_words(str(tmp_path / "x-test.txt"), split="test"))

@@ -10,9 +10,9 @@ import pytest
 from fuzz_cases import CASES, damaged, excerpt, fuzz, outcome
 from hypothesis import strategies as st
 
-from corpora import conllu, orangesum, text, wiktionnaire
+from corpora import conllu, formats, text
 from corpora.segment import segment
-from corpora.tree import Token, Tree
+from corpora.sentence import Token, Tree
 
 TREES = b"""\
 # sent_id = a-1
@@ -119,7 +119,9 @@ Paris\tCapitale de la France sur la Seine que beaucoup de gens visitent chaque a
 @CASES
 def test_damaged_definitions(cases, tmp_path):
     def check(data: bytes) -> None:
-        found = outcome(lambda path: list(wiktionnaire.read(path)), tmp_path / "glosses.txt", data)
+        found = outcome(
+            lambda path: list(formats.read_wiktionnaire(path)), tmp_path / "glosses.txt", data
+        )
         for sentence in found or ():
             assert sentence.text in data.decode("utf-8")
             assert "\t" not in sentence.text
@@ -137,7 +139,9 @@ ARTICLES = """\
 @CASES
 def test_damaged_articles(cases, tmp_path):
     def check(data: bytes) -> None:
-        found = outcome(lambda path: list(orangesum.read(path)), tmp_path / "some.jsonl", data)
+        found = outcome(
+            lambda path: list(formats.read_orangesum(path)), tmp_path / "some.jsonl", data
+        )
         if found is not None:
             articles = [json.loads(line) for line in data.decode("utf-8").split("\n") if line]
             written = [article["heading"] + article["article"] for article in articles]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lexicon
-from corpora.normalise import normalise
+from corpora.tokenise import normalise
 from lexicon import contracted
 from lexicon.analysis import plain
 from lexicon.index import Index, build, cache_folder

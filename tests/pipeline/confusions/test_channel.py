@@ -12,7 +12,6 @@ from lexicon.homophones import Homophones, Spoken
 from pipeline.cli.main import app
 from pipeline.confusions.channel import COST, Channel
 from pipeline.confusions.lattice_file import read_lists
-from pipeline.confusions.source import sentences
 from pipeline.inference.nbest import read_nbest
 
 SOUNDS = [
@@ -66,11 +65,3 @@ def test_lists_of_a_text_are_made_and_read(fetched, tmp_path):
     again = read_lists(lattices)
     assert [each.reference for each in again] == [first.reference, second.reference]
     assert again[1].texts[:20] == second.texts
-
-
-def test_a_split_that_a_source_lacks_is_refused(tmp_path):
-    text = tmp_path / "text.txt"
-    text.write_text("Elle est partie.\n", encoding="utf-8")
-    assert list(sentences(str(text))) == [("text.txt:1", ["Elle", "est", "partie", "."])]
-    with pytest.raises(ValueError, match=r"expected a split of it \(none\), got test"):
-        list(sentences(str(text), "test"))

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from corpora import orangesum
-from corpora.named import Repository
+from corpora.formats import read_orangesum
+from corpora.sources import Repository
 from pipeline.cli.main import app
 from pipeline.data import catalogue
 from pipeline.data import folders as data
@@ -199,7 +199,7 @@ def test_articles_are_fetched_by_git_into_one_file_by_their_numbers(home, articl
         (9, "Article 9."),
         (10, "Article 10."),
     ]
-    assert [sentence.text for sentence in orangesum.read(path)] == [
+    assert [sentence.text for sentence in read_orangesum(path)] == [
         "H.",
         "Article 9.",
         "H.",

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import lexicon
 import pipeline
-from corpora.normalise import normalise
+from corpora.tokenise import normalise
 from models.features.phi import Features
 from models.spelling.open_vocabulary import load_spelling
 from pipeline.cli.main import app

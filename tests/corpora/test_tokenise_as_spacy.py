@@ -11,9 +11,8 @@ from spacy.lang import char_classes
 from spacy_french import spacy_words
 
 import corpora
-from corpora import characters
-from corpora.chunk import WHOLE
-from corpora.tokenise import tokenised
+from corpora import tokenise
+from corpora.tokenise import WHOLE, tokenised
 
 TEXTS = ("ud-french-1.4", "ud-french-sequoia", "wiktionnaire")
 EVERY = 25  # of the sentences, in the ordinary test
@@ -62,10 +61,10 @@ def test_words_of_odd_texts_are_those_of_spacy(strategy, cases):
 def test_characters_are_those_of_spacy():
     """Every class of characters, asked of every character that Unicode assigns."""
     for ours, theirs in (
-        (characters.LETTER, char_classes.ALPHA),
-        (characters.LOWER, char_classes.ALPHA_LOWER),
-        (characters.UPPER, char_classes.ALPHA_UPPER),
-        (characters.SIGN, char_classes.ICONS),
+        (tokenise.LETTER, char_classes.ALPHA),
+        (tokenise.LOWER, char_classes.ALPHA_LOWER),
+        (tokenise.UPPER, char_classes.ALPHA_UPPER),
+        (tokenise.SIGN, char_classes.ICONS),
     ):
         found, expected = ({*re.findall(f"[{each}]", ASSIGNED)} for each in (ours, theirs))
         assert found == expected

@@ -1,0 +1,122 @@
+"""Formats of single corpora: labelled tables and JSON lines, the French Wiktionary, OrangeSum."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from corpora.segment import segment
+from corpora.sentence import Sentence
+from corpora.text import CorpusError, lines, parse_line
+
+# The text is in this column; every other column is a label (topic, genre, source) by its name, and
+# one that is empty is none.
+TEXT = "text"
+
+
+def read_tsv(path: Path, split: str | None = None) -> Iterator[Sentence]:
+    """One sentence for every line after the header; nothing is quoted, a tab parts columns."""
+    names: list[str] = []
+    for number, line in enumerate(lines(path), start=1):
+        cells = [cell.strip() for cell in line.removeprefix("\ufeff").rstrip("\r\n").split("\t")]
+        place = f"{path}, line {number}"
+        if not names:
+            names = cells
+            if TEXT not in names or len({*names}) < len(names):
+                raise CorpusError(
+                    f"{place}: expected a header of columns that differ, one of them '{TEXT}'; "
+                    f"found {', '.join(names)}"
+                )
+            continue
+        if len(cells) != len(names):
+            raise CorpusError(f"{place}: expected {len(names)} columns, found {len(cells)}")
+        yield _sentence(dict(zip(names, cells, strict=True)), path, number, split)
+
+
+def read_jsonl(path: Path, split: str | None = None) -> Iterator[Sentence]:
+    """One sentence for every line, an object with `text`; lists and objects in it are no labels."""
+    for number, line in enumerate(lines(path), start=1):
+        place = f"{path}, line {number}"
+        try:
+            found = parse_line(line)
+        except ValueError as error:
+            raise CorpusError(f"{place}: expected an object in JSON, but {error}") from None
+        if not isinstance(found, dict) or not isinstance(found.get(TEXT), str):
+            raise CorpusError(
+                f"{place}: expected an object with a string '{TEXT}', found {line[:60]!r}"
+            )
+        simple = {k: str(v).strip() for k, v in found.items() if isinstance(v, str | int | float)}
+        yield _sentence(simple, path, number, split)
+
+
+def _sentence(row: Mapping[str, str], path: Path, number: int, split: str | None) -> Sentence:
+    text = row[TEXT].strip()
+    if not text:
+        raise CorpusError(f"{path}, line {number}: expected a sentence in '{TEXT}', found none")
+    labels = tuple((name, value) for name, value in row.items() if name != TEXT and value)
+    return Sentence(f"{path.name}:{number}", text, None, split, labels)
+
+
+# "Relatif à l'Allemagne", "Relatif à Paris": thousands of lines of one pattern and a proper name.
+UNWANTED_OPENING = "Relatif à"
+FEWEST_WORDS = 10
+
+
+def read_wiktionnaire(path: Path, split: str | None = None) -> Iterator[Sentence]:
+    """Definitions of the French Wiktionary, from lines `headword<TAB>gloss | gloss | …`.
+
+    Those worth learning from are read, each text once, in the order of the file.
+    """
+    seen = set()
+    for number, line in enumerate(lines(path), start=1):
+        headword, tab, glosses = line.rstrip("\r\n").partition("\t")
+        if not tab or not headword or "\t" in glosses:
+            raise CorpusError(f"{path}, line {number}: expected headword, tab, glosses: {line!r}")
+        if headword != headword.lower():  # a name, or a form of one
+            continue
+        for position, gloss in enumerate(glosses.split(" | "), start=1):
+            text = gloss.strip()
+            if is_wanted_gloss(text) and text not in seen:
+                seen.add(text)
+                yield Sentence(f"{headword}:{number}.{position}", text, split=split)
+
+
+def is_wanted_gloss(text: str) -> bool:
+    return not text.startswith(UNWANTED_OPENING) and len(text.split()) >= FEWEST_WORDS
+
+
+ARTICLE_PARTS = ("heading", "article")
+# From the first word on: a search would try each letter of what ends in no stop.
+COMPLETE = re.compile(r"""\W*\w.*[.!?…][\s»”"')\]]*\Z""", re.DOTALL)
+# The initials of those who wrote it, at the end of an agency's dispatch: `burs-kd-ot/ber/roc`.
+SIGNATURE = re.compile(r"""(?<=[.!?"»)])\s?[a-z]{1,5}(?:-[a-z]{1,5})*(?:/[a-z]{1,5})+\s*\Z""")
+
+
+def read_orangesum(path: Path, split: str | None = None) -> Iterator[Sentence]:
+    """Articles of French news in JSON lines, as sentences named by article and position in it.
+
+    Of each article its heading (a lead of one to three sentences) and its text are read. What ends
+    in no stop is left out: titles, headings within the text, captions of films, lists.
+    """
+    for number, line in enumerate(lines(path), start=1):
+        article = parse_article(path, number, line)
+        texts = (SIGNATURE.sub("", article[part]) for part in ARTICLE_PARTS)
+        sentences = (sentence for text in texts for sentence in segment(text))
+        for position, sentence in enumerate(sentences, start=1):
+            if COMPLETE.match(sentence):
+                yield Sentence(f"{article['id']}.{position}", sentence, split=split)
+
+
+def parse_article(path: Path, number: int, line: str) -> dict:
+    """The article of a line, with all that is read of it."""
+    place = f"{path}, line {number}"
+    try:
+        article = parse_line(line)
+    except ValueError as error:
+        raise CorpusError(f"{place}: expected an article in JSON, but {error}") from None
+    if not isinstance(article, dict):
+        raise CorpusError(f"{place}: expected an article in JSON, found {line[:60]!r}")
+    for key, kind in {"id": int, **dict.fromkeys(ARTICLE_PARTS, str)}.items():
+        if type(article.get(key)) is not kind:
+            found = repr(article[key])[:60] if key in article else "none"
+            raise CorpusError(f"{place}: expected {key!r} to be {kind.__name__}, found {found}")
+    return article

@@ -1,0 +1,138 @@
+"""Formats of single corpora: labelled sentences, definitions of the Wiktionary, news."""
+
+import gzip
+import json
+import lzma
+from itertools import islice
+
+import pytest
+
+from corpora import CorpusError, read
+
+ROW = "1\tVa\taller\tVERB\t_\t_\t0\troot\t_\t_\n"
+WRITTEN = {
+    "a.tsv": "text\tgenre\ttopic\nVa .\tnews\tsport\nViens .\t\tart\n",
+    "a.jsonl": '{"text": "Va .", "genre": "news", "topic": "sport", "words": ["Va"]}\n'
+    '{"text": "Viens .", "topic": "art", "genre": ""}\n',
+    "a.conllu": f"# sent_id = 1\n# genre = news\n# topic = sport\n# text = Va .\n{ROW}\n"
+    f"# sent_id = 2\n# topic = art\n# text = Viens .\n{ROW}\n",
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_labels_are_read_by_their_names(tmp_path, name):
+    (tmp_path / name).write_text(WRITTEN[name], encoding="utf-8")
+    first, second = read(str(tmp_path / name))
+    assert (first.text, dict(first.labels)) == ("Va .", {"genre": "news", "topic": "sport"})
+    assert (second.text, dict(second.labels)) == ("Viens .", {"topic": "art"})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "fault"),
+    [
+        ("a.tsv", "phrase\tgenre\nVa .\tnews\n", r"line 1: expected a header .* 'text'"),
+        ("a.tsv", "text\tgenre\nVa .\n", "line 2: expected 2 columns, found 1"),
+        ("a.tsv", "text\tgenre\n \tnews\n", "line 2: expected a sentence in 'text'"),
+        ("a.jsonl", '{"text": "Va ."}\n{"texte": "Viens ."}\n', "line 2: expected an object"),
+        ("a.jsonl", "{\n", "line 1: expected an object in JSON, but"),
+        ("a.jsonl", '{"text": "Va \\ud800."}\n', r"a\.jsonl, line 1: .* half of a character"),
+        ("a.jsonl", "[" * 10_000, "line 1: .* it is nested too deeply"),
+    ],
+)
+def test_what_is_no_table_of_sentences_is_refused(tmp_path, name, content, fault):
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(CorpusError, match=fault):
+        [*read(str(tmp_path / name))]
+
+
+TEN = "un deux trois quatre cinq six sept huit neuf dix"
+GLOSSES = f"""\
+chat\tPetit animal. | Animal {TEN}. | Animal {TEN}.
+Paris\tVille {TEN}.
+parisien\tRelatif à Paris et {TEN}. | Habitant {TEN}.
+chatte\tAnimal {TEN}.
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "glosses.txt.gz").write_bytes(gzip.compress(GLOSSES.encode()))
+    return lambda name: tmp_path
+
+
+def test_only_long_new_definitions_of_common_words_are_kept(folder):
+    found = list(read("wiktionnaire", folder=folder))
+    assert [sentence.text for sentence in found] == [f"Animal {TEN}.", f"Habitant {TEN}."]
+    assert [sentence.id for sentence in found] == ["chat:1.2", "parisien:3.2"]
+    assert all(sentence.rows is None and sentence.split is None for sentence in found)
+
+
+def test_a_line_without_a_tab_is_named(tmp_path):
+    (tmp_path / "glosses.txt.gz").write_bytes(gzip.compress(b"chat\tAnimal.\nchien\n"))
+    with pytest.raises(CorpusError, match=r"glosses\.txt\.gz, line 2: expected headword, tab"):
+        list(read("wiktionnaire", folder=lambda name: tmp_path))
+
+
+def test_the_real_definitions_have_the_size_the_catalogue_promises(fetched):
+    found = list(read("wiktionnaire", folder=fetched))
+    assert len(found) == 158_543
+    assert len({sentence.text for sentence in found}) == len({s.id for s in found}) == len(found)
+
+
+ARTICLE = {
+    "id": 7,
+    "title": "Un titre sans point",
+    "heading": "Le chef a parlé. Il n'a rien dit.",
+    "article": "Une crise en 2019.Alors que l'été vient.Visa refuséLundi, il part.burs-kd/ber/roc",
+    "date": "2019-05-28",
+}
+
+
+def news(folder, *lines: str):
+    (folder / "articles.jsonl.xz").write_bytes(lzma.compress("".join(lines).encode()))
+    return read("orangesum", folder=lambda name: folder)
+
+
+def test_headings_and_texts_are_sentences_and_what_ends_in_no_stop_is_left_out(tmp_path):
+    others = [
+        {"id": 8, "heading": "2 septembre", "article": ""},
+        {"id": 9, "heading": "x" * 200_000, "article": ""},
+    ]
+    lines = (json.dumps(article) + "\n" for article in (ARTICLE, *others))
+    found = list(news(tmp_path, *lines))
+    assert {sentence.id: sentence.text for sentence in found} == {
+        "7.1": "Le chef a parlé.",
+        "7.2": "Il n'a rien dit.",
+        "7.3": "Une crise en 2019.",
+        "7.4": "Alors que l'été vient.",
+        "7.6": "Lundi, il part.",
+    }
+    assert all(sentence.rows is None and sentence.split is None for sentence in found)
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("{", "expected an article in JSON, but"),
+        ("[1]", r"expected an article in JSON, found '\[1\]"),
+        ("[" * 100_000, "expected an article in JSON, but"),
+        (
+            json.dumps({**ARTICLE, "heading": "\ud83d."}),
+            "expected .* half of a character",
+        ),
+        (json.dumps({"id": 1, "heading": ""}), "expected 'article' to be str, found none"),
+        (json.dumps({**ARTICLE, "id": "7"}), "expected 'id' to be int, found '7'"),
+        (json.dumps({**ARTICLE, "heading": None}), "expected 'heading' to be str, found None"),
+    ],
+)
+def test_a_line_that_is_no_article_is_named(tmp_path, line, fault):
+    with pytest.raises(CorpusError, match=rf"articles\.jsonl\.xz, line 2: {fault}"):
+        list(news(tmp_path, json.dumps(ARTICLE) + "\n", line + "\n"))
+
+
+def test_the_real_news_has_sentences_of_a_sensible_length(fetched):
+    found = list(islice(read("orangesum", folder=fetched), 20_000))
+    assert len({sentence.id for sentence in found}) == len(found)
+    lengths = sorted(len(sentence.text.split()) for sentence in found)
+    assert 18 < lengths[len(lengths) // 2] < 30
+    assert lengths[-100] < 90
