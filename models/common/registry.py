@@ -51,6 +51,12 @@ class Setting:
         return value
 
 
+def imported(place: str) -> Any:
+    """What stands at `module:attribute`, for tables of what is imported when it is asked for."""
+    module, _, attribute = place.partition(":")
+    return getattr(import_module(module), attribute)
+
+
 class Part:
     """Where a part is (`module:attribute`), what it is in a sentence, and its settings."""
 
@@ -60,8 +66,7 @@ class Part:
         self.file: Path | None = None  # of one that another package brings
 
     def load(self) -> Any:
-        module, _, attribute = self.place.partition(":")
-        return getattr(import_module(module), attribute)
+        return imported(self.place)
 
 
 def described(part: Any, about: Mapping[str, Any]) -> Part:

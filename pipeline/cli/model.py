@@ -51,7 +51,6 @@ Beginning = Annotated[
     ),
 ]
 GAP_INSIDE = re.compile(r"(?:…|\.\.\.)\s*\w")
-SPLIT = 3  # so many of the likeliest words are split into terms where none are named
 
 
 @command(app)
@@ -88,7 +87,7 @@ def explain(
     import pandas as pd
 
     from pipeline.inference import explain_page
-    from pipeline.inference.explain import Explainer, split, telling_features
+    from pipeline.inference.explain import SPLIT, Explainer, split, telling_features
 
     expect_words(text)
     make_room(html)
@@ -223,16 +222,21 @@ def generate(
     ] = 1,
 ) -> None:
     """Generate sentences: drawn by chance, or the likeliest that a beam search finds."""
-    from models.network.generation import Sampling
-    from pipeline.inference.generate import Generator
+    from pipeline.inference.generate import generate as new_sentences
 
-    sampling = Sampling(temperature, top_k, top_p)
-    if beam and sampling != Sampling():
-        raise ValueError("--beam searches and draws nothing: expected no temperature, top-k, top-p")
     scorer = under(load_model(run, model), condition, prime, prime_weight, prime_tune)
-    generator = Generator(scorer, start, constraint or (), spell, pattern)
-    sentences = (
-        generator.likeliest(count, beam) if beam else generator.sample(count, sampling, seed)
+    sentences = new_sentences(
+        scorer,
+        start,
+        count,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        beam=beam,
+        constraints=constraint or (),
+        pattern=pattern,
+        spelled=spell,
+        seed=seed,
     )
     for sentence in sentences:
         print(sentence.text + ("" if sentence.ended else " […]"))
@@ -250,9 +254,7 @@ def nearest(
     ] = 10,
 ) -> None:
     """Show the words whose vectors are nearest to that of a word."""
-    from pipeline.inference.vectors import Vectors
-
-    table = Vectors(load_model(run, model)).nearest(word, most)
+    table = load_model(run, model).nearest(word, most)
     print_table(table.assign(cosine=table["cosine"].map("{:.3f}".format)))
     if len(table) <= most:
         print(f"the model tells no more than these {len(table) - 1} others apart")

@@ -86,6 +86,12 @@ def _asked(scorer: Scorer, suite: str, pairs: Sequence[Pair]) -> Judged:
     return Judged(encoded, margins(scorer.model, scorer.spelling, encoded, text))
 
 
+def agree(model: Scorer, suite: str, by: str = "construction") -> pd.DataFrame:
+    """How often one model finds the right sentence of a pair likelier as a whole, by group."""
+    asked = {"": _asked(model, suite, read_suite(suite))}
+    return accuracy(asked, groups(suite, by), scoring=0).drop(columns="model")
+
+
 def groups(suite: str, by: str, pooled: bool = False) -> pd.Series:
     """The row of the table that each pair of a suite belongs to: its construction and what it has
     of a column of `pairs.csv` or of the suite's own table; pooled, the latter alone.

@@ -10,6 +10,7 @@ from models.ngram.arpa.notation import STOP, UNKNOWN
 from models.ngram.arpa.reading import read_arpa, words_of_arpa
 from pipeline.inference.scorer import Scorer, Word
 from pipeline.prepared.special_words import UNKNOWN_ID
+from pipeline.trained.resolve import TrainedModel
 
 
 class ArpaScorer(Scorer):
@@ -19,8 +20,9 @@ class ArpaScorer(Scorer):
     as if it were spelled; by a file without one it has none.
     """
 
-    def __init__(self, path: Path):
-        self.parts = _Nothing(path)
+    def __init__(self, trained: TrainedModel):
+        path = trained.place
+        self.parts, self.trained = _Nothing(path), trained
         self.vocabulary = ArpaWords(words_of_arpa(path))
         self.lowercase = all(word == word.lower() for word in self.vocabulary.known)
         self.model = read_arpa(path, self.vocabulary.forms)

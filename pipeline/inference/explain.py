@@ -28,6 +28,7 @@ from pipeline.prepared.named_features import IDENTITY
 from pipeline.prepared.special_words import END, END_ID, UNKNOWN_ID
 
 EXPERT = "expert"  # the term of the feature that depends on the context
+SPLIT = 3  # so many of the likeliest words are split into terms where none are named
 BESIDE_IT = 5  # so many likeliest words are shown beside each word of a sentence
 SOUGHT = 8  # so many words show what meaning is asked for
 TELLING = 8  # so many features are followed where none are named
@@ -177,6 +178,12 @@ class Explainer:
         if word in expert:
             terms.append(Term(EXPERT, expert[word], 1.0))
         return tuple(sorted(terms, key=lambda term: -abs(term.nats)))
+
+
+def explain(model: Scorer, text: str, words: Sequence[str] = (), most: int = SPLIT) -> pd.DataFrame:
+    """log p of words after a text as a sum of terms: a column a word, by default the likeliest."""
+    place = Explainer(model).next_word(text, words, most)
+    return split(place.asked or place.likeliest)
 
 
 def split(choices: Sequence[Choice]) -> pd.DataFrame:

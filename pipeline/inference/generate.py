@@ -133,3 +133,25 @@ class Generator:
                 log_p -= float(strings.log_mass[kind])
             log_p += float(self.spelling.log_prob([form])[0, kind])
         return NewWord(form, log_p, tuple(self.features.grammar(word)))
+
+
+def generate(
+    model: Scorer,
+    start: str = "",
+    count: int = 10,
+    *,
+    temperature: float = 1,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    beam: int | None = None,
+    constraints: Sequence[str] = (),
+    pattern: str | None = None,
+    spelled: bool = False,
+    seed: int = 1,
+) -> list[NewSentence]:
+    """New sentences drawn by chance, or with a `beam` of some width the likeliest it finds."""
+    sampling = Sampling(temperature, top_k, top_p)
+    if beam and sampling != AS_IT_IS:
+        raise ValueError("--beam searches and draws nothing: expected no temperature, top-k, top-p")
+    generator = Generator(model, start, constraints, spelled, pattern)
+    return generator.likeliest(count, beam) if beam else generator.sample(count, sampling, seed)

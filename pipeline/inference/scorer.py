@@ -2,27 +2,39 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from corpora.text import HALF
 from corpora.tokenise import normalise, tokenised
 from models.common.batching import Sentences
+from models.common.registry import imported
 from models.spelling.open_vocabulary import Forms
 from pipeline.evaluation.measure import score
 from pipeline.prepared.special_words import END, END_ID
 from pipeline.sharing.exported import open_parts
-from pipeline.trained.resolve import one
+from pipeline.trained.resolve import TrainedModel, one
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pipeline.sharing.compact.parts import CompactParts
     from pipeline.sharing.parts import Parts
 
 
+# What else a model is asked, and by which functions. They are imported when they are
+# called, as each imports this module.
+ANSWERS = {
+    "surprisal": "pipeline.reading.table:of_sentences",
+    "expect": "pipeline.reading.expect:expect",
+    "explain": "pipeline.inference.explain:explain",
+    "generate": "pipeline.inference.generate:generate",
+    "nearest": "pipeline.inference.vectors:nearest",
+    "agree": "pipeline.compare.agree:agree",
+}
 # Kinds of models that are read in a way of their own, and by which class.
 READERS = {"arpa": "pipeline.inference.arpa_scorer:ArpaScorer"}
 
@@ -37,13 +49,64 @@ class Word:
 
 
 class Scorer:
-    """Tokenises, looks words up, scores them in context and spells what is not known."""
+    """A trained model that is asked.
 
-    def __init__(self, parts: "Parts | CompactParts"):
-        self.parts = parts
+    It tokenises, looks words up, scores them in context and spells what is not known.
+    """
+
+    def __init__(self, parts: "Parts | CompactParts", trained: TrainedModel | None = None):
+        self.parts, self.trained = parts, trained
         self.vocabulary, self.lowercase = parts.vocabulary, parts.lowercase
         self.model, self.spelling = parts.model, parts.spelling
         self.speller = parts.speller  # of a model of subwords
+
+    def __repr__(self) -> str:
+        """Which model it is, what it knows and how large it is."""
+        found = self.trained
+        parts = [f"{found.kind} model {found.name!r}" if found else "model"]
+        if found and found.kind in ("run", "packed"):
+            parts[0] += f" of {found.place}"
+        if self.speller is None:
+            parts.append(f"{len(self.vocabulary.known):,} known words")
+        if count := getattr(self.model, "parameter_count", None):
+            parts.append(f"{count():,} parameters")
+        if found and found.protocol:
+            parts.append(f"protocol {found.protocol}")
+        return f"<Accord: {', '.join(parts)}>"
+
+    def surprisal(
+        self, text: "str | Sequence[str] | Path | pd.DataFrame", **options: Any
+    ) -> "pd.DataFrame":
+        """A row for each word of a sentence or of several, with its surprisal in bits.
+
+        A table with a column of sentences, or the Path of one, is read too. The options are those
+        of `pipeline.surprisal`.
+        """
+        return imported(ANSWERS["surprisal"])(self, text, **options)
+
+    def expect(self, text: str, *features: str) -> "pd.DataFrame":
+        """P(Number=Plur | K) and the like before each word of a text, and of what follows."""
+        chosen = [features] if features else []
+        return imported(ANSWERS["expect"])(text, self, *chosen)
+
+    def explain(self, text: str, *words: str, most: int = 3) -> "pd.DataFrame":
+        """log p of words that may follow a text as a sum of terms; by default of the likeliest."""
+        return imported(ANSWERS["explain"])(self, text, words, most)
+
+    def generate(self, start: str = "", count: int = 10, **options: Any) -> list[Any]:
+        """New sentences (`NewSentence`), drawn by chance or with `beam` the likeliest.
+
+        The options are those of `pipeline.inference.generate.generate`.
+        """
+        return imported(ANSWERS["generate"])(self, start, count, **options)
+
+    def nearest(self, word: str, most: int = 10) -> "pd.DataFrame":
+        """The words whose vectors are nearest to that of a word, by cosine."""
+        return imported(ANSWERS["nearest"])(self, word, most)
+
+    def agree(self, suite: str, by: str = "construction") -> "pd.DataFrame":
+        """How often the right sentence of a minimal pair is the likelier one, by kinds of pairs."""
+        return imported(ANSWERS["agree"])(self, suite, by)
 
     @property
     def is_open(self) -> bool:
@@ -149,6 +212,5 @@ def load(run: str | Path | None = None, model: str | None = None) -> Scorer:
     """
     found = one(run, model)
     if found.kind in READERS:
-        module, _, reader = READERS[found.kind].partition(":")
-        return getattr(import_module(module), reader)(found.place)
-    return Scorer(open_parts(found))
+        return imported(READERS[found.kind])(found)
+    return Scorer(open_parts(found), found)

@@ -52,6 +52,11 @@ class Vectors:
         return {"words": named, "of": len(members), "cosine": min(cosine, 1.0)}
 
 
+def nearest(model: Scorer, word: str, most: int = 10) -> pd.DataFrame:
+    """The words whose vectors are nearest to that of a word, its own row being the first."""
+    return Vectors(model).nearest(word, most)
+
+
 def inflection(vectors: Vectors, analyses: pd.DataFrame) -> pd.DataFrame:
     """From one form of a lemma to another: is the word nearest to ψ(x) + change the right one?
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -77,6 +78,17 @@ def surprisal(
     if not isinstance(models, Scorer):
         of_table.insert(0, "model", rows["model"])
     return pd.concat([of_table, rows.drop(columns="model")], axis=1)
+
+
+def of_sentences(
+    model: Scorer, text: str | Sequence[str] | Path | pd.DataFrame, **options: Any
+) -> pd.DataFrame:
+    """The same for one model, which is asked a sentence or several as well as a table."""
+    if isinstance(text, str):
+        text = [text]
+    if isinstance(text, Sequence):
+        text = pd.DataFrame({options.get("column", "sentence"): [*text]})
+    return surprisal(text, model, **options)
 
 
 def _table(given: pd.DataFrame | str | Path, column: str) -> pd.DataFrame:

@@ -6,12 +6,12 @@ made of and has the hash of every file.
 """
 
 import shutil
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from lexicon.saved import save
 from models.common.files.json_file import load_json
+from models.common.registry import imported
 from models.spelling.subwords import COUNTS, SPELLER, count_subwords
 from models.training.curve import CURVE
 from models.training.files import WEIGHTS
@@ -68,8 +68,7 @@ def export(
     if to.name.endswith(CONVERTED):
         if compact:
             raise ValueError(f"{to}: expected a folder for a compact model, got a file of n-grams")
-        module, _, function = CONVERTER.partition(":")
-        return getattr(import_module(module), function)(found.folders, to, **how)
+        return imported(CONVERTER)(found.folders, to, **how)
     if any(value is not None for value in how.values()):
         raise ValueError(
             f"{to}: expected a file .arpa, .arpa.gz or .fst.txt, as --order, --samples, --prune "
