@@ -104,13 +104,14 @@ def features(names: list[str]) -> None:
 
     import lexicon
     from pipeline.data.folders import folder_of
+    from pipeline.sections import FeaturiseParams
     from pipeline.stages import featurise
 
     chain = lexicon.load(names, folder=folder_of)
     forms = sorted(chain)
     start = time.perf_counter()
     types = pd.DataFrame({"form": forms, "count": 0})
-    phi = featurise.build(featurise.Params(), types, chain.lookup(forms)).phi
+    phi = featurise.build(FeaturiseParams(), types, chain.lookup(forms)).phi
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(

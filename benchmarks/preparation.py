@@ -91,7 +91,7 @@ def measure(words: int, overrides: Sequence[str], folder: Path) -> Iterator[Prep
 
 def _preparation() -> list[str]:
     """The stages before training, found by another process, so that this one stays small."""
-    from pipeline.stages.order import above
+    from pipeline.stages.table import above
 
     return above("train")
 

@@ -38,7 +38,7 @@ from lexicon.reading import Report
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.arrow import open_table
 from pipeline.runner.run import WHOLE_RUN, Run
-from pipeline.stages.order import STAGES
+from pipeline.stages.table import STAGES
 
 GOLDEN = Path(__file__).with_name("golden.json")
 DATA = Path(__file__).parent / "data" / "golden"

@@ -23,6 +23,8 @@ WHOLE_RUN = "*"  # there, the model of a stage that reads every model's artefact
 ARTEFACTS = "artefacts"  # the folder that holds them, beside those of the runs
 SEAL = "sha256"  # the last key of a JSON file: the hash of those before it
 
+Inputs = Mapping[str, Path]  # the folder of each artefact a stage reads, by the stage that made it
+
 
 class Damaged(OSError):
     """A file is not what was written."""

@@ -108,10 +108,10 @@ def stages(
 
     from pipeline.config.configuration import load_config
     from pipeline.runner.run import Run
-    from pipeline.stages import order
+    from pipeline.stages import table
 
     if declared:
-        print_table(pd.DataFrame(order.declared()))
+        print_table(pd.DataFrame(table.declared()))
         return
     found = list(Run(load_config(config, set or (), models or (), name), runs).status())
     widest = max(len(status.model) for status in found)

@@ -21,12 +21,12 @@ from lexicon.registry import find
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.arrow import rows, splits, write_rows
 from pipeline.artefacts.artefact import META, FinishedRun
+from pipeline.artefacts.model_files import START
 from pipeline.config.configuration import Sections, checked_sections
 from pipeline.display.progress import track
 from pipeline.prepared.special_words import is_special
 from pipeline.prepared.written_forms import WRITTEN
-from pipeline.stage import START
-from pipeline.stages.order import STAGES
+from pipeline.stages.table import STAGES
 from pipeline.stages.tokenise import SCHEMA
 from pipeline.trained.start import start_artefact
 

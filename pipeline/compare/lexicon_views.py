@@ -16,13 +16,13 @@ from lexicon.chain import Chain
 from lexicon.evaluation import LEARNERS, compare_guessers, held_out, unknown_to
 from pipeline.data.folders import folder_of
 from pipeline.features.templates import fill
-from pipeline.stages import featurise
+from pipeline.sections import FeaturiseParams
 
 
 def features_of(word: str, chain: Lexicon) -> dict[str, float]:
     """φ of one word by a chain of lexicons and the default templates, as for a rare word."""
     types = pd.DataFrame({"form": [word], "count": [0]})
-    filled = fill(featurise.Params(), types, chain.lookup([word]))
+    filled = fill(FeaturiseParams(), types, chain.lookup([word]))
     return dict(zip(filled["feature"], filled["value"], strict=True))
 
 

@@ -18,7 +18,7 @@ from pipeline.config.files import layered, short
 from pipeline.config.overrides import as_layer, read_overrides, say_replaced
 from pipeline.config.start import with_start
 from pipeline.display.nearest import nearest
-from pipeline.stages.order import STAGES
+from pipeline.stages.table import STAGES
 
 RENAMED = {  # keys of earlier versions
     "beside": "pretraining",

@@ -11,7 +11,7 @@ import yaml
 
 from models.common.registry import Registry, parts_chosen
 from pipeline.config.files import preset_names
-from pipeline.stages.order import STAGES
+from pipeline.stages.table import STAGES
 
 
 def explain() -> str:

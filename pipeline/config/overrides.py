@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from pipeline.config.strict_yaml import parse
 from pipeline.display.nearest import nearest
 from pipeline.display.progress import say
-from pipeline.stages.order import STAGES
+from pipeline.stages.table import STAGES
 
 Layer = dict[str, dict[str, Any]]  # section -> key -> value
 

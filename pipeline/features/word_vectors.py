@@ -11,33 +11,21 @@ one capital, then in capitals. One that has no vector has zeros.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from lexicon import vectors
 from lexicon.vector_classes import kmeans
-from models.common.checks import expect_at_least
 from models.common.files.arrays import load_array, load_arrays
 from pipeline.data.folders import folder_of
 from pipeline.display.progress import say
 from pipeline.features.template_names import VECTORS
 from pipeline.prepared.special_words import is_special, read_as_unknown
+from pipeline.sections import SPACY
 
-SPACY = "spacy"
 TEXTS = (".vec", ".vec.gz", ".vec.bz2", ".vec.xz")
 ROUNDING = 1e-12  # of the largest number: what differs by less differs by the mean's last digits
-
-
-@dataclass(frozen=True)
-class VectorParams:
-    source: str = SPACY  # or a file of one's own
-    dimensions: int = 64  # 0: classes only
-    unknown: Literal["mean", "none"] = "mean"  # what unknown words have
-
-    def __post_init__(self):
-        expect_at_least(0, self, "dimensions")
 
 
 @dataclass(frozen=True)

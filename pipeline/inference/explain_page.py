@@ -13,6 +13,7 @@ from zlib import crc32
 import pandas as pd
 
 from pipeline.artefacts.arrow import open_table
+from pipeline.artefacts.artefact import Inputs
 from pipeline.display.page import document
 from pipeline.display.tables import html_table
 from pipeline.inference.explain import Choice, Explainer, Place, label
@@ -20,7 +21,6 @@ from pipeline.inference.scorer import Scorer, Word
 from pipeline.prepared.named_features import IDENTITY
 from pipeline.prepared.special_words import END
 from pipeline.sharing.parts import Parts
-from pipeline.stage import Inputs
 
 SAMPLES, SHORT = 3, range(5, 13)  # so many sentences of so many words are samples
 TERMS = 10  # features shown of a word; the smallest beyond them are summed

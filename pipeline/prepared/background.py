@@ -18,9 +18,9 @@ from models.features.phi import Features
 from models.parts import HISTORIES, SMOOTHINGS
 from models.recipe import Recipe
 from models.spelling.subwords import count_subwords, subword_mass
+from pipeline.artefacts.artefact import Inputs
 from pipeline.prepared.encoded import read_text
 from pipeline.prepared.special_words import PRETRAINING
-from pipeline.stage import Inputs
 
 
 def training_text(recipe: Recipe, inputs: Inputs) -> Sentences:

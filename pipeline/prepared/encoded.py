@@ -8,11 +8,36 @@ from pathlib import Path
 
 from models.common.batching import Sentences
 from models.common.files.arrays import load_array
-from models.spelling.subwords import load_subwords
-from pipeline.prepared.labels import read_labels
-from pipeline.prepared.special_words import PRETRAINING
+from models.spelling.subwords import COUNTS, load_subwords
+from pipeline.prepared.labels import VALUES, read_labels
+from pipeline.prepared.special_words import PRETRAINING, PRETRAINING_MASS, START_WEIGHTS
 
 SIZES = "about.json"
+
+# What training reads, by the stage that made it; a model is also trained where no stage is known.
+READ_BY_TRAINING = {
+    "encode": (
+        *(
+            f"{split}.{file}"
+            for split in ("train", "valid", PRETRAINING)
+            for file in ("ids.npy", "lengths.npy", "form.npy", "subwords.npz", "labels.npy")
+        ),
+        "subwords.json",
+        COUNTS,
+        "classes.npy",
+        VALUES,
+    ),
+    "featurise": ("phi.npz", "psi.npz", "letters.npy", START_WEIGHTS),
+    "background": (
+        "b.npy",
+        PRETRAINING_MASS,
+        "group.npy",
+        "share.npy",
+        "about.json",
+        "ngrams.npz",
+        "factors.npz",
+    ),
+}
 
 
 def read_text(folder: Path, split: str) -> Sentences:

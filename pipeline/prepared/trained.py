@@ -20,6 +20,7 @@ from models.network.language_model import LanguageModel
 from models.recipe import UNFITTED, Recipe
 from models.spelling.subwords import SubwordModel, count_subwords, ends_of_words
 from models.training.files import WEIGHTS
+from pipeline.artefacts.artefact import Inputs
 from pipeline.artefacts.model_files import RECIPE
 from pipeline.display.progress import say
 from pipeline.prepared.background import (
@@ -31,7 +32,6 @@ from pipeline.prepared.background import (
 )
 from pipeline.prepared.labels import read_values
 from pipeline.prepared.special_words import PRETRAINING_MASS
-from pipeline.stage import Inputs
 
 
 def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | BackgroundOnly:

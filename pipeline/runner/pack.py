@@ -14,7 +14,7 @@ from pipeline.artefacts.artefact import ARTEFACTS, name_of
 from pipeline.artefacts.model_files import FIGURES
 from pipeline.artefacts.store import Store
 from pipeline.runner.run import Run, content_of, run
-from pipeline.stages.order import STAGES, above
+from pipeline.stages.table import STAGES, above
 from pipeline.trained import teachers
 from pipeline.trained.resolve import JOBS, RUNS, TRAINED, read_jobs, taught_by
 

@@ -27,6 +27,7 @@ from pipeline.artefacts.artefact import (
     read_json,
     write_json,
 )
+from pipeline.artefacts.model_files import START
 from pipeline.artefacts.store import Store, publish
 from pipeline.config.configuration import Config, load_config
 from pipeline.data.fetch import fetch
@@ -34,8 +35,7 @@ from pipeline.data.folders import MissingData
 from pipeline.display.progress import say
 from pipeline.display.seeds import with_seeds
 from pipeline.display.short_names import short_names
-from pipeline.stage import START, Stage
-from pipeline.stages.order import STAGES, check_names
+from pipeline.stages.table import STAGES, Stage, check_names
 from pipeline.trained.resolve import RUNS
 from pipeline.trained.start import check_start, start_artefact
 

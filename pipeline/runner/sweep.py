@@ -24,6 +24,8 @@ from models.training import processes
 from pipeline.artefacts.artefact import Artefact
 from pipeline.artefacts.model_files import FIGURES
 from pipeline.display.progress import set_level
+from pipeline.prepared.encoded import READ_BY_TRAINING
+from pipeline.sections import EvaluateParams
 from pipeline.stages import evaluate, train
 from pipeline.trained.resolve import JOBS, TRAINED, read_jobs, taught_by
 from pipeline.trained.teachers import recipe_of
@@ -107,7 +109,7 @@ def _job(folder: Path, name: str) -> str:
     out = folder / TRAINED / name
     out.mkdir(parents=True, exist_ok=True)
     with (out / "log.txt").open("a") as log, redirect_stderr(log):
-        evaluate.compute(evaluate.Params(), _train(folder, name), out)
+        evaluate.compute(EvaluateParams(), _train(folder, name), out)
     figures = json.loads((out / FIGURES).read_text(encoding="utf-8"))
     return (
         ", ".join(
@@ -127,7 +129,7 @@ def _train(folder: Path, name: str) -> dict[str, Path]:
         if not _is_finished(folder, teacher):
             raise ValueError(f"expected its teacher {teacher} to be trained, which is not")
     inputs = {stage: folder / artefact for stage, artefact in job["inputs"].items()}
-    for stage, files in train.STAGE.inputs.items():
+    for stage, files in READ_BY_TRAINING.items():
         Artefact.read(inputs[stage]).check(files)
     inputs["train"] = folder / TRAINED / name
     train.compute(recipe_of(folder, job), inputs, inputs["train"])

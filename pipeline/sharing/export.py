@@ -16,7 +16,7 @@ from models.spelling.subwords import COUNTS, SPELLER, count_subwords
 from models.training.curve import CURVE
 from models.training.files import WEIGHTS
 from pipeline.artefacts import fingerprint
-from pipeline.artefacts.artefact import FORMAT, Artefact, write_json
+from pipeline.artefacts.artefact import FORMAT, Artefact, Inputs, write_json
 from pipeline.artefacts.model_files import MODEL, RECIPE
 from pipeline.evaluation.score_rows import read_scores
 from pipeline.prepared.labels import VALUES
@@ -26,7 +26,6 @@ from pipeline.prepared.vocabulary import Vocabulary
 from pipeline.sharing.compact.export import write_compact
 from pipeline.sharing.exported import CONFIG
 from pipeline.sharing.model_card import card, licences, plain_name
-from pipeline.stage import Inputs
 from pipeline.trained.resolve import one
 
 # What the folder takes along of what each stage made: names or patterns of files.

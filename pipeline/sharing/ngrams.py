@@ -24,13 +24,13 @@ from models.ngram.model import NGrams
 from models.ngram.own import own_ngrams
 from models.ngram.prune import pruned
 from models.ngram.smoothing.kneser_ney import kneser_ney
+from pipeline.artefacts.artefact import Inputs
 from pipeline.display.progress import meter, say
 from pipeline.prepared.background import prior_of
 from pipeline.prepared.encoded import held_out, read_text
 from pipeline.prepared.trained import load_trained
 from pipeline.prepared.vocabulary import Vocabulary
 from pipeline.sharing.state_clusters import clustered
-from pipeline.stage import Inputs
 
 ORDER = 3
 SEED = 1  # of the text that a model writes

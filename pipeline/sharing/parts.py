@@ -11,12 +11,12 @@ from models.spelling.open_vocabulary import load_spelling
 from models.spelling.strings import Spelling
 from models.spelling.subwords import SubwordModel
 from models.training.files import WEIGHTS
+from pipeline.artefacts.artefact import Inputs
 from pipeline.prepared.named_features import NamedFeatures
 from pipeline.prepared.saved_chain import read_chain
 from pipeline.prepared.subwords import Speller
 from pipeline.prepared.trained import load_trained
 from pipeline.prepared.vocabulary import Vocabulary
-from pipeline.stage import Inputs
 
 NAMED = ["upos", "feats", "source"]  # columns with few different values
 

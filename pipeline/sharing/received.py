@@ -13,10 +13,10 @@ from models.common.files.arrays import check_stored
 from models.common.files.weights import Shapes, check_shapes, shapes_in
 from models.features.phi import Features
 from models.recipe import Recipe
+from pipeline.artefacts.artefact import Inputs
 from pipeline.artefacts.model_files import MODEL, RECIPE
 from pipeline.prepared.trained import parameter_shapes
 from pipeline.sharing.recipe_file import read_recipe
-from pipeline.stage import Inputs
 
 PHI = "phi.npz"
 TYPES = "types.parquet"

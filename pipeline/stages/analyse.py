@@ -7,26 +7,24 @@ later and are not known: training reads it as unknown, so the model learns how o
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 import lexicon
-from lexicon.registry import files
-from models.common.checks import expect
 from pipeline.artefacts.arrow import open_table, splits, word_counts
+from pipeline.artefacts.artefact import Inputs
+from pipeline.artefacts.model_files import START
 from pipeline.data.folders import folder_of
 from pipeline.display.progress import say
 from pipeline.evaluation.pair import Pair
-from pipeline.evaluation.suite import read_suite, suite_files, suite_name, suite_words
+from pipeline.evaluation.suite import read_suite, suite_name, suite_words
 from pipeline.prepared.saved_chain import read_chain, save_chain, save_hashes
 from pipeline.prepared.special_words import (
     END,
     END_ID,
-    MADE_OF,
     PRETRAINING,
     UNKNOWN_ID,
     is_special,
@@ -34,29 +32,8 @@ from pipeline.prepared.special_words import (
 )
 from pipeline.prepared.unknown_words import Classes
 from pipeline.prepared.written_forms import WRITTEN, read_written
-from pipeline.stage import START, Inputs, Stage
+from pipeline.sections import AnalyseParams
 from pipeline.stages.beyond_start import beyond_start
-
-
-@dataclass(frozen=True)
-class Params:
-    # The chain of lexicons: names, or paths of your own tables. `closed` holds closed classes,
-    # numbers and punctuation; `guesser`, learned from those before it, answers for any word.
-    lexicon: tuple[str, ...] = ("closed", "dela", "guesser")
-    # A word known to several lexicons has the first one's analyses (fallback) or all (union).
-    join: Literal["fallback", "union"] = "fallback"
-    # open: known words come from training and lexicon alone, others are spelled;
-    # closed: known words are all of the corpus, the test included, but only training is counted;
-    # paper: words are counted over all of the corpus too, so φ and b know the test.
-    protocol: Literal["open", "closed", "paper"] = "open"
-    strict: bool = False  # stop at the first row of a lexicon that cannot be read; else skip it
-    # A lexicon with corpus frequencies (lexique), for the template `frequency` and for
-    # background.unseen: frequency; null for none.
-    frequency: str | None = None
-    # Agreement suites that every model is asked, in the form of CLAMS: names of data folders or
-    # paths. Their words are known under `closed` and `paper`, as those of the test are; `paper`
-    # counts those that the corpus lacks as met once.
-    suites: tuple[str, ...] = ()
 
 
 class Texts(NamedTuple):
@@ -66,7 +43,9 @@ class Texts(NamedTuple):
     sentences: Mapping[str, int]
 
 
-def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | None = None) -> None:
+def compute(
+    params: AnalyseParams, inputs: Inputs, out: Path, known: Sequence[str] | None = None
+) -> None:
     """`known` fixes the words beforehand, so that an audit can ask what else the texts tell."""
     paths = splits(inputs["tokenise"])
     _check_names(paths, params.suites)
@@ -92,7 +71,7 @@ def compute(params: Params, inputs: Inputs, out: Path, known: Sequence[str] | No
 
 
 def _look_up(
-    params: Params, inputs: Inputs, out: Path, texts: Texts, known: Sequence[str] | None
+    params: AnalyseParams, inputs: Inputs, out: Path, texts: Texts, known: Sequence[str] | None
 ) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, list[Pair]]]:
     """The known words and their analyses by the chain of lexicons, and the suites."""
     lowercase = not any(word != word.lower() for word in texts.counts["train"])
@@ -115,7 +94,7 @@ def _look_up(
     return types, analyses, suites
 
 
-def _load_chain(params: Params, lowercase: bool, out: Path) -> lexicon.Lexicon:
+def _load_chain(params: AnalyseParams, lowercase: bool, out: Path) -> lexicon.Lexicon:
     """The lexicons, written down for words met later; what they leave out is said."""
     named = {"names": params.lexicon, "join": params.join, "strict": params.strict}
     chain = lexicon.load(**named, lowercase=lowercase, folder=folder_of)
@@ -136,7 +115,7 @@ def _words_of_corpus(texts: Texts, suites: Mapping[str, list[Pair]]) -> list[str
     return sorted(set().union(*texts.counts.values(), *map(suite_words, suites.values())))
 
 
-def _counted(params: Params, texts: Texts, words: Sequence[str]) -> tuple[Counter[str], int]:
+def _counted(params: AnalyseParams, texts: Texts, words: Sequence[str]) -> tuple[Counter[str], int]:
     """How often each word counts as met, and how many sentences do."""
     if params.protocol != "paper":
         return texts.counts["train"], texts.sentences["train"]
@@ -147,7 +126,7 @@ def _counted(params: Params, texts: Texts, words: Sequence[str]) -> tuple[Counte
 
 def _add_columns(
     types: pd.DataFrame,
-    params: Params,
+    params: AnalyseParams,
     inputs: Inputs,
     texts: Texts,
     share: np.ndarray | float,
@@ -165,7 +144,7 @@ def _add_columns(
         types["frequency"] = counted.frequency(types["form"].tolist())
 
 
-def _read_suites(params: Params, lowercase: bool) -> dict[str, list[Pair]]:
+def _read_suites(params: AnalyseParams, lowercase: bool) -> dict[str, list[Pair]]:
     return {suite_name(suite): read_suite(suite, lowercase) for suite in params.suites}
 
 
@@ -240,36 +219,3 @@ def _coverage(types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
     words = ~types["form"].map(is_special)
     grouped = types[words].groupby(source[words], sort=True)["count"]
     return grouped.agg(types="size", tokens="sum").reset_index(names="source")
-
-
-def _files(params: Params) -> list[Path]:
-    """Those of the suites and of the lexicons; some lexicons are written in code and have none."""
-    names = [*params.lexicon, *([params.frequency] if params.frequency else [])]
-    lexicons = [path for name in names for path in files(name, folder_of)]
-    return [*lexicons, *(path for suite in params.suites for path in suite_files(suite))]
-
-
-def _check(sections: Mapping[str, Any]) -> None:
-    chain, start = sections["analyse"].lexicon, sections["train"].start  # which brings its own
-    expect("analyse.lexicon", bool(chain or start), "one or more", "none")
-
-
-STAGE = Stage(
-    name="analyse",
-    help="looks every known word up in the lexicon",
-    inputs={"tokenise": ()},
-    outputs={
-        "types.parquet": "the known words and their counts; ids are positions in it",
-        "analyses.parquet": "lemma, POS and features of each, and which lexicon said so",
-        "coverage.csv": "types and counted tokens that each lexicon answered for",
-        "lexicon*": "the chain of lexicons for words met later; their hashes, or those of a start",
-        MADE_OF: "the start, where training goes on from one: its name and what it was made of",
-        "*.suite.parquet": "the pairs of each agreement suite",
-    },
-    params=Params,
-    compute=compute,
-    version=1,
-    files=_files,
-    starts=True,
-    check=_check,
-)

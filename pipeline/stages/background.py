@@ -1,22 +1,24 @@
 """Stage `background`: the prior mass b of every known word, and the spelling of all others."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from models.background import arpa
 from models.background.adapted import adapted
 from models.background.prior import discounted
-from models.common.checks import expect_at_least
 from models.common.files.arrays import load_array
-from models.common.registry import Choice, check_parts, outside_files, parted
+from models.common.registry import outside_files, parted
 from models.features.phi import Features
-from models.parts import HISTORIES, SMOOTHINGS
+from models.spelling.neural import NeuralSpelling
+from models.spelling.ngram import NGramSpelling
 from models.spelling.open_vocabulary import load_spelling, save_spelling
 from pipeline.artefacts import fingerprint
+from pipeline.artefacts.artefact import Inputs
+from pipeline.artefacts.model_files import START
 from pipeline.features.factors import factors_of
 from pipeline.prepared.special_words import (
     PRETRAINING,
@@ -25,41 +27,12 @@ from pipeline.prepared.special_words import (
     is_special,
     read_as_unknown,
 )
-from pipeline.stage import START, Inputs, Stage
+from pipeline.sections import BackgroundParams
 
 RAREST = 0.01  # per million: what a word counts for that the lexicon of frequencies lacks
 
 
-@dataclass(frozen=True)
-class Params:
-    # unigram: training counts, what discounting frees going to the words of the same signature;
-    # uniform: every known word alike, as in a softmax;
-    # ngram: n-grams of the training ids, words that they lack sharing as in unigram;
-    # arpa: the n-grams of the file `arpa`, words that it lacks sharing what it gives <unk>.
-    kind: Literal["unigram", "uniform", "ngram", "arpa"] = "unigram"
-    arpa: str | None = None  # Path of an ARPA file, as KenLM and SRILM write it; perhaps .gz
-    order: int = 5  # of the n-grams: so many words, the predicted one included
-    smoothing: Annotated[Choice, SMOOTHINGS] = "kneser-ney"  # Of the n-grams
-    history: Annotated[Choice, HISTORIES] = "words"  # What the n-grams look back on
-    pretraining: bool = False  # n-grams of the text of corpus.pretraining too
-    # Words of a signature that training lacks share its mass alike, or by what analyse.frequency
-    # says of French as a whole.
-    unseen: Literal["alike", "frequency"] = "alike"
-    # Unknown words are spelled by n-grams of letters, or by a small recurrent network.
-    spelling: Literal["ngram", "neural"] = "ngram"
-    spelling_order: int = 6  # letters of the spelling model's n-grams
-
-    def __post_init__(self):
-        check_parts(self)
-        expect_at_least(1, self, "order", "spelling_order")
-        if (self.kind == "arpa") != (self.arpa is not None):
-            raise ValueError(
-                f"arpa: expected the path of a file for kind: arpa, and for no other; "
-                f"found {self.arpa} for {self.kind}"
-            )
-
-
-def compute(params: Params, inputs: Inputs, out: Path) -> None:
+def compute(params: BackgroundParams, inputs: Inputs, out: Path) -> None:
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
     group, share = _groups(inputs, types), types["share"].to_numpy(np.float64)
     if START in inputs:
@@ -84,8 +57,6 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
         found = factors_of(analyses, len(types), settings["factors"].split())
         np.savez(out / "factors.npz", **found)
     if params.kind == "arpa":
-        from models.background import arpa  # here, as it loads torch
-
         about["order"] = arpa.prepare(Path(params.arpa), types["form"].tolist(), mass, out)
     if others := outside_files(params):  # training counts the n-grams, and must know of changes
         about["code"] = [fingerprint.of_file(file) for file in others]
@@ -110,16 +81,14 @@ def _save_prior(group: np.ndarray, share: np.ndarray, out: Path) -> None:
     np.save(out / "share.npy", share)
 
 
-def _about(params: Params) -> dict[str, Any]:
+def _about(params: BackgroundParams) -> dict[str, Any]:
     """What training has to know of it."""
     told = ("kind", "order", "smoothing", "history", "pretraining")
     return {name: getattr(params, name) for name in told}
 
 
-def _go_on(params: Params, start: Path, types: pd.DataFrame, out: Path) -> None:
+def _go_on(params: BackgroundParams, start: Path, types: pd.DataFrame, out: Path) -> None:
     """The start's b and spelling, with what the training text knows better."""
-    from models.spelling.ngram import NGramSpelling
-
     before = load_array(start / "b.npy")
     counts, read_as = types["count"].to_numpy(), types["unknown"].to_numpy()
     np.save(out / "b.npy", adapted(before, counts, read_as))
@@ -132,7 +101,7 @@ def _go_on(params: Params, start: Path, types: pd.DataFrame, out: Path) -> None:
     save_spelling(spelling, out)
 
 
-def _frequency(params: Params, types: pd.DataFrame) -> np.ndarray | float:
+def _frequency(params: BackgroundParams, types: pd.DataFrame) -> np.ndarray | float:
     """By what words that training lacks share the mass of their signature."""
     if params.unseen == "alike":
         return 1.0
@@ -144,11 +113,8 @@ def _frequency(params: Params, types: pd.DataFrame) -> np.ndarray | float:
     return types["frequency"].to_numpy() + RAREST
 
 
-def _learn_spelling(params: Params, types: pd.DataFrame, out: Path) -> None:
+def _learn_spelling(params: BackgroundParams, types: pd.DataFrame, out: Path) -> None:
     """From the words outside the lexicon that were seen once; from any where there are none."""
-    from models.spelling.neural import NeuralSpelling
-    from models.spelling.ngram import NGramSpelling
-
     written = types[~types["form"].map(is_special)]
     outside = written[read_as_unknown(written)]
     chosen = (outside if len(outside) else written).sort_values("form")
@@ -159,40 +125,3 @@ def _learn_spelling(params: Params, types: pd.DataFrame, out: Path) -> None:
     else:
         spelling = NGramSpelling.learn(words, kinds, classes, params.spelling_order)
     save_spelling(spelling, out)
-
-
-def _files(params: Params) -> list[Path]:
-    """Those of a smoothing that another package brings, and the n-grams from outside."""
-    from_outside = [] if params.arpa is None else [Path(params.arpa)]
-    for path in from_outside:
-        if not path.is_file():
-            raise ValueError(f"background.arpa: expected an ARPA file, found none at {path}")
-    return [*outside_files(params), *from_outside]
-
-
-STAGE = Stage(
-    name="background",
-    help="gives every known word its prior mass b, and learns to spell the others",
-    inputs={
-        "analyse": ("types.parquet", "analyses.parquet"),
-        "featurise": ("phi.npz",),
-    },
-    outputs={
-        "b.npy": "the prior mass of each word",
-        PRETRAINING_MASS: "the prior mass while the text of corpus.pretraining is read",
-        "group.npy": "the group of each word, in which seen words leave mass to unseen ones",
-        "share.npy": "what each word has, unseen, of its group's mass for unseen words",
-        "about.json": "the kind of background, from which training counts its n-grams",
-        "factors.npz": "the factors of each word, where n-grams back off over them",
-        "ngrams.npz": "the n-grams of an ARPA file for the known words",
-        "spelling.*": "the spelling model of an open vocabulary",
-    },
-    params=Params,
-    compute=compute,
-    version=1,
-    files=_files,
-    starts=True,
-    audited={
-        "b": ("b.npy", "share.npy", "about.json", "ngrams.npz", "spelling.*")
-    },  # the groups are φ's own
-)

@@ -7,23 +7,21 @@ two of them is kept once.
 import random
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
-import corpora
 from corpora.sentence import Sentence
 from corpora.sources import read_parts
-from models.common.checks import expect, expect_at_least
 from pipeline.artefacts.arrow import write_rows
+from pipeline.artefacts.artefact import Inputs
 from pipeline.artefacts.spool import Spool
 from pipeline.data.folders import folder_of
 from pipeline.display.progress import say, track
 from pipeline.prepared.labels import LABELS
 from pipeline.prepared.special_words import PRETRAINING
-from pipeline.stage import Inputs, Stage
-from pipeline.stages.sentence_labels import SOURCE, Labels
+from pipeline.sections import CorpusParams
+from pipeline.stages.sentence_labels import Labels
 
 SCHEMA = pa.schema(
     {
@@ -37,50 +35,7 @@ PART = pa.field("part", pa.string())  # the name of its source, where there are 
 OWN_VALIDATION = "dev"  # what the source holds out itself; `valid` is what is drawn here
 
 
-@dataclass(frozen=True)
-class Params:
-    # A corpus name, a path (.txt with one sentence a line, .conllu, or .tsv and .jsonl with a
-    # column `text`), or hub:ID[:CONFIG][#COLUMN]; or several. Where some have splits of their own,
-    # the sentences of the others are for training. A hub data set is read once: `--force corpus`
-    # reads it anew.
-    source: tuple[str, ...] = ("wiktionnaire",)
-    # At most so many sentences, drawn at random; of a hub data set the first ones, as the rest is
-    # not downloaded; null takes all.
-    limit: int | None = None
-    # Held out of training for validation: a share below 1, or a number of sentences.
-    # 0 takes the source's own `dev` split, if it has one.
-    valid: float = 0.05
-    test: float = 0.05  # held out for the test, where the source has no splits of its own
-    seed: int = 1  # of the shuffle that draws the limit and the splits
-    # A second text, of one source or several, which a network may read before the training text:
-    # train.pretraining.
-    pretraining: tuple[str, ...] | None = None
-
-    # Names of labels that sentences have and that a network may be told (train.condition): comments
-    # of CoNLL-U (`# genre = news`), columns of .tsv, .jsonl and hub data sets, or `source`, which
-    # of several sources it is from.
-    labels: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        expect_at_least(1, self, "limit")
-        expect_at_least(0, self, "seed")
-        for key in ("valid", "test"):
-            value = getattr(self, key)
-            is_amount = 0 <= value < 1 or (value >= 1 and value == int(value))
-            expect(key, is_amount, "a share below 1 or a number of sentences", value)
-        if SOURCE in self.labels and len(self.source) == 1:
-            raise ValueError(f"labels: {SOURCE} expects several sources, found one")
-        if len({*self.labels}) < len(self.labels):
-            raise ValueError(f"labels: expected names that differ, found {', '.join(self.labels)}")
-        if not self.source:
-            raise ValueError("source: expected a source, or several, found none")
-        for key in ("source", "pretraining"):
-            sources = getattr(self, key) or ()
-            if len({*sources}) < len(sources):
-                raise ValueError(f"{key}: expected sources that differ, found {', '.join(sources)}")
-
-
-def compute(params: Params, inputs: Inputs, out: Path) -> None:
+def compute(params: CorpusParams, inputs: Inputs, out: Path) -> None:
     read = read_parts(params.source, folder=folder_of, limit=params.limit)
     labelled = Labels(params.labels)
     schema = _schema(params.source, labelled)
@@ -162,7 +117,7 @@ def _row(part: str, sentence: Sentence, labelled: Labels) -> dict:
     }
 
 
-def _split_at_random(numbers: array, params: Params) -> dict[str, array]:
+def _split_at_random(numbers: array, params: CorpusParams) -> dict[str, array]:
     """Shuffle, take the limit, hold out validation and test."""
     random.Random(params.seed).shuffle(numbers)
     numbers = numbers[: params.limit]
@@ -174,7 +129,7 @@ def _split_at_random(numbers: array, params: Params) -> dict[str, array]:
     }
 
 
-def _split_as_given(given: dict[str, array], params: Params) -> dict[str, array]:
+def _split_as_given(given: dict[str, array], params: CorpusParams) -> dict[str, array]:
     """Keep the source's splits; validation is drawn from train, or is the source's own."""
     parts = dict(given)
     train = parts.pop("train", array("I"))
@@ -201,23 +156,3 @@ def _amount(share_or_number: float, numbers: array) -> int:
     if share_or_number < 1:
         return round(share_or_number * len(numbers))
     return int(share_or_number)
-
-
-def _files(params: Params) -> list[Path]:
-    """Those of all sources; a hub data set has none, as a key must not ask the network."""
-    sources = [*params.source, *(params.pretraining or ())]
-    return [path for source in sources for path in corpora.files(source, folder=folder_of)]
-
-
-STAGE = Stage(
-    name="corpus",
-    help="reads a source of French sentences and splits it",
-    inputs={},
-    outputs={
-        "*.arrow": "the sentences of each split: id, text, a treebank's rows, its source and labels"
-    },
-    params=Params,
-    compute=compute,
-    version=1,
-    files=_files,
-)

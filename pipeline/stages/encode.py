@@ -3,9 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -13,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from models.common.batching import Sentences
-from models.common.checks import expect_at_least
 from models.common.files.arrays import load_array
 from models.spelling.subwords import COUNTS, count_subwords
 from pipeline.artefacts.array_file import ArrayFile
 from pipeline.artefacts.arrow import batches, splits, word_counts
+from pipeline.artefacts.artefact import Inputs
 from pipeline.display.progress import say
 from pipeline.evaluation.pair import Pair
 from pipeline.evaluation.suite_encoding import encode_suite
@@ -34,24 +32,11 @@ from pipeline.prepared.special_words import (
 )
 from pipeline.prepared.subwords import Speller
 from pipeline.prepared.vocabulary import Vocabulary
-from pipeline.stage import Inputs, Stage
+from pipeline.sections import EncodeParams
 from pipeline.stages.sentence_labels import label_numbers, label_values
 
 
-@dataclass(frozen=True)
-class Params:
-    # Models of subwords predict words by their spelling: in pieces that so many merges of byte-pair
-    # encoding make of letters, 0: in letters; null: words are not taken apart.
-    merges: int | None = None
-    classes: int = 0  # of words, for `train.output: classes`; 0: none
-    # By the words beside them (clusters by exchange), by frequency, or evenly: as many words each.
-    classes_by: Literal["neighbours", "frequency", "evenly"] = "neighbours"
-
-    def __post_init__(self):
-        expect_at_least(0, self, "merges", "classes")
-
-
-def compute(params: Params, inputs: Inputs, out: Path) -> None:
+def compute(params: EncodeParams, inputs: Inputs, out: Path) -> None:
     known = Vocabulary(inputs["analyse"], with_pretraining=True)
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
     seen = word_counts(inputs["tokenise"] / "train.arrow").keys()
@@ -162,29 +147,3 @@ def _as_trained(types: pd.DataFrame) -> np.ndarray:
 def _with_ends(values: np.ndarray, lengths: np.ndarray, end: int) -> np.ndarray:
     """One value per word of all sentences in a row, and that of its end after each."""
     return np.insert(values, np.cumsum(lengths), end)
-
-
-STAGE = Stage(
-    name="encode",
-    help="turns words into ids",
-    inputs={"tokenise": (), "analyse": ("types.parquet", "lexicon*", "*.suite.parquet")},
-    outputs={
-        "*.ids.npy": "the ids of each split, END after every sentence",
-        "*.lengths.npy": "the length of each sentence, END included",
-        "*.forms.json": "the words of each split as they are written, each once",
-        "*.form.npy": "which of them each word is, −1 for ends",
-        "*.unseen.npy": "whether each word is absent from the training text",
-        f"*{PARTS}": "which source each sentence is from, where there are several",
-        f"*{NUMBERS}": "the labels of each sentence by their numbers, where it has some",
-        VALUES: "the labels of each kind that training has",
-        SIZES: "sentences, words and characters of each split",
-        "subwords.json": "what spells any word in subwords, where a model is of subwords",
-        COUNTS: "how often training has each subword",
-        "*.subwords.npz": "the subwords of each word of each split or suite as it is written",
-        "classes.npy": "the class of each word, where an output wants classes",
-        "*.suite.npz": "the sentences of each agreement suite as ids, and how they pair",
-    },
-    params=Params,
-    compute=compute,
-    version=1,
-)

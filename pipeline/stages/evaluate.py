@@ -5,15 +5,14 @@ was trained.
 """
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from models.common.files.weights import load_weights
 from models.spelling.open_vocabulary import load_spelling
-from models.training.curve import CURVE
-from models.training.files import WEIGHTS
-from pipeline.artefacts.model_files import FIGURES, RECIPE
+from pipeline.artefacts.artefact import Inputs
+from pipeline.artefacts.model_files import FIGURES
 from pipeline.display.progress import say
 from pipeline.evaluation.agreement import measure_agreement
 from pipeline.evaluation.measure import (
@@ -22,23 +21,15 @@ from pipeline.evaluation.measure import (
     measure_parts,
     training_figures,
 )
-from pipeline.evaluation.metrics import METRICS
+from pipeline.evaluation.metrics.normalisation import normalisation
 from pipeline.prepared.encoded import held_out, read_sentences
 from pipeline.prepared.encoded_forms import suites
-from pipeline.prepared.special_words import CURVE_NARROW, CURVE_PRETRAINING, START_WEIGHTS
-from pipeline.stage import Inputs, Stage
+from pipeline.prepared.special_words import START_WEIGHTS
+from pipeline.prepared.trained import load_trained
+from pipeline.sections import EvaluateParams
 
 
-@dataclass(frozen=True)
-class Params:
-    pass
-
-
-def compute(params: Params, inputs: Inputs, out: Path) -> None:
-    from models.common.files.weights import load_weights
-    from pipeline.evaluation.metrics.normalisation import normalisation
-    from pipeline.prepared.trained import load_trained
-
+def compute(params: EvaluateParams, inputs: Inputs, out: Path) -> None:
     model = load_trained(inputs)
     figures = {"train": training_figures(model, inputs["train"])}
     encoded, spelling = inputs["encode"], load_spelling(inputs["background"])
@@ -61,30 +52,3 @@ def compute(params: Params, inputs: Inputs, out: Path) -> None:
         for split in held_out(encoded):
             figures[split][OF_START] = measure(model, spelling, encoded, split)[0]["perplexity"]
     (out / FIGURES).write_text(json.dumps(figures, indent=1, ensure_ascii=False), encoding="utf-8")
-
-
-def _files(params: Params) -> list[Path]:
-    """Those of the metrics that other packages bring."""
-    return [part.file for name, part in METRICS.parts().items() if not METRICS.is_own(name)]
-
-
-STAGE = Stage(
-    name="evaluate",
-    help="scores the validation and test sentences, and judges the agreement suites",
-    inputs={
-        "train": (WEIGHTS, RECIPE, CURVE, CURVE_PRETRAINING, CURVE_NARROW),
-        "encode": (),
-        "featurise": ("phi.npz", "psi.npz", "letters.npy", START_WEIGHTS),
-        "background": (),
-    },
-    outputs={
-        FIGURES: "every metric of every split, every source in it, and every suite",
-        "*.log_p.npy": "the log-probability of each word of each split, in nats",
-        "*.margins.npy": "by how many nats the right sentence of each pair of a suite, and its "
-        "critical word, is likelier",
-    },
-    params=Params,
-    compute=compute,
-    version=1,
-    files=_files,
-)

@@ -4,30 +4,29 @@ Most features are sparse. Where there are word vectors, a few dense ones follow 
 """
 
 import json
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Sequence, Set
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from lexicon.analysis import FEATURES, feature_names
-from lexicon.reading import Report
-from lexicon.registry import BUILT_IN, FROM_PATH, TABLES
-from lexicon.table import read as read_table
-from models.common.checks import expect_at_least
 from models.common.files.json_file import load_json
+from models.common.files.weights import save_tensors
+from models.features.grown import by_name, with_own_features, with_words
 from models.features.phi import Features
+from pipeline.artefacts.artefact import Inputs
+from pipeline.artefacts.model_files import START
 from pipeline.display.progress import say
-from pipeline.features import TEMPLATES, word_vectors
+from pipeline.features import word_vectors
 from pipeline.features.letters import spelled
 from pipeline.features.template_names import VECTORS, check, chosen, sides
 from pipeline.features.templates import fill, known_names
 from pipeline.features.word_classes import clusters_of
-from pipeline.features.word_vectors import VectorParams, WordVectors
+from pipeline.features.word_vectors import WordVectors
 from pipeline.prepared.special_words import END, NOT_TOP, START_WEIGHTS
-from pipeline.stage import START, Inputs, Stage
+from pipeline.sections import FeaturiseParams
 from pipeline.trained.start import start_weights
 
 MORPHOLOGY = ("form", "pos", "gender", "number", "tense", "mood", "person", "verbform")
@@ -35,40 +34,7 @@ MORPHOLOGY = ("form", "pos", "gender", "number", "tense", "mood", "person", "ver
 OWN_FEATURE = 3  # times that a text has a word for it to get a feature beside those of a start
 
 
-@dataclass(frozen=True)
-class Params:
-    # form, suffix, shape, number-class; frequency (see analyse.frequency); source (which lexicon
-    # answered), lemma, pos, or any feature of the lexicon: gender, number, tense, mood, person,
-    # verbform, prontype, sem, or one of your own table. a×b, a*b or axb crosses two or more of what
-    # the lexicon says. class-500: one of 500 classes of words that have similar vectors;
-    # cluster-500: of words that have similar neighbours in the training text.
-    templates: tuple[str, ...] = MORPHOLOGY
-    # Templates left out, or single features (PronType=Art), and crossed ones that hold them.
-    without: tuple[str, ...] = ()
-    # M: so many most frequent words have a feature of their own; null: all seen more than once.
-    # The others share one, `@notTop`.
-    forms: int | None = 2500
-    lemmas: int = 1000  # so many most frequent lemmas have a feature, where `lemma` is a template
-    # An ambiguous word carries the union of its analyses, or each by its share (weighted).
-    values: Literal["union", "weighted"] = "union"
-    steps: int = 4  # shares are rounded to 1/steps, so that guessed words have signatures in common
-    # Vectors of words, such as {source: spacy, dimensions: 64}. Source: spacy, or the path of a
-    # .vec file (compressed or not) or of an .npz with the arrays forms and vectors. Dimensions: so
-    # many principal components are dense features; 0: the vectors only make classes. Unknown: an
-    # unknown word has the mean of its class (mean) or no vector (none).
-    vectors: VectorParams | None = None
-    # ψ: the templates that are read, `vectors` for the dense features; null: all of them.
-    read: tuple[str, ...] | None = None
-    # φ: the templates that words are predicted by, in the same way; null: all of them.
-    predict: tuple[str, ...] | None = None
-    letters: bool = False  # keeps how each word is written, for `train.input: letters-…`
-
-    def __post_init__(self):
-        expect_at_least(0, self, "forms", "lemmas")
-        expect_at_least(1, self, "steps")
-
-
-def compute(params: Params, inputs: Inputs, out: Path) -> None:
+def compute(params: FeaturiseParams, inputs: Inputs, out: Path) -> None:
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
     analyses = pd.read_parquet(inputs["analyse"] / "analyses.parquet")
     if START in inputs:
@@ -97,7 +63,10 @@ class Built(NamedTuple):
 
 
 def build(
-    params: Params, types: pd.DataFrame, analyses: pd.DataFrame, training: Path | None = None
+    params: FeaturiseParams,
+    types: pd.DataFrame,
+    analyses: pd.DataFrame,
+    training: Path | None = None,
 ) -> Built:
     """Φ and Ψ of the words of a table; clusters are of the training text."""
     names = known_names(analyses)
@@ -132,15 +101,12 @@ def build(
     )
 
 
-def _go_on(params: Params, start: Path, types: pd.DataFrame, out: Path) -> Built:
+def _go_on(params: FeaturiseParams, start: Path, types: pd.DataFrame, out: Path) -> Built:
     """Φ and Ψ of the start for all words, and its weights.
 
     New words have the rows of their classes. A word that the text has often enough, and that has
     no feature of its own, has one more, whose weights are zero: what it does, training will tell.
     """
-    from models.common.files.weights import save_tensors  # here, as it loads torch
-    from models.features.grown import by_name, with_own_features, with_words
-
     before, phi = load_json(start / "names.json", list), Features.load(start / "phi.npz")
     read_as = types["unknown"].to_numpy()[phi.vocabulary_size :]
     of_form = "form=" + types["form"]
@@ -178,50 +144,3 @@ def _features(
     values = table["value"].to_numpy(np.float32)
     block = {"vectors": dense.vectors, "vector": dense.row} if dense else {}
     return Features.from_rows(indptr, codes, values, sparse, **block)
-
-
-def _check(sections: Mapping[str, Any]) -> None:
-    """Refuse templates that are none, as far as the names of the lexicon's features are known.
-
-    Accord's own lexicons have those of UD and tables can be asked; a treebank, or the lexicon of
-    another package, may have any, and its analyses will show.
-    """
-    if sections["train"].start:  # whose features they are
-        return
-    names: set[str] | None = {*FEATURES}
-    for lexicon in sections["analyse"].lexicon:
-        of_text = lexicon.partition(":")[0] in FROM_PATH
-        if Path(lexicon).suffix in TABLES and not of_text:
-            rows = read_table(Path(lexicon), Report(Path(lexicon)))
-            names = names and names | feature_names(row.feats for row in rows)
-        elif lexicon not in BUILT_IN:
-            names = None
-    check(sections["featurise"], names and sorted(names))
-
-
-def _files(params: Params) -> Sequence[Path]:
-    """Those of the vectors, and of the templates that other packages bring."""
-    brought = [name for name in params.templates if name in TEMPLATES]
-    brought = [TEMPLATES.part(name).file for name in brought if not TEMPLATES.is_own(name)]
-    return [*(word_vectors.files(params.vectors.source) if params.vectors else ()), *brought]
-
-
-STAGE = Stage(
-    name="featurise",
-    help="turns analyses into the vectors φ",
-    inputs={"analyse": ("types.parquet", "analyses.parquet"), "tokenise": ("train.arrow",)},
-    outputs={
-        "phi.npz": "Φ by signature in CSR, and the signature of each word",
-        "psi.npz": "the same of what is read, where that is not all of it",
-        "letters.npy": "how each word is written, where words are read by their letters",
-        "names.json": "the name of each feature",
-        START_WEIGHTS: "the weights of the model that training goes on from, where there is one",
-    },
-    params=Params,
-    compute=compute,
-    version=1,
-    files=_files,
-    starts=True,
-    check=_check,
-    audited={"φ": ("phi.npz", "psi.npz", "letters.npy", "names.json")},
-)

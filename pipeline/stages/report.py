@@ -2,55 +2,35 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pandas as pd
 
-from models.spelling.subwords import SPELLER, count_subwords
-from models.training.files import WEIGHTS
-from pipeline.artefacts.artefact import Artefact
-from pipeline.artefacts.model_files import FIGURES, RECIPE
+from models.spelling.subwords import count_subwords
+from pipeline.artefacts.artefact import Artefact, Inputs
+from pipeline.artefacts.model_files import RECIPE
 from pipeline.display import page
+from pipeline.display.drawing import for_page, save
+from pipeline.display.figures import loss_curves, perplexity_bars
+from pipeline.display.figures_agreement import agreement_dots
+from pipeline.display.figures_learning import learning_curve
 from pipeline.display.progress import say
 from pipeline.display.seeds import by_seed
 from pipeline.display.tables import markdown
 from pipeline.evaluation.bootstrap import differences
 from pipeline.evaluation.report import by_construction, by_size
 from pipeline.evaluation.report.comparison import comparison, headline, test_splits
-from pipeline.evaluation.same_text import WRITTEN
 from pipeline.evaluation.score_rows import of_models, read_epochs
-from pipeline.prepared.encoded import SIZES
-from pipeline.stage import Inputs, Stage
+from pipeline.inference import explain_page
+from pipeline.sections import ReportParams
+from pipeline.stages.table import STAGES
 
-INPUTS = {
-    "evaluate": (FIGURES, "*.log_p.npy"),
-    "train": ("curve.csv", RECIPE, WEIGHTS),
-    "analyse": ("coverage.csv", "types.parquet", "lexicon*"),
-    # What a model is loaded from, and the sentences that it explains.
-    "featurise": (),
-    "background": (),
-    "encode": ("train.ids.npy", *(f"*.{part}" for part in WRITTEN), SPELLER, SIZES),
-    "tokenise": ("valid.arrow",),
-}
-
-# Whose configuration the page shows.
-SHOWN = ("tokenise", "analyse", "featurise", "background", "encode", "train", "evaluate")
+REPORT = STAGES["report"]
 
 
-@dataclass(frozen=True)
-class Params:
-    title: str = "Accord"  # of the page
-
-
-def compute(params: Params, inputs: Inputs, out: Path) -> None:
-    from pipeline.display.drawing import for_page, save
-    from pipeline.display.figures import loss_curves, perplexity_bars
-    from pipeline.display.figures_agreement import agreement_dots
-    from pipeline.display.figures_learning import learning_curve
-
+def compute(params: ReportParams, inputs: Inputs, out: Path) -> None:
     models = list(dict.fromkeys(label.rpartition("/")[0] for label in inputs))
 
     def of_stage(stage: str) -> dict[str, Path]:
@@ -93,7 +73,9 @@ def _configuration(inputs: Inputs, models: Sequence[str]) -> pd.DataFrame:
     """A row for each key, a column for each model, its seeds together."""
     read = {}
     for model, (seed, *_) in by_seed(models).items():
-        params = {stage: Artefact.read(inputs[f"{seed}/{stage}"]).meta["params"] for stage in SHOWN}
+        params = {
+            stage: Artefact.read(inputs[f"{seed}/{stage}"]).meta["params"] for stage in REPORT.shows
+        }
         read[model] = {
             f"{stage}.{key}": _value(value)
             for stage, own in params.items()
@@ -123,10 +105,9 @@ def _explained(inputs: Inputs, models: list[str]) -> str:
 
     Beside it stands the first that has the same words, if it is another one.
     """
-    from pipeline.inference import explain_page
 
     def of_model(model: str) -> Inputs:
-        return {each: inputs[f"{model}/{each}"] for each in INPUTS}
+        return {each: inputs[f"{model}/{each}"] for each in REPORT.inputs}
 
     for model in reversed(models):
         recipe = json.loads((inputs[f"{model}/train"] / RECIPE).read_text())
@@ -149,23 +130,3 @@ def _about(scores: pd.DataFrame) -> str:
         f"training"
         for split in test_splits(scores)
     )
-
-
-STAGE = Stage(
-    name="report",
-    help="gathers tables, figures and one page",
-    inputs=INPUTS,
-    outputs={
-        "index.html": "the page, self-contained",
-        "table.md": "the comparison table",
-        "scores.parquet": "one row per model, split and metric",
-        "scores.csv": "the same as text",
-        "*.png": "the figures, on white ground",
-        "*.svg": "the same, without a ground",
-    },
-    params=Params,
-    compute=compute,
-    version=1,
-    over_models=True,
-    shows=SHOWN,
-)

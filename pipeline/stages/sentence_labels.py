@@ -11,8 +11,7 @@ from corpora.sentence import Sentence
 from pipeline.artefacts.arrow import batches
 from pipeline.display.nearest import nearest
 from pipeline.prepared.labels import LABELS
-
-SOURCE = "source"  # the label that names which of several sources a sentence is from
+from pipeline.sections import SOURCE
 
 
 class Labels:

@@ -5,41 +5,27 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from multiprocessing import Pool
 from pathlib import Path
-from typing import Literal
 
 import pyarrow as pa
 
 from corpora.sentence import words as words_of
 from corpora.tokenise import normalise, tokenised
-from models.common.checks import expect_at_least
 from pipeline.artefacts.arrow import batches, count_batches, open_table, splits, write_batches
+from pipeline.artefacts.artefact import Inputs
 from pipeline.display.progress import meter, say
 from pipeline.prepared.labels import LABELS
-from pipeline.prepared.written_forms import WRITTEN, save_written
-from pipeline.stage import Inputs, Stage
+from pipeline.prepared.written_forms import save_written
+from pipeline.sections import TokeniseParams
 
 SCHEMA = pa.schema({"words": pa.list_(pa.string())})
 KEPT = ("part", LABELS)  # what else is known of a sentence: its source, where there are several
 
 
-@dataclass(frozen=True)
-class Params:
-    # Of a treebank's contractions: surface (du), syntactic (de le), or rows (all three).
-    view: Literal["surface", "syntactic", "rows"] = "surface"
-    lowercase: bool = True  # words are compared without regard to capitals
-    # That tokenise side by side; null: one for each core, where the text is long.
-    processes: int | None = field(default=None, compare=False)
-
-    def __post_init__(self):
-        expect_at_least(1, self, "processes")
-
-
-def compute(params: Params, inputs: Inputs, out: Path) -> None:
+def compute(params: TokeniseParams, inputs: Inputs, out: Path) -> None:
     start, counted = time.monotonic(), 0
     written: Counter[str] = Counter()  # in the training text alone: the others are not known yet
     for split, path in splits(inputs["corpus"]).items():
@@ -64,7 +50,9 @@ def _shown(
     advance(0)
 
 
-def _tokenised(path: Path, params: Params, written: Counter[str]) -> Iterator[pa.RecordBatch]:
+def _tokenised(
+    path: Path, params: TokeniseParams, written: Counter[str]
+) -> Iterator[pa.RecordBatch]:
     """The words of each batch of sentences, in order; batches are tokenised side by side.
 
     How words were written, where they are lowercased, is counted.
@@ -84,7 +72,9 @@ def _cores() -> int:
     return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
-def _tokenise(path: Path, params: Params, number: int) -> tuple[pa.RecordBatch, Counter[str]]:
+def _tokenise(
+    path: Path, params: TokeniseParams, number: int
+) -> tuple[pa.RecordBatch, Counter[str]]:
     """The words of one batch of sentences, and how often each was written so."""
     batch = next(batches(path, [number]))
     rows = batch.to_pylist()
@@ -101,17 +91,3 @@ def _tokenise(path: Path, params: Params, number: int) -> tuple[pa.RecordBatch, 
 def _chosen(row: dict, view: str) -> list[str]:
     """The treebank's words of one sentence, written as the tokeniser would write them."""
     return list(map(normalise, words_of(zip(row["forms"], row["kinds"], strict=True), view)))
-
-
-STAGE = Stage(
-    name="tokenise",
-    help="turns sentences into words",
-    inputs={"corpus": ()},
-    outputs={
-        "*.arrow": "the words of each sentence of each split, its source and labels",
-        WRITTEN: "how training writes each word most often, where words are lowercased",
-    },
-    params=Params,
-    compute=compute,
-    version=1,
-)

@@ -3,36 +3,35 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from models.background.ngram import FOLDS
 from models.common.batching import Sentences
+from models.common.files.weights import load_weights, parameters_of
+from models.network.language_model import LanguageModel
 from models.recipe import UNFITTED, Recipe
+from models.training import processes
 from models.training.curve import Epoch
+from models.training.growth import widen
+from models.training.regularisers import LossTerm
+from models.training.trainer import Trainer
+from pipeline.artefacts.artefact import Inputs
 from pipeline.display.progress import meter, say
+from pipeline.prepared.background import expect_pretraining
 from pipeline.prepared.encoded import read_text
 from pipeline.prepared.special_words import PRETRAINING
-from pipeline.stage import Inputs
+from pipeline.prepared.trained import build, build_pretraining
 from pipeline.trained import teachers
-
-if TYPE_CHECKING:
-    from models.network.language_model import LanguageModel
-    from models.training.regularisers import LossTerm
 
 PRETRAINING_BATCH = 4  # times as many texts side by side, as there are more of them
 
 
 def pretrain(
-    model: "LanguageModel", recipe: Recipe, inputs: Inputs, valid: Sentences, out: Path
+    model: LanguageModel, recipe: Recipe, inputs: Inputs, valid: Sentences, out: Path
 ) -> None:
     """Train on the text of corpus.pretraining: the model, or the one that is its background.
 
     While that text is read b is one of its words, which the corpus need not have.
     """
-    from models.common.files.weights import load_weights, parameters_of
-    from models.training import processes
-    from pipeline.prepared.background import expect_pretraining
-    from pipeline.prepared.trained import build_pretraining
-
     expect_pretraining(f"train.pretraining: {recipe.pretraining}", inputs)
     text = read_text(inputs["encode"], PRETRAINING)
     say(f"train: {len(text.ids):,} words to pretrain on")
@@ -56,7 +55,7 @@ def pretrain(
 
 
 def grow(
-    model: "LanguageModel",
+    model: LanguageModel,
     recipe: Recipe,
     inputs: Inputs,
     train: Sentences,
@@ -64,11 +63,6 @@ def grow(
     out: Path,
 ) -> None:
     """Train a narrower model first, and give the wide one what it has learned."""
-    from models.background.ngram import FOLDS
-    from models.training import processes
-    from models.training.growth import widen
-    from pipeline.prepared.trained import build
-
     if processes.is_first():
         out.mkdir(exist_ok=True)
     first = replace(
@@ -85,16 +79,14 @@ def grow(
 
 
 def fit(
-    model: "LanguageModel",
+    model: LanguageModel,
     recipe: Recipe,
     train: Sentences,
     valid: Sentences,
     out: Path,
-    terms: "Sequence[LossTerm]" = (),
+    terms: Sequence[LossTerm] = (),
     goes_on: bool = False,
 ) -> None:
-    from models.training.trainer import Trainer
-
     advance = meter("words", len(train.ids))
 
     def on_epoch(row: Epoch) -> None:

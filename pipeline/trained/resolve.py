@@ -22,11 +22,10 @@ from typing import Any, Literal
 
 from models.common.files.json_file import load_json
 from models.training.files import WEIGHTS
-from pipeline.artefacts.artefact import MANIFEST, META, Artefact, FinishedRun, read_json
+from pipeline.artefacts.artefact import MANIFEST, META, Artefact, FinishedRun, Inputs, read_json
 from pipeline.artefacts.model_files import FIGURES, MODEL, RECIPE
 from pipeline.display.nearest import nearest
 from pipeline.sharing.file_names import CONFIG
-from pipeline.stage import Inputs
 
 Kind = Literal["bundled", "run", "exported", "packed", "hub", "arpa"]
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from models.recipe import Recipe
 from models.training.files import WEIGHTS
 from pipeline.artefacts import fingerprint
+from pipeline.artefacts.artefact import Inputs
 from pipeline.artefacts.model_files import MODEL, RECIPE
-from pipeline.stage import Inputs
 from pipeline.trained import resolve
 from pipeline.trained.resolve import TRAINED, TrainedModel
 

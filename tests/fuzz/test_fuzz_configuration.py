@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pipeline.config.configuration import load_config
 from pipeline.config.files import preset_text
-from pipeline.stages.order import STAGES
+from pipeline.stages.table import STAGES
 
 PRESETS = ("tiny", "default", "closed")
 

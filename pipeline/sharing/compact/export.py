@@ -19,6 +19,7 @@ from models.common.files.json_file import load_json
 from models.common.files.weights import parameters_of
 from models.features.phi import Features
 from models.spelling.ngram import NGramSpelling
+from pipeline.artefacts.artefact import Inputs
 from pipeline.display.progress import say
 from pipeline.evaluation.measure import score
 from pipeline.prepared.encoded import read_sentences
@@ -33,7 +34,6 @@ from pipeline.sharing.compact.unknown_words import ENDINGS, encode_endings, gues
 from pipeline.sharing.compact.words import Words
 from pipeline.sharing.file_names import WORDS
 from pipeline.sharing.parts import Parts
-from pipeline.stage import Inputs
 
 MOST = 0.002  # of the loss on validation text, by which int8 may move it
 IN_INT8 = ("embedding.weight", VECTORS)  # a row a feature, or a vector

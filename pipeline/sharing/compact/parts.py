@@ -15,6 +15,7 @@ from models.common.files.json_file import load_json
 from models.common.files.weights import check_shapes, load_weights, shapes_of
 from models.features.phi import Features
 from models.network.language_model import LanguageModel
+from pipeline.artefacts.artefact import Inputs
 from pipeline.artefacts.model_files import CHAIN, RECIPE
 from pipeline.prepared.named_features import NamedFeatures
 from pipeline.sharing.compact.features import PHI, PSI, load_features
@@ -23,7 +24,6 @@ from pipeline.sharing.compact.vocabulary import CompactVocabulary
 from pipeline.sharing.compact.words import Words
 from pipeline.sharing.file_names import WORDS
 from pipeline.sharing.recipe_file import read_recipe
-from pipeline.stage import Inputs
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ import pytest
 from pipeline.config.configuration import load_config
 from pipeline.config.files import layered, preset_names
 from pipeline.config.help import explain, explanations
-from pipeline.stages.order import STAGES
+from pipeline.stages.table import STAGES
 from pipeline.trained.resolve import BUNDLED_FOLDER
 
 

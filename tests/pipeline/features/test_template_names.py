@@ -5,8 +5,7 @@ import pytest
 import pipeline
 from lexicon.analysis import FEATURES
 from pipeline.features.template_names import check, chosen, sides
-from pipeline.features.word_vectors import VectorParams
-from pipeline.stages.featurise import Params
+from pipeline.sections import FeaturiseParams, VectorParams
 
 
 @pytest.mark.parametrize(
@@ -14,14 +13,14 @@ from pipeline.stages.featurise import Params
     ["Gender×Number", "gender*number", "genderxnumber", "GENDERxNumber", "gender × number"],
 )
 def test_a_crossed_template_is_written_in_any_way(written):
-    assert chosen(Params(templates=(written,)), FEATURES) == ["gender×number"]
+    assert chosen(FeaturiseParams(templates=(written,)), FEATURES) == ["gender×number"]
 
 
 def test_an_x_within_a_name_parts_nothing():
     names = [*FEATURES, "Register", "Taxon"]
     written = ("reflexxtaxon", "taxon", "registerxtaxonxreflex", "suffix")
     parsed = ["reflex×taxon", "taxon", "register×taxon×reflex", "suffix"]
-    assert chosen(Params(templates=written), names) == parsed
+    assert chosen(FeaturiseParams(templates=written), names) == parsed
 
 
 @pytest.mark.parametrize(
@@ -38,12 +37,12 @@ def test_an_x_within_a_name_parts_nothing():
 )
 def test_what_is_no_template_is_refused_with_the_nearest(template, fault):
     with pytest.raises(ValueError, match=r"^featurise\.templates: ") as error:
-        chosen(Params(templates=("form", template)), FEATURES)
+        chosen(FeaturiseParams(templates=("form", template)), FEATURES)
     assert fault in str(error.value)
 
 
 def test_where_the_lexicon_may_have_any_feature_any_name_is_taken():
-    params = Params(templates=("Register", "posxgender", "pos×aloi"))
+    params = FeaturiseParams(templates=("Register", "posxgender", "pos×aloi"))
     assert chosen(params, None) == ["register", "pos×gender", "pos×aloi"]
 
 
@@ -51,8 +50,8 @@ def test_classes_need_vectors():
     with pytest.raises(
         ValueError, match=r"class-100 needs word vectors, such as featurise\.vectors"
     ):
-        check(Params(templates=("class-100",)), FEATURES)
-    check(Params(templates=("class-100",), vectors=VectorParams(dimensions=0)), FEATURES)
+        check(FeaturiseParams(templates=("class-100",)), FEATURES)
+    check(FeaturiseParams(templates=("class-100",), vectors=VectorParams(dimensions=0)), FEATURES)
 
 
 @pytest.mark.parametrize(
@@ -67,21 +66,21 @@ def test_classes_need_vectors():
 )
 def test_words_without_any_feature_cannot_be_told_apart(params, key):
     with pytest.raises(ValueError, match=rf"^featurise\.{key}: expected .*, got none$"):
-        check(Params(**params), FEATURES)
-    check(Params(templates=(), vectors=VectorParams(dimensions=2)), FEATURES)
+        check(FeaturiseParams(**params), FEATURES)
+    check(FeaturiseParams(templates=(), vectors=VectorParams(dimensions=2)), FEATURES)
 
 
 @pytest.mark.parametrize(("key", "number"), [("read", 0), ("predict", 1)])
 def test_what_is_read_or_predicted_is_some_of_the_templates(key, number):
     params = {"templates": ("form", "pos*gender"), "vectors": VectorParams()}
     every = {"form", "pos×gender", "vectors"}
-    assert sides(Params(**params), FEATURES) == (every, every)
-    some = sides(Params(**params, **{key: ("posxgender",)}), FEATURES)
+    assert sides(FeaturiseParams(**params), FEATURES) == (every, every)
+    some = sides(FeaturiseParams(**params, **{key: ("posxgender",)}), FEATURES)
     assert some[number] == {"pos×gender"}
     assert some[1 - number] == every
     for wrong in ("number", "vectors"):
         with pytest.raises(ValueError, match=rf"featurise\.{key}: no '{wrong}' among"):
-            sides(Params(templates=("form",), **{key: (wrong,)}), FEATURES)
+            sides(FeaturiseParams(templates=("form",), **{key: (wrong,)}), FEATURES)
 
 
 def test_a_mistake_is_found_before_the_first_stage_runs(tmp_path):

@@ -13,9 +13,8 @@ from lexicon.analysis import FEATURES
 from pipeline.data.folders import folder_of
 from pipeline.features import TEMPLATES, word_vectors
 from pipeline.features.templates import fill
-from pipeline.features.word_vectors import VectorParams
 from pipeline.prepared.special_words import END, UNKNOWN
-from pipeline.stages.featurise import Params
+from pipeline.sections import FeaturiseParams, VectorParams
 
 FORMS = [END, UNKNOWN, "le", "portes", "1999", "XIVe", "zorglubons"]
 COUNTS = [9, 1, 5, 2, 1, 0, 0]
@@ -40,7 +39,7 @@ def analyses() -> pd.DataFrame:
 
 
 def phi(types, analyses, *templates: str, **params) -> dict[str, dict[str, float]]:
-    filled = fill(replace(Params(), templates=templates, **params), types, analyses)
+    filled = fill(replace(FeaturiseParams(), templates=templates, **params), types, analyses)
     return {
         form: dict(zip(rows["feature"], rows["value"], strict=True))
         for form, rows in filled.groupby(filled["word"].map(dict(enumerate(FORMS))))
@@ -91,7 +90,7 @@ def test_templates_of_the_letters(types, analyses):
 
 def test_numbers_of_every_script_are_numbers(analyses):
     types = pd.DataFrame({"form": [END, "٣", "１２", "१९९९", "²", "a"], "count": 1})
-    filled = fill(replace(Params(), templates=("number-class",)), types, analyses[:0])
+    filled = fill(replace(FeaturiseParams(), templates=("number-class",)), types, analyses[:0])
     of_form = {word: set(rows["feature"]) for word, rows in filled.groupby("word")}
     small, year = {"number=small", "number=log10"}, {"number=year", "number=log10"}
     assert of_form == {0: {f"form={END}"}, 1: small, 2: small, 3: year}
@@ -191,7 +190,7 @@ def apart(tables: list[pd.DataFrame], sizes: list[int]) -> pd.Series:
 
 def test_phi_does_not_betray_whether_a_word_was_seen(rare_and_unseen):
     """Words held out of training look like rare words of training, feature by feature."""
-    filled = [fill(Params(), *each) for each in rare_and_unseen]
+    filled = [fill(FeaturiseParams(), *each) for each in rare_and_unseen]
     found = apart(filled, [len(types) for types, _ in rare_and_unseen])
     assert np.max(found) < 0.06, found.nlargest(5)
 
@@ -202,7 +201,7 @@ def test_vectors_do_not_betray_it_either(rare_and_unseen, fetched):
     (once, of_once), (unseen, of_unseen) = rare_and_unseen
     types = pd.concat([once, unseen], ignore_index=True)
     analyses = pd.concat([of_once, of_unseen.assign(word=of_unseen["word"] + len(once))])
-    params = Params(vectors=VectorParams(dimensions=64))
+    params = FeaturiseParams(vectors=VectorParams(dimensions=64))
     rows, dense = word_vectors.rows(params, ["class-100"], types, analyses)
     filled = pd.concat(rows.values())
     parts = [filled[filled["word"] < len(once)], filled[filled["word"] >= len(once)]]

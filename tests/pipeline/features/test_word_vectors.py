@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from pipeline.features import word_vectors
-from pipeline.features.word_vectors import VectorParams, WordVectors, find, reduced
+from pipeline.features.word_vectors import WordVectors, find, reduced
 from pipeline.prepared.special_words import END, UNKNOWN
+from pipeline.sections import FeaturiseParams, VectorParams
 from pipeline.stages import featurise
-from pipeline.stages.featurise import Params
 
 VECTORS = {"Paris": [1, 0, 0], "paris": [0, 1, 0], "le": [0, 0, 1], "Lyon": [2, 0, 0]}
 VECTORS |= {"lyon": [0, 2, 0], "SNCF": [0, 0, 3], "Jean-Paul": [5, 5, 5]}
@@ -112,7 +112,7 @@ def with_unknown(source) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def test_an_unknown_word_has_the_mean_of_the_words_read_as_it(source, with_unknown):
-    params = Params(vectors=VectorParams(source, 2))
+    params = FeaturiseParams(vectors=VectorParams(source, 2))
     rows, dense = word_vectors.rows(params, ["class-2"], *with_unknown)
     vectors = dense.vectors[dense.row]
     assert np.allclose(vectors[1], vectors[[3, 4, 5, 6]].mean(axis=0), atol=1e-6)
@@ -128,7 +128,7 @@ def test_an_unknown_word_has_the_mean_of_the_words_read_as_it(source, with_unkno
 
 
 def test_an_unknown_word_may_have_no_vector(source, with_unknown):
-    params = Params(vectors=VectorParams(source, 2, unknown="none"))
+    params = FeaturiseParams(vectors=VectorParams(source, 2, unknown="none"))
     rows, dense = word_vectors.rows(params, ["class-2"], *with_unknown)
     assert (dense.row[[0, 1, 2, 6]] == 0).all()
     assert rows["vectors"]["word"].tolist() == [0, 1, 2, 6]
@@ -136,7 +136,7 @@ def test_an_unknown_word_may_have_no_vector(source, with_unknown):
 
 
 def test_classes_alone_need_no_dense_features(source, with_unknown):
-    params = Params(templates=("form", "class-3"), vectors=VectorParams(source, 0))
+    params = FeaturiseParams(templates=("form", "class-3"), vectors=VectorParams(source, 0))
     phi, psi, names = featurise.build(params, *with_unknown)
     assert psi is None
     assert {name for name in names if name.startswith("class-3=")} >= {"class-3=none"}
@@ -145,7 +145,7 @@ def test_classes_alone_need_no_dense_features(source, with_unknown):
 
 
 def test_a_template_that_no_word_has_is_said(source, with_unknown, capsys):
-    featurise.build(Params(templates=("form", "sem", "pos×Case")), *with_unknown)
+    featurise.build(FeaturiseParams(templates=("form", "sem", "pos×Case")), *with_unknown)
     said = capsys.readouterr().err
     assert "no word has a feature of the template 'sem'" in said
     assert "no word has a feature of the template 'pos×case'" in said
@@ -153,8 +153,8 @@ def test_a_template_that_no_word_has_is_said(source, with_unknown, capsys):
 
 def test_what_is_read_has_the_numbers_of_what_is_predicted(source, with_unknown):
     words, said = with_unknown
-    params = Params(templates=("form", "class-3"), vectors=VectorParams(source, 0))
-    read = Params(templates=params.templates, vectors=params.vectors, read=("class-3",))
+    params = FeaturiseParams(templates=("form", "class-3"), vectors=VectorParams(source, 0))
+    read = FeaturiseParams(templates=params.templates, vectors=params.vectors, read=("class-3",))
     phi, psi, names = featurise.build(read, words, said)
     assert phi.feature_count == psi.feature_count
     for word in range(1, len(words)):
@@ -166,7 +166,9 @@ def test_what_is_read_has_the_numbers_of_what_is_predicted(source, with_unknown)
         assert of_psi == {n: v for n, v in of_phi.items() if names[n].startswith("class-3=")}
     end = psi.indices[slice(*psi.indptr[psi.signature[0] : psi.signature[0] + 2])]
     assert [names[each] for each in end] == [f"form={END}"], "a sentence's end is always read"
-    whole = Params(templates=params.templates, vectors=params.vectors, read=("class-3", "form"))
+    whole = FeaturiseParams(
+        templates=params.templates, vectors=params.vectors, read=("class-3", "form")
+    )
     assert featurise.build(whole, words, said).psi is None
 
 

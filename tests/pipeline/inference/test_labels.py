@@ -17,6 +17,7 @@ from pipeline.prepared.labels import read_labels, read_values
 from pipeline.runner.pack import pack, unpack
 from pipeline.runner.run import _overrides
 from pipeline.runner.sweep import sweep
+from pipeline.sections import CorpusParams
 from pipeline.stages import corpus
 
 GENRES = ("plain", "loud")
@@ -138,13 +139,13 @@ def test_prepared_models_are_trained_elsewhere_with_their_labels(changes, this, 
 
 def test_a_condition_needs_labels_and_labels_have_to_be_there(sources, tmp_path):
     with pytest.raises(ValueError, match=r"no sentence of .* has a label 'genr'; the nearest"):
-        corpus.compute(corpus.Params((sources[0],), labels=("genr",)), {}, tmp_path)
+        corpus.compute(CorpusParams((sources[0],), labels=("genr",)), {}, tmp_path)
     (tmp_path / "train.tsv").write_text("text\nVa .\nViens .\n", encoding="utf-8")
     (tmp_path / "test.tsv").write_text("text\tgenre\nVa .\tloud\n", encoding="utf-8")
     with pytest.raises(ValueError, match="trained on has a label 'genre': only others have one"):
-        corpus.compute(corpus.Params((str(tmp_path),), labels=("genre",), valid=1), {}, tmp_path)
+        corpus.compute(CorpusParams((str(tmp_path),), labels=("genre",), valid=1), {}, tmp_path)
     with pytest.raises(ValueError, match="source expects several sources, found one"):
-        corpus.Params((sources[0],), labels=("source",))
+        CorpusParams((sources[0],), labels=("source",))
     with pytest.raises(ValueError, match=r"condition: input expects labels .* corpus\.labels"):
         pipeline.run(
             "tiny", set={"train.condition": "input"}, models=["ll-rnn"], runs=tmp_path / "runs"

@@ -6,6 +6,7 @@ import pandas as pd
 
 from pipeline.artefacts.arrow import rows, write_rows
 from pipeline.prepared.written_forms import WRITTEN, read_written, save_written
+from pipeline.sections import TokeniseParams
 from pipeline.stages import tokenise
 from pipeline.stages.corpus import SCHEMA
 
@@ -28,12 +29,12 @@ def test_only_the_training_text_says_how_words_are_written(tiny_run, tmp_path):
             kept = (row | {"text": row["text"].upper()} for row in kept)
         write_rows(shouted / path.name, SCHEMA, kept)
     (tmp_path / "out").mkdir()
-    tokenise.compute(tokenise.Params(), {"corpus": shouted}, tmp_path / "out")
+    tokenise.compute(TokeniseParams(), {"corpus": shouted}, tmp_path / "out")
     before = tiny_run.artefacts["ll-rnn", "tokenise"].folder / WRITTEN
     assert (tmp_path / "out" / WRITTEN).read_bytes() == before.read_bytes()
 
 
 def test_where_capitals_are_kept_there_is_nothing_to_keep(tiny_run, tmp_path):
     corpus = tiny_run.artefacts["ll-rnn", "corpus"].folder
-    tokenise.compute(tokenise.Params(lowercase=False), {"corpus": corpus}, tmp_path)
+    tokenise.compute(TokeniseParams(lowercase=False), {"corpus": corpus}, tmp_path)
     assert not (tmp_path / WRITTEN).exists()

@@ -3,13 +3,14 @@
 import pytest
 
 from pipeline.artefacts.arrow import rows, splits
+from pipeline.sections import CorpusParams
 from pipeline.stages import corpus
 
 
 def made(out, *sources: str, **params) -> dict[str, list[str]]:
     """The texts of each split."""
     out.mkdir()
-    corpus.compute(corpus.Params(sources, **params), {}, out)
+    corpus.compute(CorpusParams(sources, **params), {}, out)
     assert {path.suffix for path in out.iterdir()} == {".arrow"}
     return {split: [row["text"] for row in rows(path)] for split, path in splits(out).items()}
 
@@ -145,4 +146,4 @@ def test_a_text_of_several_sources_to_pretrain_on_has_each_sentence_once(tmp_pat
 )
 def test_no_source_and_one_twice_are_refused(params, fault):
     with pytest.raises(ValueError, match=fault):
-        corpus.Params(**params)
+        CorpusParams(**params)

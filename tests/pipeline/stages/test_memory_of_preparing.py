@@ -7,6 +7,7 @@ import pytest
 
 from pipeline.artefacts import arrow
 from pipeline.prepared.special_words import END, UNKNOWN
+from pipeline.sections import CorpusParams, EncodeParams
 from pipeline.stages import corpus, encode, tokenise
 
 
@@ -42,7 +43,7 @@ def test_the_corpus_stage_holds_a_batch_at_a_time_and_a_number_of_every_sentence
     def split(sentences: int) -> int:
         text = tmp_path / f"{sentences}.txt"
         text.write_text("".join(f"Phrase {number} d'un texte.\n" for number in range(sentences)))
-        params = corpus.Params(source=(str(text),))
+        params = CorpusParams(source=(str(text),))
         return peak(corpus.compute, params, {}, folder(tmp_path / f"split {sentences}"))
 
     split(100)  # what is imported and cached on the way
@@ -60,7 +61,7 @@ def test_encoding_holds_a_batch_at_a_time(tmp_path, small_batches):
         rows = ({"words": [known[number % 200], "inconnu"] * 5} for number in range(sentences))
         arrow.write_rows(inputs["tokenise"] / "train.arrow", tokenise.SCHEMA, rows)
         out = folder(tmp_path / f"ids {sentences}")
-        return peak(encode.compute, encode.Params(), inputs, out)
+        return peak(encode.compute, EncodeParams(), inputs, out)
 
     encoded(10)
     assert encoded(5000) < 1.3 * encoded(500)

@@ -7,7 +7,7 @@ import pytest
 from pipeline.artefacts.arrow import rows, write_rows
 from pipeline.config.configuration import load_config
 from pipeline.stages.corpus import SCHEMA
-from pipeline.stages.order import STAGES
+from pipeline.stages.table import STAGES
 
 PREPARED = ("tokenise", "analyse", "featurise", "background")
 

@@ -3,6 +3,7 @@
 import pytest
 
 from pipeline.artefacts import arrow
+from pipeline.sections import TokeniseParams
 from pipeline.stages import corpus, tokenise
 
 
@@ -23,7 +24,7 @@ def text(tmp_path):
 
 def made(out, text, **params) -> list[dict]:
     out.mkdir()
-    tokenise.compute(tokenise.Params(**params), {"corpus": text}, out)
+    tokenise.compute(TokeniseParams(**params), {"corpus": text}, out)
     return list(arrow.rows(out / "train.arrow"))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import pipeline
 from pipeline.stages import tokenise
-from pipeline.stages.order import STAGES
+from pipeline.stages.table import STAGES
 from tests import golden
 
 

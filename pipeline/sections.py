@@ -1,0 +1,188 @@
+"""What a configuration may say: the section of each stage, every key with its meaning and default.
+
+The section `train` is `models.recipe.Recipe`, as models know it too. `accord config` prints the
+comments here, and each section refuses values that it cannot have. Nothing here imports torch or
+pandas.
+"""
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from models.common.checks import expect, expect_at_least
+from models.common.registry import Choice, check_parts
+from models.parts import HISTORIES, SMOOTHINGS
+
+SOURCE = "source"  # the label that names which of several sources a sentence is from
+SPACY = "spacy"  # the vectors that spaCy's French model brings
+MORPHOLOGY = ("form", "pos", "gender", "number", "tense", "mood", "person", "verbform")
+
+
+@dataclass(frozen=True)
+class CorpusParams:
+    # A corpus name, a path (.txt with one sentence a line, .conllu, or .tsv and .jsonl with a
+    # column `text`), or hub:ID[:CONFIG][#COLUMN]; or several. Where some have splits of their own,
+    # the sentences of the others are for training. A hub data set is read once: `--force corpus`
+    # reads it anew.
+    source: tuple[str, ...] = ("wiktionnaire",)
+    # At most so many sentences, drawn at random; of a hub data set the first ones, as the rest is
+    # not downloaded; null takes all.
+    limit: int | None = None
+    # Held out of training for validation: a share below 1, or a number of sentences.
+    # 0 takes the source's own `dev` split, if it has one.
+    valid: float = 0.05
+    test: float = 0.05  # held out for the test, where the source has no splits of its own
+    seed: int = 1  # of the shuffle that draws the limit and the splits
+    # A second text, of one source or several, which a network may read before the training text:
+    # train.pretraining.
+    pretraining: tuple[str, ...] | None = None
+
+    # Names of labels that sentences have and that a network may be told (train.condition): comments
+    # of CoNLL-U (`# genre = news`), columns of .tsv, .jsonl and hub data sets, or `source`, which
+    # of several sources it is from.
+    labels: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        expect_at_least(1, self, "limit")
+        expect_at_least(0, self, "seed")
+        for key in ("valid", "test"):
+            value = getattr(self, key)
+            is_amount = 0 <= value < 1 or (value >= 1 and value == int(value))
+            expect(key, is_amount, "a share below 1 or a number of sentences", value)
+        if SOURCE in self.labels and len(self.source) == 1:
+            raise ValueError(f"labels: {SOURCE} expects several sources, found one")
+        if len({*self.labels}) < len(self.labels):
+            raise ValueError(f"labels: expected names that differ, found {', '.join(self.labels)}")
+        if not self.source:
+            raise ValueError("source: expected a source, or several, found none")
+        for key in ("source", "pretraining"):
+            sources = getattr(self, key) or ()
+            if len({*sources}) < len(sources):
+                raise ValueError(f"{key}: expected sources that differ, found {', '.join(sources)}")
+
+
+@dataclass(frozen=True)
+class TokeniseParams:
+    # Of a treebank's contractions: surface (du), syntactic (de le), or rows (all three).
+    view: Literal["surface", "syntactic", "rows"] = "surface"
+    lowercase: bool = True  # words are compared without regard to capitals
+    # That tokenise side by side; null: one for each core, where the text is long.
+    processes: int | None = field(default=None, compare=False)
+
+    def __post_init__(self):
+        expect_at_least(1, self, "processes")
+
+
+@dataclass(frozen=True)
+class AnalyseParams:
+    # The chain of lexicons: names, or paths of your own tables. `closed` holds closed classes,
+    # numbers and punctuation; `guesser`, learned from those before it, answers for any word.
+    lexicon: tuple[str, ...] = ("closed", "dela", "guesser")
+    # A word known to several lexicons has the first one's analyses (fallback) or all (union).
+    join: Literal["fallback", "union"] = "fallback"
+    # open: known words come from training and lexicon alone, others are spelled;
+    # closed: known words are all of the corpus, the test included, but only training is counted;
+    # paper: words are counted over all of the corpus too, so φ and b know the test.
+    protocol: Literal["open", "closed", "paper"] = "open"
+    strict: bool = False  # stop at the first row of a lexicon that cannot be read; else skip it
+    # A lexicon with corpus frequencies (lexique), for the template `frequency` and for
+    # background.unseen: frequency; null for none.
+    frequency: str | None = None
+    # Agreement suites that every model is asked, in the form of CLAMS: names of data folders or
+    # paths. Their words are known under `closed` and `paper`, as those of the test are; `paper`
+    # counts those that the corpus lacks as met once.
+    suites: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class VectorParams:
+    source: str = SPACY  # or a file of one's own
+    dimensions: int = 64  # 0: classes only
+    unknown: Literal["mean", "none"] = "mean"  # what unknown words have
+
+    def __post_init__(self):
+        expect_at_least(0, self, "dimensions")
+
+
+@dataclass(frozen=True)
+class FeaturiseParams:
+    # form, suffix, shape, number-class; frequency (see analyse.frequency); source (which lexicon
+    # answered), lemma, pos, or any feature of the lexicon: gender, number, tense, mood, person,
+    # verbform, prontype, sem, or one of your own table. a×b, a*b or axb crosses two or more of what
+    # the lexicon says. class-500: one of 500 classes of words that have similar vectors;
+    # cluster-500: of words that have similar neighbours in the training text.
+    templates: tuple[str, ...] = MORPHOLOGY
+    # Templates left out, or single features (PronType=Art), and crossed ones that hold them.
+    without: tuple[str, ...] = ()
+    # M: so many most frequent words have a feature of their own; null: all seen more than once.
+    # The others share one, `@notTop`.
+    forms: int | None = 2500
+    lemmas: int = 1000  # so many most frequent lemmas have a feature, where `lemma` is a template
+    # An ambiguous word carries the union of its analyses, or each by its share (weighted).
+    values: Literal["union", "weighted"] = "union"
+    steps: int = 4  # shares are rounded to 1/steps, so that guessed words have signatures in common
+    # Vectors of words, such as {source: spacy, dimensions: 64}. Source: spacy, or the path of a
+    # .vec file (compressed or not) or of an .npz with the arrays forms and vectors. Dimensions: so
+    # many principal components are dense features; 0: the vectors only make classes. Unknown: an
+    # unknown word has the mean of its class (mean) or no vector (none).
+    vectors: VectorParams | None = None
+    # ψ: the templates that are read, `vectors` for the dense features; null: all of them.
+    read: tuple[str, ...] | None = None
+    # φ: the templates that words are predicted by, in the same way; null: all of them.
+    predict: tuple[str, ...] | None = None
+    letters: bool = False  # keeps how each word is written, for `train.input: letters-…`
+
+    def __post_init__(self):
+        expect_at_least(0, self, "forms", "lemmas")
+        expect_at_least(1, self, "steps")
+
+
+@dataclass(frozen=True)
+class BackgroundParams:
+    # unigram: training counts, what discounting frees going to the words of the same signature;
+    # uniform: every known word alike, as in a softmax;
+    # ngram: n-grams of the training ids, words that they lack sharing as in unigram;
+    # arpa: the n-grams of the file `arpa`, words that it lacks sharing what it gives <unk>.
+    kind: Literal["unigram", "uniform", "ngram", "arpa"] = "unigram"
+    arpa: str | None = None  # Path of an ARPA file, as KenLM and SRILM write it; perhaps .gz
+    order: int = 5  # of the n-grams: so many words, the predicted one included
+    smoothing: Annotated[Choice, SMOOTHINGS] = "kneser-ney"  # Of the n-grams
+    history: Annotated[Choice, HISTORIES] = "words"  # What the n-grams look back on
+    pretraining: bool = False  # n-grams of the text of corpus.pretraining too
+    # Words of a signature that training lacks share its mass alike, or by what analyse.frequency
+    # says of French as a whole.
+    unseen: Literal["alike", "frequency"] = "alike"
+    # Unknown words are spelled by n-grams of letters, or by a small recurrent network.
+    spelling: Literal["ngram", "neural"] = "ngram"
+    spelling_order: int = 6  # letters of the spelling model's n-grams
+
+    def __post_init__(self):
+        check_parts(self)
+        expect_at_least(1, self, "order", "spelling_order")
+        if (self.kind == "arpa") != (self.arpa is not None):
+            raise ValueError(
+                f"arpa: expected the path of a file for kind: arpa, and for no other; "
+                f"found {self.arpa} for {self.kind}"
+            )
+
+
+@dataclass(frozen=True)
+class EncodeParams:
+    # Models of subwords predict words by their spelling: in pieces that so many merges of byte-pair
+    # encoding make of letters, 0: in letters; null: words are not taken apart.
+    merges: int | None = None
+    classes: int = 0  # of words, for `train.output: classes`; 0: none
+    # By the words beside them (clusters by exchange), by frequency, or evenly: as many words each.
+    classes_by: Literal["neighbours", "frequency", "evenly"] = "neighbours"
+
+    def __post_init__(self):
+        expect_at_least(0, self, "merges", "classes")
+
+
+@dataclass(frozen=True)
+class EvaluateParams:
+    pass
+
+
+@dataclass(frozen=True)
+class ReportParams:
+    title: str = "Accord"  # of the page

@@ -1,0 +1,371 @@
+"""The nine stages in the order in which data flows: what each reads, writes and checks.
+
+`compute` is named and imported when a stage runs, so that this table can be read without torch:
+`accord config`, `accord stages` and the keys of artefacts need no more than it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+import corpora
+from lexicon.analysis import FEATURES, feature_names
+from lexicon.reading import Report
+from lexicon.registry import BUILT_IN, FROM_PATH, TABLES
+from lexicon.registry import files as lexicon_files
+from lexicon.table import read as read_table
+from models.common.checks import expect
+from models.common.registry import outside_files
+from models.recipe import Recipe
+from models.spelling.subwords import COUNTS, SPELLER
+from models.training.curve import CURVE
+from models.training.files import WEIGHTS
+from pipeline.artefacts.artefact import Inputs
+from pipeline.artefacts.model_files import FIGURES, RECIPE
+from pipeline.data.folders import folder_of
+from pipeline.display.nearest import nearest
+from pipeline.evaluation.metrics import METRICS
+from pipeline.evaluation.same_text import WRITTEN as SAME_TEXT
+from pipeline.evaluation.suite import suite_files
+from pipeline.features import TEMPLATES, word_vectors
+from pipeline.features.template_names import check
+from pipeline.prepared.encoded import READ_BY_TRAINING, SIZES
+from pipeline.prepared.encoded_forms import PARTS
+from pipeline.prepared.labels import NUMBERS, VALUES
+from pipeline.prepared.special_words import (
+    CURVE_NARROW,
+    CURVE_PRETRAINING,
+    MADE_OF,
+    PRETRAINING_MASS,
+    START_WEIGHTS,
+)
+from pipeline.prepared.written_forms import WRITTEN
+from pipeline.sections import (
+    AnalyseParams,
+    BackgroundParams,
+    CorpusParams,
+    EncodeParams,
+    EvaluateParams,
+    FeaturiseParams,
+    ReportParams,
+    TokeniseParams,
+)
+from pipeline.trained import teachers
+
+
+def _reads_no_files(params: Any) -> Sequence[Path]:
+    """Most stages read only what the stages above them made."""
+    return ()
+
+
+def _checks_nothing(sections: Mapping[str, Any]) -> None:
+    """Most parameters are checked one by one."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The declaration from which the runner, the command line and the README's table are made."""
+
+    name: str
+    help: str
+    inputs: Mapping[str, tuple[str, ...]]  # stage above -> the files of its folder that are read
+    outputs: Mapping[str, str]  # file in this stage's folder -> what it holds
+    params: type  # a frozen dataclass: this stage's section of the configuration
+    computed_by: str  # module:function
+    # Raised whenever the same parameters and inputs come to give other files: what earlier code
+    # made is then made anew.
+    version: int
+    files: Callable[[Any], Sequence[Path]] = _reads_no_files  # data outside the run that is read
+    # Refuses, before the first stage runs, what the sections together cannot mean.
+    check: Callable[[Mapping[str, Any]], None] = _checks_nothing
+    resumes: bool = False  # goes on from what an interrupted run left in its folder
+    starts: bool = False  # also reads the model that train.start names, the input START
+    over_models: bool = False  # reads its inputs from every model of the run, not from one
+    shows: tuple[str, ...] = ()  # stages above whose parameters are told in what it writes
+    # What is fixed before the test is scored -> names or patterns of the outputs that hold it: an
+    # audit asks from which splits they were made.
+    audited: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def compute(self) -> Callable[[Any, Inputs, Path], None]:
+        """From parameters and the folders of inputs to files in one folder; imported here."""
+        return resolve_name(self.computed_by)
+
+
+def _by_name(*stages: Stage) -> dict[str, Stage]:
+    return {stage.name: stage for stage in stages}
+
+
+def _files_of_sources(params: CorpusParams) -> list[Path]:
+    """Those of all sources; a hub data set has none, as a key must not ask the network."""
+    sources = [*params.source, *(params.pretraining or ())]
+    return [path for source in sources for path in corpora.files(source, folder=folder_of)]
+
+
+def _files_of_lexicons_and_suites(params: AnalyseParams) -> list[Path]:
+    """Those of the suites and of the lexicons; some lexicons are written in code and have none."""
+    names = [*params.lexicon, *([params.frequency] if params.frequency else [])]
+    lexicons = [path for name in names for path in lexicon_files(name, folder_of)]
+    return [*lexicons, *(path for suite in params.suites for path in suite_files(suite))]
+
+
+def _check_lexicon(sections: Mapping[str, Any]) -> None:
+    chain, start = sections["analyse"].lexicon, sections["train"].start  # which brings its own
+    expect("analyse.lexicon", bool(chain or start), "one or more", "none")
+
+
+def _files_of_templates(params: FeaturiseParams) -> Sequence[Path]:
+    """Those of the vectors, and of the templates that other packages bring."""
+    brought = [name for name in params.templates if name in TEMPLATES]
+    brought = [TEMPLATES.part(name).file for name in brought if not TEMPLATES.is_own(name)]
+    return [*(word_vectors.files(params.vectors.source) if params.vectors else ()), *brought]
+
+
+def _check_templates(sections: Mapping[str, Any]) -> None:
+    """Refuse templates that are none, as far as the names of the lexicon's features are known.
+
+    Accord's own lexicons have those of UD and tables can be asked; a treebank, or the lexicon of
+    another package, may have any, and its analyses will show.
+    """
+    if sections["train"].start:  # whose features they are
+        return
+    names: set[str] | None = {*FEATURES}
+    for lexicon in sections["analyse"].lexicon:
+        of_text = lexicon.partition(":")[0] in FROM_PATH
+        if Path(lexicon).suffix in TABLES and not of_text:
+            rows = read_table(Path(lexicon), Report(Path(lexicon)))
+            names = names and names | feature_names(row.feats for row in rows)
+        elif lexicon not in BUILT_IN:
+            names = None
+    check(sections["featurise"], names and sorted(names))
+
+
+def _files_of_ngrams(params: BackgroundParams) -> list[Path]:
+    """Those of a smoothing that another package brings, and the n-grams from outside."""
+    from_outside = [] if params.arpa is None else [Path(params.arpa)]
+    for path in from_outside:
+        if not path.is_file():
+            raise ValueError(f"background.arpa: expected an ARPA file, found none at {path}")
+    return [*outside_files(params), *from_outside]
+
+
+def _files_of_training(recipe: Recipe) -> list[Path]:
+    """Those of parts that other packages bring, and of teachers."""
+    return [*outside_files(recipe), *teachers.files(recipe, READ_BY_TRAINING)]
+
+
+def _files_of_metrics(params: EvaluateParams) -> list[Path]:
+    """Those of the metrics that other packages bring."""
+    return [part.file for name, part in METRICS.parts().items() if not METRICS.is_own(name)]
+
+
+STAGES = _by_name(
+    Stage(
+        name="corpus",
+        help="reads a source of French sentences and splits it",
+        inputs={},
+        outputs={
+            "*.arrow": "the sentences of each split: id, text, a treebank's rows, source, labels"
+        },
+        params=CorpusParams,
+        computed_by="pipeline.stages.corpus:compute",
+        version=1,
+        files=_files_of_sources,
+    ),
+    Stage(
+        name="tokenise",
+        help="turns sentences into words",
+        inputs={"corpus": ()},
+        outputs={
+            "*.arrow": "the words of each sentence of each split, its source and labels",
+            WRITTEN: "how training writes each word most often, where words are lowercased",
+        },
+        params=TokeniseParams,
+        computed_by="pipeline.stages.tokenise:compute",
+        version=1,
+    ),
+    Stage(
+        name="analyse",
+        help="looks every known word up in the lexicon",
+        inputs={"tokenise": ()},
+        outputs={
+            "types.parquet": "the known words and their counts; ids are positions in it",
+            "analyses.parquet": "lemma, POS and features of each, and which lexicon said so",
+            "coverage.csv": "types and counted tokens that each lexicon answered for",
+            "lexicon*": "the chain of lexicons for words met later, and their hashes",
+            MADE_OF: "the start, where training goes on from one: its name and what it was made of",
+            "*.suite.parquet": "the pairs of each agreement suite",
+        },
+        params=AnalyseParams,
+        computed_by="pipeline.stages.analyse:compute",
+        version=1,
+        files=_files_of_lexicons_and_suites,
+        starts=True,
+        check=_check_lexicon,
+    ),
+    Stage(
+        name="featurise",
+        help="turns analyses into the vectors φ",
+        inputs={"analyse": ("types.parquet", "analyses.parquet"), "tokenise": ("train.arrow",)},
+        outputs={
+            "phi.npz": "Φ by signature in CSR, and the signature of each word",
+            "psi.npz": "the same of what is read, where that is not all of it",
+            "letters.npy": "how each word is written, where words are read by their letters",
+            "names.json": "the name of each feature",
+            START_WEIGHTS: "the weights of the model that training goes on from, if there is one",
+        },
+        params=FeaturiseParams,
+        computed_by="pipeline.stages.featurise:compute",
+        version=1,
+        files=_files_of_templates,
+        starts=True,
+        check=_check_templates,
+        audited={"φ": ("phi.npz", "psi.npz", "letters.npy", "names.json")},
+    ),
+    Stage(
+        name="background",
+        help="gives every known word its prior mass b, and learns to spell the others",
+        inputs={
+            "analyse": ("types.parquet", "analyses.parquet"),
+            "featurise": ("phi.npz",),
+        },
+        outputs={
+            "b.npy": "the prior mass of each word",
+            PRETRAINING_MASS: "the prior mass while the text of corpus.pretraining is read",
+            "group.npy": "the group of each word, in which seen words leave mass to unseen ones",
+            "share.npy": "what each word has, unseen, of its group's mass for unseen words",
+            "about.json": "the kind of background, from which training counts its n-grams",
+            "factors.npz": "the factors of each word, where n-grams back off over them",
+            "ngrams.npz": "the n-grams of an ARPA file for the known words",
+            "spelling.*": "the spelling model of an open vocabulary",
+        },
+        params=BackgroundParams,
+        computed_by="pipeline.stages.background:compute",
+        version=1,
+        files=_files_of_ngrams,
+        starts=True,
+        audited={
+            "b": ("b.npy", "share.npy", "about.json", "ngrams.npz", "spelling.*")
+        },  # the groups are φ's own
+    ),
+    Stage(
+        name="encode",
+        help="turns words into ids",
+        inputs={"tokenise": (), "analyse": ("types.parquet", "lexicon*", "*.suite.parquet")},
+        outputs={
+            "*.ids.npy": "the ids of each split, END after every sentence",
+            "*.lengths.npy": "the length of each sentence, END included",
+            "*.forms.json": "the words of each split as they are written, each once",
+            "*.form.npy": "which of them each word is, −1 for ends",
+            "*.unseen.npy": "whether each word is absent from the training text",
+            f"*{PARTS}": "which source each sentence is from, where there are several",
+            f"*{NUMBERS}": "the labels of each sentence by their numbers, where it has some",
+            VALUES: "the labels of each kind that training has",
+            SIZES: "sentences, words and characters of each split",
+            "subwords.json": "what spells any word in subwords, where a model is of subwords",
+            COUNTS: "how often training has each subword",
+            "*.subwords.npz": "the subwords of each word of each split or suite as it is written",
+            "classes.npy": "the class of each word, where an output wants classes",
+            "*.suite.npz": "the sentences of each agreement suite as ids, and how they pair",
+        },
+        params=EncodeParams,
+        computed_by="pipeline.stages.encode:compute",
+        version=1,
+    ),
+    Stage(
+        name="train",
+        help="trains the network to its best validation epoch",
+        inputs=READ_BY_TRAINING,
+        outputs={
+            WEIGHTS: "the best weights",
+            RECIPE: "how the network is built and was trained",
+            CURVE: "losses and speed by epoch",
+            CURVE_PRETRAINING: "the same for the text of corpus.pretraining",
+            CURVE_NARROW: "the same of a network while it was narrow, where it has grown",
+            "steps.csv": "loss, gradient norm and learning rate by step, where there are steps",
+        },
+        params=Recipe,
+        computed_by="pipeline.stages.train:compute",
+        version=1,
+        files=_files_of_training,
+        resumes=True,
+    ),
+    Stage(
+        name="evaluate",
+        help="scores the validation and test sentences, and judges the agreement suites",
+        inputs={
+            "train": (WEIGHTS, RECIPE, CURVE, CURVE_PRETRAINING, CURVE_NARROW),
+            "encode": (),
+            "featurise": ("phi.npz", "psi.npz", "letters.npy", START_WEIGHTS),
+            "background": (),
+        },
+        outputs={
+            FIGURES: "every metric of every split, every source in it, and every suite",
+            "*.log_p.npy": "the log-probability of each word of each split, in nats",
+            "*.margins.npy": "by how many nats the right sentence of each pair of a suite, and its "
+            "critical word, is likelier",
+        },
+        params=EvaluateParams,
+        computed_by="pipeline.stages.evaluate:compute",
+        version=1,
+        files=_files_of_metrics,
+    ),
+    Stage(
+        name="report",
+        help="gathers tables, figures and one page",
+        inputs={
+            "evaluate": (FIGURES, "*.log_p.npy"),
+            "train": ("curve.csv", RECIPE, WEIGHTS),
+            "analyse": ("coverage.csv", "types.parquet", "lexicon*"),
+            # What a model is loaded from, and the sentences that it explains.
+            "featurise": (),
+            "background": (),
+            "encode": ("train.ids.npy", *(f"*.{part}" for part in SAME_TEXT), SPELLER, SIZES),
+            "tokenise": ("valid.arrow",),
+        },
+        outputs={
+            "index.html": "the page, self-contained",
+            "table.md": "the comparison table",
+            "scores.parquet": "one row per model, split and metric",
+            "scores.csv": "the same as text",
+            "*.png": "the figures, on white ground",
+            "*.svg": "the same, without a ground",
+        },
+        params=ReportParams,
+        computed_by="pipeline.stages.report:compute",
+        version=1,
+        over_models=True,
+        shows=("tokenise", "analyse", "featurise", "background", "encode", "train", "evaluate"),
+    ),
+)
+
+
+def above(name: str) -> list[str]:
+    """All stages that a stage depends on, in order."""
+    wanted = {name}
+    for stage in reversed(STAGES.values()):
+        if stage.name in wanted:
+            wanted |= stage.inputs.keys()
+    return [each for each in STAGES if each in wanted - {name}]
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Refuse what is no stage, naming the nearest one."""
+    for name in names:
+        if name not in STAGES:
+            raise ValueError(f"unknown stage '{name}'{nearest(name, STAGES)}")
+
+
+def declared() -> list[dict[str, str]]:
+    """The stages as they declare themselves: the rows of the README's table."""
+    return [
+        {
+            "stage": f"`{stage.name}`",
+            "does": stage.help,
+            "reads": ", ".join(stage.inputs) or "the source",
+            "writes": ", ".join(f"`{file}`" for file in stage.outputs),
+        }
+        for stage in STAGES.values()
+    ]
