@@ -1,5 +1,6 @@
 """Models packed, trained elsewhere and unpacked are the ones that a run would have trained."""
 
+import json
 import os
 import signal
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -16,6 +18,7 @@ from pipeline.compare.scored_models import find
 from pipeline.compare.significance import compare
 from pipeline.compare.table import gather
 from pipeline.runner.pack import pack, unpack
+from pipeline.trained.resolve import JOBS
 
 ROOT = Path(__file__).parents[3]
 PAPER_LIMIT = 40 * 2**20  # bytes that the nine models of the preset may take on the way
@@ -56,8 +59,22 @@ def test_what_was_trained_elsewhere_is_not_trained_again(
     _check_same(elsewhere, gather(find(str(here.folder))))
     assert len(compare(packed)) == 2
     (tmp_path / "simple.txt").write_text("True\tils dorment .\nFalse\tils dort .\n")
-    with pytest.raises(FileNotFoundError, match=r"was packed .* expected a finished run"):
+    asked = [judged([folder], str(tmp_path)) for folder in (packed, here.folder)]
+    for model in ("rnn", "ll-rnn"):
+        np.testing.assert_array_equal(*(each[model].margins for each in asked))
+    _pack_as_before(packed)
+    with pytest.raises(
+        FileNotFoundError, match=r"expected analyse of rnn, found none\. `accord un"
+    ):
         judged([packed], str(tmp_path))
+
+
+def _pack_as_before(packed: Path) -> None:
+    """Folders packed by older versions came without the vocabulary."""
+    jobs = json.loads((packed / JOBS).read_text())
+    for job in jobs.values():
+        del job["inputs"]["analyse"]
+    (packed / JOBS).write_text(json.dumps(jobs))
 
 
 def _check_same(elsewhere: pd.DataFrame, here: pd.DataFrame) -> None:
