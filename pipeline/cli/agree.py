@@ -5,10 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.console import Group, command, listed, make_room, print_table
-
-app = typer.Typer()
-suite_app = typer.Typer(cls=Group, help="Make agreement suites out of sentences of your own.")
+from pipeline.cli.console import command, listed, make_room, print_table
 
 Corpus = Annotated[
     str, typer.Argument(metavar="CORPUS", help="Treebank or text to use: its name, or its path.")
@@ -21,7 +18,7 @@ Limit = Annotated[
 ]
 
 
-@command(app)
+@command
 def agree(
     runs: Annotated[
         list[Path] | None,
@@ -75,7 +72,7 @@ def agree(
     say("intervals take pairs for independent; those made from a few templates are not")
 
 
-@command(suite_app)
+@command
 def make(
     corpus: Corpus,
     to: Annotated[Path, typer.Option(help="Folder to write the suite to.")],
@@ -102,7 +99,7 @@ def make(
     print(f"written to {to}; `accord agree RUN --suite {to}` asks models")
 
 
-@command(suite_app)
+@command
 def plant(
     corpus: Corpus,
     to: Annotated[Path, typer.Option(help="File to write the suite to, a table .csv.")],

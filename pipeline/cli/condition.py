@@ -7,10 +7,8 @@ import typer
 from pipeline.cli.console import command, print_table
 from pipeline.cli.model import Model, TrainedRun, load_model
 
-app = typer.Typer()
 
-
-@command(app)
+@command
 def condition(
     run: TrainedRun = None,
     model: Model = None,

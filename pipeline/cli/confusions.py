@@ -15,13 +15,12 @@ if TYPE_CHECKING:
     from lexicon.homophones import Homophones
     from pipeline.confusions.correct import Reasons
 
-app = typer.Typer()
 
 MARGIN = 5.0  # nats; about what planted homophones in UD French are found best with
 SHOWN = 4  # so many reasons are printed
 
 
-@command(app)
+@command
 def correct(
     text: Text,
     run: TrainedRun = None,
@@ -58,7 +57,7 @@ def correct(
     print(f"{len(found):,} suggestions in {len(sentences):,} sentences")
 
 
-@command(app)
+@command
 def corrections(
     suite: Annotated[
         str,
@@ -95,7 +94,7 @@ def corrections(
     print(f"margin: {margin:.2f} nats; half of the sentences have one error, half have none")
 
 
-@command(app)
+@command
 def nbest(
     corpus: Corpus,
     to: Annotated[

@@ -2,13 +2,16 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
+from click import Context
 from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
 from pipeline.display.tables import markdown
 
@@ -104,28 +107,46 @@ class Group(_PlainHelp, TyperGroup):
     """A group of such commands."""
 
 
-def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable], Callable]:
-    """Register a command whose errors are a line or two, with a traceback only if asked for."""
+class Later(Command):
+    """A command that is imported when it is called; until then, its name and its line of help."""
 
-    def register(function: Callable) -> Callable:
-        @app.command(name, cls=Command)
-        @wraps(function)
-        def guarded(*args, **kwargs):
-            try:
-                function(*args, **kwargs)
-                sys.stdout.flush()
-            except BrokenPipeError:  # who reads the output, such as `head`, has enough of it
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            except KeyboardInterrupt:
-                said = "\ninterrupted: what is finished is kept, the same command goes on"
-                print(said, file=sys.stderr)
-                raise typer.Exit(INTERRUPTED) from None
-            except (ValueError, OSError, LookupError, FloatingPointError) as error:
-                _tell(error)
+    def __init__(self, name: str, place: str, line: str):
+        super().__init__(name, help=line)
+        self.place = place  # module:function
 
-        return guarded
+    def loaded(self) -> Command:
+        alone = typer.Typer(add_completion=False)
+        alone.command(cls=Command)(resolve_name(self.place))
+        return get_command(alone)
 
-    return register
+    def make_context(self, *args, **kwargs) -> Context:
+        """That of the command itself, which click then runs or asks for its help."""
+        return self.loaded().make_context(*args, **kwargs)
+
+
+def commands_of(module: str, lines: Mapping[str, str]) -> dict[str, Later]:
+    """Commands by name, each the function of that name in a module."""
+    return {name: Later(name, f"{module}:{name}", line) for name, line in lines.items()}
+
+
+def command(function: Callable) -> Callable:
+    """A command whose errors are a line or two, with a traceback only if asked for."""
+
+    @wraps(function)
+    def guarded(*args, **kwargs):
+        try:
+            function(*args, **kwargs)
+            sys.stdout.flush()
+        except BrokenPipeError:  # who reads the output, such as `head`, has enough of it
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except KeyboardInterrupt:
+            said = "\ninterrupted: what is finished is kept, the same command goes on"
+            print(said, file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+        except (ValueError, OSError, LookupError, FloatingPointError) as error:
+            _tell(error)
+
+    return guarded
 
 
 def _tell(error: Exception) -> NoReturn:

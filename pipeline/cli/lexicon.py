@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.console import Configuration, Group, Runs, Set, command, listed, print_table
+from pipeline.cli.console import Configuration, Runs, Set, command, listed, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lexicon import Lexicon
 
-app = typer.Typer(
-    cls=Group, help="Look into lexicons, measure them and compare them.", no_args_is_help=True
-)
 
 Chain = Annotated[
     str,
@@ -24,7 +21,7 @@ Chain = Annotated[
 DEFAULT_CHAIN = "closed,dela,guesser"
 
 
-@command(app, "list")
+@command
 def list_lexicons() -> None:
     """List all lexicons with their size and licence, and whether their data is here."""
     import pandas as pd
@@ -48,7 +45,7 @@ def list_lexicons() -> None:
     print_table(pd.DataFrame(rows))
 
 
-@command(app)
+@command
 def show(
     word: Annotated[str, typer.Argument(metavar="WORD", help="French word to look up.")],
     lexicon: Chain = DEFAULT_CHAIN,
@@ -83,7 +80,7 @@ def show(
         print(f"known of it too, and in φ where featurise.templates has it: {', '.join(others)}")
 
 
-@command(app)
+@command
 def coverage(
     corpus: Annotated[
         str, typer.Argument(metavar="CORPUS", help="Corpus to cover: its name, or its path.")
@@ -108,7 +105,7 @@ def coverage(
     print("\nmost frequent gaps:", ", ".join(f"{f} {n}" for f, n in missing.values.tolist()))
 
 
-@command(app)
+@command
 def guesser(
     lexicon: Annotated[
         str, typer.Argument(metavar="LEXICON", help="Lexicon to learn from and to be judged by.")
@@ -139,7 +136,7 @@ def guesser(
     print_table(guesser_table(taught, listed(kinds), treebank or (), seed, lowercase))
 
 
-@command(app)
+@command
 def compare(
     config: Configuration,
     lexicons: Annotated[

@@ -1,42 +1,174 @@
-"""The command line: `accord`."""
+"""The command line `accord`: a table of commands, whose modules are imported when they are called.
+
+A command is the function of its name. Its line here is the first of the function's docstring, so
+that `accord --help` imports no command; a test compares the two.
+"""
 
 import atexit
 import gc
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pipeline.cli import agree as cli_agree
-from pipeline.cli import condition as cli_condition
-from pipeline.cli import confusions as cli_confusions
 from pipeline.cli import console
-from pipeline.cli import lexicon as cli_lexicon
-from pipeline.cli import model as cli_model
-from pipeline.cli import page as cli_page
-from pipeline.cli import results as cli_results
-from pipeline.cli import score as cli_score
-from pipeline.cli import surprisal as cli_surprisal
-from pipeline.cli.console import Configuration, Models, Name, Runs, Seeds, Set, command, print_table
+from pipeline.cli.console import Group, Later, commands_of
+from pipeline.display.progress import set_level
+
+COMMANDS = {
+    **commands_of(
+        "pipeline.cli.run",
+        {
+            "run": "Run every stage of a configuration that is not done, and print how its "
+            "models compare.",
+            "stages": "Show whether each stage of a configuration is done, stale or missing, and "
+            "why.",
+            "pack": "Prepare models for training elsewhere with `python -m pipeline.runner.sweep`.",
+            "unpack": "Take in models that were trained elsewhere, so that `accord run` goes on "
+            "with them.",
+            "fetch": "Download corpora and lexicons into the data folder, and check their hashes.",
+            "config": "Explain every key of a configuration, or print the file of a preset to "
+            "copy it.",
+        },
+    ),
+    "lexicon": Group(
+        name="lexicon",
+        help="Look into lexicons, measure them and compare them.",
+        no_args_is_help=True,
+        commands={
+            "list": Later(
+                "list",
+                "pipeline.cli.lexicon:list_lexicons",
+                "List all lexicons with their size and licence, and whether their data is here.",
+            ),
+            **commands_of(
+                "pipeline.cli.lexicon",
+                {
+                    "show": "Show what every lexicon that is here says of a word, and the φ that "
+                    "--lexicon gives it.",
+                    "coverage": "Show how much of a corpus lexicons cover, by part of speech where "
+                    "the corpus has them.",
+                    "guesser": "Measure guessers on the forms of a tenth of the lemmas, which they "
+                    "do not learn from.",
+                    "compare": "Train the last model of a configuration with each chain of "
+                    "lexicons, and compare them.",
+                },
+            ),
+        },
+    ),
+    **commands_of(
+        "pipeline.cli.results",
+        {
+            "audit": "Show which splits the vocabulary, φ and b of a run know, and whether the "
+            "test is one.",
+            "compare": "Compare the models of several runs in one table, training those that are "
+            "not trained.",
+            "significance": "Show which differences between a run's models are real, by a paired "
+            "bootstrap.",
+            "prune": "Show the perplexity of a model as the smallest weights of each matrix "
+            "become zeros.",
+            "tables": "Print the tables of the LL-RNN paper beside the figures of a run of the "
+            "preset `paper`.",
+            "combine": "Combine models by weights tuned on validation; show the perplexity with "
+            "and without each.",
+            "verify": "Read every file of a run and its artefacts, and name those that are "
+            "changed or damaged.",
+            "export": "Write a model with its card into a folder for `load`, as n-grams, or as "
+            "an automaton.",
+        },
+    ),
+    **commands_of(
+        "pipeline.cli.model",
+        {
+            "explain": "Show what may come next and why: log p split into background, features "
+            "and −log Z.",
+            "rescore": "Rank n-best lists or lattices anew with a model, and print the best "
+            "hypothesis of each.",
+            "generate": "Generate sentences: drawn by chance, or the likeliest that a beam "
+            "search finds.",
+            "nearest": "Show the words whose vectors are nearest to that of a word.",
+            "inflection": "Show how often vector arithmetic finds another form of a lemma, "
+            "judged by the lexicon.",
+        },
+    ),
+    **commands_of(
+        "pipeline.cli.condition",
+        {
+            "condition": "Show the perplexity of sentences under their label, under none and "
+            "under a wrong one.",
+        },
+    ),
+    **commands_of(
+        "pipeline.cli.score",
+        {
+            "score": "Score a text: log p of each word and sentence, perplexity, bits per "
+            "character.",
+        },
+    ),
+    **commands_of(
+        "pipeline.cli.surprisal",
+        {
+            "surprisal": "Make a table of the words of a table's sentences, with the surprisal "
+            "of each in bits.",
+            "expect": "Show what a model expects before each word: exact probabilities of the "
+            "grammar of the next.",
+        },
+    ),
+    **commands_of(
+        "pipeline.cli.page",
+        {
+            "page": "Serve a page on which sentences can be typed, explained, changed and "
+            "compared.",
+        },
+    ),
+    **commands_of(
+        "pipeline.cli.agree",
+        {
+            "agree": "Show how often each model finds the right sentence of a minimal pair the "
+            "likelier one.",
+        },
+    ),
+    "suite": Group(
+        name="suite",
+        help="Make agreement suites out of sentences of your own.",
+        no_args_is_help=False,
+        commands=commands_of(
+            "pipeline.cli.agree",
+            {
+                "make": "Make minimal pairs: real sentences, and the same with a word that no "
+                "longer agrees.",
+                "plant": "Plant an error in each sentence: instead of a word another that sounds "
+                "the same.",
+            },
+        ),
+    ),
+    **commands_of(
+        "pipeline.cli.confusions",
+        {
+            "correct": "Suggest words that agree better, or that sound the same and fit better, "
+            "and say why.",
+            "corrections": "Show how many planted errors `accord correct` repairs, and how often "
+            "it is wrong.",
+            "nbest": "Make n-best lists or lattices of what sounds the same, for `accord "
+            "rescore`, of any text.",
+        },
+    ),
+}
+
+
+class Accord(Group):
+    """All commands of the table."""
+
+    def __init__(self, **settings):
+        super().__init__(**settings | {"commands": COMMANDS})
+
 
 app = typer.Typer(
-    cls=console.Group,
+    cls=Accord,
     help="Train language models that know French morphology, compare them, and question them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-app.add_typer(cli_lexicon.app, name="lexicon")
-app.add_typer(cli_results.app)  # its commands stand beside those below
-app.add_typer(cli_model.app)
-app.add_typer(cli_condition.app)
-app.add_typer(cli_score.app)
-app.add_typer(cli_surprisal.app)
-app.add_typer(cli_page.app)
-app.add_typer(cli_agree.app)
-app.add_typer(cli_agree.suite_app, name="suite")
-app.add_typer(cli_confusions.app)
 
 
 @app.callback()
@@ -51,139 +183,8 @@ def main(
         ),
     ] = False,
 ) -> None:
-    from pipeline.display.progress import set_level
-
     console.tracebacks = verbose
     set_level("quiet" if quiet else "verbose" if verbose else "normal")
-
-
-@command(app)
-def run(
-    config: Configuration = "default",
-    set: Set = None,
-    models: Models = None,
-    name: Name = None,
-    until: Annotated[
-        str | None, typer.Option(metavar="STAGE", help="Stop after this stage.")
-    ] = None,
-    force: Annotated[
-        list[str] | None,
-        typer.Option(metavar="STAGE", help="Run this stage even if it is done. Can be repeated."),
-    ] = None,
-    seeds: Seeds = 1,
-    runs: Runs = Path("runs"),
-) -> None:
-    """Run every stage of a configuration that is not done, and print how its models compare."""
-    from pipeline.runner.run import run as bring_up_to_date
-
-    finished = bring_up_to_date(
-        config,
-        set=set or (),
-        models=models or (),
-        name=name,
-        seeds=seeds,
-        until=until,
-        force=force or (),
-        runs=runs,
-    )
-    report = finished.folder / "report"
-    if until in {None, "report"}:
-        print((report / "table.md").read_text(encoding="utf-8"), end="")
-        print(f"report: {report / 'index.html'}")
-
-
-@command(app)
-def stages(
-    config: Configuration = "default",
-    set: Set = None,
-    models: Models = None,
-    name: Name = None,
-    runs: Runs = Path("runs"),
-    declared: Annotated[
-        bool, typer.Option("--declared", help="Show what each stage does, reads and writes.")
-    ] = False,
-) -> None:
-    """Show whether each stage of a configuration is done, stale or missing, and why."""
-    import pandas as pd
-
-    from pipeline.config.configuration import load_config
-    from pipeline.runner.run import Run
-    from pipeline.stages import table
-
-    if declared:
-        print_table(pd.DataFrame(table.declared()))
-        return
-    found = list(Run(load_config(config, set or (), models or (), name), runs).status())
-    widest = max(len(status.model) for status in found)
-    for status in found:
-        print(f"{status.stage.name:11}{status.model:{widest}}  {status.state:9}{status.why}")
-
-
-@command(app)
-def pack(
-    config: Configuration = "default",
-    to: Annotated[Path, typer.Option(help="Folder to write the models to.")] = Path("packed"),
-    set: Set = None,
-    models: Models = None,
-    name: Name = None,
-    seeds: Seeds = 1,
-    runs: Runs = Path("runs"),
-) -> None:
-    """Prepare models for training elsewhere with `python -m pipeline.runner.sweep`."""
-    from pipeline.runner.pack import pack as pack_models
-
-    jobs = pack_models(
-        config, to, set=set or (), models=models or (), name=name, seeds=seeds, runs=runs
-    )
-    print(f"{len(jobs)} models packed into {to}")
-
-
-@command(app)
-def unpack(
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Packed folder whose models were trained.")
-    ],
-    runs: Runs = Path("runs"),
-) -> None:
-    """Take in models that were trained elsewhere, so that `accord run` goes on with them."""
-    from pipeline.runner.pack import unpack as take_in
-
-    print(f"taken in: {', '.join(take_in(folder, runs=runs)) or 'nothing was finished'}")
-
-
-@command(app)
-def fetch(
-    sources: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="NAME", help="Sources to download. Without any, all are listed."),
-    ] = None,
-) -> None:
-    """Download corpora and lexicons into the data folder, and check their hashes."""
-    from pipeline.data import fetch as fetching
-    from pipeline.data.catalogue import origin, source_names
-
-    for source in sources or ():
-        print(fetching.fetch(source))
-    if not sources:
-        for name in source_names():
-            print(f"{name:26}{origin(name)}")
-
-
-@command(app)
-def config(
-    preset: Annotated[
-        str | None, typer.Argument(metavar="PRESET", help="Preset whose file is printed.")
-    ] = None,
-) -> None:
-    """Explain every key of a configuration, or print the file of a preset to copy it."""
-    if preset:
-        from pipeline.config.files import preset_text
-
-        print(preset_text(preset), end="")
-    else:
-        from pipeline.config.help import explain  # which imports every stage
-
-        print(explain(), end="")
 
 
 def program() -> None:

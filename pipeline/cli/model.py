@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from pipeline.inference.generate import NewWord
     from pipeline.inference.scorer import Scorer
 
-app = typer.Typer()
 
 TrainedRun = Annotated[
     Path | None,
@@ -53,7 +52,7 @@ Beginning = Annotated[
 GAP_INSIDE = re.compile(r"(?:…|\.\.\.)\s*\w")
 
 
-@command(app)
+@command
 def explain(
     text: Beginning,
     run: TrainedRun = None,
@@ -115,7 +114,7 @@ def explain(
         print(f"\npage: {html}")
 
 
-@command(app)
+@command
 def rescore(
     nbest: Annotated[
         Path,
@@ -163,7 +162,7 @@ def rescore(
         say(f"word error rate: {before:.2%} before, {after:.2%} after, {least:.2%} at the least")
 
 
-@command(app)
+@command
 def generate(
     run: TrainedRun = None,
     model: Model = None,
@@ -244,7 +243,7 @@ def generate(
             print("    " + "…  " * bool(start) + "  ".join(map(_glossed, sentence.words)))
 
 
-@command(app)
+@command
 def nearest(
     word: Annotated[str, typer.Argument(metavar="WORD", help="Word to find the neighbours of.")],
     run: TrainedRun = None,
@@ -260,7 +259,7 @@ def nearest(
         print(f"the model tells no more than these {len(table) - 1} others apart")
 
 
-@command(app)
+@command
 def inflection(run: TrainedRun = None, model: Model = None) -> None:
     """Show how often vector arithmetic finds another form of a lemma, judged by the lexicon."""
     from pipeline.inference.vectors import Vectors

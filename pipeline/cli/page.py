@@ -10,7 +10,6 @@ import typer
 from pipeline.cli.console import command
 from pipeline.cli.model import load_model
 
-app = typer.Typer()
 PORT = 8420
 Served = Annotated[
     list[Path] | None,
@@ -24,7 +23,7 @@ Served = Annotated[
 ]
 
 
-@command(app)
+@command
 def page(
     run: Served = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = PORT,

@@ -8,14 +8,12 @@ import typer
 
 from pipeline.cli.console import FAILED, Runs, Seeds, Set, command, listed, print_table
 
-app = typer.Typer()
-
 RunFolder = Annotated[
     Path, typer.Argument(metavar="RUN", help="Folder of a run, such as runs/paper.")
 ]
 
 
-@command(app)
+@command
 def audit(run: RunFolder) -> None:
     """Show which splits the vocabulary, φ and b of a run know, and whether the test is one."""
     from pipeline.compare import audit as auditing
@@ -34,7 +32,7 @@ def audit(run: RunFolder) -> None:
         )
 
 
-@command(app)
+@command
 def compare(
     sources: Annotated[
         list[str],
@@ -68,7 +66,7 @@ def compare(
     print(f"figure: {folder / 'time.png'}")
 
 
-@command(app)
+@command
 def significance(
     run: RunFolder,
     against: Annotated[
@@ -84,7 +82,7 @@ def significance(
     print_table(compare_pairs(run, against))
 
 
-@command(app)
+@command
 def prune(
     model: Annotated[str, typer.Argument(metavar="RUN/MODEL", help="Trained model to prune.")],
     zeros: Annotated[
@@ -100,7 +98,7 @@ def prune(
         print_table(pruned(found, [float(share) / 100 for share in listed(zeros)]))
 
 
-@command(app)
+@command
 def tables(
     run: RunFolder,
     sentences: Annotated[
@@ -120,7 +118,7 @@ def tables(
         print(f"\n{drawn_sentences(run, sentences)}", end="")
 
 
-@command(app)
+@command
 def combine(
     parts: Annotated[
         list[str],
@@ -170,7 +168,7 @@ def combine(
         print_table(combining.linear(models, cache, neighbours, uniform))
 
 
-@command(app)
+@command
 def verify(run: RunFolder) -> None:
     """Read every file of a run and its artefacts, and name those that are changed or damaged."""
     from pipeline.artefacts.verify import faults
@@ -183,7 +181,7 @@ def verify(run: RunFolder) -> None:
     print(f"{run}: all files are as they were written")
 
 
-@command(app)
+@command
 def export(
     run: RunFolder,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Model of the run to export.")],

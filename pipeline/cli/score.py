@@ -22,7 +22,6 @@ from pipeline.display.progress import say
 if TYPE_CHECKING:
     from pipeline.inference.scorer import Word
 
-app = typer.Typer()
 
 AT_ONCE = 1000  # lines scored together
 LARGEST_NATS = math.log(sys.float_info.max)  # per word; a larger perplexity is no number here
@@ -95,7 +94,7 @@ def _counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
-@command(app)
+@command
 def score(
     text: Text,
     run: RunOrNGrams = None,

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from pipeline.inference.scorer import Scorer
 
-app = typer.Typer()
 
 Models = Annotated[
     str | None,
@@ -30,7 +29,7 @@ DRAWN = (".png", ".svg")
 CONDITION = "condition"
 
 
-@command(app)
+@command
 def surprisal(
     table: Annotated[
         Path,
@@ -96,7 +95,7 @@ def surprisal(
         print(f"figure: {plot}")
 
 
-@command(app)
+@command
 def expect(
     text: Beginning,
     features: Annotated[

@@ -6,7 +6,8 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from pipeline.cli.main import app
+from pipeline.cli.console import Later
+from pipeline.cli.main import COMMANDS, app
 
 # Three words or more and a full stop; "Of …" and "As …" lean on words that are not there.
 PHRASE = re.compile(r"(?!Of |As )[A-Z]\S* \S.* \S.*\.", re.DOTALL)
@@ -14,12 +15,27 @@ PHRASE = re.compile(r"(?!Of |As )[A-Z]\S* \S.* \S.*\.", re.DOTALL)
 
 def commands(command, path: tuple[str, ...] = ()):
     """Every command and group with the words that call it."""
+    command = command.loaded() if isinstance(command, Later) else command
     yield path, command
     for name, inner in getattr(command, "commands", {}).items():
         yield from commands(inner, (*path, name))
 
 
 EVERY = dict(commands(get_command(app)))
+
+
+def rows(table, path: tuple[str, ...] = ()):
+    """Every row of the table of commands with the words that call it."""
+    for name, row in table.items():
+        if isinstance(row, Later):
+            yield (*path, name), row
+        else:
+            yield from rows(row.commands, (*path, name))
+
+
+def test_the_table_says_of_each_command_what_it_says_itself():
+    table = {path: (row.name, row.help) for path, row in rows(COMMANDS)}
+    assert table == {path: (path[-1], EVERY[path].help.split("\n\n")[0]) for path in table}
 
 
 def test_the_help_says_which_reading_a_constraint_asks_for():

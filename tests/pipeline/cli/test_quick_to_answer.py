@@ -11,6 +11,7 @@ import pytest
 import pipeline
 from pipeline.inference.quick_torch import RULES, TRIED
 
+DISPLAYED = {f"pipeline.display{room}" for room in ("", ".progress", ".tables")}
 TABLES = {"pandas", "pyarrow"}
 ALWAYS = {"spacy", "datasets", "matplotlib", "transformers", "unimorph"}
 
@@ -23,6 +24,15 @@ from pipeline.cli.main import app
 with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
     app(sys.argv[1:])
 print(json.dumps(sorted(sys.modules)))
+"""
+HELPS = """
+import contextlib, io, sys
+from pipeline.cli.main import COMMANDS, app
+for name in COMMANDS:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        app([name, "--help"])
+assert "pipeline.cli.score" in sys.modules
+assert "torch" not in sys.modules
 """
 
 
@@ -56,6 +66,12 @@ def test_looking_loads_no_network(tmp_path, command, kept_out):
     found = loaded_by(*command, ACCORD_DATA=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
     assert not found & (kept_out | ALWAYS)
     assert "pipeline" in found
+
+
+def test_the_help_imports_no_command_and_that_of_a_command_no_network():
+    own = {name for name in loaded_by("--help") if name.startswith("pipeline.")}
+    assert own == {"pipeline.cli", "pipeline.cli.console", "pipeline.cli.main"} | DISPLAYED
+    subprocess.run([sys.executable, "-c", HELPS], check=True)
 
 
 def test_scoring_loads_the_network_and_no_french_of_others(tiny_run, tmp_path):

@@ -1,0 +1,141 @@
+"""What is run: `accord run`, `stages`, `pack`, `unpack`, `fetch` and `config`.
+
+Imports stand in the functions: `fetch` and `config PRESET` answer without pandas, and the others
+load torch.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.cli.console import Configuration, Models, Name, Runs, Seeds, Set, command, print_table
+
+
+@command
+def run(
+    config: Configuration = "default",
+    set: Set = None,
+    models: Models = None,
+    name: Name = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="STAGE", help="Stop after this stage.")
+    ] = None,
+    force: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STAGE", help="Run this stage even if it is done. Can be repeated."),
+    ] = None,
+    seeds: Seeds = 1,
+    runs: Runs = Path("runs"),
+) -> None:
+    """Run every stage of a configuration that is not done, and print how its models compare."""
+    from pipeline.runner.run import run as bring_up_to_date
+
+    finished = bring_up_to_date(
+        config,
+        set=set or (),
+        models=models or (),
+        name=name,
+        seeds=seeds,
+        until=until,
+        force=force or (),
+        runs=runs,
+    )
+    report = finished.folder / "report"
+    if until in {None, "report"}:
+        print((report / "table.md").read_text(encoding="utf-8"), end="")
+        print(f"report: {report / 'index.html'}")
+
+
+@command
+def stages(
+    config: Configuration = "default",
+    set: Set = None,
+    models: Models = None,
+    name: Name = None,
+    runs: Runs = Path("runs"),
+    declared: Annotated[
+        bool, typer.Option("--declared", help="Show what each stage does, reads and writes.")
+    ] = False,
+) -> None:
+    """Show whether each stage of a configuration is done, stale or missing, and why."""
+    import pandas as pd
+
+    from pipeline.config.configuration import load_config
+    from pipeline.runner.run import Run
+    from pipeline.stages import table
+
+    if declared:
+        print_table(pd.DataFrame(table.declared()))
+        return
+    found = list(Run(load_config(config, set or (), models or (), name), runs).status())
+    widest = max(len(status.model) for status in found)
+    for status in found:
+        print(f"{status.stage.name:11}{status.model:{widest}}  {status.state:9}{status.why}")
+
+
+@command
+def pack(
+    config: Configuration = "default",
+    to: Annotated[Path, typer.Option(help="Folder to write the models to.")] = Path("packed"),
+    set: Set = None,
+    models: Models = None,
+    name: Name = None,
+    seeds: Seeds = 1,
+    runs: Runs = Path("runs"),
+) -> None:
+    """Prepare models for training elsewhere with `python -m pipeline.runner.sweep`."""
+    from pipeline.runner.pack import pack as pack_models
+
+    jobs = pack_models(
+        config, to, set=set or (), models=models or (), name=name, seeds=seeds, runs=runs
+    )
+    print(f"{len(jobs)} models packed into {to}")
+
+
+@command
+def unpack(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Packed folder whose models were trained.")
+    ],
+    runs: Runs = Path("runs"),
+) -> None:
+    """Take in models that were trained elsewhere, so that `accord run` goes on with them."""
+    from pipeline.runner.pack import unpack as take_in
+
+    print(f"taken in: {', '.join(take_in(folder, runs=runs)) or 'nothing was finished'}")
+
+
+@command
+def fetch(
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="Sources to download. Without any, all are listed."),
+    ] = None,
+) -> None:
+    """Download corpora and lexicons into the data folder, and check their hashes."""
+    from pipeline.data import fetch as fetching
+    from pipeline.data.catalogue import origin, source_names
+
+    for source in sources or ():
+        print(fetching.fetch(source))
+    if not sources:
+        for name in source_names():
+            print(f"{name:26}{origin(name)}")
+
+
+@command
+def config(
+    preset: Annotated[
+        str | None, typer.Argument(metavar="PRESET", help="Preset whose file is printed.")
+    ] = None,
+) -> None:
+    """Explain every key of a configuration, or print the file of a preset to copy it."""
+    if preset:
+        from pipeline.config.files import preset_text
+
+        print(preset_text(preset), end="")
+    else:
+        from pipeline.config.help import explain  # which imports every stage
+
+        print(explain(), end="")
