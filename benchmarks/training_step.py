@@ -51,8 +51,10 @@ def shape(name: str, device: str):
         return Recipe(**sizes, device=device), vocabulary(640_000), 0
     sizes = {"embedding": 300, "hidden": 1000, "layers": 2, "batch": 40, "bptt": 50}
     dropout = {"feature_dropout": 0.1, "weight_dropout": 0.5, "hidden_dropout": 0.2}
-    others = {"activation_penalty": 2.0, "temporal_penalty": 1.0, "ema": 0.9995, "fraternal": 0.5}
-    recipe = Recipe(**sizes, **dropout, **others, background_gate=True, device=device)
+    losses = {"activation": 2.0, "temporal": 1.0, "fraternal": 0.5}
+    output = {"kind": "log-linear", "background_gate": True}
+    others = {"losses": losses, "ema": 0.9995, "output": output}
+    recipe = Recipe(**sizes, **dropout, **others, device=device)
     return recipe, vocabulary(42_500, "classes" if name == "meaning" else "no meaning"), 5
 
 

@@ -89,6 +89,22 @@ ENCODERS = Registry(
     },
 )
 
+# Which words an expert feature is of, for `output: expert`: classes that are made from Φ.
+EXPERTS = Registry(
+    "expert",
+    "accord.experts",
+    {
+        "copy": Part(
+            "models.outputs.expert:Copy",
+            "The feature is 1 for the last words of the sentence so far.",
+            reach=Setting(int, 20, "words back", least=1),
+        ),
+    },
+)
+
+GATE = Setting(bool, False, "the network weighs what a background says of the context")
+TEMPERATURE = Setting(bool, False, "of p, fitted on validation after the training")
+
 # p(x | K) from h_t: functions from a `Given` to a module that has `loss(h, targets)`, `log_prob(h)`
 # and `log_prob_of(h, words)`.
 OUTPUTS = Registry(
@@ -118,6 +134,21 @@ OUTPUTS = Registry(
             "models.outputs.log_linear:log_linear",
             "A sum over the features of a word, with weights that the network chooses at every "
             "step.",
+            background_gate=GATE,
+            temperature=TEMPERATURE,
+            calibration=Setting(
+                bool,
+                False,
+                "how likely words of each frequency are, and how far those of a signature share "
+                "its mass by the context, fitted on validation after the training",
+            ),
+        ),
+        "expert": Part(
+            "models.outputs.expert:expert",
+            "A log-linear output with one more feature, of the words that the context names.",
+            expert=Setting(str | dict, "copy", "which words these are", parts=EXPERTS),
+            background_gate=GATE,
+            temperature=TEMPERATURE,
         ),
         "sampled": Part(
             "models.outputs.sampled:sampled",
@@ -138,21 +169,6 @@ OUTPUTS = Registry(
             "A softmax that learns to need no normalising; where p is asked for, it is normalised.",
             penalty=Setting(float, 0.1, "on the square of log Z"),
         ),
-    },
-)
-
-# The paper's expert feature φ_e(K, x): one more feature, for the few words that K names. An expert
-# is made from Φ (see models.outputs.experts).
-EXPERTS = Registry(
-    "expert",
-    "accord.experts",
-    {
-        "copy": Part(
-            "models.outputs.experts.copy:Copy",
-            "The feature is 1 for the last words of the sentence so far.",
-            reach=Setting(int, 20, "words back"),
-        ),
-        "none": Part("models.outputs.experts.none:none", "φ is of the word alone."),
     },
 )
 
@@ -207,4 +223,177 @@ HISTORIES = Registry(
         ),
         "words": Part("models.background.history.words:words", "The last words."),
     },
+)
+
+# ψ: what the encoder reads of a word; from Φ, other features or letters of words, and a width.
+INPUTS = Registry(
+    "input",
+    "accord.inputs",
+    {
+        "features": Part(
+            "models.features.choice:features", "Its features: φ, or ψ where it has others."
+        ),
+        "words": Part("models.features.choice:words", "Which word it is: one-hot."),
+        "letters-cnn": Part(
+            "models.features.letters:letters_cnn",
+            "Its letters (see featurise.letters), by a convolutional net with a highway.",
+            {"reads": "letters"},
+        ),
+        "letters-lstm": Part(
+            "models.features.letters:letters_lstm",
+            "Its letters (see featurise.letters), by two LSTMs.",
+            {"reads": "letters"},
+        ),
+    },
+)
+
+LABEL_DROPOUT = Setting(
+    float, 0.2, "share of sentences whose label is kept from the network", least=0, under=1
+)
+
+# Labels of a sentence as part of K.
+CONDITIONS = Registry(
+    "condition",
+    "accord.conditions",
+    {
+        "none": Part("models.features.condition:none", "It is told nothing."),
+        "input": Part(
+            "models.features.condition:Condition",
+            "A vector that is added to what is read of each word.",
+            dropout=LABEL_DROPOUT,
+        ),
+        "crossed": Part(
+            "models.features.condition:Condition",
+            "That, and weights of features for each label.",
+            dropout=LABEL_DROPOUT,
+        ),
+    },
+)
+
+AT_MOST = Setting(int, 4, "over the text, at most", least=1)
+
+# What comes before a training: functions of the model, the training and a folder.
+PHASES = Registry(
+    "phase",
+    "accord.phases",
+    {
+        "pretraining": Part(
+            "pipeline.stages.train:pretrain",
+            "The text of corpus.pretraining is trained on first.",
+            use=Setting(
+                str,
+                "initialise",
+                "initialise: its weights are the start; background: it trains a model that is the "
+                "background of this one",
+                one_of=("initialise", "background"),
+            ),
+            epochs=AT_MOST,
+        ),
+        "growth": Part(
+            "models.training.growth:grow",
+            "A network is trained while it is narrow, and widened then.",
+            times=Setting(int, 2, "narrower the hidden layers are at first", least=2),
+            epochs=AT_MOST,
+        ),
+    },
+    several=True,
+)
+
+# What finds the weights, from a model, its texts, a seed and what says a line.
+SOLVERS = Registry(
+    "solver",
+    "accord.solvers",
+    {
+        "gradient": Part("models.training.trainer:Trainer", "The optimiser trains all weights."),
+        "least-squares": Part(
+            "models.training.gradient_free.least_squares:least_squares",
+            "Those of the output are solved for, and the others stay as they were drawn.",
+        ),
+        "evolution": Part(
+            "models.training.gradient_free.evolution:evolve",
+            "The same, with an encoder that is bred.",
+            generations=Setting(int, 20, "of the evolution", least=1),
+        ),
+    },
+)
+
+# What takes the steps, from a model, further weights, a learning rate and a weight decay.
+OPTIMISERS = Registry(
+    "optimiser",
+    "accord.optimisers",
+    {
+        "adamw": Part("models.training.optimisers:adamw", "Adam with decoupled weight decay."),
+        "rmsprop": Part(
+            "models.training.optimisers:rmsprop",
+            "Steps over the root of the mean square of gradients.",
+            alpha=Setting(
+                float,
+                0.99,
+                "how much of the mean square is kept; Keras keeps 0.9",
+                least=0,
+                under=1,
+            ),
+        ),
+        "sgd": Part(
+            "models.training.optimisers:sgd",
+            "Plain steps along the gradient.",
+            momentum=Setting(
+                float, 0.0, "how much of the last step is taken again", least=0, under=1
+            ),
+        ),
+        "muon": Part(
+            "models.training.optimisers:MuonAndAdamW",
+            "Muon for the encoder's matrices, AdamW for all other weights.",
+        ),
+    },
+)
+
+# How the learning rate falls.
+SCHEDULES = Registry(
+    "schedule",
+    "accord.schedules",
+    {
+        "plateau": Part(
+            "models.training.optimisers:Plateau",
+            "It is divided after an epoch without gain in validation.",
+            decay=Setting(float, 3.0, "by what it is divided", least=1e-9),
+        ),
+        "linear": Part(
+            "models.training.optimisers:Linear",
+            "It falls from word to word, to nothing at the end of the last of `epochs`.",
+        ),
+        "inverse": Part(
+            "models.training.optimisers:Inverse",
+            "It is divided by one more than the epochs that are done, in parts too: as 1/t.",
+        ),
+    },
+)
+
+# Terms that a training adds to the loss, each with its weight.
+LOSSES = Registry(
+    "loss",
+    "accord.losses",
+    {
+        "past_decode": Part(
+            "models.training.regularisers:PastDecoder",
+            "Decoding the word that was read from what is predicted; for a tied output.",
+        ),
+        "activation": Part(
+            "models.training.regularisers:ActivationPenalty",
+            "A penalty on the encoder's outputs: keeps them small.",
+        ),
+        "temporal": Part(
+            "models.training.regularisers:ActivationPenalty",
+            "A penalty on their changes from word to word: keeps them slow.",
+        ),
+        "adaptor": Part(
+            "models.training.regularisers:AdaptorPenalty",
+            "A penalty on the squared norm of the weights a_t: pulls p towards b.",
+        ),
+        "fraternal": Part(
+            "models.training.regularisers:FraternalDropout",
+            "The difference of two runs over each window that drop other units.",
+        ),
+    },
+    several=True,
 )

@@ -1,66 +1,82 @@
 """How a network is built and trained: every choice, with its default and meaning."""
 
 import math
-from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Annotated, Any, Literal, Self
 
 from models.common.checks import expect, expect_at_least
-from models.common.registry import Choice, check_parts
-from models.parts import ENCODERS, EXPERTS, OUTPUTS
+from models.common.registry import Choice, check_parts, parted, parts_chosen, put_on
+from models.parts import (
+    CONDITIONS,
+    ENCODERS,
+    INPUTS,
+    LOSSES,
+    OPTIMISERS,
+    OUTPUTS,
+    PHASES,
+    SCHEDULES,
+    SOLVERS,
+)
 
-COUNTS = (
-    *("layers", "embedding", "hidden", "pretraining_epochs", "growth", "growth_epochs"),
-    *("distillation_top", "fold", "generations", "batch", "bptt", "epochs"),
-)
-POSITIVE = (
-    *("distillation_temperature", "learning_rate", "lr_decay", "max_grad_norm"),
-    *("patience", "seconds"),
-)
+COUNTS = ("layers", "embedding", "hidden", "fold", "batch", "bptt", "epochs")
+POSITIVE = ("learning_rate", "max_grad_norm", "patience", "seconds")
 NOT_NEGATIVE = (
-    *("activation_penalty", "temporal_penalty", "adaptor_penalty", "past_decode", "fraternal"),
     *("folds", "weight_decay", "min_delta", "seed", "checkpoint_seconds", "checkpoint_steps"),
 )
-UNFITTED = {"temperature": False, "calibration": False}  # of what is not the finished model
+LOG_LINEAR = ("log-linear", "expert")  # outputs whose scores are sums over features
+FITTED = ("temperature", "calibration")  # settings of an output: what a finished model is fitted by
+
+
+@dataclass(frozen=True)
+class Teachers:
+    """Models that another is trained towards."""
+
+    # Trained models whose mixture, tuned on validation, is taught: a run, a model of it
+    # (RUN/MODEL), one trained elsewhere (PACKED/trained/MODEL), or an exported one. It is known by
+    # its files.
+    models: tuple[str, ...] = field(default=(), compare=False)
+    weight: float = 0.5  # of the teachers beside that of the text: 1 is theirs alone
+    temperature: float = 1.0  # at which both are compared; above 1 flattens them
+    top: int = 200  # likeliest signatures kept of what teachers say; the rest is one
+
+    def __post_init__(self):
+        models = [self.models] if isinstance(self.models, str) else self.models
+        named = isinstance(models, list | tuple) and all(isinstance(each, str) for each in models)
+        expect("teachers.models", named, "names of models", self.models)
+        object.__setattr__(self, "models", tuple(models))  # which JSON gives as a list
+        for name in ("weight", "temperature", "top"):
+            value = getattr(self, name)
+            is_number = type(value) in (int, float) and math.isfinite(value)
+            expect(f"teachers.{name}", is_number, "a finite number", value)
+        expect("teachers.weight", 0 <= self.weight <= 1, "from 0 to 1", self.weight)
+        expect("teachers.temperature", self.temperature > 0, "more than 0", self.temperature)
+        whole = type(self.top) is int and self.top >= 1
+        expect("teachers.top", whole, "a whole number from 1", self.top)
 
 
 @dataclass(frozen=True)
 class Recipe:
     encoder: Annotated[Choice, ENCODERS] = "lstm"  # What reads the words so far
     output: Annotated[Choice, OUTPUTS] = "log-linear"  # What predicts the next one
-    expert: Annotated[Choice, EXPERTS] = "none"  # A feature of words that the context names
     layers: int = 2  # of the encoder
     embedding: int = 128  # width of ψ, the words as the encoder reads them
     hidden: int = 256  # width of the encoder's layers; a tied encoder's last has the embedding's
-    # What the encoder reads of a word: the features φ, only which word it is (one-hot), or its
-    # letters (see featurise.letters), by a convolutional net with a highway or by two LSTMs.
-    input: Literal["features", "words", "letters-cnn", "letters-lstm"] = "features"
+    input: Annotated[Choice, INPUTS] = "features"  # What the encoder reads of a word
     tied: bool = True  # one matrix serves to read words and to predict them; input: features only
 
     # A finished model to go on from: french, or a folder that `accord export` wrote. Features,
     # lexicons and sizes are its own, and may be left out; words of the new text become known.
     start: str | None = field(default=None, compare=False)
-    # none: the text of corpus.pretraining is not read; initialise: it is trained on first, and its
-    # weights are the start; background: it trains a model that is the background of this one.
-    pretraining: Literal["none", "initialise", "background"] = "none"
-    pretraining_epochs: int = 4  # over that text, at most
-    growth: int = 1  # times narrower the hidden layers are at first; they are widened later
-    growth_epochs: int = 4  # as long as they are narrow, at most
-    temperature: bool = False  # of p, fitted on validation after the training; log-linear only
-    # How likely words of each frequency are, and how far those of a signature share its mass by the
-    # context, fitted likewise.
-    calibration: bool = False
-    # What the network is told of a sentence's labels (corpus.labels): none; input: a vector that is
-    # added to what is read of each word; crossed: that, and weights of features for each label.
-    condition: Literal["none", "input", "crossed"] = "none"
-    background_gate: bool = False  # the network weighs what a background says of the context
-
-    # Trained models whose mixture, tuned on validation, this one is trained towards: a run, a model
-    # of it (RUN/MODEL), one trained elsewhere (PACKED/trained/MODEL), or an exported one. It is
-    # known by its files.
-    teacher: tuple[str, ...] = field(default=(), compare=False)
-    distillation: float = 0.5  # weight of the teachers beside that of the text: 1 is theirs alone
-    distillation_temperature: float = 1.0  # at which both are compared; above 1 flattens them
-    distillation_top: int = 200  # likeliest signatures kept of what teachers say; the rest is one
+    # What comes before the training, each with its settings: {pretraining: {use: initialise}}.
+    phases: Annotated[dict, PHASES] = field(default_factory=dict)
+    # What the network is told of a sentence's labels (corpus.labels)
+    condition: Annotated[Choice, CONDITIONS] = "none"
+    # Models that this one is trained towards: {models: [RUN/MODEL], weight: 0.5, temperature: 1.0,
+    # top: 200}; those are a run, a model of it, one trained elsewhere (PACKED/trained/MODEL) or an
+    # exported one, weight is that of the teachers beside the text, temperature the one at which
+    # both are compared, top how many signatures are kept of what they say.
+    teachers: Teachers | dict = Teachers()
     # Parts of the training text, of which one is left out: who has not read it can teach it; 0
     # leaves none out.
     folds: int = 0
@@ -72,32 +88,14 @@ class Recipe:
     feature_dropout: float = 0.0  # share of whole features dropped from the words read
     vector_dropout: float = 0.0  # share of the words read whose vectors are dropped
     weight_dropout: float = 0.0  # share of the connections from state to state dropped
-    condition_dropout: float = 0.2  # share of sentences whose label is kept from the network
+    # What is added to the loss in training, each with its weight: {fraternal: 0.5}; 0 adds nothing.
+    losses: Annotated[dict, LOSSES] = field(default_factory=dict)
 
-    activation_penalty: float = 0.0  # on the encoder's outputs: keeps them small
-    temporal_penalty: float = 0.0  # on their changes from word to word: keeps them slow
-    adaptor_penalty: float = 0.0  # on the squared norm of the weights a_t: pulls p towards b
-    # Weight of the loss of decoding, from what is predicted, the word that was read before it;
-    # 0 decodes nothing. For a log-linear output that is tied.
-    past_decode: float = 0.0
-    # Weight of the difference between the states of two runs over each window that drop other
-    # units (fraternal dropout), whose mean loss is learned from; 0 runs once.
-    fraternal: float = 0.0
-
-    # gradient: the optimiser trains all weights; least-squares: those of the output are solved for,
-    # and the others stay as they were drawn; evolution: the same, with an encoder that is bred.
-    solver: Literal["gradient", "least-squares", "evolution"] = "gradient"
-    generations: int = 20  # of an evolution
-    optimiser: Literal["adamw", "rmsprop", "sgd", "muon"] = "adamw"  # takes the steps
-    momentum: float = 0.0  # of sgd: how much of the last step is taken again
-    rmsprop_alpha: float = 0.99  # how much of the mean square rmsprop keeps; Keras keeps 0.9
+    solver: Annotated[Choice, SOLVERS] = "gradient"  # What finds the weights
+    optimiser: Annotated[Choice, OPTIMISERS] = "adamw"  # What takes the steps
     learning_rate: float = 2e-3  # of the optimiser, at first
     weight_decay: float = 1e-6  # pulls the weights towards zero
-    # plateau: the learning rate is divided by lr_decay after an epoch without gain in validation;
-    # linear: it falls from word to word, to nothing at the end of the last of `epochs`;
-    # inverse: it is divided by one more than the epochs that are done, in parts too: as 1/t.
-    schedule: Literal["plateau", "linear", "inverse"] = "plateau"
-    lr_decay: float = 3.0  # of the schedule plateau
+    schedule: Annotated[Choice, SCHEDULES] = "plateau"  # How the learning rate falls
     max_grad_norm: float = 1.0  # the norm to which gradients are clipped
     ema: float = 0.0  # decay of the moving average of the weights; 0 does not average
     batch: int = 32  # texts read side by side
@@ -124,18 +122,41 @@ class Recipe:
     checkpoint_steps: int = field(default=0, compare=False)  # between two; 0: not by steps
 
     def __post_init__(self):
-        object.__setattr__(self, "teacher", tuple(self.teacher))  # which JSON gives as a list
         check_parts(self)
+        object.__setattr__(self, "teachers", _checked_teachers(self.teachers))
+        object.__setattr__(self, "phases", _checked_phases(self.phases))
+        object.__setattr__(self, "losses", _checked_losses(self.losses))
         self._check_numbers()
-        self._check_training()
         self._check_folds()
         self._check_output()
-        self._check_growth()
+        self._check_phases()
         self._check_solver()
-        self._check_calibration()
-        self._check_teacher()
         self._check_past_decode()
         self._check_start()
+
+    @property
+    def output_kind(self) -> str:
+        return parted(self.output)[0]
+
+    @property
+    def is_log_linear(self) -> bool:
+        return self.output_kind in LOG_LINEAR
+
+    @property
+    def fitted(self) -> set[str]:
+        """What of the output is fitted on validation text once all else is trained."""
+        return {name for name in FITTED if parted(self.output)[1].get(name)}
+
+    @property
+    def pretraining(self) -> str:
+        """What a text that is read first is for: initialise, background, or none."""
+        return self.phases.get("pretraining", {}).get("use", "none")
+
+    def unfitted(self) -> Self:
+        """Of what is not the finished model."""
+        kind, settings = parted(self.output)
+        kept = {name: value for name, value in settings.items() if name not in FITTED}
+        return replace(self, output={"kind": kind, **kept})
 
     def _check_numbers(self) -> None:
         """Each by itself."""
@@ -149,91 +170,229 @@ class Recipe:
             value = getattr(self, name)
             expect(name, value is None or value > 0, "more than 0", value)
         dropouts = [each.name for each in fields(self) if each.name.endswith("_dropout")]
-        for name in (*dropouts, "ema", "rmsprop_alpha", "momentum"):
+        for name in (*dropouts, "ema"):
             expect(name, 0 <= getattr(self, name) < 1, "from 0 to under 1", getattr(self, name))
-        for name in ("distillation", "zero_state"):
-            expect(name, 0 <= getattr(self, name) <= 1, "from 0 to 1", getattr(self, name))
-
-    def _check_training(self) -> None:
-        """What would change nothing is not asked for."""
-        with_momentum = self.optimiser == "sgd" or not self.momentum
-        expect("momentum", with_momentum, "optimiser: sgd, or 0", self.optimiser)
+        expect("zero_state", 0 <= self.zero_state <= 1, "from 0 to 1", self.zero_state)
         in_windows = self.text == "stream" or not self.zero_state
         expect("zero_state", in_windows, "text: stream, as sentences begin from it", self.text)
 
     def _check_folds(self) -> None:
-        """The part that is left out is one of them."""
+        """The part that is left out is one of them, and who is taught reads all."""
         expect("folds", self.folds != 1, "0, or 2 or more", self.folds)
         most = max(1, self.folds)
         expect("fold", self.fold <= most, f"one of {most} parts (folds)", self.fold)
+        reads_all = not self.teachers.models or not self.folds
+        expect("folds", reads_all, "0 of a model that is taught: it reads all parts", self.folds)
 
     def _check_output(self) -> None:
-        """What other outputs than the log-linear one cannot do is not asked of them."""
+        """What other outputs than a log-linear one cannot do is not asked of them."""
+        kind = self.output_kind
         log_linear_only = {
-            "temperature": self.temperature,
-            "calibration": self.calibration,
-            "background_gate": self.background_gate,
-            "teacher": self.teacher,
-            "expert": self.expert != "none",
-            "adaptor_penalty": self.adaptor_penalty,
-            "past_decode": self.past_decode,
-            "condition: crossed": self.condition == "crossed",
-            "solver": self.solver != "gradient",
+            "losses.adaptor": "adaptor" in self.losses,
+            "condition: crossed": parted(self.condition)[0] == "crossed",
+            "solver": parted(self.solver)[0] != "gradient",
         }
-        is_log_linear = self.output == "log-linear"
         for name, is_wanted in log_linear_only.items():
-            expect(name, is_log_linear or not is_wanted, "a log-linear output", self.output)
-        can_be_told = self.condition == "none" or self.output != "background"
+            expect(name, self.is_log_linear or not is_wanted, "a log-linear output", kind)
+        # Signatures are taught and decoded, which words that an expert names are not in.
+        by_signature = {
+            "teachers": self.teachers.models,
+            "losses.past_decode": "past_decode" in self.losses,
+        }
+        for name, is_wanted in by_signature.items():
+            expect(name, kind == "log-linear" or not is_wanted, "output: log-linear", kind)
+        can_be_told = self.condition == "none" or kind != "background"
         expect("condition", can_be_told, "a network that can be told it", "output: background")
 
-    def _check_growth(self) -> None:
+    def _check_phases(self) -> None:
         """There is a hidden layer to widen, and nothing else that is trained first."""
-        if self.growth == 1:
+        if "growth" not in self.phases:
             return
-        expect("growth", self.pretraining == "none", "pretraining: none", self.pretraining)
-        expect("growth", self.start is None, "no model to start from", self.start)
+        times = self.phases["growth"]["times"]
+        alone = self.pretraining == "none"
+        expect("phases.growth", alone, "no pretraining beside it", self.pretraining)
+        expect("phases.growth", self.start is None, "no model to start from", self.start)
         is_hidden = self.layers > 1 or not self.tied
-        expect("growth", is_hidden, "a hidden layer to widen (layers, tied)", self.layers)
-        expect("growth", self.hidden % self.growth == 0, "a divisor of hidden", self.growth)
+        expect("phases.growth", is_hidden, "a hidden layer to widen (layers, tied)", self.layers)
+        expect("phases.growth", self.hidden % times == 0, "a divisor of hidden as times", times)
 
     def _check_solver(self) -> None:
         """What is solved for is the output's alone, and is not trained before or beside it."""
-        if self.solver == "gradient":
+        if parted(self.solver)[0] == "gradient":
             return
         expect("solver", not self.tied, "tied: false, as only the output is solved for", "true")
-        alone = self.pretraining == "none" and self.growth == 1 and self.start is None
-        expect("solver", alone, "neither pretraining, growth nor start", "one of them")
-        expect("fraternal", not self.fraternal, "0 of a solver without runs", self.fraternal)
-        untold = self.condition != "crossed"
+        alone = not self.phases and self.start is None
+        expect("solver", alone, "neither phases nor start", "one of them")
+        runs = "fraternal" in self.losses
+        expect("losses.fraternal", not runs, "none of a solver without runs", runs)
+        untold = parted(self.condition)[0] != "crossed"
         expect("condition", untold, "none or input, as a solver has no weights by label", "crossed")
-
-    def _check_calibration(self) -> None:
-        """Words share in signatures, in which an expert's are not."""
-        has_none = self.expert == "none" or not self.calibration
-        expect("calibration", has_none, "no expert, whose words share nothing", self.expert)
-
-    def _check_teacher(self) -> None:
-        """Who is taught is taught every word of all the text."""
-        if not self.teacher:
-            return
-        has_none = self.expert == "none"
-        expect("teacher", has_none, "no expert, whose words have no teacher", self.expert)
-        reads_all = not self.folds
-        expect("folds", reads_all, "0 of a model that is taught: it reads all parts", self.folds)
 
     def _check_past_decode(self) -> None:
         """One matrix reads, predicts and decodes, all of them signatures."""
-        if not self.past_decode:
-            return
-        expect("past_decode", self.tied, "tied: true, as one matrix decodes it too", "false")
-        has_none = self.expert == "none"
-        expect("past_decode", has_none, "no expert, as signatures are decoded", self.expert)
+        can = self.tied or "past_decode" not in self.losses
+        expect("losses.past_decode", can, "tied: true, as one matrix decodes it too", "false")
 
     def _check_start(self) -> None:
         """The letters of a start would have other numbers than those of another text."""
-        by_letters = self.start is not None and self.input.startswith("letters")
+        by_letters = self.start is not None and INPUTS.part(parted(self.input)[0]).about
         expect("start", not by_letters, "a model that does not read letters", self.input)
 
     def identity(self) -> dict[str, Any]:
         """What makes it another model: all but how to compute it."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
+        found = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
+        taught = asdict(self.teachers)
+        del taught["models"]  # which are known by their files
+        return found | {"teachers": taught}
+
+    @classmethod
+    def read(cls, written: Mapping[str, Any]) -> Self:
+        """A recipe as JSON has it, with the keys of today or of before."""
+        return cls(**cls.settled(cls.layered({}, written)))
+
+    @classmethod
+    def layered(cls, values: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, Any]:
+        """Values with those of a layer put on them.
+
+        A part that is named again keeps the settings that the layer does not change; so does a
+        mapping of several. What the layer says outweighs a key of before.
+        """
+        found, chosen = dict(values), parts_chosen(cls)
+        for key, value in layer.items():
+            said = value if isinstance(value, dict) else {}
+            for old in [old for old, (place, name, _) in MOVED.items() if place == key]:
+                if MOVED[old][1] in said:
+                    found.pop(old, None)
+            if key in chosen and not chosen[key].several:
+                found[key] = put_on(found.get(key, _default(key)), value)
+            elif key in MAPPINGS and isinstance(value, dict):
+                found[key] = _merged(found.get(key, {}), value)
+            else:
+                found[key] = value
+        return found
+
+    @classmethod
+    def settled(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Values with those of keys of before where they are now."""
+        found = {key: value for key, value in values.items() if key not in MOVED}
+        return _moved(found, {key: values[key] for key in MOVED if key in values})
+
+
+MAPPINGS = ("phases", "losses", "teachers")
+
+# Keys of before: the mapping or part that has it now, the name there, and values that a part which
+# has no such setting may be given, as they never meant anything to it.
+ANY = object()
+MOVED: dict[str, tuple[str, str, Any]] = {
+    "background_gate": ("output", "background_gate", False),
+    "temperature": ("output", "temperature", False),
+    "calibration": ("output", "calibration", False),
+    "expert": ("output", "expert", "none"),
+    "pretraining": ("phases", "pretraining", "none"),
+    "pretraining_epochs": ("phases", "pretraining", ANY),
+    "growth": ("phases", "growth", 1),
+    "growth_epochs": ("phases", "growth", ANY),
+    "condition_dropout": ("condition", "dropout", ANY),
+    "teacher": ("teachers", "models", ()),
+    "distillation": ("teachers", "weight", ANY),
+    "distillation_temperature": ("teachers", "temperature", ANY),
+    "distillation_top": ("teachers", "top", ANY),
+    "activation_penalty": ("losses", "activation", ANY),
+    "temporal_penalty": ("losses", "temporal", ANY),
+    "adaptor_penalty": ("losses", "adaptor", ANY),
+    "past_decode": ("losses", "past_decode", ANY),
+    "fraternal": ("losses", "fraternal", ANY),
+    "momentum": ("optimiser", "momentum", 0.0),
+    "rmsprop_alpha": ("optimiser", "alpha", ANY),
+    "lr_decay": ("schedule", "decay", ANY),
+    "generations": ("solver", "generations", ANY),
+}
+
+
+def _moved(found: dict[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of a recipe, with keys of before put where they are now."""
+    for key, value in old.items():
+        place, name, idle = MOVED[key]
+        if key == "expert":
+            _put_expert(found, value)
+        elif place == "phases":
+            _put_phase(found, name, key, value)
+        elif place in MAPPINGS:
+            found[place] = _merged(found.get(place, {}), {name: value})
+        else:
+            choice, registry = found.get(place, _default(place)), parts_chosen(Recipe)[place]
+            kind = choice.get("kind") if isinstance(choice, dict) else choice
+            having = [each for each, part in registry.parts().items() if name in part.settings]
+            if kind in having:
+                found[place] = put_on(choice, {name: value})
+            elif idle is not ANY and value != idle:
+                raise ValueError(f"{key}: expected {place}: {' or '.join(having)}, got {kind}")
+    return found
+
+
+def _put_expert(found: dict[str, Any], expert: Any) -> None:
+    """An expert of before was beside the output."""
+    if expert == "none":
+        return
+    kind, settings = parted(put_on("", found.get("output", "log-linear")))
+    expect("expert", kind in LOG_LINEAR, "a log-linear output", kind)
+    found["output"] = {**settings, "kind": "expert", "expert": expert}
+
+
+def _put_phase(found: dict[str, Any], phase: str, key: str, value: Any) -> None:
+    """A phase of before was a key that said what it is for, and one for its epochs."""
+    phases = dict(found.get("phases", {}))
+    if key.endswith("_epochs"):
+        if phase in phases:
+            phases[phase] = {**phases[phase], "epochs": value}
+    elif value == MOVED[key][2]:
+        phases.pop(phase, None)
+    else:
+        said = {"use": value} if phase == "pretraining" else {"times": value}
+        phases[phase] = {**phases.get(phase, {}), **said}
+    found["phases"] = phases
+
+
+def _merged(before: Any, value: Mapping) -> dict:
+    before = asdict(before) if isinstance(before, Teachers) else before
+    return {**before, **value} if isinstance(before, dict) else dict(value)
+
+
+def _default(key: str) -> Any:
+    return next(each.default for each in fields(Recipe) if each.name == key)
+
+
+def _checked_teachers(teachers: Any) -> Teachers:
+    if isinstance(teachers, Teachers):
+        return teachers
+    expect("teachers", isinstance(teachers, dict), "a mapping", teachers)
+    known = [each.name for each in fields(Teachers)]
+    for key in teachers:
+        expect("teachers", key in known, f"one of {', '.join(known)}", key)
+    return Teachers(**teachers)
+
+
+def _checked_phases(phases: Any) -> dict[str, dict]:
+    """Each with all of its settings, in the order in which they come."""
+    expect("phases", isinstance(phases, dict), "names with settings", phases)
+    found = {}
+    for name, settings in phases.items():
+        settings = {} if settings is None else settings
+        is_mapping = isinstance(settings, dict) and "kind" not in settings
+        expect(f"phases.{name}", is_mapping, "a mapping of settings", settings)
+        try:
+            found[name] = parted(PHASES.checked({"kind": name, **settings}))[1]
+        except ValueError as error:
+            raise ValueError(f"phases: {error}") from None
+    return {name: found[name] for name in PHASES if name in found}
+
+
+def _checked_losses(losses: Any) -> dict[str, float]:
+    """Those that weigh something, in the order of the table."""
+    expect("losses", isinstance(losses, dict), "names with weights", losses)
+    for name, weight in losses.items():
+        if name not in LOSSES:
+            raise ValueError(f"losses: expected one of {', '.join(LOSSES)}, found {name!r:.100}")
+        is_number = type(weight) in (int, float) and 0 <= weight < math.inf
+        expect(f"losses.{name}", is_number, "0 or more", weight)
+    return {name: float(losses[name]) for name in LOSSES if losses.get(name)}

@@ -45,7 +45,7 @@ DATA = Path(__file__).parent / "data" / "golden"
 TINY = {"train.epochs": 3}  # as the tests' own run, which is then made once
 MEASURED = {  # files whose numbers were trained or scored
     "background": {"spelling.safetensors"},
-    "train": {"weights.safetensors", "curve.csv", "steps.csv", "pretraining.csv", "narrow.csv"},
+    "train": {"weights.safetensors", "curve.csv", "steps.csv", "pretraining.csv", "growth.csv"},
     "evaluate": {"*"},
     "report": {"scores.csv", "scores.parquet"},
 }

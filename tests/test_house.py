@@ -30,7 +30,7 @@ def imported(path: Path) -> set[str]:
 ROOMS = {
     "models.common": "",
     "models.parts": "common",
-    "models.features": "common",
+    "models.features": "common parts",
     "models.encoders": "common parts",
     "models.ngram": "common",
     "models.background": "common features ngram",
@@ -40,7 +40,7 @@ ROOMS = {
     "models.network": "common parts features encoders background outputs recipe",
     "models.automata": "common ngram network",
     "models.constraints": "common features ngram spelling outputs network",
-    "models.training": "common features encoders background outputs network recipe",
+    "models.training": "common parts features encoders background outputs network recipe",
     "pipeline.display": "",
     "pipeline.artefacts": "display",
     "pipeline.data": "display artefacts",

@@ -72,6 +72,10 @@ class Background(nn.Module):
         words = torch.arange(len(self.of_word), device=self.starts.device)
         return self.log_mass_of(words.expand(len(context), -1), context)
 
+    def fixed_shares(self) -> Tensor | None:
+        """log b(K, x)/B_s(K) of every word (V), where no context changes it."""
+        return None
+
     def word_masses(self) -> np.ndarray:
         """b of every word before a context speaks: (V)."""
         raise NotImplementedError

@@ -46,6 +46,9 @@ class Unigram(Background):
         of_signature = self.log_sums[torch.from_numpy(self.of_word).to(self.log_sums.device)]
         return (self.log_mass - of_signature).nan_to_num(nan=-torch.inf, neginf=-torch.inf)
 
+    def fixed_shares(self) -> Tensor:
+        return self.log_share()
+
     def word_masses(self) -> np.ndarray:
         return self.mass
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # How a configuration names a part: `window`, or `{kind: window, order: 6}` with its own settings.
 Choice = str | dict
-TYPES = {int: "int", float: "float", bool: "bool", str: "str", NoneType: "null"}
+TYPES = {int: "int", float: "float", bool: "bool", str: "str", dict: "dict", NoneType: "null"}
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,10 @@ class Setting:
     type: type | UnionType
     default: Any
     meaning: str
+    least: float | None = None  # what a number must at least be
+    under: float | None = None  # what it must be under
+    one_of: tuple[str, ...] = ()  # what text must be, where not all will do
+    parts: "Registry | None" = None  # of which the setting names one
 
     @property
     def types(self) -> tuple[type, ...]:
@@ -42,12 +46,20 @@ class Setting:
 
     def checked(self, value: Any) -> Any:
         """The value as one of the types, or an error that names them."""
+        if self.parts is not None:
+            return self.parts.checked(value)
         if float in self.types and type(value) in (int, str):  # YAML reads 1e-3 as text
             with suppress(ValueError, OverflowError):
                 value = float(value)
         if type(value) not in self.types or (type(value) is float and not math.isfinite(value)):
             expected = " or ".join(TYPES[each] for each in self.types)
             raise ValueError(f"expected {expected}, found {short(value)}")
+        if self.least is not None and value < self.least:
+            raise ValueError(f"expected {self.least:g} or more, found {short(value)}")
+        if self.under is not None and value >= self.under:
+            raise ValueError(f"expected under {self.under:g}, found {short(value)}")
+        if self.one_of and value not in self.one_of:
+            raise ValueError(f"expected one of {', '.join(self.one_of)}, found {short(value)}")
         return value
 
 
@@ -104,7 +116,9 @@ class Registry(Mapping[str, Any]):
         group: str,
         table: Mapping[str, Part] | None = None,
         modules: tuple[str, ...] = (),
+        several: bool = False,
     ):
+        self.several = several  # whether a field names any number of them
         self.kind, self.group, self._table, self._modules = kind, group, table or {}, modules
         self._registered: dict[str, tuple[Any, dict[str, Any]]] = {}  # in the modules
         self._by_hand: dict[str, tuple[Any, dict[str, Any]]] = {}  # elsewhere
@@ -203,6 +217,11 @@ class Registry(Mapping[str, Any]):
             import_module(module)
         return self._table or self._registered
 
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The names of Accord's own."""
+        return tuple(self._own)
+
     def _points(self) -> "EntryPoints":
         return _installed(_places()).select(group=self.group)
 
@@ -243,6 +262,15 @@ def parted(choice: Choice) -> tuple[str, dict[str, Any]]:
     return choice["kind"], {name: value for name, value in choice.items() if name != "kind"}
 
 
+def put_on(before: Any, choice: Any) -> Any:
+    """A choice that keeps the settings of the one before, where it names the same part or none."""
+    if not isinstance(choice, str | dict) or not isinstance(before, str | dict):
+        return choice
+    old = before if isinstance(before, dict) else {"kind": before}
+    new = choice if isinstance(choice, dict) else {"kind": choice}
+    return {**old, **new} if new.get("kind", old.get("kind")) == old.get("kind") else choice
+
+
 @cache
 def parts_chosen(params: type) -> dict[str, Registry]:
     """The fields of a dataclass that choose a part, `Annotated[Choice, ENCODERS]`."""
@@ -254,6 +282,8 @@ def parts_chosen(params: type) -> dict[str, Registry]:
 def check_parts(params: Any) -> None:
     """Put the checked choice in the place of each part that the fields of a dataclass choose."""
     for name, registry in parts_chosen(type(params)).items():
+        if registry.several:
+            continue
         try:
             object.__setattr__(params, name, registry.checked(getattr(params, name)))
         except ValueError as error:
@@ -262,8 +292,25 @@ def check_parts(params: Any) -> None:
 
 def outside_files(params: Any) -> list[Path]:
     """The files of all parts chosen that other packages bring."""
-    chosen = [(at, getattr(params, name)) for name, at in parts_chosen(type(params)).items()]
-    return [at.part(parted(choice)[0]).file for at, choice in chosen if not at.is_own(choice)]
+    chosen = [
+        (at, choice)
+        for name, at in parts_chosen(type(params)).items()
+        for choice in (getattr(params, name) if at.several else [getattr(params, name)])
+    ]
+    return [path for at, choice in chosen for path in _outside(at, choice)]
+
+
+def _outside(registry: Registry, choice: Choice) -> list[Path]:
+    """The file of a part that another package brings, and those of parts that its settings name."""
+    kind, settings = parted(choice)
+    part = registry.part(kind)
+    inner = [
+        path
+        for name, setting in part.settings.items()
+        if setting.parts is not None
+        for path in _outside(setting.parts, settings[name])
+    ]
+    return inner if registry.is_own(choice) else [part.file, *inner]
 
 
 def _found(name: Any, known: Mapping) -> str:

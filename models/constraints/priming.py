@@ -63,10 +63,10 @@ def _mass(model: LanguageModel, words: np.ndarray, sentences: Sentences) -> np.n
     signatures = int(output.signature.max()) + 1
     of_signature = of_word.new_zeros(signatures).scatter(0, output.signature, of_word)
     for read in states(model, sentences):
-        p = output.class_log_prob(read.h, read.context).double().exp()
-        is_primed = of_signature.expand(len(p), -1)
-        if output.expert:  # words that it names are in no signature
-            named = output.expert(read.context)[0]
-            is_primed = torch.cat([is_primed, of_word[named.clamp(min=0)] & (named >= 0)], dim=1)
+        classes = output.classes(read.h, read.context)
+        p, named = classes.log_p.double().exp(), classes.named
+        # Words that the context names are in no signature.
+        is_named = of_word[named.clamp(min=0)] & (named >= 0)
+        is_primed = torch.cat([of_signature.expand(len(p), -1), is_named], dim=1)
         q[read.positions] = (p * is_primed).sum(dim=1).cpu()
     return q

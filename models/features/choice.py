@@ -1,45 +1,55 @@
-"""What the encoder reads of a word, as a recipe names it."""
+"""What the encoder reads of a word, as a recipe names it (models.parts.INPUTS)."""
+
+from typing import NamedTuple
 
 import numpy as np
 from torch import nn
 
+from models.common.registry import Choice, parted
 from models.features.embedding import FeatureEmbedding
-from models.features.letters import LetterCNN, LetterLSTM
 from models.features.phi import Features
-
-LETTERS = {"letters-cnn": LetterCNN, "letters-lstm": LetterLSTM}
+from models.parts import INPUTS
 
 Psi = Features | np.ndarray  # other features of the same words, or the letters of each
 
 
+class WordsRead(NamedTuple):
+    """What an input is made from."""
+
+    features: Features  # Φ
+    psi: Psi | None  # what is read of words where it is not Φ
+    size: int
+    dropouts: dict[str, float]
+
+
 def embedding(
-    name: str, features: Features, psi: Psi | None, size: int, *, tied: bool, **dropouts: float
+    choice: Choice, features: Features, psi: Psi | None, size: int, *, tied: bool, **dropouts: float
 ) -> nn.Module:
     """ψ: of features by default Φ's, of each word by itself, or of its letters."""
+    name, _ = parted(choice)
     if name != "features" and tied:
         raise ValueError(
             f"input: {name} cannot be tied to an output over features; expected tied: false"
         )
-    if name in LETTERS:
-        return _of_letters(name, features, psi, size, dropouts)
-    if name == "words":
-        return FeatureEmbedding(Features.one_hot(features.vocabulary_size), size, **dropouts)
-    if psi is not None and psi.vocabulary_size != features.vocabulary_size:
-        raise ValueError(
-            f"psi: expected {features.vocabulary_size} words as in Φ, got {psi.vocabulary_size}"
-        )
-    return FeatureEmbedding(features if psi is None else psi, size, **dropouts)
+    return INPUTS.make(choice, WordsRead(features, psi, size, dropouts))
 
 
-def _of_letters(name, features: Features, psi: Psi | None, size: int, dropouts: dict) -> nn.Module:
-    if any(dropouts.values()):
+def features(read: WordsRead) -> FeatureEmbedding:
+    """Its features: φ, or ψ where it has others."""
+    phi, psi = read.features, read.psi
+    if psi is not None and psi.vocabulary_size != phi.vocabulary_size:
         raise ValueError(
-            f"input: {name} reads no features to drop; expected feature_dropout and vector_dropout "
-            f"to be 0"
+            f"psi: expected {phi.vocabulary_size} words as in Φ, got {psi.vocabulary_size}"
         )
-    if not isinstance(psi, np.ndarray) or len(psi) != features.vocabulary_size:
-        raise ValueError(
-            f"input: {name} expects the letters of each of {features.vocabulary_size} words "
-            f"(featurise.letters: true), got {'none' if psi is None else len(psi)}"
-        )
-    return LETTERS[name](psi, size)
+    return FeatureEmbedding(phi if psi is None else psi, read.size, **read.dropouts)
+
+
+def words(read: WordsRead) -> FeatureEmbedding:
+    """Which word it is: one-hot."""
+    return FeatureEmbedding(
+        Features.one_hot(read.features.vocabulary_size), read.size, **read.dropouts
+    )
+
+
+def reads_letters(choice: Choice) -> bool:
+    return INPUTS.part(parted(choice)[0]).about.get("reads") == "letters"

@@ -9,6 +9,11 @@ from models.common.batching import END
 from models.common.share import Share
 
 
+def none(sizes: Sequence[int], size: int) -> None:
+    """It is told nothing."""
+    return None
+
+
 class Condition(nn.Module):
     """c(K) ∈ {0, 1}^L has a 1 for each label of the sentence, and the encoder reads ψ(x) + c·V.
 
@@ -17,7 +22,7 @@ class Condition(nn.Module):
     All weights are zero at first, where the model is the one without a condition.
     """
 
-    def __init__(self, sizes: Sequence[int], size: int, dropout: float = 0.0):
+    def __init__(self, sizes: Sequence[int], size: int, *, dropout: float = 0.2):
         super().__init__()
         self.dropout = dropout
         self.share: Share | None = None

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from models.common.checks import check_words
+from models.features.choice import WordsRead
 
 WIDTHS = range(1, 7)  # of the filters, in letters: those of the small model of Kim et al.
 FILTERS = 25  # for each letter of a filter's width
@@ -83,3 +84,29 @@ class LetterLSTM(LetterEmbedding):
             )
             _, (h, _) = self.both(packed)
         return self.out(torch.cat([h[0], h[1]], dim=1))
+
+
+def letters_cnn(read: WordsRead) -> LetterCNN:
+    """Its letters, by a convolutional net with a highway."""
+    return LetterCNN(_letters("letters-cnn", read), read.size)
+
+
+def letters_lstm(read: WordsRead) -> LetterLSTM:
+    """Its letters, by two LSTMs."""
+    return LetterLSTM(_letters("letters-lstm", read), read.size)
+
+
+def _letters(name: str, read: WordsRead) -> np.ndarray:
+    """The letters of each word, refused where they are not there, or features are to be dropped."""
+    if any(read.dropouts.values()):
+        raise ValueError(
+            f"input: {name} reads no features to drop; expected feature_dropout and vector_dropout "
+            f"to be 0"
+        )
+    words, psi = read.features.vocabulary_size, read.psi
+    if not isinstance(psi, np.ndarray) or len(psi) != words:
+        raise ValueError(
+            f"input: {name} expects the letters of each of {words} words "
+            f"(featurise.letters: true), got {'none' if psi is None else len(psi)}"
+        )
+    return psi

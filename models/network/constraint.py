@@ -96,6 +96,10 @@ class Constrained(Background):
         inner, state = self._apart(context)
         return self.background.log_masses(inner) + self.allowed[state][..., self.signature]
 
+    def fixed_shares(self) -> Tensor | None:
+        """Those of the inner background: words of a signature are treated alike."""
+        return self.background.fixed_shares()
+
     def word_masses(self) -> np.ndarray:
         return self.background.word_masses()
 

@@ -9,18 +9,21 @@ from torch import Tensor, nn
 
 from models.background.base import Background
 from models.common.batching import Sentences
+from models.common.kernels import BeforeState
+from models.common.registry import parted
 from models.common.state import State
 from models.encoders.choice import encoder, reads_ends
 from models.encoders.variational_dropout import VariationalDropout
-from models.features.choice import LETTERS, Psi, embedding
+from models.features.choice import Psi, embedding, reads_letters
 from models.features.condition import Condition
 from models.features.ends_of_words import EndsOfWords
 from models.features.phi import Features
 from models.network import prefix_tree
 from models.network.output_layer import output_layer
 from models.network.states import WORDS_AT_ONCE, states, with_others
-from models.outputs.log_linear import Begun, LogLinear
-from models.outputs.signatures.scored_classes import Classes
+from models.outputs.log_linear import LogLinear
+from models.outputs.signatures import ScoredSignatures
+from models.parts import CONDITIONS
 from models.recipe import Recipe
 
 IN_BACKGROUND = ("output.background.", "output.calibration.")  # which that of others brings
@@ -35,7 +38,7 @@ class Seen(NamedTuple):
     dropped: Tensor  # the same after it
     states: Tensor  # before each target, as the output layer reads them (N × H)
     output: nn.Module  # the output layer
-    classes: Classes | None  # scored in these states, where the output has classes
+    classes: ScoredSignatures | None  # scored in these states, where the output has classes
     nats: Tensor  # per target word, by the output layer alone
     after: State  # of the encoder, after the last word
 
@@ -99,7 +102,7 @@ class LanguageModel(nn.Module):
         h, condition, state = self._encoded(words, state, labels)
         return self._crossed(self.output_dropout(h), condition), state
 
-    def begin(self, targets: Tensor, context: Tensor) -> Callable[[], Begun] | None:
+    def begin(self, targets: Tensor, context: Tensor) -> Callable[[], BeforeState] | None:
         """What the output knows of the targets before there are states, for any number of runs."""
         return self.output.begin(targets, context) if isinstance(self.output, LogLinear) else None
 
@@ -111,7 +114,7 @@ class LanguageModel(nn.Module):
         context: Tensor,
         real: Tensor | None = None,
         labels: Tensor | None = None,
-        begun: Callable[[], Begun] | None = None,
+        begun: Callable[[], BeforeState] | None = None,
     ) -> Seen:
         """Nats per target word, and all else that a run over a batch leaves.
 
@@ -125,9 +128,11 @@ class LanguageModel(nn.Module):
         before = self._crossed(dropped, condition).flatten(0, 1)
         if real is not None:
             before = before.index_select(0, real)
-        known = {} if begun is None else self.output.known(before, context, begun())
-        nats = self.output.loss(before, targets, context, **known)
-        classes = known.get("classes")
+        if begun is None:
+            classes, nats = None, self.output.loss(before, targets, context)
+        else:
+            classes = self.output.classes(before, context, begun())
+            nats = self.output.loss(before, targets, context, classes, begun().of_words)
         return Seen(words, real, h, dropped, before, self.output, classes, nats, after)
 
     def _encoded(
@@ -144,7 +149,7 @@ class LanguageModel(nn.Module):
 
     def _crossed(self, h: Tensor, condition: Tensor | None) -> Tensor:
         """Labels beside h, where the features' weights depend on them directly."""
-        if self.recipe.condition != "crossed":
+        if parted(self.recipe.condition)[0] != "crossed":
             return h
         return torch.cat([h, condition.to(h.dtype)], dim=2)
 
@@ -183,10 +188,9 @@ class LanguageModel(nn.Module):
     @property
     def has_fixed_shapes(self) -> bool:
         """Whether a step computes with the same shapes and on the GPU alone, whatever the words."""
-        if self.ends is not None or self.recipe.input in LETTERS:
+        if self.ends is not None or reads_letters(self.recipe.input):
             return False  # as many steps as words end, as many letters as there are
-        output = self.output
-        return isinstance(output, LogLinear) and not output.expert and output.background.is_static
+        return isinstance(self.output, LogLinear) and self.output.background.is_static
 
     def over(self, features: Features, background: Background) -> "LanguageModel":
         """The same weights over words that are in other signatures, ready to score."""
@@ -207,10 +211,7 @@ class LanguageModel(nn.Module):
 
 
 def _condition(recipe: Recipe, labels: Sequence[int]) -> Condition | None:
-    if recipe.condition == "none":
-        return None
-    if not labels:
-        raise ValueError(
-            f"condition: {recipe.condition} expects labels of the sentences, found none"
-        )
-    return Condition(labels, recipe.embedding, recipe.condition_dropout)
+    kind, _ = parted(recipe.condition)
+    if kind != "none" and not labels:
+        raise ValueError(f"condition: {kind} expects labels of the sentences, found none")
+    return CONDITIONS.make(recipe.condition, labels, recipe.embedding)

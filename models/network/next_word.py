@@ -17,14 +17,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.background.unigram import Unigram
 from models.common.batching import Sentences
 from models.network.background_only import BackgroundOnly
-from models.network.constraint import Constrained
 from models.network.states import states
 from models.outputs.log_linear import LogLinear
 from models.outputs.signature_output import SignatureOutput
-from models.outputs.signatures.regrouped import Regrouped
 
 TIE = 1e-6  # nats: words that differ by less are equally likely
 IMPOSSIBLE = -1e4  # of what is below, p is 0 in every precision
@@ -129,14 +126,8 @@ def _fixed_shares(model: nn.Module) -> tuple[Tensor, Tensor] | None:
     output = getattr(model, "output", None)
     if isinstance(output, SignatureOutput):
         return output.signature, output.log_share
-    if isinstance(output, LogLinear) and output.expert is None:
-        background = output.background
-        # Which treat words of a signature alike, or leave them their shares in it.
-        while isinstance(background, Constrained | Regrouped):
-            background = background.background
-        if isinstance(background, Unigram):
-            return output.signature, background.log_share()
-    return None
+    shares = output.background.fixed_shares() if isinstance(output, LogLinear) else None
+    return None if shares is None else (output.signature, shares)
 
 
 class _Shares:

@@ -31,10 +31,6 @@ def output_layer(
         size=recipe.embedding if recipe.tied else recipe.hidden,
         embedding=embedding if recipe.tied else None,
         classes=classes,
-        background_gate=recipe.background_gate,
-        temperature=recipe.temperature,
-        calibration=recipe.calibration,
-        expert=recipe.expert,
-        labels=labels if recipe.condition == "crossed" else 0,
+        beside=labels if parted(recipe.condition)[0] == "crossed" else 0,
     )
     return OUTPUTS.make(recipe.output, given)

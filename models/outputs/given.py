@@ -8,7 +8,6 @@ from torch import nn
 
 from models.background.base import Background
 from models.background.unigram import Unigram
-from models.common.registry import Choice
 from models.features.embedding import FeatureEmbedding
 from models.features.phi import Features
 from models.outputs.signature_output import SignatureOutput
@@ -16,7 +15,7 @@ from models.outputs.signature_output import SignatureOutput
 
 @dataclass(frozen=True)
 class Given:
-    """The words by their features, b, and what the recipe says of every output."""
+    """The words by their features, b, and what the network has for every output."""
 
     output: str  # its name, for errors
     features: Features
@@ -24,11 +23,7 @@ class Given:
     size: int  # of h
     embedding: FeatureEmbedding | None  # whose weights the output shares, if it is tied
     classes: np.ndarray | None  # of each word, where there are some
-    background_gate: bool
-    temperature: bool
-    calibration: bool = False
-    expert: Choice = "none"
-    labels: int = 0  # of sentences, that stand behind h
+    beside: int = 0  # numbers that stand behind h
 
     @property
     def tied(self) -> dict:

@@ -10,8 +10,7 @@ from models.common.batching import Sentences
 from models.network.combined.mixture import likeliest_weights
 from models.network.language_model import LanguageModel
 from models.network.states import WORDS_AT_ONCE, states
-from models.outputs.signatures.calibration import OCTAVES
-from models.outputs.signatures.scored_classes import log_share
+from models.outputs.signatures import OCTAVES, share_in_class
 
 GOLDEN = (5**0.5 - 1) / 2
 LEAST, MOST = 0.5, 2.0  # 1/T is looked for between these
@@ -105,7 +104,7 @@ def _octaves(model: LanguageModel, text: Sentences) -> _Octaves:
             p[at] = of_octaves.index_add_(1, calibration.octave, classes.log_p.exp()).cpu()
             log_mass = output.background.log_mass_of(asked, context)
             of_class = classes.log_mass.expand(len(h), -1).gather(1, output.signature[asked])
-            shares[0, at] = log_share(log_mass, of_class).squeeze(1).cpu()
+            shares[0, at] = share_in_class(log_mass, of_class).squeeze(1).cpu()
             shares[1, at] = calibration.prior_share[asked.squeeze(1)].cpu()
     octave = calibration.octave[output.signature].cpu().numpy()[text.ids]
     return _Octaves(p, octave, shares)

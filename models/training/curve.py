@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from models.common.files.whole_file import write_whole
+from models.parts import PHASES
 
 CURVE = "curve.csv"
+PHASE_CURVES = {name: f"{name}.csv" for name in PHASES.own}  # those of what came before
 
 
 @dataclass(frozen=True)

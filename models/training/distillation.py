@@ -80,7 +80,7 @@ class Distillation(LossTerm):
         is_training_text: bool,
     ):
         super().__init__()
-        self.weight, self.temperature = recipe.distillation, recipe.distillation_temperature
+        self.weight, self.temperature = recipe.teachers.weight, recipe.teachers.temperature
         self.teachers, self.is_training_text = teachers, is_training_text
         self.text: TaughtText | None = None
 
@@ -113,7 +113,7 @@ def teach(
     """
     recipe, signature = student.recipe, student.output.signature
     signatures = len(student.output.background.starts) - 1
-    k = min(recipe.distillation_top, signatures)
+    k = min(recipe.teachers.top, signatures)
     taught = TaughtText(
         np.zeros((len(text.ids), k), np.int32), np.zeros((len(text.ids), k), np.float32)
     )
@@ -131,7 +131,7 @@ def teach(
             share.unsqueeze(1) * _by_signature(teacher, each, signature, signatures)
             for teacher, each, share in zip(teachers, at, shares, strict=True)
         )
-        q = tempered(q.log(), recipe.distillation_temperature)
+        q = tempered(q.log(), recipe.teachers.temperature)
         top = likeliest(q.exp(), k)
         taught.signatures[positions], taught.q[positions] = top.signatures.cpu(), top.q.cpu()
     return taught
@@ -160,7 +160,8 @@ def _by_signature(teacher: LanguageModel, at: States, signature: Tensor, signatu
     """p of the student's signatures, which a teacher of other features may not have: (N × S)."""
     output = teacher.output
     same = isinstance(output, LogLinear) and torch.equal(output.signature, signature)
-    if same and not output.expert:
-        return output.class_log_prob(at.h, at.context).exp()
+    classes = output.classes(at.h, at.context) if same else None
+    if same and not classes.named.shape[1]:
+        return classes.log_p.exp()
     p = output.log_prob(at.h, at.context).exp()
     return p.new_zeros(len(p), signatures).index_add_(1, signature, p)

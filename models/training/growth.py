@@ -1,11 +1,39 @@
 """Growing: a network is trained while it is narrow, then widened, and computes what it did."""
 
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
 import torch
 from torch import Tensor, nn
 
+from models.common.batching import Sentences
 from models.encoders.layers.recurrent_layer import RecurrentLayer
 from models.encoders.recurrent import Recurrent
 from models.network.language_model import LanguageModel
+from models.recipe import Recipe
+
+
+class Training(Protocol):
+    """What a phase knows of the training that comes after it."""
+
+    recipe: Recipe
+    train: Sentences
+
+    def build(self, recipe: Recipe) -> LanguageModel: ...
+
+    def fit(self, model: LanguageModel, recipe: Recipe, text: Sentences, out: Path) -> None: ...
+
+
+def grow(
+    model: LanguageModel, training: Training, out: Path, *, times: int = 2, epochs: int = 4
+) -> None:
+    """A narrower model is trained first, and the wide one is given what it has learned."""
+    recipe = training.recipe.unfitted()
+    first = replace(recipe, hidden=recipe.hidden // times, phases={}, epochs=epochs)
+    narrow = training.build(first)
+    training.fit(narrow, first, training.train, out)
+    widen(model.to(next(narrow.parameters()).device), narrow)
 
 
 @torch.no_grad()

@@ -8,6 +8,7 @@ from typing import Any
 from torch import nn
 from torch.optim import SGD, AdamW, Optimizer, RMSprop
 
+from models.parts import OPTIMISERS
 from models.recipe import Recipe
 from models.training.muon import Muon
 
@@ -64,23 +65,64 @@ class MuonAndAdamW:
             each.load_state_dict({"state": state, "param_groups": [group]})
 
 
+def adamw(model: nn.Module, further: Weights, lr: float, weight_decay: float) -> Optimizer:
+    """Adam with decoupled weight decay."""
+    return ADAMW([*model.parameters(), *further], lr=lr, weight_decay=weight_decay)
+
+
+def rmsprop(
+    model: nn.Module, further: Weights, lr: float, weight_decay: float, *, alpha: float = 0.99
+) -> Optimizer:
+    """Steps over the root of the mean square of gradients."""
+    weights = [*model.parameters(), *further]
+    return RMSprop(weights, alpha=alpha, lr=lr, weight_decay=weight_decay)
+
+
+def sgd(
+    model: nn.Module, further: Weights, lr: float, weight_decay: float, *, momentum: float = 0.0
+) -> Optimizer:
+    """Plain steps along the gradient."""
+    weights = [*model.parameters(), *further]
+    return SGD(weights, momentum=momentum, lr=lr, weight_decay=weight_decay)
+
+
 def optimiser(recipe: Recipe, model: nn.Module, further: Weights = ()) -> Optimizer | MuonAndAdamW:
     """The one that a recipe names, for a model and for weights that are trained beside it."""
-    shared = {"lr": recipe.learning_rate, "weight_decay": recipe.weight_decay}
-    if recipe.optimiser == "muon":
-        return MuonAndAdamW(model, further, **shared)
-    weights = [*model.parameters(), *further]
-    if recipe.optimiser == "sgd":
-        return SGD(weights, momentum=recipe.momentum, **shared)
-    if recipe.optimiser == "rmsprop":
-        return RMSprop(weights, alpha=recipe.rmsprop_alpha, **shared)
-    return ADAMW(weights, **shared)
+    return OPTIMISERS.make(
+        recipe.optimiser, model, further, recipe.learning_rate, recipe.weight_decay
+    )
 
 
-def scheduled_rate(recipe: Recipe, epochs: float) -> float | None:
-    """The learning rate after so many epochs, in part perhaps; none where no schedule says it."""
-    if recipe.schedule == "linear":
-        return recipe.learning_rate * max(0.0, 1 - epochs / recipe.epochs)
-    if recipe.schedule == "inverse":
-        return recipe.learning_rate / (1 + epochs)
-    return None
+class Plateau:
+    """It is divided after an epoch without gain in validation."""
+
+    def __init__(self, *, decay: float = 3.0):
+        self.decay = decay
+
+    def rate(self, first: float, done: float, epochs: int) -> float | None:
+        """The learning rate after so many epochs, in part perhaps; None: as it was."""
+        return None
+
+    def without_gain(self, rate: float) -> float:
+        """The learning rate after an epoch that validation did not gain by."""
+        return rate / self.decay
+
+
+class Linear(Plateau):
+    """It falls from word to word, to nothing at the end of the last of the epochs."""
+
+    def __init__(self):
+        super().__init__(decay=1.0)
+
+    def rate(self, first: float, done: float, epochs: int) -> float:
+        return first * max(0.0, 1 - done / epochs)
+
+
+class Inverse(Plateau):
+    """It is divided by one more than the epochs that are done, in parts too: as 1/t."""
+
+    def __init__(self):
+        super().__init__(decay=1.0)
+
+    def rate(self, first: float, done: float, epochs: int) -> float:
+        return first / (1 + done)

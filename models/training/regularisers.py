@@ -7,10 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from models.common.batching import Sentences
+from models.common.kernels import log_softmax_at, sum_of_rows, times_rows
 from models.network.language_model import LanguageModel, Seen
 from models.outputs.log_linear import LogLinear
-from models.outputs.signatures.log_softmax_at import log_softmax_at
-from models.outputs.signatures.times_rows import sum_of_rows, times_rows
 from models.recipe import Recipe
 
 Run = Callable[[], tuple[Tensor, Seen]]  # over a batch: its loss, and what it leaves
@@ -144,16 +143,16 @@ class FraternalDropout(LossTerm):
 
 def regularisers(recipe: Recipe, model: LanguageModel) -> dict[str, LossTerm]:
     """The terms that a recipe asks for."""
-    terms: dict[str, LossTerm] = {}
-    if recipe.past_decode:
-        terms["past_decode"] = PastDecoder(model.output, recipe.past_decode, recipe.seed)
-    if recipe.activation_penalty or recipe.temporal_penalty:
-        penalty = ActivationPenalty(recipe.activation_penalty, recipe.temporal_penalty)
-        terms["activation"] = penalty
-    if recipe.adaptor_penalty:
-        terms["adaptor"] = AdaptorPenalty(recipe.adaptor_penalty)
-    if recipe.fraternal:
-        terms["fraternal"] = FraternalDropout(recipe.fraternal)
+    losses, terms = recipe.losses, {}
+    if "past_decode" in losses:
+        terms["past_decode"] = PastDecoder(model.output, losses["past_decode"], recipe.seed)
+    if "activation" in losses or "temporal" in losses:
+        sizes = (losses.get(name, 0.0) for name in ("activation", "temporal"))
+        terms["activation"] = ActivationPenalty(*sizes)
+    if "adaptor" in losses:
+        terms["adaptor"] = AdaptorPenalty(losses["adaptor"])
+    if "fraternal" in losses:
+        terms["fraternal"] = FraternalDropout(losses["fraternal"])
     return terms
 
 

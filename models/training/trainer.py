@@ -108,9 +108,9 @@ class Trainer:
     def _save_best(self, valid: Sentences) -> None:
         """Write the best weights, with the temperature and the calibration that suit them."""
         load_weights(self.model, self.now.best)
-        if self.recipe.temperature:
+        if "temperature" in self.recipe.fitted:
             fit_temperature(self.model, valid)
-        if self.recipe.calibration:
+        if "calibration" in self.recipe.fitted:
             fit_calibration(self.model, valid)
         save_tensors(parameters_of(self.model), self.folder / WEIGHTS)
 
@@ -166,7 +166,7 @@ class Trainer:
         else:
             now.without_gain += 1
             for group in now.optimiser.param_groups:
-                group["lr"] /= self.recipe.lr_decay
+                group["lr"] = self.steps.schedule.without_gain(group["lr"])
 
     def _validated(self, valid: Sentences, epoch: int) -> float:
         """Nats per word, each process scoring its share of the sentences."""

@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from lexicon.registry import find
+from models.common.registry import parted
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.arrow import rows, splits, write_rows
 from pipeline.artefacts.artefact import META, FinishedRun
@@ -68,12 +69,14 @@ def verdicts(table: pd.DataFrame, chosen: Mapping[str, Sequence[str]]) -> list[s
 def chosen_on_validation(run: Path) -> dict[str, list[str]]:
     """What the validation split decides of the networks that are trained, and of which of them."""
     recipes = {name: sections["train"] for name, sections in _sections(run).items()}
-    trained = {name: each for name, each in recipes.items() if each.output != "background"}
+    trained = {name: each for name, each in recipes.items() if each.output_kind != "background"}
     uses = {
         "the best epoch": list(trained),
-        "the learning rate": [n for n, each in trained.items() if each.schedule == "plateau"],
-        "the temperature": [name for name, each in trained.items() if each.temperature],
-        "the calibration": [name for name, each in trained.items() if each.calibration],
+        "the learning rate": [
+            n for n, each in trained.items() if parted(each.schedule)[0] == "plateau"
+        ],
+        "the temperature": [name for name, each in trained.items() if "temperature" in each.fitted],
+        "the calibration": [name for name, each in trained.items() if "calibration" in each.fitted],
     }
     return {use: models for use, models in uses.items() if models}
 

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from models.recipe import MOVED, Recipe
 from pipeline.config.effects import Sections, effective
 from pipeline.config.files import layered, short
 from pipeline.config.overrides import as_layer, read_overrides, say_replaced
@@ -127,16 +128,21 @@ def checked_sections(layers: Sequence[Mapping[str, Any] | None], where: str) -> 
 
 
 def _section(params: type, layers: Sequence[Mapping[str, Any] | None], where: str) -> Any:
-    hints = get_type_hints(params)
+    hints, moved = get_type_hints(params), MOVED if params is Recipe else {}
     values: dict[str, Any] = {}
     for layer in layers:
         if layer is None:
             continue
         if not isinstance(layer, dict):
             raise ValueError(f"{where}: expected keys and values, found {short(layer)}")
-        _check_keys(layer, hints, where, "key")
-        values |= {key: _typed(value, hints[key], f"{where}.{key}") for key, value in layer.items()}
+        _check_keys(layer, {**hints, **moved}, where, "key")
+        typed = {
+            key: _typed(value, hints[key], f"{where}.{key}") if key in hints else value
+            for key, value in layer.items()
+        }
+        values = params.layered(values, typed) if moved else values | typed
     try:
+        values = params.settled(values) if moved else values
         return params(**values)
     except ValueError as error:  # of a value out of its range
         raise ValueError(f"{where}.{error}") from None

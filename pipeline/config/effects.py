@@ -34,8 +34,9 @@ def effective(
 def _check_background(sections: Sections, where: str) -> None:
     if sections["train"].pretraining == "background" and sections["background"].kind == "ngram":
         raise ValueError(
-            f"{where}: train.pretraining: background takes the place of background.kind: ngram; "
-            f"expected background.kind: unigram or uniform, or train.pretraining: initialise"
+            f"{where}: train.phases: pretraining.use: background takes the place of "
+            f"background.kind: ngram; expected background.kind: unigram or uniform, or use: "
+            f"initialise"
         )
 
 

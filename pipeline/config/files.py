@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from reprlib import Repr
 
+from models.recipe import Recipe
 from pipeline.config.strict_yaml import parse
 from pipeline.display.nearest import nearest
 
@@ -48,7 +49,8 @@ def layered(source: str, above: tuple[str, ...] = ()) -> tuple[dict, str]:
         if both and section == "models":
             below[section] = _models(keys, below[section], where)
         elif keys is not None:
-            below[section] = below[section] | keys if both else keys
+            put = Recipe.layered if section == "train" else dict.__or__
+            below[section] = put(below[section], keys) if both else keys
     return below, where
 
 

@@ -1,10 +1,11 @@
 """`accord config`: every key of a configuration, explained by the comment beside its field."""
 
 import inspect
+import json
 import re
 import textwrap
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import asdict, fields, is_dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import yaml
@@ -51,7 +52,7 @@ def _parts(meaning: str, registry: Registry) -> Iterator[str]:
         described += _comment(f"{name}: {part.meaning}", 2)
         for setting, about in part.settings.items():
             entry = f"{setting}: {_as_yaml(about.default)}"
-            example = f" or as {{kind: {name}, {entry}}}"
+            example = f" or as {{kind: {name}, {entry}}}" if not registry.several else ""
             described += _comment(f"{entry} – {about.meaning}", 4)
     yield from _comment(f"{meaning}, by name{example}:")
     yield from described
@@ -75,7 +76,8 @@ def _explained(entry: str, meaning: str) -> list[str]:
 
 
 def _as_yaml(value: Any) -> str:
-    value = list(value) if isinstance(value, tuple) else value
+    value = asdict(value) if is_dataclass(value) else value
+    value = json.loads(json.dumps(value))  # tuples as lists, however deep
     text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=1000)
     return text.splitlines()[0]
 

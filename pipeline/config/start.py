@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from models.recipe import Recipe
 from pipeline.config.effects import Sections
 from pipeline.prepared.saved_chain import read_chain
 from pipeline.sharing.file_names import is_compact
@@ -18,8 +19,7 @@ KEPT = {
     "background": None,
     "encode": None,
     "train": (
-        *("encoder", "output", "expert", "layers", "embedding", "hidden", "input", "tied"),
-        *("temperature", "calibration", "background_gate", "condition"),
+        *("encoder", "output", "layers", "embedding", "hidden", "input", "tied", "condition"),
     ),
 }
 # What can be gone on from: features of words, every other string spelled, and no labels: another
@@ -28,7 +28,7 @@ EXPECTED = {
     "analyse": {"protocol": "open"},
     "background": {"kind": "unigram"},
     "encode": {"merges": None},
-    "train": {"output": "log-linear", "input": "features", "condition": "none"},
+    "train": {"is_log_linear": True, "input": "features", "condition": "none"},
 }
 
 Layer = Mapping[str, Any] | None
@@ -48,7 +48,7 @@ def with_start(layers: Sequence[Layer], where: str, checked: Checked) -> Section
     _refuse_others(start, kept, of_start, found, where)
     if pretraining != "none":
         raise ValueError(
-            f"{where}, train.pretraining: expected none, as the model goes on from {start}; "
+            f"{where}, train.phases: expected no pretraining, as the model goes on from {start}; "
             f"found {pretraining}"
         )
     # They lie in its folder, and are looked for nowhere else; a small form has no lexicons.
@@ -62,6 +62,8 @@ def _kept(start: str) -> dict[str, dict[str, Any]]:
     """What the start was made with, as a layer of a configuration."""
     params = start_params(start)
     params["analyse"]["lexicon"] = read_chain(start_folder(start))["names"]
+    # Whose keys may be those of before.
+    params["train"] = Recipe.settled(Recipe.layered({}, params["train"]))
     return {
         section: {key: value for key, value in params[section].items() if not keys or key in keys}
         for section, keys in KEPT.items()

@@ -16,13 +16,13 @@ from models.common.protocol import Model
 from models.spelling.open_vocabulary import Forms, open_score
 from models.spelling.strings import Spelling
 from models.spelling.subwords import SubwordModel
-from models.training.curve import CURVE, read_curve
+from models.training.curve import CURVE, PHASE_CURVES, read_curve
 from pipeline.display.progress import say
 from pipeline.evaluation.metrics import METRICS
 from pipeline.evaluation.metrics.scored_text import ScoredText
 from pipeline.prepared.encoded import read_sentences, read_sizes
 from pipeline.prepared.encoded_forms import read_forms, read_parts
-from pipeline.prepared.special_words import CURVE_NARROW, CURVE_PRETRAINING, END_ID, UNKNOWN_ID
+from pipeline.prepared.special_words import END_ID, UNKNOWN_ID
 
 if TYPE_CHECKING:
     from models.network.language_model import LanguageModel
@@ -98,7 +98,7 @@ def summary(text: ScoredText) -> dict[str, float]:
 def training_figures(model: "LanguageModel", trained: Path) -> dict:
     """The size of a model, and how long and how fast it was trained."""
     curve = read_curve(trained / CURVE)
-    first = [trained / name for name in (CURVE_PRETRAINING, CURVE_NARROW)]
+    first = [trained / name for name in PHASE_CURVES.values()]
     best = min(curve, key=lambda row: row.valid_nats).epoch
     before = sum((e.seconds for path in first if path.exists() for e in read_curve(path)), 0.0)
     return {

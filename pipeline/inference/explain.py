@@ -157,14 +157,12 @@ class Explainer:
         )
 
     def _weights(self, h: Tensor, context: Tensor) -> tuple[np.ndarray, dict[int, float]]:
-        """The weights of the features, and what the expert feature gives the words it names."""
-        output = self.model.output
-        weights = output.adaptor(h)[0].double().cpu().numpy()
-        if not output.expert:
-            return weights, {}
-        words, values = (each[0].tolist() for each in output.expert(context))
-        named = dict(zip(reversed(words), reversed(values), strict=True))  # the first naming counts
-        return weights[:-1], {word: weights[-1] * value for word, value in named.items()}
+        """The weights of the features, and what the context gives words that it names."""
+        output, features = self.model.output, self.features.phi.feature_count
+        weights = output.adaptor(h)[0, :features].double().cpu().numpy()
+        words, nats = (each[0].tolist() for each in output.context_terms(h, context))
+        named = dict(zip(reversed(words), reversed(nats), strict=True))  # the first naming counts
+        return weights, named
 
     def _terms(
         self, word: int, weights: np.ndarray, expert: Mapping[int, float]

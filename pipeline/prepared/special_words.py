@@ -14,11 +14,8 @@ UNKNOWN_ID = 1  # of the first unknown word
 NOT_TOP = "@notTop"  # the feature of all words that have none of their own
 PRETRAINING = "pretraining"  # the text of a second source, read before the training text
 PRETRAINING_MASS = "b.pretraining.npy"  # b while it is read
-NARROW = "narrow"  # a network before it has grown
-CURVE_NARROW = f"{NARROW}.csv"  # its losses by epoch
 START_WEIGHTS = "start.safetensors"  # of the model that training goes on from
 MADE_OF = "start.json"  # its name, and its texts and lexicons with their licences
-CURVE_PRETRAINING = f"{PRETRAINING}.csv"  # losses by epoch on that text
 
 
 def is_unknown(form: str) -> bool:

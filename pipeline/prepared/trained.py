@@ -12,12 +12,13 @@ from models.common.device import choose_device
 from models.common.files.arrays import load_array
 from models.common.files.json_file import load_json
 from models.common.files.weights import Shapes, load_weights, shapes_of
-from models.features.choice import LETTERS, Psi
+from models.common.registry import parted
+from models.features.choice import Psi, reads_letters
 from models.features.phi import Features
 from models.network.background_only import BackgroundOnly
 from models.network.frozen_background import FrozenModelBackground
 from models.network.language_model import LanguageModel
-from models.recipe import UNFITTED, Recipe
+from models.recipe import Recipe
 from models.spelling.subwords import SubwordModel, count_subwords, ends_of_words
 from models.training.files import WEIGHTS
 from pipeline.artefacts.artefact import Inputs
@@ -40,9 +41,9 @@ def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | Bac
     To be trained it needs folds, if its background is to be counted on the text it is trained on.
     """
     features = _features(inputs)
-    if recipe.output == "log-linear":  # others may tell words apart that have no mass
+    if recipe.is_log_linear:  # others may tell words apart that have no mass
         features = without_the_impossible(features, inputs)
-    if recipe.output == "background":
+    if recipe.output_kind == "background":
         folds = 0  # as nothing is trained
     return _network(
         recipe, inputs, features, partial(background_of, recipe, inputs, features, folds)
@@ -51,7 +52,7 @@ def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | Bac
 
 def build_pretraining(recipe: Recipe, inputs: Inputs) -> LanguageModel:
     """The model, or the one that is to be its background, as it reads the text before."""
-    alone = replace(recipe, pretraining="none")
+    alone = replace(recipe, phases={})
     if recipe.pretraining == "background":
         alone = _below(alone)
     features = _features(inputs)
@@ -76,7 +77,7 @@ def _network(
     make_background: Callable[[], Background],
 ) -> LanguageModel | BackgroundOnly:
     subwords = count_subwords(inputs["encode"])
-    if recipe.output == "background":
+    if recipe.output_kind == "background":
         if about_background(inputs)["kind"] == "arpa":
             raise ValueError(
                 "train.output: background expects a b that sums to one; that of an ARPA file need "
@@ -113,18 +114,19 @@ def _features(inputs: Inputs) -> Features:
 
 def _below(recipe: Recipe) -> Recipe:
     """Of a model that is the background of another, whose temperature and expert are enough."""
-    return replace(recipe, **UNFITTED, expert="none")
+    gate = parted(recipe.output)[1]["background_gate"]
+    return replace(recipe, output={"kind": "log-linear", "background_gate": gate})
 
 
 def _label_counts(recipe: Recipe, inputs: Inputs) -> list[int]:
     """How many labels of each kind the network is told apart, none where it is told nothing."""
-    if recipe.condition == "none":
+    kind, _ = parted(recipe.condition)
+    if kind == "none":
         return []
     values = read_values(inputs["encode"])
     if not values:
         raise ValueError(
-            f"train.condition: {recipe.condition} expects labels of the sentences; set "
-            f"corpus.labels"
+            f"train.condition: {kind} expects labels of the sentences; set corpus.labels"
         )
     return [*map(len, values.values())]
 
@@ -132,7 +134,7 @@ def _label_counts(recipe: Recipe, inputs: Inputs) -> list[int]:
 def _psi(recipe: Recipe, inputs: Inputs) -> Psi | None:
     """What is read of every word, where that is not Φ."""
     features, letters = (inputs["featurise"] / name for name in ("psi.npz", "letters.npy"))
-    if recipe.input in LETTERS:
+    if reads_letters(recipe.input):
         return load_array(letters) if letters.exists() else None
     return Features.load(features) if features.exists() else None
 
@@ -141,7 +143,7 @@ def load_trained(
     inputs: Inputs, weights: str = WEIGHTS, folds: int = 0
 ) -> LanguageModel | BackgroundOnly | SubwordModel:
     """The model with its best weights, ready to score; with folds, its training text too."""
-    recipe = Recipe(**load_json(inputs["train"] / RECIPE, dict))
+    recipe = Recipe.read(load_json(inputs["train"] / RECIPE, dict))
     model = build(recipe, inputs, folds)
     load_weights(model, inputs["train"] / weights)
     model = model.to(_device(recipe.device)).eval()

@@ -52,14 +52,12 @@ def _job(prepared: Run, model: str, folder: Path, before: dict[str, dict]) -> di
     if taught := teachers.of_folder(section, folder, before):
         training = replace(training, files=outside_files)  # the teachers' are not there yet
     recipe, artefact = prepared.recipe(model, training)
+    names = [] if taught else teachers.take_along(section, training.inputs, folder)
     # The vocabulary too, so that what was trained elsewhere can be asked before it is unpacked.
     read = {*STAGES["train"].inputs, *STAGES["evaluate"].inputs, "analyse"}
     return {
         "protocol": sections["analyse"].protocol,
-        "recipe": {
-            **asdict(section),
-            "teacher": [] if taught else teachers.take_along(section, training.inputs, folder),
-        },
+        "recipe": asdict(replace(section, teachers=replace(section.teachers, models=names))),
         "inputs": {
             stage: made.folder.name
             for (of_model, stage), made in prepared.artefacts.items()

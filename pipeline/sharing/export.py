@@ -13,7 +13,7 @@ from lexicon.saved import save
 from models.common.files.json_file import load_json
 from models.common.registry import imported
 from models.spelling.subwords import COUNTS, SPELLER, count_subwords
-from models.training.curve import CURVE
+from models.training.curve import CURVE, PHASE_CURVES
 from models.training.files import WEIGHTS
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.artefact import FORMAT, Artefact, Inputs, write_json
@@ -21,7 +21,7 @@ from pipeline.artefacts.model_files import MODEL, RECIPE
 from pipeline.evaluation.score_rows import read_scores
 from pipeline.prepared.labels import VALUES
 from pipeline.prepared.saved_chain import load_chain, read_chain, save_chain
-from pipeline.prepared.special_words import CURVE_NARROW, CURVE_PRETRAINING, MADE_OF, PRETRAINING
+from pipeline.prepared.special_words import MADE_OF, PRETRAINING
 from pipeline.prepared.vocabulary import Vocabulary
 from pipeline.sharing.compact.export import write_compact
 from pipeline.sharing.exported import CONFIG
@@ -34,7 +34,7 @@ EXPORTED = {
     "featurise": ("phi.npz", "psi.npz", "letters.npy", "names.json"),
     "background": ("*",),
     "encode": (SPELLER, COUNTS, "classes.npy", VALUES),
-    "train": (WEIGHTS, RECIPE, CURVE, CURVE_PRETRAINING, CURVE_NARROW),
+    "train": (WEIGHTS, RECIPE, CURVE, *PHASE_CURVES.values()),
 }
 # Files that a model is written to in another form, and by which function.
 CONVERTED = (".arpa", ".arpa.gz", ".fst.txt")

@@ -5,18 +5,20 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from models.common.files.json_file import load_json
-from models.recipe import Recipe
+from models.recipe import MOVED, Recipe
 
 
 def read_recipe(path: Path) -> Recipe:
-    content, hints = load_json(path, dict), get_type_hints(Recipe)
-    for key, value in content.items():
-        if key not in hints:
+    content = load_json(path, dict)
+    hints = get_type_hints(Recipe)
+    for key in content:
+        if key not in hints and key not in MOVED:
             raise ValueError(f"{path}: unknown key {key!r:.100}")
-        if not _fits(value, hints[key]):
-            raise ValueError(f"{path}: {key}: expected {_named(hints[key])}, got {value!r:.100}")
     try:
-        return Recipe(**content)
+        for key, value in Recipe.settled(Recipe.layered({}, content)).items():
+            if not _fits(value, hints[key]):
+                raise ValueError(f"{key}: expected {_named(hints[key])}, got {value!r:.100}")
+        return Recipe.read(content)
     except ValueError as error:  # of a number out of its range
         raise ValueError(f"{path}: {error}") from None
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from models.recipe import Recipe
 from models.spelling.subwords import count_subwords
 from pipeline.artefacts.artefact import Artefact, Inputs
 from pipeline.artefacts.model_files import RECIPE
@@ -110,9 +111,9 @@ def _explained(inputs: Inputs, models: list[str]) -> str:
         return {each: inputs[f"{model}/{each}"] for each in REPORT.inputs}
 
     for model in reversed(models):
-        recipe = json.loads((inputs[f"{model}/train"] / RECIPE).read_text())
+        recipe = Recipe.read(json.loads((inputs[f"{model}/train"] / RECIPE).read_text()))
         of_subwords = count_subwords(inputs[f"{model}/encode"])  # which have no features
-        if recipe["output"] == "log-linear" and not of_subwords:
+        if recipe.is_log_linear and not of_subwords:
             same = [
                 each for each in models if of_model(each)["analyse"] == of_model(model)["analyse"]
             ]

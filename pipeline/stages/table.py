@@ -20,7 +20,7 @@ from models.common.checks import expect
 from models.common.registry import outside_files
 from models.recipe import Recipe
 from models.spelling.subwords import COUNTS, SPELLER
-from models.training.curve import CURVE
+from models.training.curve import CURVE, PHASE_CURVES
 from models.training.files import WEIGHTS
 from pipeline.artefacts.artefact import Inputs
 from pipeline.artefacts.model_files import FIGURES, RECIPE
@@ -35,8 +35,6 @@ from pipeline.prepared.encoded import READ_BY_TRAINING, SIZES
 from pipeline.prepared.encoded_forms import PARTS
 from pipeline.prepared.labels import NUMBERS, VALUES
 from pipeline.prepared.special_words import (
-    CURVE_NARROW,
-    CURVE_PRETRAINING,
     MADE_OF,
     PRETRAINING_MASS,
     START_WEIGHTS,
@@ -282,13 +280,12 @@ STAGES = _by_name(
             WEIGHTS: "the best weights",
             RECIPE: "how the network is built and was trained",
             CURVE: "losses and speed by epoch",
-            CURVE_PRETRAINING: "the same for the text of corpus.pretraining",
-            CURVE_NARROW: "the same of a network while it was narrow, where it has grown",
+            **{curve: f"the same of the phase {name}" for name, curve in PHASE_CURVES.items()},
             "steps.csv": "loss, gradient norm and learning rate by step, where there are steps",
         },
         params=Recipe,
         computed_by="pipeline.stages.train:compute",
-        version=1,
+        version=2,
         files=_files_of_training,
         resumes=True,
     ),
@@ -296,7 +293,7 @@ STAGES = _by_name(
         name="evaluate",
         help="scores the validation and test sentences, and judges the agreement suites",
         inputs={
-            "train": (WEIGHTS, RECIPE, CURVE, CURVE_PRETRAINING, CURVE_NARROW),
+            "train": (WEIGHTS, RECIPE, CURVE, *PHASE_CURVES.values()),
             "encode": (),
             "featurise": ("phi.npz", "psi.npz", "letters.npy", START_WEIGHTS),
             "background": (),

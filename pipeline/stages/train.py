@@ -1,4 +1,4 @@
-"""Stage `train`: ids, Φ and b become the weights of a network.
+"""Stage `train`: ids, Φ and b become the weights of a network, phase by phase.
 
 This file and what it imports need only torch, numpy and safetensors: prepared data trains anywhere.
 """
@@ -6,7 +6,8 @@ This file and what it imports need only torch, numpy and safetensors: prepared d
 import json
 import shutil
 import time
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
@@ -17,27 +18,23 @@ from models.common.device import choose_device
 from models.common.files.weights import load_weights, parameters_of, save_tensors
 from models.network.background_only import BackgroundOnly
 from models.network.language_model import LanguageModel
+from models.parts import PHASES, SOLVERS
 from models.recipe import Recipe
 from models.training import processes
 from models.training.curve import CURVE, Epoch, write_curve
 from models.training.files import WEIGHTS
-from models.training.gradient_free.evolution import evolve
-from models.training.gradient_free.least_squares import fit_readout
+from models.training.regularisers import LossTerm
+from models.training.trainer import Trainer
 from pipeline.artefacts.artefact import Inputs
 from pipeline.artefacts.model_files import RECIPE
-from pipeline.display.progress import say
-from pipeline.prepared.background import training_text
+from pipeline.display.progress import meter, say
+from pipeline.prepared.background import expect_pretraining, training_text
 from pipeline.prepared.encoded import read_text
-from pipeline.prepared.special_words import (
-    CURVE_NARROW,
-    CURVE_PRETRAINING,
-    NARROW,
-    PRETRAINING,
-    START_WEIGHTS,
-)
-from pipeline.prepared.trained import build
-from pipeline.stages.training_phases import fit, grow, pretrain
+from pipeline.prepared.special_words import PRETRAINING, START_WEIGHTS
+from pipeline.prepared.trained import build, build_pretraining
 from pipeline.trained import teachers
+
+PRETRAINING_BATCH = 4  # times as many texts side by side, as there are more of them
 
 
 def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
@@ -49,42 +46,78 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
     model = build(recipe, inputs, FOLDS)
     is_counted = isinstance(model, BackgroundOnly)
     if not is_counted and recipe.solver == "gradient":
-        _train(model, recipe, inputs, train, valid, out)
+        _train(model, Training(recipe, inputs, train, valid), out)
     elif processes.is_first():
         if not is_counted:
-            _solve(model, recipe, train, valid)
+            model.to(choose_device(recipe.device)).eval()
+            SOLVERS.make(recipe.solver, model, train, valid, recipe.seed, say)
         _keep(model, train, valid, time.monotonic() - began, out)
 
 
 def _write_recipe(recipe: Recipe, out: Path) -> None:
-    names = [Path(teacher).name for teacher in recipe.teacher]  # no paths of this machine
-    kept = {**asdict(recipe), "teacher": names, "start": None}
+    kept = asdict(recipe)
+    names = [Path(teacher).name for teacher in recipe.teachers.models]  # no paths of this machine
+    kept["teachers"]["models"], kept["start"] = names, None
     (out / RECIPE).write_text(json.dumps(kept, indent=1))
 
 
-def _train(
-    model: LanguageModel,
-    recipe: Recipe,
-    inputs: Inputs,
-    train: Sentences,
-    valid: Sentences,
-    out: Path,
-) -> None:
-    """By gradients: what comes first, if anything does, and the training itself."""
-    say(f"train: {model.parameter_count():,} parameters, {len(train.ids):,} words an epoch")
-    is_done = processes.total(processes.is_first() and (out / CURVE).exists())
-    if recipe.pretraining != "none" and not is_done:
-        pretrain(model, recipe, inputs, valid, out / PRETRAINING)
-    if recipe.growth > 1 and not is_done:
-        grow(model, recipe, inputs, train, valid, out / NARROW)
-    start = inputs["featurise"] / START_WEIGHTS
+@dataclass(frozen=True)
+class Training:
+    """A training by gradients, as the phases before it know it."""
+
+    recipe: Recipe
+    inputs: Inputs
+    train: Sentences
+    valid: Sentences
+
+    def build(self, recipe: Recipe) -> LanguageModel:
+        """An untrained model of another recipe over the same words."""
+        return build(recipe, self.inputs, FOLDS)
+
+    def fit(
+        self,
+        model: LanguageModel,
+        recipe: Recipe,
+        text: Sentences,
+        out: Path,
+        terms: Sequence[LossTerm] = (),
+        goes_on: bool = False,
+    ) -> None:
+        """Train a model on a text into a folder, and say how it goes."""
+        if processes.is_first():
+            out.mkdir(exist_ok=True)
+        say(f"train: {model.parameter_count():,} parameters, {len(text.ids):,} words an epoch")
+        advance = meter("words", len(text.ids))
+
+        def on_epoch(row: Epoch) -> None:
+            nonlocal advance
+            advance(0)
+            advance = meter("words", len(text.ids))
+            trained = (
+                f"train {row.train_nats:.3f}, valid {row.valid_nats:.3f} nats, "
+                f"{row.words_per_second:,.0f} words/s, {row.seconds:.1f} s"
+            )
+            as_given = f"valid {row.valid_nats:.3f} nats, before the first step"
+            say(f"  epoch {row.epoch}: {trained if row.epoch else as_given}")
+
+        trainer = Trainer(model, recipe, out, lambda words: advance(words), on_epoch, say, terms)
+        trainer.fit(text, self.valid, goes_on)
+
+
+def _train(model: LanguageModel, training: Training, out: Path) -> None:
+    """By gradients: the phases that come first, if there are any, and the training itself."""
+    recipe = training.recipe
+    if not processes.total(processes.is_first() and (out / CURVE).exists()):
+        for name, settings in recipe.phases.items():
+            PHASES.make({"kind": name, **settings}, model, training, out / name)
+    start = training.inputs["featurise"] / START_WEIGHTS
     if start.exists():
         load_weights(model, start)
-    terms = teachers.distillation(recipe, inputs, model, is_training_text=True)
-    fit(model, recipe, train, valid, out, terms, goes_on=start.exists())
+    terms = teachers.distillation(recipe, training.inputs, model, is_training_text=True)
+    training.fit(model, recipe, training.train, out, terms, goes_on=start.exists())
     if processes.is_first():
-        for phase, curve in {PRETRAINING: CURVE_PRETRAINING, NARROW: CURVE_NARROW}.items():
-            _keep_curve(out / phase, out / curve)
+        for name in recipe.phases:
+            _keep_curve(out / name, out / f"{name}.csv")
 
 
 def _keep_curve(phase: Path, curve: Path) -> None:
@@ -94,13 +127,31 @@ def _keep_curve(phase: Path, curve: Path) -> None:
     shutil.rmtree(phase, ignore_errors=True)
 
 
-def _solve(model: LanguageModel, recipe: Recipe, train: Sentences, valid: Sentences) -> None:
-    """Find the weights without gradients."""
-    model.to(choose_device(recipe.device)).eval()
-    if recipe.solver == "evolution":
-        evolve(model, train, valid, recipe.generations, recipe.seed, say)
-    else:
-        fit_readout(model, train, valid)
+def pretrain(
+    model: LanguageModel,
+    training: Training,
+    out: Path,
+    *,
+    use: str = "initialise",
+    epochs: int = 4,
+) -> None:
+    """The text of corpus.pretraining is trained on: the model, or the one that is its background.
+
+    While that text is read b is one of its words, which the corpus need not have.
+    """
+    recipe, inputs = training.recipe, training.inputs
+    expect_pretraining(f"train.phases.pretraining.use: {use}", inputs)
+    text = read_text(inputs["encode"], PRETRAINING)
+    first = replace(recipe.unfitted(), epochs=epochs, batch=recipe.batch * PRETRAINING_BATCH)
+    reading = build_pretraining(recipe, inputs)
+    is_background = use == "background"
+    later = model.output.background.model if is_background else model
+    load_weights(reading, parameters_of(later))
+    terms = []
+    if not is_background:
+        terms = teachers.distillation(recipe, inputs, reading, is_training_text=False)
+    training.fit(reading, first, text, out, terms)
+    load_weights(later, parameters_of(reading))
 
 
 def _keep(

@@ -224,7 +224,8 @@ def read_jobs(folder: Path) -> dict[str, dict[str, Any]]:
 
 def packed_teachers(job: Mapping[str, Any]) -> list[str]:
     """The folders of the models that teach it, which were packed with it."""
-    return job.get("recipe", {}).get("teacher", [])
+    recipe = job.get("recipe", {})
+    return recipe.get("teachers", {}).get("models", []) or recipe.get("teacher", [])  # of before
 
 
 def taught_by(job: Mapping[str, Any]) -> list[str]:

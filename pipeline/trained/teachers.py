@@ -5,6 +5,7 @@ Needs torch, numpy and safetensors only, as models are also taught where they ar
 
 import shutil
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ def find(teacher: str) -> list[TrainedModel]:
         found, why = [], str(error)
     if not found or any(model.kind in ("hub", "arpa") for model in found):
         raise FileNotFoundError(
-            f"train.teacher: expected a network that is trained before it teaches; found none at "
+            f"train.teachers: expected a network that is trained before it teaches; found none at "
             f"{teacher}: {why}"
         )
     return found
@@ -39,7 +40,7 @@ def find(teacher: str) -> list[TrainedModel]:
 
 def files(recipe: Recipe, read: Read) -> list[Path]:
     """All that the teachers are read from."""
-    found = [model for teacher in recipe.teacher for model in find(teacher)]
+    found = [model for teacher in recipe.teachers.models for model in find(teacher)]
     return [path for model in found for path in _files(model.folders, read)]
 
 
@@ -53,11 +54,13 @@ def _files(folders: Inputs, read: Read) -> list[Path]:
 def of_folder(recipe: Recipe, packed: Path, before: Collection[str]) -> list[str]:
     """The models packed before it into one folder, to be trained there first, if they teach it."""
     place = (packed / TRAINED).resolve()
-    names = [Path(each).name for each in recipe.teacher if Path(each).parent.resolve() == place]
-    if names and (len(names) < len(recipe.teacher) or not {*names} <= {*before}):
+    names = [
+        Path(each).name for each in recipe.teachers.models if Path(each).parent.resolve() == place
+    ]
+    if names and (len(names) < len(recipe.teachers.models) or not {*names} <= {*before}):
         raise ValueError(
-            f"train.teacher: expected models of {packed} alone, that come before the one they "
-            f"teach ({', '.join(before) or 'none'}); got {', '.join(recipe.teacher)}"
+            f"train.teachers: expected models of {packed} alone, that come before the one they "
+            f"teach ({', '.join(before) or 'none'}); got {', '.join(recipe.teachers.models)}"
         )
     return names
 
@@ -66,13 +69,14 @@ def recipe_of(folder: Path, job: Mapping[str, Any]) -> Recipe:
     """The recipe of a packed job, its teachers where they lie in the packed folder."""
     teachers = [folder / name for name in resolve.packed_teachers(job)]
     teachers += [folder / TRAINED / name for name in resolve.taught_by(job)]
-    return Recipe(**{**job["recipe"], "teacher": tuple(map(str, teachers))})
+    found = Recipe.read(job["recipe"])
+    return replace(found, teachers=replace(found.teachers, models=tuple(map(str, teachers))))
 
 
 def take_along(recipe: Recipe, read: Read, folder: Path) -> list[str]:
     """Copy each teacher into a folder of its own, named by what it holds; returns their names."""
     names = []
-    for teacher in recipe.teacher:
+    for teacher in recipe.teachers.models:
         for model in find(teacher):
             paths = _files(model.folders, read)
             key = fingerprint.of_value([fingerprint.of_file(path) for path in paths])
@@ -87,13 +91,13 @@ def distillation(
     recipe: Recipe, inputs: Inputs, model: "LanguageModel", is_training_text: bool
 ) -> "list[Distillation]":
     """The term that draws a model towards its teachers, if it has some."""
-    if not recipe.teacher:
+    if not recipe.teachers.models:
         return []
     from models.training.distillation import Distillation
 
     def load() -> "list[LanguageModel]":
         device = model.embedding.weight.device
-        return [each.to(device) for each in _load(recipe.teacher, inputs)]
+        return [each.to(device) for each in _load(recipe.teachers.models, inputs)]
 
     return [Distillation(recipe, load, is_training_text)]
 
@@ -110,7 +114,7 @@ def _load(names: Iterable[str], inputs: Inputs) -> "list[LanguageModel]":
             teacher = load_trained(found.folders, found.weights.name, FOLDS)
             if not isinstance(teacher, LanguageModel):
                 raise ValueError(
-                    f"train.teacher: expected networks over words, {name} has a "
+                    f"train.teachers: expected networks over words, {name} has a "
                     f"{type(teacher).__name__}"
                 )
             teachers.append(teacher)
@@ -124,6 +128,6 @@ def _check_same_words(name: str, teacher: TrainedModel, inputs: Inputs) -> None:
         if theirs.is_file() and fingerprint.of_file(theirs) == fingerprint.of_file(own):
             return
     raise ValueError(
-        f"train.teacher: expected a model over the same words, prepared from the same text; "
+        f"train.teachers: expected a model over the same words, prepared from the same text; "
         f"{name} has another Φ and another training text"
     )

@@ -46,8 +46,13 @@ def by_definition(phi, log_b, a) -> torch.Tensor:
 
 
 def random_layer(features, background, size=5, seed=0, dtype=DOUBLE, scale=1.0, **options):
-    """A layer with random weights and biases."""
-    layer = LogLinear(features, background, size, **options).to(dtype)
+    """A layer with random weights and biases, adjusted as the options say."""
+    layer = LogLinear(features, background, size)
+    layer = layer.adjust(features, size, **options).to(dtype)
+    return with_random_weights(layer, seed, scale)
+
+
+def with_random_weights(layer, seed=0, scale=1.0):
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in layer.parameters():

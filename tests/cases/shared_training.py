@@ -19,9 +19,10 @@ from models.training.trainer import Trainer
 
 TEXT = sentences(150)
 PENALTIES = {
-    "activation_penalty": 1.0,
-    "temporal_penalty": 1.0,
+    "activation": 1.0,
+    "temporal": 1.0,
     "fraternal": 1.0,
+    "past_decode": 0.1,
 }  # means, which shares have to weigh
 # Ten columns are shared unevenly by four processes, and the last batches of sentences by fewer.
 RECIPES = {
@@ -32,8 +33,7 @@ RECIPES = {
         epochs=4,
         text=text,
         checkpoint_steps=4,
-        past_decode=0.1,
-        **PENALTIES,
+        losses=PENALTIES,
     )
     for text in ("stream", "sentences")
 }

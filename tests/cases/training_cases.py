@@ -41,6 +41,11 @@ def features() -> Features:
     return Features.from_rows(indptr, indices, np.ones(len(indices)), WORDS + 3)
 
 
+def log_linear(**settings) -> dict:
+    """The output with some settings."""
+    return {"kind": "log-linear", **settings}
+
+
 def model(**changes) -> LanguageModel:
     torch.manual_seed(5)
     phi = features()

@@ -12,7 +12,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from models.common.aside import another, current, on
+from models.common.kernels import another, current, on
 from models.common.state import State
 from models.encoders.layers.recurrent_layer import KernelInParts, RecurrentLayer, in_full_precision
 from models.encoders.layers.unrolled_lstm import UnrolledLSTM

@@ -22,9 +22,10 @@ def evolve(
     model: LanguageModel,
     train: Sentences,
     valid: Sentences,
-    generations: int,
     seed: int,
     say: Callable[[str], None] = lambda line: None,
+    *,
+    generations: int = 20,
 ) -> None:
     """Breed the encoder's weights, then solve for the output's (Schmidhuber et al. 2007).
 

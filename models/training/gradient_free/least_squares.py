@@ -1,6 +1,7 @@
 """The output's weights by least squares, over an encoder that stays as it is."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -66,6 +67,13 @@ def solve(model: LanguageModel, found: Moments) -> None:
     slope = torch.linalg.solve(found.covariance + ridge, mean.double().T).T
     output.weight.copy_(slope)
     output.bias.copy_(-(slope @ found.mean) - (slope * mean).sum(dim=1) / 2)
+
+
+def least_squares(
+    model: LanguageModel, train: Sentences, valid: Sentences, seed: int, say: Callable[[str], None]
+) -> None:
+    """The output's weights are solved for, and the others stay as they were drawn."""
+    fit_readout(model, train, valid)
 
 
 def fit_readout(model: LanguageModel, train: Sentences, valid: Sentences) -> None:

@@ -15,9 +15,9 @@ from models.encoders.recurrent import Recurrent
 from models.encoders.variational_dropout import VariationalDropout
 from models.features.condition import Condition
 from models.network.language_model import LanguageModel
+from models.parts import SCHEDULES
 from models.recipe import Recipe
 from models.training import processes
-from models.training.optimisers import scheduled_rate
 from models.training.regularisers import LossTerm, with_terms
 from models.training.step.ahead import Prepared, ahead, prepare
 from models.training.step.log import StepLog
@@ -45,6 +45,7 @@ class Steps:
     ):
         self.model, self.recipe, self.now, self.log, self.terms = model, recipe, now, log, terms
         self.device = now.nats.device
+        self.schedule = SCHEDULES.make(recipe.schedule)
         self.in_bfloat16 = recipe.precision == "bfloat16" and has_bfloat16(self.device)
         # Processes wait for each other, and windows of a stream alone come in few shapes.
         is_recorded = (
@@ -105,7 +106,8 @@ class Steps:
 
     def _set_learning_rate(self, epoch_words: int) -> None:
         """As the schedule has it, if it says it for each step."""
-        rate = scheduled_rate(self.recipe, self.now.epoch - 1 + self.now.words / epoch_words)
+        done = self.now.epoch - 1 + self.now.words / epoch_words
+        rate = self.schedule.rate(self.recipe.learning_rate, done, self.recipe.epochs)
         if rate is not None:
             for group in self.now.optimiser.param_groups:
                 group["lr"] = rate

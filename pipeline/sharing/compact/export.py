@@ -17,6 +17,7 @@ from models.common.files.arrays import load_array
 from models.common.files.compact_weights import packed, save_shards
 from models.common.files.json_file import load_json
 from models.common.files.weights import parameters_of
+from models.common.registry import parted
 from models.features.phi import Features
 from models.spelling.ngram import NGramSpelling
 from pipeline.artefacts.artefact import Inputs
@@ -84,9 +85,9 @@ def _check(parts: Parts) -> None:
     }
     recipe = getattr(parts.model, "recipe", None)
     if recipe is not None:
-        found["train.pretraining"] = (recipe.pretraining in FITS, " or ".join(FITS), "background")
+        found["train.phases"] = (recipe.pretraining in FITS, " or ".join(FITS), "background")
         found["train.input"] = (recipe.input == "features", "features", recipe.input)
-        found["train.condition"] = (recipe.condition == "none", "none", recipe.condition)
+        found["train.condition"] = (recipe.condition == "none", "none", parted(recipe.condition)[0])
     has_classes = (parts.artefacts["encode"] / "classes.npy").exists()
     found["train.output"] = (recipe and not has_classes, "a network without classes", "another")
     for key, (fits, expected, got) in found.items():

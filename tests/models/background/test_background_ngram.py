@@ -164,5 +164,5 @@ def test_evidence_is_what_the_context_adds_to_the_prior(order):
 
 
 def test_half_of_a_background_is_believed_before_training():
-    layer = LogLinear(FEATURES, learnt(), 5, background_gate=True)
+    layer = LogLinear(FEATURES, learnt(), 5).adjust(FEATURES, 5, background_gate=True)
     assert torch.equal(layer.background_gate(random_states(7).float()), torch.full((7, 1), 0.5))

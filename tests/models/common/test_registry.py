@@ -40,7 +40,7 @@ class Loud:
 
 @pytest.mark.parametrize("registry", TABLES, ids=lambda each: each.kind)
 def test_every_part_of_a_table_has_the_settings_that_stand_there(registry):
-    assert len(registry) >= 2
+    assert len(registry) >= 1
     for name, part in registry.parts().items():
         itself = described(registry[name], {})
         assert part.place == itself.place

@@ -26,9 +26,14 @@ def a_model(**said) -> LanguageModel:
     return LanguageModel(recipe, PHI, Unigram(PHI, np.arange(1.0, WORDS + 1))).eval()
 
 
-@pytest.mark.parametrize("said", [{}, {"expert": "copy"}, {"background_gate": True}], ids=str)
+EXPERT = {"kind": "expert", "expert": "copy"}
+
+
+@pytest.mark.parametrize(
+    "said", [{}, EXPERT, {"kind": "log-linear", "background_gate": True}], ids=str
+)
 def test_primed_words_are_likelier_by_their_weight_and_all_sum_to_one(said):
-    model, weight = a_model(**said), 1.7
+    model, weight = a_model(output=said or "log-linear"), 1.7
     plain, found = (
         each.log_distributions(TEXT) for each in (model, primed(model, PHI, CHOSEN, weight))
     )
@@ -39,9 +44,9 @@ def test_primed_words_are_likelier_by_their_weight_and_all_sum_to_one(said):
     assert primed(model, PHI, CHOSEN, 0.0).score(TEXT) == pytest.approx(model.score(TEXT))
 
 
-@pytest.mark.parametrize("said", [{}, {"expert": "copy"}, {"temperature": True}], ids=str)
+@pytest.mark.parametrize("said", [{}, EXPERT, {"kind": "log-linear", "temperature": True}], ids=str)
 def test_the_weight_is_that_under_which_a_text_is_likeliest(said):
-    model = a_model(**said)
+    model = a_model(output=said or "log-linear")
     if said.get("temperature"):
         torch.nn.init.constant_(model.output.inverse_temperature, 0.7)
     found = likeliest_weight(model, PHI, CHOSEN, TEXT)

@@ -25,7 +25,7 @@ def features() -> Features:
     return Features.from_rows(indptr, rows.ravel(), np.ones(2 * WORDS), WORDS + 2)
 
 
-def a_model(condition: str, **said) -> LanguageModel:
+def a_model(condition: str | dict, **said) -> LanguageModel:
     torch.manual_seed(3)
     recipe = Recipe(
         embedding=8, hidden=8, layers=1, condition=condition, text="sentences", batch=4, **said
@@ -117,7 +117,7 @@ def test_the_right_label_helps_and_the_wrong_one_harms(condition, tmp_path):
     labels = np.array([(1, 0), (2, 0)] * rounds, np.int16)
     train = Sentences(np.array([*FORTH, *BACK] * rounds), np.full(2 * rounds, 7), labels)
     model = a_model(
-        condition, epochs=8, learning_rate=0.03, condition_dropout=0.3, input_dropout=0.0
+        {"kind": condition, "dropout": 0.3}, epochs=8, learning_rate=0.03, input_dropout=0.0
     )
     Trainer(model, model.recipe, tmp_path).fit(train, train)
     none = np.zeros_like(labels)

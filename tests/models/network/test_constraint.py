@@ -118,6 +118,10 @@ def test_it_may_be_added_to_a_trained_layer():
     assert torch.allclose(log_prob, trained.log_prob(h), atol=1e-12)
 
 
+def log_linear(parts: list[str]) -> dict:
+    return {"kind": "log-linear", **dict.fromkeys(parts, True)}
+
+
 @pytest.mark.parametrize("made", [lambda f: Unigram(f, random_mass(60)), trigram])
 @pytest.mark.parametrize(
     "parts",
@@ -132,7 +136,7 @@ def test_it_may_be_added_to_a_trained_layer():
 def test_what_forbids_nothing_changes_no_probability(made, parts):
     """Nor does what it allows twice, though it cuts through signatures."""
     features = random_features()
-    recipe = Recipe(embedding=5, hidden=5, layers=1, device="cpu", **dict.fromkeys(parts, True))
+    recipe = Recipe(embedding=5, hidden=5, layers=1, device="cpu", output=log_linear(parts))
     torch.manual_seed(0)
     model = LanguageModel(recipe, features, made(features)).eval()
     with torch.no_grad():

@@ -38,7 +38,7 @@ def made(kind: str):
     if kind == "background only":
         return BackgroundOnly(ngrams())
     if kind == "over n-grams":
-        recipe |= {"background_gate": True}
+        recipe |= {"output": {"kind": "log-linear", "background_gate": True}}
         return LanguageModel(Recipe(**recipe), FEATURES, ngrams()).eval()
     if kind == "over bigrams":
         table = np.random.default_rng(1).random((WORDS, WORDS))

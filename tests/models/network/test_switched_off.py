@@ -17,6 +17,9 @@ TEXT = random_sentences(seed=5, count=10, words=WORDS)
 OFF = [1, 4]
 
 
+HOT = {"kind": "log-linear", "temperature": True}
+
+
 def model(**recipe) -> LanguageModel:
     torch.manual_seed(3)
     background = Unigram(FEATURES, random_mass(WORDS))
@@ -25,12 +28,12 @@ def model(**recipe) -> LanguageModel:
 
 
 @pytest.mark.parametrize(
-    ("recipe", "sharp"), [({}, 1.0), ({"tied": True}, 1.0), ({"temperature": True}, 0.7)]
+    ("recipe", "sharp"), [({}, 1.0), ({"tied": True}, 1.0), ({"output": HOT}, 0.7)]
 )
 @torch.inference_mode()
 def test_probabilities_are_those_of_the_features_that_are_left(recipe, sharp):
     whole = model(**recipe)
-    if "temperature" in recipe:
+    if "output" in recipe:
         whole.output.inverse_temperature.fill_(sharp)
     changed = switched_off(whole, OFF)
     (read,) = states(whole, TEXT)

@@ -14,11 +14,28 @@ from log_linear_cases import (
     random_mass,
     random_states,
     sparse,
+    with_random_weights,
 )
 from scipy.stats import chisquare
 
 from models.background.unigram import Uniform, Unigram
-from models.outputs.log_linear import LogLinear
+from models.common.batching import NO_WORD
+from models.outputs.expert import ExpertLogLinear
+
+
+class Expert:
+    """Names words of a context as a function says; the context's last columns are its own."""
+
+    def __init__(self, named, width: int = 4):
+        self.named, self.width = named, width
+
+    def contexts(self, sentences):
+        return np.full((len(sentences.ids), self.width), NO_WORD)
+
+
+def expert_layer(features, background, size=5, *, expert, seed=0):
+    layer = ExpertLogLinear(features, background, size, expert=expert).to(torch.float64)
+    return with_random_weights(layer, seed)
 
 
 def named_in(context):
@@ -57,7 +74,7 @@ def test_scores_are_those_of_the_definition(case, data):
             )
         )
     )
-    layer = random_layer(features, Unigram(features, mass), seed=seed, expert=named_in)
+    layer = expert_layer(features, Unigram(features, mass), expert=Expert(named_in), seed=seed)
     h = random_states(3, seed=seed)
     with np.errstate(divide="ignore"):
         expected = by_definition_with_expert(layer, phi, np.log(mass), h, context)
@@ -79,7 +96,7 @@ def test_scores_are_those_of_the_definition(case, data):
 def layer_and_inputs():
     features, mass = random_features(), random_mass(60) + 0.01
     context = torch.randint(-1, 60, (8, 4), generator=torch.Generator().manual_seed(2))
-    layer = random_layer(features, Unigram(features, mass), expert=named_in)
+    layer = expert_layer(features, Unigram(features, mass), expert=Expert(named_in))
     return features, mass, layer, random_states(8), context
 
 
@@ -93,10 +110,11 @@ def test_with_a_background_that_depends_on_the_context(layer_and_inputs):
     features, mass, _, h, context = layer_and_inputs
     context = context.clamp(min=0)
     table = np.stack([np.roll(mass, shift) for shift in range(60)])
-    layer = random_layer(features, Bigram(features, table), expert=named_in)
+    layer = expert_layer(features, Bigram(features, table), expert=Expert(named_in))
     log_b = np.log(table[context[:, -1]])
     expected = by_definition_with_expert(layer, dense(features), log_b, h, context)
-    assert torch.allclose(layer.log_prob(h, context), expected, atol=1e-12)
+    both = torch.cat([context[:, -1:], context], dim=1)  # b's, and behind it the expert's
+    assert torch.allclose(layer.log_prob(h, both), expected, atol=1e-12)
 
 
 def test_the_gradient_is_expected_minus_observed(layer_and_inputs):
@@ -135,11 +153,11 @@ def test_top_and_samples_heed_the_expert(layer_and_inputs):
 )
 def test_a_named_word_stands_apart_from_its_signature(named, evidence, best):
     features = sparse([[1.0]] * 5)
-    layer = random_layer(
+    layer = expert_layer(
         features,
         Unigram(features, np.array([16.0, 8.0, 4.0, 2.0, 1.0])),
         size=1,
-        expert=lambda context: (context, torch.full(context.shape, evidence)),
+        expert=Expert(lambda context: (context, torch.full(context.shape, evidence)), 1),
     )
     with torch.no_grad():
         layer.expert_weight.fill_(1.0)
@@ -153,9 +171,8 @@ def test_an_expert_that_names_nothing_changes_nothing():
     features = random_features()
     background = Uniform(features)
     plain = random_layer(features, background)
-    silent = LogLinear(
-        features, background, 5, expert=lambda context: (context * 0 - 1, context * 1.0)
-    ).double()
+    silent = Expert(lambda context: (context * 0 - 1, context * 1.0), 3)
+    silent = ExpertLogLinear(features, background, 5, expert=silent).double()
     silent.load_state_dict(plain.state_dict(), strict=False)
     h, context = random_states(4), torch.zeros(4, 3, dtype=torch.long)
     assert torch.allclose(silent.log_prob(h, context), plain.log_prob(h), atol=1e-12)
@@ -168,12 +185,10 @@ def test_a_number_must_equal_one_found_in_the_context():
     expert names the numbers of the context, and one weight learns that the next must be one.
     """
     features = sparse([[1.0, 0.0]] * 10 + [[0.0, 1.0]] * 10)
-    layer = LogLinear(
-        features,
-        Uniform(features),
-        4,
-        expert=lambda context: (torch.where(context < 10, context, -1), torch.ones(context.shape)),
+    numbers = Expert(
+        lambda context: (torch.where(context < 10, context, -1), torch.ones(context.shape)), 3
     )
+    layer = ExpertLogLinear(features, Uniform(features), 4, expert=numbers)
     generator = torch.Generator().manual_seed(0)
     context = torch.randint(20, (512, 3), generator=generator)
     context[:, 1] %= 10  # at least one number in each
@@ -192,8 +207,7 @@ def test_a_number_must_equal_one_found_in_the_context():
 
 def test_a_named_word_out_of_range_is_refused():
     features = random_features()
-    layer = LogLinear(
-        features, Uniform(features), 5, expert=lambda context: (context + 60, context * 1.0)
-    )
+    beyond = Expert(lambda context: (context + 60, context * 1.0), 1)
+    layer = ExpertLogLinear(features, Uniform(features), 5, expert=beyond)
     with pytest.raises(IndexError, match=r"the expert's words: .* from -1 .* 60; got 60 at index"):
         layer.loss(torch.zeros(1, 5), torch.tensor([0]), torch.tensor([[0]]))

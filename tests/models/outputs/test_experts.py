@@ -1,11 +1,9 @@
 """Experts that a recipe names: what they name, and a whole model that has one."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
-from training_cases import END, RECIPE, WORDS, features, model, sentences
+from training_cases import END, WORDS, features, model, sentences
 
 from models.common.batching import NO_WORD, Sentences
 from models.features.phi import Features
@@ -30,7 +28,7 @@ def test_copying_names_the_words_of_the_sentence_so_far():
 
 def with_expert(weight: float):
     """Two models that differ in nothing but the weight of the expert feature."""
-    plain, copying = model().eval(), model(expert=COPY).eval()
+    plain, copying = model().eval(), model(output={"kind": "expert", "expert": COPY}).eval()
     copying.load_state_dict(plain.state_dict(), strict=False)
     h = next(iter(copying.output.expert_weight))
     with torch.no_grad():
@@ -67,6 +65,8 @@ def test_constraints_hold_beside_it_and_scores_stay_a_distribution():
     assert (p[:, group == 2] == 0).all()
 
 
-def test_another_output_has_no_features_for_an_expert():
-    with pytest.raises(ValueError, match="expert: expected a log-linear output, got softmax"):
-        replace(RECIPE, expert="copy", output="softmax")
+def test_an_expert_that_does_not_exist_is_named():
+    with pytest.raises(
+        ValueError, match=r"output: expert\.expert: expected one of copy, found 'cpoy'; the nearest"
+    ):
+        model(output={"kind": "expert", "expert": "cpoy"})

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from models.outputs.signatures.log_softmax_at import log_softmax_at
+from models.common.kernels import log_softmax_at
 
 
 @pytest.mark.parametrize("asked", [1, 4])

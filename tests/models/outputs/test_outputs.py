@@ -30,7 +30,8 @@ SHARED = Features(
     feature_count=24,
 )
 
-LAYERS = [name for name in OUTPUTS if name != "background"]  # which is no layer
+# Of which the one is no layer, and the other needs a context.
+LAYERS = [name for name in OUTPUTS if name not in ("background", "expert")]
 
 
 def outputs():
@@ -54,7 +55,7 @@ def outputs():
 def _given(name: str, tied: bool) -> Given:
     embedding = FeatureEmbedding(SHARED, SIZE) if tied else None
     classes = np.arange(40) % 25 % 4
-    return Given(name, SHARED, Unigram(SHARED, MASS), SIZE, embedding, classes, False, False)
+    return Given(name, SHARED, Unigram(SHARED, MASS), SIZE, embedding, classes)
 
 
 def _tied(features: Features) -> ClassBased:

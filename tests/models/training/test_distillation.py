@@ -5,7 +5,7 @@ import torch
 from log_linear_cases import random_states, unigram_layer
 
 from models.network.language_model import Seen
-from models.recipe import Recipe
+from models.recipe import Recipe, Teachers
 from models.training.distillation import Distillation, divergence, likeliest, tempered
 
 
@@ -49,7 +49,7 @@ def test_the_loss_goes_from_the_text_to_the_teachers():
     loss, classes = layer.loss(h, words), layer.classes(h, None)
     seen = Seen(*[None] * 4, states=h, output=layer, classes=classes, nats=loss, after=())
     nll, half, far = (
-        Distillation(Recipe(distillation=weight), list, True)(loss, seen, *taught)
+        Distillation(Recipe(teachers=Teachers(weight=weight)), list, True)(loss, seen, *taught)
         for weight in (0.0, 0.5, 1.0)
     )
     assert torch.allclose(nll, loss)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from training_cases import RECIPE, WORDS, model, sentences
+from training_cases import RECIPE, WORDS, log_linear, model, sentences
 
 from models.background.ngram import NGramBackground
 from models.common.files.weights import load_tensors
@@ -17,7 +17,7 @@ from models.training.files import WEIGHTS
 from models.training.trainer import Trainer
 
 STEP = 0.02  # of what is fitted, by which nothing may become better
-CALIBRATED = replace(RECIPE, calibration=True)
+CALIBRATED = replace(RECIPE, output=log_linear(calibration=True))
 
 
 def two_to_a_signature() -> Features:
@@ -28,7 +28,8 @@ def two_to_a_signature() -> Features:
 
 def over_bigrams() -> LanguageModel:
     torch.manual_seed(5)
-    phi, recipe = two_to_a_signature(), replace(CALIBRATED, background_gate=True, temperature=True)
+    fitted = log_linear(calibration=True, background_gate=True, temperature=True)
+    phi, recipe = two_to_a_signature(), replace(RECIPE, output=fitted)
     masses = 2.0 ** -np.arange(WORDS)
     text = sentences(20)
     background = NGramBackground.learn(phi, [text], 2, kneser_ney, lambda counts: masses, folds=0)
@@ -68,7 +69,7 @@ def test_octaves_come_as_often_as_is_expected():
 
 
 def test_an_octave_that_never_comes_keeps_a_probability():
-    made, text = model(calibration=True), sentences(60)
+    made, text = model(output=CALIBRATED.output), sentences(60)
     text = text.chosen(np.add.reduceat(text.ids > WORDS // 2, text.starts) == 0)
     fit_calibration(made, text)
     h = torch.randn(20, made.output.weight.shape[1])
@@ -82,7 +83,7 @@ def test_it_is_fitted_after_the_training_and_saved_with_the_weights(tmp_path):
     scores, saved = {}, {}
     for name, recipe in (("plain", RECIPE), ("calibrated", CALIBRATED)):
         (tmp_path / name).mkdir()
-        made = model(calibration=recipe.calibration)
+        made = model(output=recipe.output)
         Trainer(made, recipe, tmp_path / name).fit(train, valid)
         scores[name] = made.score(valid).mean()
         saved[name] = load_tensors(tmp_path / name / WEIGHTS)

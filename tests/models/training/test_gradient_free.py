@@ -76,7 +76,7 @@ def test_evolution_finds_a_better_encoder_and_the_same_one_again():
     drawn, bred, again = untrained(small), untrained(small), untrained(small)
     fit_readout(drawn, TRAIN, VALID)
     for model in (bred, again):
-        evolve(model, TRAIN, VALID, generations=4, seed=1)
+        evolve(model, TRAIN, VALID, 1, generations=4)
     assert bred.score(VALID).mean() > drawn.score(VALID).mean() + 0.02
     assert (bred.score(VALID) == again.score(VALID)).all()
 

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from training_cases import model, sentences
+from training_cases import log_linear, model, sentences
 
 from models.recipe import Recipe
 from models.training.growth import widen
@@ -23,7 +23,10 @@ def test_nothing_is_lost_when_a_network_is_widened(encoder, tied):
 
 
 def test_a_temperature_is_left_to_the_end():
-    narrow, wide = model(layers=2, hidden=6), model(layers=2, hidden=18, temperature=True)
+    narrow, wide = (
+        model(layers=2, hidden=6),
+        model(layers=2, hidden=18, output=log_linear(temperature=True)),
+    )
     widen(wide, narrow)
     assert wide.eval().score(TEXT) == pytest.approx(narrow.eval().score(TEXT), abs=1e-5)
 
@@ -51,8 +54,8 @@ def test_what_cannot_grow_is_refused():
     for changes, expected in (
         ({"layers": 1}, "a hidden layer to widen"),
         ({"hidden": 9}, "a divisor of hidden"),
-        ({"pretraining": "initialise"}, "pretraining: none"),
+        ({"phases": {"growth": {}, "pretraining": {}}}, "no pretraining beside it"),
         ({"start": "runs/other"}, "no model to start from"),
     ):
-        with pytest.raises(ValueError, match=f"growth: expected {expected}"):
-            Recipe(**{"growth": 2, "hidden": 8, "layers": 2} | changes)
+        with pytest.raises(ValueError, match=f"phases.growth: expected {expected}"):
+            Recipe(**{"phases": {"growth": {}}, "hidden": 8, "layers": 2} | changes)

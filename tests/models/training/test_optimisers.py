@@ -8,16 +8,18 @@ import pytest
 import torch
 from training_cases import RECIPE, model, sentences
 
+from models.parts import SCHEDULES
 from models.training.muon import Muon
-from models.training.optimisers import optimiser, scheduled_rate
+from models.training.optimisers import optimiser
 from models.training.step.log import STEPS
 from models.training.trainer import Trainer
 
 TEXT = sentences()
+SGD = {"kind": "sgd", "momentum": 0.5}
 
 
 def test_momentum_takes_part_of_the_last_step_again():
-    network, recipe = model(), replace(RECIPE, optimiser="sgd", momentum=0.5, weight_decay=0.0)
+    network, recipe = model(), replace(RECIPE, optimiser=SGD, weight_decay=0.0)
     steps = optimiser(recipe, network)
     weight = network.encoder.layers[0].input_weight
     weight.grad = torch.ones_like(weight)
@@ -31,11 +33,12 @@ def test_momentum_takes_part_of_the_last_step_again():
 
 
 def test_rates_fall_as_one_over_the_epochs_or_linearly_to_nothing():
-    inverse = replace(RECIPE, schedule="inverse", learning_rate=6.0)
-    assert [scheduled_rate(inverse, done) for done in (0, 0.5, 1, 2)] == [6, 4, 3, 2]
-    linear = replace(RECIPE, schedule="linear", learning_rate=6.0, epochs=4)
-    assert [scheduled_rate(linear, done) for done in (0, 2, 4, 4.1)] == [6, 3, 0, 0]
-    assert scheduled_rate(replace(RECIPE, schedule="plateau"), 1) is None
+    inverse, linear = SCHEDULES.make("inverse"), SCHEDULES.make("linear")
+    assert [inverse.rate(6.0, done, 4) for done in (0, 0.5, 1, 2)] == [6, 4, 3, 2]
+    assert [linear.rate(6.0, done, 4) for done in (0, 2, 4, 4.1)] == [6, 3, 0, 0]
+    plateau = SCHEDULES.make({"kind": "plateau", "decay": 2.0})
+    assert plateau.rate(6.0, 1, 4) is None
+    assert plateau.without_gain(6.0) == 3
 
 
 def test_the_rate_of_a_training_is_the_scheduled_one(tmp_path):

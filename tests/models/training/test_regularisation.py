@@ -69,8 +69,8 @@ def test_the_curve_has_nats_of_the_text_whatever_is_penalised(tmp_path):
     dropouts = ("input", "hidden", "output", "feature", "weight")
     still = {f"{name}_dropout": 0.0 for name in dropouts} | {"ema": 0.0, "text": "sentences"}
     still |= {"epochs": 1, "learning_rate": 1e-12}  # nothing is learned either
-    penalties = {"activation_penalty": 2.0, "temporal_penalty": 3.0, "adaptor_penalty": 4.0}
-    changes = still | penalties | {"past_decode": 0.5}
+    losses = {"activation": 2.0, "temporal": 3.0, "adaptor": 4.0, "past_decode": 0.5}
+    changes = still | {"losses": losses}
     trainer = Trainer(model(**changes), replace(RECIPE, **changes), tmp_path)
     trainer.fit(sentences(), sentences())
     assert trainer.curve[0].train_nats == pytest.approx(trainer.curve[0].valid_nats, rel=1e-4)
@@ -165,7 +165,7 @@ def test_a_decay_out_of_range_is_refused():
 
 
 def test_the_adaptor_penalty_is_the_norm_of_the_weights_and_pulls_p_towards_b():
-    network = model(adaptor_penalty=0.5)
+    network = model()
     h = torch.randn(9, 8)
     nn.init.normal_(network.output.bias)
     seen = Seen(*[None] * 4, states=h, output=network.output, classes=None, nats=None, after=())
@@ -176,8 +176,8 @@ def test_the_adaptor_penalty_is_the_norm_of_the_weights_and_pulls_p_towards_b():
     far = []
     for strength in (0.0, 10.0):
         with TemporaryDirectory() as folder:
-            recipe = replace(RECIPE, adaptor_penalty=strength, learning_rate=0.02)
-            trainer = Trainer(model(adaptor_penalty=strength), recipe, Path(folder))
+            recipe = replace(RECIPE, losses={"adaptor": strength}, learning_rate=0.02)
+            trainer = Trainer(model(losses=recipe.losses), recipe, Path(folder))
             trainer.fit(sentences(), sentences())
         log_b = trainer.model.output.background.log_mass
         far.append((trainer.model.log_distributions(sentences()) - log_b).abs().mean().item())

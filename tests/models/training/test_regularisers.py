@@ -21,8 +21,9 @@ from models.training.trainer import Trainer
 TEXT = sentences()
 READ = torch.from_numpy(TEXT.ids[:40].astype("int64")).view(10, 4)
 NO_DROPOUT = dict.fromkeys([name for name in vars(RECIPE) if name.endswith("_dropout")], 0.0)
-BOTH = {"past_decode": 0.3, "fraternal": 0.7}
+BOTH = {"losses": {"past_decode": 0.3, "fraternal": 0.7}}
 STRENGTH = 0.3
+PAST = {"losses": {"past_decode": 0.1}}
 
 
 def features_by_two() -> Features:
@@ -97,7 +98,7 @@ def test_the_past_teaches_the_network_and_what_decodes_it():
 def test_labels_crossed_with_features_are_no_part_of_the_rows_that_decode():
     network, decoder = decoding()
     output = network.output
-    crossed = LogLinear(features_by_two(), output.background, 8, weight=output.weight, labels=3)
+    crossed = LogLinear(features_by_two(), output.background, 8, weight=output.weight, beside=3)
     torch.nn.init.normal_(crossed.label_weight)
     predicted = crossed.classes(torch.randn(9, 8 + 3), None)
     bare = replace(predicted, rows=crossed.product(output.weight))
@@ -121,12 +122,12 @@ def states_and_targets(network: LanguageModel) -> tuple[torch.Tensor, torch.Tens
 
 
 def test_two_runs_without_dropout_are_one():
-    once, twice = (model(**NO_DROPOUT, fraternal=strength) for strength in (0.0, 0.5))
+    once, twice = (model(**NO_DROPOUT, losses={"fraternal": strength}) for strength in (0.0, 0.5))
     assert loss_of(once).equal(loss_of(twice))
 
 
 def test_two_runs_drop_other_units_and_count_alike():
-    twice = model(fraternal=0.5)
+    twice = model(losses={"fraternal": 0.5})
     found = loss_of(twice)
     torch.manual_seed(9)
     runs = []
@@ -158,7 +159,7 @@ def test_the_difference_of_two_runs_is_a_mean():
 
 
 def test_nats_and_the_state_that_is_carried_on_are_those_of_the_first_run():
-    runs = [run_of(model(fraternal=strength)) for strength in (0.0, 0.5)]
+    runs = [run_of(model(losses={"fraternal": strength})) for strength in (0.0, 0.5)]
     (loss, once), (other_loss, twice) = runs
     for one, other in zip(once.after, twice.after, strict=True):
         assert all(a.equal(b) for a, b in zip(one, other, strict=True))
@@ -187,7 +188,7 @@ def test_what_decodes_the_past_draws_nothing_from_the_others(tmp_path):
     states = []
     for strength in (0.0, 0.3):
         network = model()
-        Trainer(network, replace(RECIPE, past_decode=strength), tmp_path)
+        Trainer(network, replace(RECIPE, losses={"past_decode": strength}), tmp_path)
         states.append(torch.get_rng_state())
     assert states[0].equal(states[1])
 
@@ -195,14 +196,15 @@ def test_what_decodes_the_past_draws_nothing_from_the_others(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"past_decode": -1.0}, "past_decode: expected 0 or more, got -1"),
-        ({"fraternal": -1.0}, "fraternal: expected 0 or more, got -1"),
-        ({"past_decode": 0.1, "output": "softmax"}, "past_decode: expected a log-linear output"),
-        ({"past_decode": 0.1, "tied": False}, "past_decode: expected tied: true"),
-        ({"past_decode": 0.1, "expert": "copy"}, "past_decode: expected no expert"),
+        ({"losses": {"past_decode": -1.0}}, "losses.past_decode: expected 0 or more, got -1"),
+        ({"losses": {"fraternal": "a"}}, "losses.fraternal: expected 0 or more, got a"),
+        ({"losses": {"brotherly": 1.0}}, "losses: expected one of past_decode, .* 'brotherly'"),
+        (PAST | {"output": "softmax"}, "losses.past_decode: expected output: log-linear"),
+        (PAST | {"tied": False}, "losses.past_decode: expected tied: true"),
+        (PAST | {"output": "expert"}, "losses.past_decode: expected output: log-linear"),
         (
-            {"fraternal": 0.1, "solver": "least-squares", "tied": False},
-            "fraternal: expected 0 of a solver",
+            {"losses": {"fraternal": 0.1}, "solver": "least-squares", "tied": False},
+            "losses.fraternal: expected none of a solver",
         ),
     ],
 )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from training_cases import RECIPE, model, sentences
+from training_cases import RECIPE, log_linear, model, sentences
 
 from models.training.curve import CURVE
 from models.training.trainer import Trainer
@@ -52,11 +52,11 @@ def outcome(folder: Path) -> dict[str, bytes]:
     "changes",
     [
         {},
-        {"schedule": "linear", "temperature": True, "zero_state": 0.3},
+        {"schedule": "linear", "output": log_linear(temperature=True), "zero_state": 0.3},
         {"text": "sentences", "optimiser": "rmsprop", "encoder": "gru"},
         {"optimiser": "sgd", "encoder": "window", "weight_dropout": 0.0, "ema": 0.0},
         {"optimiser": "muon", "schedule": "inverse"},
-        {"past_decode": 0.1, "fraternal": 0.5},
+        {"losses": {"past_decode": 0.1, "fraternal": 0.5}},
     ],
     ids=lambda changes: changes.get("optimiser", "adamw"),
 )

@@ -10,13 +10,15 @@ from training_cases import RECIPE, WORDS, features, model, sentences
 from models.background.ngram import NGramBackground
 from models.network.combined.mixture import likeliest_weights
 from models.ngram.smoothing.kneser_ney import kneser_ney
+from models.recipe import Teachers
 from models.training.distillation import LEAST_WEIGHT, Distillation, teach
 from models.training.files import WEIGHTS
 from models.training.trainer import Trainer
 
 TEXT = sentences()
+ALL = Teachers(top=10**6)
 TAUGHT = {
-    "distillation": 1.0,
+    "teachers": Teachers(weight=1.0),
     "epochs": 20,
     "learning_rate": 0.03,
     "input_dropout": 0.0,
@@ -26,7 +28,7 @@ TAUGHT = {
     "ema": 0.0,
     "text": "sentences",
     "patience": 20,
-    "lr_decay": 1.0,
+    "schedule": {"kind": "plateau", "decay": 1.0},
 }
 
 STILL = {"epochs": 1, "learning_rate": 1e-12}  # nothing is learned: training and validation agree
@@ -87,7 +89,7 @@ def of_words(teachers, student) -> torch.Tensor:
 
 
 def test_what_is_taught_is_the_mixture_of_the_teachers_that_validation_likes_best():
-    teachers, student = [teacher(1), teacher(2), model().eval()], model(distillation_top=10**6)
+    teachers, student = [teacher(1), teacher(2), model().eval()], model(teachers=ALL)
     weights = likeliest_weights(np.stack([each.score(TEXT) for each in teachers]))
     assert weights.max() > 0.5  # two of them are no good
     weights = np.maximum(weights, LEAST_WEIGHT) / np.maximum(weights, LEAST_WEIGHT).sum()
@@ -97,14 +99,14 @@ def test_what_is_taught_is_the_mixture_of_the_teachers_that_validation_likes_bes
 
 
 def test_a_teacher_of_another_output_is_asked_for_words():
-    of, student = teacher(output="softmax"), model(distillation_top=10**6)
+    of, student = teacher(output="softmax"), model(teachers=ALL)
     mean = of.log_distributions(TEXT).exp()
     assert torch.allclose(of_words([of], student), mean, atol=1e-5)
 
 
 def test_who_left_a_part_out_teaches_that_part_alone():
     first, second = (teacher(n, folds=2, fold=n) for n in (1, 2))
-    student = model(distillation_top=10**6)
+    student = model(teachers=ALL)
     both = teach([first, second], TEXT, TEXT, student, is_training_text=True)
     is_first = np.repeat(TEXT.parts(2) == 1, TEXT.lengths)
     for each, mask in ((first, is_first), (second, ~is_first)):
@@ -116,7 +118,7 @@ def test_who_left_a_part_out_teaches_that_part_alone():
 
 def test_ngrams_of_a_teacher_lack_the_part_that_they_teach():
     counted = NGramBackground.learn(features(), [TEXT], 3, kneser_ney, np.ones_like)
-    of, student = model(), model(distillation_top=10**6)
+    of, student = model(), model(teachers=ALL)
     of.output.background = counted
     torch.nn.init.zeros_(of.output.weight)  # the network says nothing: n-grams alone are taught
     taught = of_words([of], student).double()
@@ -128,7 +130,7 @@ def test_ngrams_of_a_teacher_lack_the_part_that_they_teach():
 
 
 def test_a_teacher_with_an_expert_is_asked_for_words():
-    of, student = teacher(expert="copy"), model(distillation_top=10**6)
+    of, student = teacher(output="expert"), model(teachers=ALL)
     mean = of.log_distributions(TEXT).exp()
     assert torch.allclose(of_words([of], student), mean, atol=1e-5)
 
@@ -136,18 +138,18 @@ def test_a_teacher_with_an_expert_is_asked_for_words():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"output": "softmax"}, "teacher: expected a log-linear output, got softmax"),
-        ({"expert": "copy"}, "teacher: expected no expert"),
+        ({"output": "softmax"}, "teachers: expected output: log-linear, got softmax"),
+        ({"output": "expert"}, "teachers: expected output: log-linear, got expert"),
         ({"folds": 2}, "folds: expected 0 of a model that is taught"),
     ],
 )
 def test_who_cannot_be_taught_is_refused(changes, said):
     with pytest.raises(ValueError, match=said):
-        replace(RECIPE, teacher=("a",), **changes)
+        replace(RECIPE, teachers=Teachers(("a",)), **changes)
 
 
 def test_resumed_is_uninterrupted(tmp_path):
-    recipe = replace(RECIPE, distillation=0.7, distillation_top=4, checkpoint_steps=4)
+    recipe = replace(RECIPE, teachers=Teachers(weight=0.7, top=4), checkpoint_steps=4)
     teachers = [teacher(1), teacher(2)]
     taught(tmp_path / "whole", recipe, teachers)
     steps = 0

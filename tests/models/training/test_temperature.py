@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from training_cases import RECIPE, model, sentences
+from training_cases import RECIPE, log_linear, model, sentences
 
 from models.common.files.weights import load_tensors
 from models.recipe import Recipe
@@ -13,12 +13,12 @@ from models.training.calibration import fit_temperature
 from models.training.files import WEIGHTS
 from models.training.trainer import Trainer
 
-HOT = replace(RECIPE, temperature=True)
+HOT = replace(RECIPE, output=log_linear(temperature=True))
 
 
 def test_a_model_that_is_too_sure_is_made_less_so():
     torch.manual_seed(1)
-    made, text = model(temperature=True), sentences(60)
+    made, text = model(output=HOT.output), sentences(60)
     with torch.no_grad():
         made.output.weight.mul_(8)
     before = made.score(text).mean()
@@ -30,7 +30,7 @@ def test_a_model_that_is_too_sure_is_made_less_so():
 
 
 def test_what_is_explained_is_what_is_scored():
-    made = model(temperature=True)
+    made = model(output=HOT.output)
     with torch.no_grad():
         made.output.inverse_temperature.fill_(0.8)
     output, h = made.output, torch.randn(5, made.output.weight.shape[1])
@@ -48,7 +48,7 @@ def test_it_is_fitted_after_the_training_and_saved_with_the_weights(tmp_path):
         (tmp_path / name).mkdir()
     plain = model()
     Trainer(plain, RECIPE, tmp_path / "plain").fit(train, valid)
-    hot = model(temperature=True)
+    hot = model(output=HOT.output)
     Trainer(hot, HOT, tmp_path / "hot").fit(train, valid)
     saved = load_tensors(tmp_path / "hot" / WEIGHTS)
     assert saved.pop("output.inverse_temperature") != 1
@@ -59,5 +59,7 @@ def test_it_is_fitted_after_the_training_and_saved_with_the_weights(tmp_path):
 
 
 def test_other_outputs_have_none():
-    with pytest.raises(ValueError, match="temperature: expected a log-linear output, got softmax"):
-        Recipe(output="softmax", temperature=True)
+    with pytest.raises(
+        ValueError, match="output: softmax: expected none as a setting, found 'temp"
+    ):
+        Recipe(output={"kind": "softmax", "temperature": True})

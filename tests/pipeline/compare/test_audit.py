@@ -44,7 +44,7 @@ def test_what_validation_chose_is_said_of_the_models_of_which_it_chose_it(tmp_pa
     config = tmp_path / "some.yaml"
     config.write_text(
         "base: tiny\nmodels:\n  counted: {train: {output: background}}\n"
-        "  linear: {train: {schedule: linear, temperature: true}}\n  plateau: {}\n"
+        "  linear: {train: {schedule: linear, output: {temperature: true}}}\n  plateau: {}\n"
     )
     run = pipeline.run(str(config), until="encode", runs=tmp_path)
     chosen = chosen_on_validation(run.folder)

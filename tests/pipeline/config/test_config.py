@@ -159,7 +159,7 @@ def test_each_ablation_leaves_out_one_thing_of_the_strong_preset():
     assert whole == strong | {stage: whole[stage] for stage in ("train", "report")}
     quick = (
         *("optimiser", "learning_rate", "schedule", "ema"),
-        *("weight_decay", "fraternal", "epochs", "patience"),
+        *("weight_decay", "losses", "epochs", "patience"),
     )
     shared = {name: getattr(strong["train"], name) for name in quick}
     assert replace(whole["train"], **shared) == strong["train"]

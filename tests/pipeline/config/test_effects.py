@@ -13,8 +13,10 @@ from pipeline.config.configuration import load_config
 
 
 def test_ngrams_and_a_pretrained_model_are_not_both_the_background():
-    overrides = ["train.pretraining=background", "background.kind=ngram"]
-    with pytest.raises(ValueError, match=r"model 'rnn': train\.pretraining: background takes the"):
+    overrides = ["train.phases={pretraining: {use: background}}", "background.kind=ngram"]
+    with pytest.raises(
+        ValueError, match=r"model 'rnn': train\.phases: pretraining\.use: background takes the"
+    ):
         load_config("tiny", overrides)
     assert load_config("tiny", [overrides[0], "background.kind=uniform"])
 

@@ -43,7 +43,7 @@ def test_what_the_expert_gives_is_a_term_of_the_words_it_names(
     install(
         tmp_path, "echo", {"echo_expert": ECHO}, {"accord.experts": ["echo = echo_expert:Echo"]}
     )
-    changes = {"train.expert": expert, "train.epochs": 2}
+    changes = {"train.output": f"{{kind: expert, expert: {expert}}}", "train.epochs": 2}
     chosen = {"models": ["ll-rnn"], "until": "evaluate"}
     made = run("tiny", set=changes, **chosen, runs=tmp_path / "runs")
     explainer = Explainer(load(made.folder, "ll-rnn"))

@@ -14,8 +14,8 @@ RECIPES = [
     *({"output": name} for name in OUTPUTS),
     {"tied": False},
     {"tied": False, "input": "words"},
-    {"pretraining": "background"},
-    {"background_gate": True},
+    {"phases": {"pretraining": {"use": "background"}}},
+    {"output": {"kind": "log-linear", "background_gate": True}},
 ]
 
 

@@ -14,7 +14,7 @@ from pipeline.runner.sweep import read_jobs
         {"a": {"inputs": {"encode": "/etc"}}},
         {"a": {"inputs": {}, "artefact": "../a"}},
         {"..": {"inputs": {}}},
-        {"a": {"inputs": {}, "recipe": {"teacher": ["../b"]}}},
+        {"a": {"inputs": {}, "recipe": {"teachers": {"models": ["../b"]}}}},
         {"a": {"inputs": {}, "taught by": ["../b"]}},
     ],
 )

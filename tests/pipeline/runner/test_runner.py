@@ -61,7 +61,7 @@ def test_the_report_is_written_anew_where_what_it_tells_changes_and_no_file_does
     ("override", "stage", "why"),
     [
         ("analyse.lexicon=lost.tsv", "analyse", r"found none at .*lost\.tsv"),
-        ("train.teacher=runs/lost", "train", r"train\.teacher: .* found none at runs/lost"),
+        ("train.teachers={models: [runs/lost]}", "train", r"train\.teachers: .* none at runs/lost"),
         ("corpus.source=ud-french-gsd", "corpus", "its data is not fetched yet"),
     ],
 )

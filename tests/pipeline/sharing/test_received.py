@@ -92,12 +92,15 @@ RECIPES = {
     "more units than can be counted": ({"embedding": 10**30}, "no network can be so large"),
     "layers": ({"layers": 10**6}, "layers: expected at most"),
     "out of range": ({"layers": 0}, "layers: expected 1 or more"),
-    "a word for teachers": ({"teacher": "model"}, "teacher: expected"),
-    "a number for a teacher": ({"teacher": [1]}, "teacher: expected"),
+    "a word for teachers": ({"teachers": "model"}, "teachers: expected"),
+    "a number for a teacher": ({"teachers": {"models": [1]}}, "teachers.models: expected"),
     "not tied": ({"tied": False, "hidden": 10**8}, "expected"),
     "a large reservoir": ({"encoder": "reservoir", "hidden": 10**8}, "expected"),
     "another encoder": ({"encoder": "gru"}, "expected"),
-    "a pretrained background": ({"pretraining": "background"}, "these differ: output.background"),
+    "a pretrained background": (
+        {"phases": {"pretraining": {"use": "background"}}},
+        "these differ: output.background",
+    ),
     "an output without weights": ({"output": "background"}, "these differ"),
 }
 

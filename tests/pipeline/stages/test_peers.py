@@ -118,7 +118,7 @@ OVER_BACKGROUNDS = """
 base: tiny
 corpus: {limit: 150, pretraining: PRETRAINING}
 encode: {merges: 30}
-train: {epochs: 1, pretraining_epochs: 1}
+train: {epochs: 1}
 models:
   uniform:
     background: {kind: uniform}
@@ -131,7 +131,7 @@ models:
   over-n-grams:
     background: {kind: ngram, order: 4}
   over-a-model:
-    train: {pretraining: background}
+    train: {phases: {pretraining: {use: background, epochs: 1}}}
 """
 
 

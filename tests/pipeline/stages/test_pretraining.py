@@ -20,8 +20,7 @@ def settings(tmp_path) -> list[str]:
     return [
         f"corpus.pretraining={tmp_path / 'pretraining.txt'}",
         "train.epochs=1",
-        "train.pretraining_epochs=1",
-        "train.background_gate=true",
+        "train.output={background_gate: true}",
     ]
 
 
@@ -29,7 +28,8 @@ def settings(tmp_path) -> list[str]:
 def test_what_the_text_beside_says_is_learned(tmp_path, settings, use):
     words = {}
     for pretraining in ("none", use):
-        changes = [*settings, f"train.pretraining={pretraining}"]
+        phases = {} if pretraining == "none" else {"pretraining": {"use": use, "epochs": 1}}
+        changes = [*settings, f"train.phases={phases}"]
         this = run("tiny", set=changes, until="evaluate", runs=tmp_path / "runs")
         scores = read_scores(this.artefacts["ll-rnn", "evaluate"].folder)
         assert set(scores["split"]) == {"train", "valid", "test"}
@@ -55,8 +55,7 @@ def test_words_of_the_text_beside_alone_have_mass_while_it_is_read_and_not_after
         "analyse.protocol=closed",
         f"analyse.suites=[{tmp_path / 'suite'}]",
         f"background.kind={kind}",
-        "train.pretraining=initialise",
-        "train.pretraining_epochs=1",
+        "train.phases={pretraining: {epochs: 1}}",
         "train.epochs=1",
     ]
     this = run("tiny", set=settings, **ONE_MODEL, runs=tmp_path / "runs")
@@ -80,8 +79,7 @@ def test_signatures_without_mass_are_one_and_change_nothing(tmp_path, kind):
         f"corpus.pretraining={tmp_path / 'pretraining.txt'}",
         "analyse.protocol=closed",
         f"background.kind={kind}",
-        "train.pretraining=initialise",
-        "train.pretraining_epochs=1",
+        "train.phases={pretraining: {epochs: 1}}",
         "train.epochs=1",
     ]
     this = run("tiny", set=settings, **ONE_MODEL, runs=tmp_path / "runs")
@@ -101,7 +99,6 @@ def test_ngrams_may_be_counted_on_the_text_beside(tmp_path, settings):
     for pretraining in ("false", "true"):
         ngrams = [
             "train.output=background",
-            "train.background_gate=false",
             "background.kind=ngram",
             f"background.pretraining={pretraining}",
         ]
@@ -112,7 +109,10 @@ def test_ngrams_may_be_counted_on_the_text_beside(tmp_path, settings):
 
 @pytest.mark.parametrize(
     "use",
-    [["train.pretraining=initialise"], ["background.kind=ngram", "background.pretraining=true"]],
+    [
+        ["train.phases={pretraining: {use: initialise}}"],
+        ["background.kind=ngram", "background.pretraining=true"],
+    ],
 )
 def test_without_a_text_beside_there_is_nothing_to_read(tmp_path, use):
     with pytest.raises(ValueError, match=r"pretraining.* expects a text; set corpus\.pretraining"):

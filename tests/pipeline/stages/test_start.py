@@ -122,7 +122,7 @@ def test_vectors_and_what_is_read_are_the_starts_own(mine, tmp_path, read):
         "featurise.vectors": {"source": str(tmp_path / "vectors.npz"), "dimensions": 3},
         "featurise.read": read,
         "train.tied": False,
-        "train.temperature": True,
+        "train.output": {"temperature": True},
         "train.epochs": 1,
     }
     first = tiny(meaning, tmp_path)
@@ -241,7 +241,7 @@ def test_an_interrupted_training_ends_as_one_that_was_not(mine, start, text, tmp
         ),
         ("tokenise.lowercase", False, r"tokenise\.lowercase: expected True, .* found False"),
         ("background.kind", "uniform", r"background\.kind: expected unigram, .* found uniform"),
-        ("train.pretraining", "initialise", r"pretraining: expected none, .* found initialise"),
+        ("train.phases", {"pretraining": {}}, r"expected no pretraining, .* found initialise"),
     ],
 )
 def test_what_contradicts_the_start_is_refused_with_both_values(

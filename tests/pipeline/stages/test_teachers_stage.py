@@ -29,14 +29,18 @@ def taught_by(tmp_path_factory):
 
 
 def changes(runs: Path) -> list[str]:
-    return [*ONE_EPOCH, f"train.teacher={runs / 'fold-1'},{runs / 'fold-2' / 'll-rnn'}"]
+    return [
+        *ONE_EPOCH,
+        f"train.teachers={{models: [{runs / 'fold-1'}, {runs / 'fold-2' / 'll-rnn'}]}}",
+    ]
 
 
 def test_a_model_is_taught_by_those_of_runs_and_known_by_their_files(taught_by, capsys):
     chosen = {"models": ["ll-rnn"], "until": "evaluate", "runs": taught_by}
     this = pipeline.run("tiny", set=changes(taught_by), name="student", **chosen)
     train = this.artefacts["ll-rnn", "train"]
-    assert json.loads((train.folder / "recipe.json").read_text())["teacher"] == ["fold-1", "ll-rnn"]
+    written = json.loads((train.folder / "recipe.json").read_text())
+    assert written["teachers"]["models"] == ["fold-1", "ll-rnn"]
     assert sum(name.endswith("weights.safetensors") for name in train.meta["data"]) == 2
     plain = pipeline.run("tiny", set=ONE_EPOCH, name="plain", **chosen)
     steps = [
@@ -50,7 +54,7 @@ def test_teachers_are_packed_with_the_student_and_teach_the_same_elsewhere(taugh
     packed = tmp_path / "packed"
     options = {"set": changes(taught_by), "models": ["ll-rnn"], "name": "packed"}
     job = pack("tiny", packed, **options, runs=taught_by)["ll-rnn"]
-    assert len(job["recipe"]["teacher"]) == 2
+    assert len(job["recipe"]["teachers"]["models"]) == 2
     command = [sys.executable, "-m", "pipeline.runner.sweep", str(packed)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -72,7 +76,7 @@ train: {epochs: 1}
 models:
   fold-1: {train: {folds: 2, fold: 1}}
   fold-2: {train: {folds: 2, fold: 2}}
-  student: {train: {teacher: [PACKED/trained/fold-1, PACKED/trained/fold-2]}}
+  student: {train: {teachers: {models: [PACKED/trained/fold-1, PACKED/trained/fold-2]}}}
 """
 WITHOUT = "pandas pyarrow spacy yaml typer"  # what is not where models are trained
 
@@ -110,7 +114,7 @@ def test_a_student_is_not_trained_without_its_teachers(taught_by, tmp_path):
 
 
 def test_what_cannot_teach_is_refused(taught_by, tmp_path):
-    settings = [*ONE_EPOCH, f"train.teacher={tmp_path / 'nothing'}"]
+    settings = [*ONE_EPOCH, f"train.teachers={{models: [{tmp_path / 'nothing'}]}}"]
     with pytest.raises(FileNotFoundError, match="a run, RUN/MODEL, PACKED"):
         pipeline.run("tiny", set=settings, runs=tmp_path / "runs")
     other = [*changes(taught_by), "corpus.seed=7"]

@@ -18,8 +18,9 @@ from models.training.trainer import Trainer
 
 FEATURES, MASS = vocabulary(20_000)
 TEXT, VALID = text_of(MASS, 20_000), text_of(MASS, 400)
+GATED = {"kind": "log-linear", "background_gate": True}
 RECIPE = Recipe(
-    embedding=32, hidden=32, batch=10, bptt=20, epochs=3, background_gate=True, input_dropout=0,
+    embedding=32, hidden=32, batch=10, bptt=20, epochs=3, output=GATED, input_dropout=0,
     hidden_dropout=0, output_dropout=0,
 )  # fmt: skip
 
@@ -57,7 +58,9 @@ def test_there_is_no_room_for_less_than_the_entries():
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="steps are recorded on a GPU alone")
-@pytest.mark.parametrize("changes", [{}, {"past_decode": 0.1, "fraternal": 0.5}], ids=len)
+@pytest.mark.parametrize(
+    "changes", [{}, {"losses": {"past_decode": 0.1, "fraternal": 0.5}}], ids=len
+)
 def test_recorded_steps_have_the_losses_of_steps_one_by_one(tmp_path, changes):
     recipe, losses = replace(RECIPE, device="cuda", **changes), {}
     for recorded in (True, False):
