@@ -13,9 +13,9 @@ import numpy as np
 import torch
 
 from benchmarks.outputs import vocabulary
+from lexicon.index import TextLexicon
 from lexicon.reading import LexiconError
 from lexicon.registry import find
-from lexicon.text import TextLexicon
 from models.background.unigram import Unigram
 from models.common.batching import END, Sentences
 from models.network.language_model import LanguageModel

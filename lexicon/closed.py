@@ -1,6 +1,17 @@
-"""Closed classes and shapes: what a text has everywhere and no dictionary should have to list."""
+"""Closed classes and shapes: what a text has everywhere and no dictionary should have to list.
 
+The words are in `closed.tsv`, a row for each reading. A contraction has the readings of both its
+parts. Where a closed-class word is also a common noun or verb, that reading stands there too: the
+file is all that a chain beginning with `closed` will see of the word. The look of a form says the
+rest: it is sure of a number or a date, and likely of a capitalised name.
+"""
+
+import re
+import unicodedata
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -8,8 +19,115 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lexicon.analysis import Analysis, Lexicon, Request
-from lexicon.closed_words import WORDS
-from lexicon.shape import SIGNS, signs, sure
+
+WORDS = Path(__file__).with_name("closed.tsv")
+
+# What the look of a form says.
+ROMAN = r"(?=[IVX])X{0,3}(?:IX|IV|V?I{0,3})"  # up to 39: centuries, kings, chapters
+LONG_ROMAN = r"(?=.*[IVX])M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})"
+DIGITS = r"\d+(?:[.,' _\u00a0\u202f]\d+)*"
+WORD_NUMBER = (
+    "un|une|deux|trois|quatre|cinq|six|sept|huit|neuf|dix|onze|douze|treize|quatorze|quinze|seize|"
+    "vingts?|trente|quarante|cinquante|soixante|septante|huitante|octante|nonante|cents?|mille|et"
+)
+DIGIT = "NumForm=Digit|NumType=Card"
+
+# The first that matches the whole form answers: (what it is, pattern, UPOS, feats).
+SURE = [
+    ("year", r"1\d{3}|20\d\d", "NUM", f"{DIGIT}|Year=Yes"),
+    ("years", r"(?:1\d{3}|20\d\d)[-/–](?:(?:1\d|20)?\d\d)", "NUM", f"{DIGIT}|Year=Yes"),
+    ("date", r"\d{1,2}([/.-])\d{1,2}\1\d{2,4}|\d{4}-\d\d-\d\d", "NUM", f"Date=Yes|{DIGIT}"),
+    ("first, m", r"(?:1|I)er", "ADJ", "Gender=Masc|NumType=Ord|Number=Sing"),
+    ("first, f", r"(?:1|I)(?:re|ère)", "ADJ", "Gender=Fem|NumType=Ord|Number=Sing"),
+    ("second, m", r"2nd", "ADJ", "Gender=Masc|NumType=Ord|Number=Sing"),
+    ("second, f", r"2nde", "ADJ", "Gender=Fem|NumType=Ord|Number=Sing"),
+    ("ordinals", rf"(?:\d+|{ROMAN})(?:es|èmes|emes)|1ers", "ADJ", "NumType=Ord|Number=Plur"),
+    ("ordinal", rf"(?:\d+|{ROMAN})(?:e|è|ème|eme)", "ADJ", "NumType=Ord|Number=Sing"),
+    ("Roman numeral", rf"(?=..){LONG_ROMAN}", "NUM", "NumForm=Roman|NumType=Card"),
+    ("number", rf"[-+−±]?{DIGITS}", "NUM", DIGIT),
+    ("fraction, score", rf"{DIGITS}(?:[-/–:]{DIGITS})+", "NUM", DIGIT),
+    ("hour", r"\d{1,2}[hH](?:\d\d)?(?:min)?", "NUM", DIGIT),
+    ("measure", rf"{DIGITS}(?:%|‰|°|€|\$|[kcm]?m[²³]?|[km]?g|k?W|[KMG]o)", "NUM", DIGIT),
+    ("number in words", rf"(?:{WORD_NUMBER})(?:-(?:{WORD_NUMBER}))+", "NUM", "NumType=Card"),
+    ("address", r"(?:https?://|www\.)\S+|[\w.+-]+@[\w-]+\.[\w.-]+", "X", ""),
+    ("handle", r"[@#]\w+", "X", ""),
+    ("smiley", r"[:;=]-?[()DPp]", "SYM", ""),
+    ("initials", r"(?:[A-ZÀ-Þ]\.-?)+", "PROPN", "Abbr=Yes"),
+    ("capitals", r"(?:[A-ZÀ-Þ]\.)+[A-ZÀ-Þ]", "PROPN", "Abbr=Yes"),
+]
+# Look like the above, and are words.
+NOT_SHAPES = {"ire", "vie", "vies", "mi", "di", "ci", "li", "cv", "dix", "mix"}
+
+
+class Look(NamedTuple):
+    """What words of one look are, and how much of the guess that settles."""
+
+    pattern: str
+    shares: dict[str, float]  # of UPOS
+    surety: float  # the rest is left to the ending
+
+
+# For forms that no lexicon knows: as among such words of UD French 1.4, its training file only,
+# so that nothing of a test is known here.
+LIKELY = {
+    "capitals": Look(r"^\p{Lu}{2,}s?$", {"PROPN": 0.84, "NOUN": 0.1, "X": 0.06}, 1.0),
+    "digits": Look(r"\d", {"PROPN": 0.4, "NOUN": 0.2, "NUM": 0.2, "X": 0.2}, 1.0),
+    "capital": Look(r"^\p{Lu}", {"PROPN": 1.0}, 0.98),
+    "small": Look(r"", {}, 1.0),  # the lexicon alone knows
+}
+
+# The signs of French typography and of keyboards, in the spelling of a text that is normalised.
+# They are listed as words are, so that a text knows them which has none; any other sign is only
+# told by the class of its characters.
+SIGNS = """
+    . , ; : ? ! ... ( ) [ ] { } « » “ ” " ' - – — / · •
+    € $ £ ° § + = × ÷ ± < > * # @ _ ~ ^ | \\ † © ® ™ ‰ →
+"""
+SYMBOLS = set("%‰&@#*§°©®™†‡_\\~^|<>=+×÷±")
+
+
+@cache
+def shapes(lowercase: bool) -> list[tuple[re.Pattern, str, str]]:
+    """SURE as compiled patterns of whole forms, in either case where the text is lowercased."""
+    flags = re.IGNORECASE if lowercase else 0
+    return [
+        (re.compile(rf"(?:{pattern})\Z", flags), upos, feats) for _, pattern, upos, feats in SURE
+    ]
+
+
+def sure(form: str, lowercase: bool = False) -> tuple[Analysis, ...]:
+    """The analysis of a number, date, ordinal, sign…; none if the form has no such shape.
+
+    In a lowercased text (`xive`, `u.s.a.`) the same shapes are looked for in either case.
+    """
+    if form in NOT_SHAPES:
+        return ()
+    for pattern, upos, feats in shapes(lowercase):
+        if pattern.match(form):
+            return (Analysis(form, upos, feats),)
+    return signs(form)
+
+
+def signs(form: str) -> tuple[Analysis, ...]:
+    """Punctuation and symbols by the Unicode class of their characters; foreign scripts too."""
+    kinds = {unicodedata.category(character)[0] for character in form}
+    if kinds and not kinds & {"L", "N"}:
+        symbol = "S" in kinds or SYMBOLS & set(form)
+        return (Analysis(form, "SYM" if symbol else "PUNCT"),)
+    letters = [character for character in form if character.isalpha()]
+    if letters and not any(unicodedata.name(each, "").startswith("LATIN") for each in letters):
+        return (Analysis(form, "X", "Foreign=Yes"),)
+    return ()
+
+
+def looks(forms: np.ndarray) -> np.ndarray:
+    """The name in LIKELY of the first look that each form has."""
+    words = pa.array(forms, pa.string())
+    has = [
+        pc.match_substring_regex(words, look.pattern).to_numpy(False) for look in LIKELY.values()
+    ]
+    return np.array(list(LIKELY), dtype=object)[np.argmax(has, axis=0)]
+
 
 # A tokeniser leaves the hyphen, and the t that only sound asks for, on the pronoun: `-t-il`.
 AFTER_T = ("il", "elle", "on", "ils", "elles", "y", "en")
@@ -22,9 +140,21 @@ MAYBE_ROMAN = r"^[ivxlcdmIVXLCDM]+(er?|re|ère|è|ème|eme)?s?$"
 TEXTS = ("lemma", "upos", "feats", "source")  # columns
 
 
+@cache
+def words() -> dict[str, tuple[Analysis, ...]]:
+    """The closed classes of French, every reading of each word, in UD's names."""
+    found: dict[str, tuple[Analysis, ...]] = {}
+    _, *rows = WORDS.read_text(encoding="utf-8").splitlines()
+    for row in rows:
+        form, lemma, upos, feats = row.split("\t")
+        analysis = Analysis(lemma, upos, "" if feats == "_" else feats)
+        found[form] = (*found.get(form, ()), analysis)
+    return found
+
+
 def clitics() -> dict[str, tuple[Analysis, ...]]:
     pronouns = {
-        word: tuple(each for each in WORDS[word] if each.upos == "PRON") for word in CLITICS
+        word: tuple(each for each in words()[word] if each.upos == "PRON") for word in CLITICS
     }
     hyphened = {f"-{word}": analyses for word, analyses in pronouns.items()}
     return hyphened | {f"-t-{word}": pronouns[word] for word in AFTER_T}
@@ -39,7 +169,7 @@ class Closed(Lexicon):
     def __init__(self, lowercase: bool = False):
         self.lowercase = lowercase
         self._words: dict[str, tuple[Analysis, ...]] = {}
-        listed = WORDS | clitics() | {sign: signs(sign) for sign in SIGNS.split()}
+        listed = words() | clitics() | {sign: signs(sign) for sign in SIGNS.split()}
         for form, analyses in listed.items():
             key = form.lower() if lowercase else form
             self._words[key] = tuple(dict.fromkeys(self._words.get(key, ()) + analyses))

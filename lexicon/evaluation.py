@@ -1,4 +1,7 @@
-"""How well guessers guess: on forms of lemmas that they were not shown, on words of a treebank."""
+"""What a lexicon covers of a text, and how well guessers guess what it lacks.
+
+Guessers are asked forms of lemmas that they were not shown, and words of a treebank.
+"""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -8,12 +11,58 @@ import numpy as np
 import pandas as pd
 
 from lexicon.analysis import Analysis, Lexicon, absent, everything
-from lexicon.guesser import OPEN, learned_guesser
-from lexicon.guesser_lstm import learned_lstm_guesser
+from lexicon.guesser import OPEN
 from lexicon.paradigm import agrees
+from lexicon.registry import imported
 
-# Each learns from rows of form, lemma, upos and feats, and from them alone.
-LEARNERS = {"guesser": learned_guesser, "guesser-lstm": learned_lstm_guesser}
+
+def features(lexicon: Lexicon) -> list[str]:
+    """Every `Name=Value` that an analysis of the lexicon may have."""
+    feats = lexicon.lookup(list(lexicon))["feats"].unique()
+    return sorted({pair for each in feats for pair in each.split("|") if pair})
+
+
+def known(lexicon: Lexicon, forms: Sequence[str]) -> np.ndarray:
+    """Whether the lexicon has an analysis of each form."""
+    return np.isin(np.arange(len(forms)), lexicon.lookup(forms)["word"])
+
+
+def coverage(lexicon: Lexicon, words: pd.DataFrame) -> pd.DataFrame:
+    """Tokens and types, all and covered: a row for the whole and one for each part of speech.
+
+    A row of `words` has a form and its count, or a form as one part of speech (upos) and its count.
+    """
+    is_known = known(lexicon, words["form"].tolist())
+    counted = pd.DataFrame(
+        {
+            "upos": words.get("upos", "all"),
+            "tokens": words["count"],
+            "tokens_covered": words["count"] * is_known,
+            "types": 1,
+            "types_covered": is_known.astype(int),
+        }
+    )
+    table = counted.groupby("upos").sum().sort_values("tokens", ascending=False)
+    if "upos" in words:
+        table = pd.concat([table.sum().to_frame("all").T, table]).rename_axis("upos")
+    table["token_share"] = table["tokens_covered"] / table["tokens"]
+    table["type_share"] = table["types_covered"] / table["types"]
+    return table.reset_index()
+
+
+def gaps(lexicon: Lexicon, words: pd.DataFrame, most: int) -> pd.DataFrame:
+    """The most frequent forms that the lexicon does not know, with their counts."""
+    counts = words.groupby("form", as_index=False)["count"].sum()
+    unknown = counts[~known(lexicon, counts["form"].tolist())]
+    return unknown.sort_values(["count", "form"], ascending=[False, True]).head(most)
+
+
+# Each learns from rows of form, lemma, upos and feats, and from them alone. They are imported when
+# they are asked for, as the LSTM needs torch.
+LEARNERS = {
+    "guesser": "lexicon.guesser:learned_guesser",
+    "guesser-lstm": "lexicon.guesser_lstm:learned_lstm_guesser",
+}
 LEAST = 0.001  # what a share counts as at least: what is left out of a guess costs something
 
 
@@ -47,8 +96,9 @@ def compare_guessers(
     """
     table = []
     for name in names:
+        learned = imported(LEARNERS[name])
         start = time.process_time()
-        guesser = LEARNERS[name](shown, "")
+        guesser = learned(shown, "")
         seconds = time.process_time() - start
         for words, rows in asked.items():
             start = time.process_time()

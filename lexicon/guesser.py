@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lexicon.analysis import Lexicon, Request, everything, moved, stack
+from lexicon.closed import LIKELY, looks
 from lexicon.index import MEANING, Index, build, cached, fingerprint
 from lexicon.reading import LexiconError
-from lexicon.shape import LIKELY, looks
 
 VERSION = 1  # raised whenever the same lexicons come to teach another guesser
 OPEN = ("ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB", "X")

@@ -4,20 +4,111 @@ It learns what the guesser by suffixes learns, from the same forms by the same w
 to the look of a form what that one leaves to it.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence
 
+from lexicon.closed import LIKELY
 from lexicon.guesser import SMALLEST, LookGuesser, teaching, weighed
-from lexicon.shape import LIKELY
 
 STEPS = 3000  # of training
+RAREST = 20  # words that a letter needs to be one of its own
+LONGEST = 30  # letters that are read of a word, the last ones
+EMBEDDING, HIDDEN, DROPOUT = 32, 96, 0.2
+BATCH, RATE, MAX_NORM = 256, 4e-3, 1.0
+ASKED = 4096  # words that are asked at once
+OTHER, END = 0, -1  # the ids of every letter that is rare or unknown, and of what follows a word
+
+
+class LetterTagger(nn.Module):
+    """A bidirectional LSTM over the letters of a word, and the shares that it gives each tag.
+
+        P(tag | l₁…l_n) = softmax(W·[h→_n ; h←_1] + c)
+
+    h→ has read the word to its last letter, h← back to its first. A word is a sequence of strings,
+    mostly of one character each; those that are no letter of the network's are all one.
+    """
+
+    def __init__(self, letters: Sequence[str], tags: int):
+        super().__init__()
+        self._id = {letter: place for place, letter in enumerate(letters, start=OTHER + 1)}
+        self.embedding = nn.Embedding(len(letters) + 1, EMBEDDING)
+        self.lstm = nn.LSTM(EMBEDDING, HIDDEN, bidirectional=True)
+        self.dropout = nn.Dropout(DROPOUT)
+        self.output = nn.Linear(2 * HIDDEN, tags)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """The logits of the tags, a row for each word of ids."""
+        lengths = (ids != END).sum(dim=1)
+        letters = self.embedding(ids[:, : lengths.max()].T.clamp(min=OTHER).long())
+        packed = pack_padded_sequence(letters, lengths, enforce_sorted=False)
+        _, (states, _) = self.lstm(packed)
+        return self.output(self.dropout(torch.cat([states[0], states[1]], dim=1)))
+
+    def encode(self, words: Sequence[Sequence[str]]) -> torch.Tensor:
+        """The ids of each word's letters: the first, which says its look, and the last ones."""
+        ids = np.full((len(words), 1 + LONGEST), END, dtype=np.int16)
+        for row, word in zip(ids, words, strict=True):
+            kept = [self._id.get(letter, OTHER) for letter in (word[0], *word[1:][-LONGEST:])]
+            row[: len(kept)] = kept
+        return torch.from_numpy(ids)
+
+    @torch.inference_mode()
+    def shares(self, words: Sequence[Sequence[str]]) -> np.ndarray:
+        """P(tag | word), a row for each word."""
+        ids = self.encode(words)
+        shares = np.empty((len(ids), self.output.out_features), dtype=np.float32)
+        for start in range(0, len(ids), ASKED):
+            part = slice(start, start + ASKED)
+            shares[part] = self(ids[part]).softmax(dim=1).numpy()
+        return shares
+
+
+def train_tagger(
+    words: Sequence[Sequence[str]],
+    tags: np.ndarray,
+    shares: np.ndarray,
+    weights: np.ndarray,
+    count: int,
+    steps: int,
+    seed: int,
+) -> LetterTagger:
+    """A network of `count` tags, from words drawn by their weights.
+
+    A word has one row of `tags` and of the `shares` of these, filled up with shares of nothing. The
+    same words, seed and number of threads give the same network.
+    """
+    seen = Counter(letter for word in words for letter in {*word})
+    letters = sorted(letter for letter, times in seen.items() if times >= RAREST)
+    bounds = np.cumsum(weights / weights.sum())[:-1]
+    drawn = np.random.default_rng(seed)
+    tags, shares = torch.from_numpy(tags), torch.from_numpy(shares)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = LetterTagger(letters, count).train()
+        ids = network.encode(words)
+        optimiser = torch.optim.Adam(network.parameters(), lr=RATE)
+        schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, total_iters=steps)
+        for _ in range(steps):
+            rows = np.searchsorted(bounds, drawn.random(BATCH), side="right")
+            log_shares = network(ids[rows]).log_softmax(dim=1).gather(1, tags[rows])
+            loss = -(shares[rows] * log_shares).sum(dim=1).mean()
+            optimiser.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(network.parameters(), MAX_NORM)
+            optimiser.step()
+            schedule.step()
+    return network.eval()
 
 
 class LSTMGuesser(LookGuesser):
-    """Guesses by a LetterLSTM whose first letter is the look of the form."""
+    """Guesses by a LetterTagger whose first letter is the look of the form."""
 
     name = "guesser-lstm"
 
@@ -56,8 +147,6 @@ def learned_lstm_guesser(
     rows: pd.DataFrame, licence: str, steps: int = STEPS, seed: int = 0
 ) -> LSTMGuesser:
     """A guesser from rows of form, lemma, upos and feats, kept in memory only."""
-    from lexicon.letter_lstm import train
-
     by_look = {look: weighed(taught) for look, taught in teaching(rows).items() if len(taught)}
     rows = pd.concat(by_look, names=["look"]).reset_index("look")
     priors = {f"{upos} " for look in LIKELY.values() for upos in look.shares}
@@ -71,5 +160,5 @@ def learned_lstm_guesser(
     share_of[word, place] = rows["weight"] / weight[word]
     first = rows[place == 0]
     words = spelled(first["look"], first["form"])
-    network = train(words, tag_of, share_of, weight, len(tags), steps, seed)
+    network = train_tagger(words, tag_of, share_of, weight, len(tags), steps, seed)
     return LSTMGuesser(network, tags, list(by_look), licence)

@@ -1,7 +1,8 @@
-"""The index of a lexicon: one Arrow file, a row per form, found by the hash of the form.
+"""A lexicon that is a text file: read once into an index, which is memory-mapped from then on.
 
-Columns: hash (uint64, ascending), form, analyses (a list of lemma, upos, feats, count). The file
-is memory-mapped: opening costs nothing, and processes share the pages.
+The index is one Arrow file with a row per form, found by the hash of the form. Columns: hash
+(uint64, ascending), form, analyses (a list of lemma, upos, feats, count). Opening it costs nothing,
+and processes share its pages.
 """
 
 import hashlib
@@ -9,6 +10,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +18,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lexicon.analysis import Analysis, Lexicon, plain
-from lexicon.reading import LexiconError, Report, Row, Skipped
+from lexicon.analysis import Analysis, Lexicon, Request, plain
+from lexicon.reading import LexiconError, LexiconRow, Report, Skipped
 
 
 def hashes(forms: np.ndarray) -> np.ndarray:
@@ -123,7 +125,7 @@ def cached(name: str, make: Callable[[], pa.Table]) -> Path:
 
 def compiled(
     path: Path,
-    read: Callable[[Path, Report], Iterator[Row]],
+    read: Callable[[Path, Report], Iterator[LexiconRow]],
     version: int,
     read_by: Sequence[Path],
     *,
@@ -155,9 +157,9 @@ def fingerprint(files: Sequence[Path], *words: str) -> str:
     return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
 
 
-def build(rows: Iterator[Row] | pd.DataFrame, lowercase: bool = False) -> pa.Table:
+def build(rows: Iterator[LexiconRow] | pd.DataFrame, lowercase: bool = False) -> pa.Table:
     """Rows gathered by form; the same analysis twice is one, with the counts added."""
-    data = pd.DataFrame(rows, columns=Row._fields)
+    data = pd.DataFrame(rows, columns=LexiconRow._fields)
     data["form"] = data["form"].map(plain)
     if lowercase:
         data["form"] = data["form"].map(str.lower)  # Arrow's own differs from it in İ and Σ
@@ -197,3 +199,39 @@ def write(table: pa.Table, target: Path) -> None:
     with os.fdopen(handle, "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
     Path(name).replace(target)
+
+
+@dataclass(frozen=True)
+class TextLexicon:
+    """How a lexicon's file becomes a lexicon; an instance is what the registry holds."""
+
+    name: str
+    licence: str
+    source: str | None  # the name of its data's folder; none if `file` says it all
+    file: str  # the file in that folder
+    read: Callable[[Path, Report], Iterator[LexiconRow]]
+    version: int  # of `read`: raised whenever it comes to give other rows for the same file
+    of_text: bool = False  # whether the file is a text, or made of one
+    read_by: tuple[Path, ...] = ()  # other files that what is read depends on, as a tagger's own
+
+    def __call__(self, request: Request) -> Index:
+        path = self.path(request.folder)
+        return self.open(path, lowercase=request.lowercase, strict=request.strict)
+
+    def path(self, folder: Callable[[str], Path]) -> Path:
+        """Where its file is, `folder` telling where a source's data lie."""
+        return folder(self.source) / self.file if self.source else Path(self.file)
+
+    def files(self, folder: Callable[[str], Path]) -> list[Path]:
+        """All files that its answers depend on."""
+        return [self.path(folder), *self.read_by]
+
+    def open(self, path: Path, *, lowercase: bool = False, strict: bool = False) -> Index:
+        if not path.is_file():
+            raise LexiconError(f"lexicon {self.name}: no file {path}")
+        index = compiled(
+            path, self.read, self.version, self.read_by, lowercase=lowercase, strict=strict
+        )
+        lexicon = Index.open(self.name, self.licence, index)
+        lexicon.of_text = self.of_text
+        return lexicon

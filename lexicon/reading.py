@@ -21,7 +21,7 @@ class LeftOut(Exception):
     """Why a sound row is no word of a text: an entry of several words, a marker."""
 
 
-class Row(NamedTuple):
+class LexiconRow(NamedTuple):
     """One analysis of one form, as a reader yields it."""
 
     form: str
@@ -110,8 +110,8 @@ def _fault(line: str, raw: bytes, encoding: str) -> str | None:
 
 
 def rows(
-    numbered: Iterable[tuple[int, str]], report: Report, parse: Callable[[str], list[Row]]
-) -> Iterator[Row]:
+    numbered: Iterable[tuple[int, str]], report: Report, parse: Callable[[str], list[LexiconRow]]
+) -> Iterator[LexiconRow]:
     """What `parse` makes of each line, or a report of why it makes nothing of it."""
     for number, line in numbered:
         report.line = number
@@ -140,7 +140,7 @@ def check_word(form: str, lemma: str) -> None:
         raise LeftOut("an entry of several words")
 
 
-def with_auxiliary(rows: list[Row]) -> list[Row]:
+def with_auxiliary(rows: list[LexiconRow]) -> list[LexiconRow]:
     """The rows of a word, of avoir and être also as AUX, which lexicons with one class lack."""
     verbs = (row for row in rows if row.upos == "VERB" and row.lemma in AUXILIARIES)
     return [*rows, *(row._replace(upos="AUX") for row in verbs)]

@@ -14,22 +14,22 @@ from lexicon.reading import LexiconError
 # Name → module:object, imported when asked for. Each object makes a lexicon from a Request.
 BUILT_IN = {
     "closed": "lexicon.closed:closed",
-    "lefff": "lexicon.lefff:lefff",
-    "dela": "lexicon.dela:dela",
-    "lexique": "lexicon.lexique:lexique",
-    "unimorph": "lexicon.unimorph:unimorph",
+    "lefff": "lexicon.dictionaries.ladl:lefff",
+    "dela": "lexicon.dictionaries.ladl:dela",
+    "lexique": "lexicon.dictionaries.lexique:lexique",
+    "unimorph": "lexicon.dictionaries.unimorph:unimorph",
     "guesser": "lexicon.guesser:guesser",
-    "gsd-lexicon": "lexicon.treebank:gsd",
-    "gsd-contracted": "lexicon.contracted:gsd",
-    "tiny": "lexicon.table:tiny",
+    "gsd-lexicon": "lexicon.dictionaries.treebank:gsd",
+    "gsd-contracted": "lexicon.dictionaries.treebank:gsd_contracted",
+    "tiny": "lexicon.dictionaries.table:tiny",
 }
 # What makes a lexicon of a text: `treebank:PATH`, `spacy:PATH`. The path of a table is one itself.
 FROM_PATH = {
-    "treebank": "lexicon.treebank:treebank",
-    "spacy": "lexicon.spacy:spacy_text",
+    "treebank": "lexicon.dictionaries.treebank:treebank",
+    "spacy": "lexicon.dictionaries.treebank:spacy_text",
 }
 TABLES = (".tsv", ".csv")
-TABLE = "lexicon.table:table"
+TABLE = "lexicon.dictionaries.table:table"
 GROUP = "accord.lexicons"
 
 

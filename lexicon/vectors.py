@@ -2,6 +2,7 @@
 
 Three forms are read: spaCy's (keys are hashes of the words, and many words share a row), the text
 of word2vec and fastText (`.vec`, compressed or not), and two arrays, the forms and their vectors.
+Vectors also make classes of words, by k-means.
 """
 
 import bz2
@@ -14,20 +15,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lexicon.murmur import string_hashes
 from lexicon.reading import LexiconError
 
 OPENERS = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 
 
-class Vectors(NamedTuple):
+class VectorFile(NamedTuple):
     """A matrix of vectors, and the row of each spelling that was asked for and has one."""
 
     matrix: np.ndarray
     row: Mapping[str, int]
 
 
-def of_spacy(matrix: np.ndarray, keys: Path, wanted: Sequence[str]) -> Vectors:
+def of_spacy(matrix: np.ndarray, keys: Path, wanted: Sequence[str]) -> VectorFile:
     """Of the vocabulary of a spaCy model: its `vectors`, and its file `key2row`."""
     from srsly import msgpack_loads  # which takes a while, and no other source needs it
 
@@ -43,7 +43,9 @@ def of_spacy(matrix: np.ndarray, keys: Path, wanted: Sequence[str]) -> Vectors:
     return _checked(matrix, {form: row_of[key] for form, key in hashed if key in row_of}, keys)
 
 
-def of_arrays(forms: np.ndarray, matrix: np.ndarray, wanted: Sequence[str], path: Path) -> Vectors:
+def of_arrays(
+    forms: np.ndarray, matrix: np.ndarray, wanted: Sequence[str], path: Path
+) -> VectorFile:
     """Of two arrays, N texts and N × D numbers; of equal forms the first is taken."""
     if forms.ndim != 1 or forms.dtype.kind != "U" or forms.shape != matrix.shape[:1]:
         raise LexiconError(
@@ -54,21 +56,21 @@ def of_arrays(forms: np.ndarray, matrix: np.ndarray, wanted: Sequence[str], path
     return _checked(matrix, {form: row_of[form] for form in wanted if form in row_of}, path)
 
 
-def _checked(matrix: np.ndarray, row: dict[str, int], path: Path) -> Vectors:
+def _checked(matrix: np.ndarray, row: dict[str, int], path: Path) -> VectorFile:
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or not matrix.shape[1]:
         raise LexiconError(f"{path}: expected vectors, found {_described(matrix)}")
     with np.errstate(over="ignore"):
         matrix = matrix.astype(np.float32)
     if not np.isfinite(matrix[sorted({*row.values()})]).all():
         raise LexiconError(f"{path}: expected finite numbers, found others")
-    return Vectors(matrix, row)
+    return VectorFile(matrix, row)
 
 
 def _described(array: np.ndarray) -> str:
     return f"an array {' × '.join(map(str, array.shape)) or 'of no dimension'} of {array.dtype}"
 
 
-def of_text(path: Path, wanted: Sequence[str]) -> Vectors:
+def of_text(path: Path, wanted: Sequence[str]) -> VectorFile:
     """Of a text: a line with the number of words and of dimensions, then a word and its numbers.
 
     Only the lines of wanted words are kept, so that a file of millions takes no more memory.
@@ -123,3 +125,80 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
             raise
         raise LexiconError(f"{path}: the compressed file is damaged: {error}") from None
+
+
+MURMUR_FACTOR = np.uint64(0xC6A4A7935BD1E995)
+MURMUR_SHIFT = np.uint64(47)
+MURMUR_SEED = np.uint64(1)  # spaCy's
+
+
+def string_hashes(words: Sequence[str]) -> np.ndarray:
+    """MurmurHash64A (Appleby 2008) of each word's UTF-8 bytes, by which spaCy's files know it.
+
+    Words of one length are hashed side by side.
+    """
+    encoded = [word.encode("utf-8", "surrogatepass") for word in words]
+    lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
+    hashes = np.zeros(len(encoded), np.uint64)
+    for length in np.unique(lengths).tolist():
+        these = np.flatnonzero(lengths == length)
+        padded = b"".join(encoded[each].ljust(-(-length // 8) * 8, b"\0") for each in these)
+        blocks = np.frombuffer(padded, "<u8").reshape(len(these), -1)
+        hashes[these] = _of_blocks(blocks, length)
+    return hashes
+
+
+def _of_blocks(blocks: np.ndarray, length: int) -> np.ndarray:
+    """Rows of eight bytes each; products and sums are modulo 2⁶⁴."""
+    hashed = np.full(len(blocks), MURMUR_SEED ^ _times(np.uint64(length)))
+    for place, block in enumerate(blocks.T, start=1):
+        whole = place * 8 <= length  # the last bytes are taken as they are
+        hashed = _times(hashed ^ (_times(_folded(_times(block))) if whole else block))
+    return _folded(_times(_folded(hashed)))
+
+
+def _times(numbers: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        return numbers * MURMUR_FACTOR
+
+
+def _folded(numbers: np.ndarray) -> np.ndarray:
+    return numbers ^ (numbers >> MURMUR_SHIFT)
+
+
+PASSES = 25  # of k-means
+
+
+def kmeans(vectors: np.ndarray, classes: int) -> np.ndarray:
+    """The class of each row, from 0: that of the nearest centre, its members' mean (Lloyd).
+
+    A row counts by its direction, as the length of a word's vector tells little but how frequent
+    the word is. Centres begin at rows drawn at random, the same for the same vectors.
+    """
+    if len(vectors) <= classes:
+        return np.arange(len(vectors))
+    rows = vectors.astype(np.float32)
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    centres = rows[np.sort(np.random.default_rng(0).permutation(len(rows))[:classes])]
+    nearest = np.full(len(rows), -1)
+    for _ in range(PASSES):
+        before, nearest = nearest, _nearest(rows, centres)
+        if np.array_equal(before, nearest):
+            break
+        sizes = np.bincount(nearest, minlength=classes)
+        order = np.argsort(nearest, kind="stable")
+        filled = np.flatnonzero(sizes)  # an empty class keeps its centre
+        starts = np.cumsum(sizes) - sizes
+        sums = np.add.reduceat(rows[order], starts[filled], axis=0)
+        centres[filled] = sums / sizes[filled, None]
+    return nearest
+
+
+def _nearest(rows: np.ndarray, centres: np.ndarray, at_once: int = 4096) -> np.ndarray:
+    """The centre at the smallest distance |c|² − 2·r·c + |r|², of equal ones the first."""
+    lengths = (centres**2).sum(axis=1)
+    parts = [
+        (lengths - 2 * rows[start : start + at_once] @ centres.T).argmin(axis=1)
+        for start in range(0, len(rows), at_once)
+    ]
+    return np.concatenate(parts)

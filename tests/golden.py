@@ -32,8 +32,10 @@ import pyarrow.parquet as pq
 from safetensors.numpy import load_file
 
 import pipeline
-from lexicon import contracted, dela, guesser, index, lefff, lexique, table, treebank, unimorph
+from lexicon import guesser, index
 from lexicon.analysis import everything
+from lexicon.closed import Closed
+from lexicon.dictionaries import ladl, lexique, table, treebank, unimorph
 from lexicon.reading import Report
 from pipeline.artefacts import fingerprint
 from pipeline.artefacts.arrow import open_table
@@ -64,10 +66,10 @@ Entries = dict[str, dict[str, Any]]  # what each artefact or reader is made from
 # A few lines in the notation of each lexicon that is read from a file.
 LINES = {
     "dela": (
-        dela.dela,
+        ladl.dela,
         "abaissa,abaisser.V+z1:J3s\nabbé,.N+z1+Profession:ms\nau,à le.PREPDET:ms\n",
     ),
-    "lefff": (lefff.lefff, "abats\tv\tabattre\tP12s\nchat\tnc\tchat\tms\nbelles\tadj\tbeau\tfp\n"),
+    "lefff": (ladl.lefff, "abats\tv\tabattre\tP12s\nchat\tnc\tchat\tms\nbelles\tadj\tbeau\tfp\n"),
     "lexique": (
         lexique.lexique,
         "1_ortho\t3_lemme\t4_cgram\t5_genre\t6_nombre\t11_infover\t9_freqfilms2\t10_freqlivres\n"
@@ -78,7 +80,10 @@ LINES = {
         treebank.gsd,
         "chats\tchat\tNOUN\tGender=Masc|Number=Plur\t3\ndu\t_\t_\t_\t9\n",
     ),
-    "gsd-contracted": (contracted.gsd, "chat\tchat\tNOUN\tGender=Masc\t3\ndu\t_\t_\t_\t9\n"),
+    "gsd-contracted": (
+        treebank.gsd_contracted,
+        "chat\tchat\tNOUN\tGender=Masc\t3\ndu\t_\t_\t_\t9\n",
+    ),
     "treebank:text.conllu": (
         treebank.treebank(Path("text.conllu")),
         "1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\t_\t_\t0\troot\t_\t_\n"
@@ -116,7 +121,7 @@ def of_run(run: Run) -> Entries:
 
 
 def of_readers() -> Entries:
-    """The rows that each reader of a lexicon gives for a few lines, an index and a guesser."""
+    """The rows that each reader gives for a few lines, the closed classes, an index, a guesser."""
     found = {}
     with TemporaryDirectory() as folder:
         for name, (lexicon, text) in LINES.items():
@@ -126,6 +131,8 @@ def of_readers() -> Entries:
     path = Path(table.tiny.file)
     rows = list(table.tiny.read(path, Report(path)))
     found["the index"] = _reader(index.VERSION, index.build(iter(rows)).to_pydict())
+    # The closed classes are in no index, so that no version but that of `analyse` counts.
+    found["closed"] = _reader(0, everything(Closed()).to_dict("list"))
     learned = guesser.learn(everything(index.Index("tiny", "", index.build(iter(rows)))))
     learned = learned.sort_values(["form", "upos", "feats"])
     found["guesser"] = _reader(guesser.VERSION, learned.to_dict("list"))

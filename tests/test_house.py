@@ -137,7 +137,7 @@ def test_rooms_import_what_stands_below_them_and_nothing_in_a_circle():
     [
         ("models/common/checks.py", "from models.network import states", "models.network.states"),
         ("models/features/phi.py", "import pipeline.sections", "pipeline.sections"),
-        ("lexicon/dela.py", "from corpora import read", "corpora"),
+        ("lexicon/dictionaries/ladl.py", "from corpora import read", "corpora"),
         ("pipeline/prepared/encoded.py", "from pipeline.cli.main import app", "pipeline.cli.main"),
     ],
 )

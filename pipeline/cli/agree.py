@@ -111,7 +111,7 @@ def plant(
     from itertools import islice
 
     from corpora import read_words
-    from lexicon.homophones import Homophones
+    from lexicon.dictionaries.lexique import Homophones
     from pipeline.confusions import planted
     from pipeline.data.folders import folder_of
 

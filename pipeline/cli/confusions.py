@@ -12,7 +12,7 @@ from pipeline.cli.model import Model, TrainedRun, load_model
 from pipeline.cli.score import Text, numbered_sentences
 
 if TYPE_CHECKING:
-    from lexicon.homophones import Homophones
+    from lexicon.dictionaries.lexique import Homophones
     from pipeline.confusions.correct import Reasons
 
 
@@ -147,7 +147,7 @@ def _shown(reasons: "Reasons") -> str:
 
 
 def _homophones() -> "Homophones":
-    from lexicon.homophones import Homophones
+    from lexicon.dictionaries.lexique import Homophones
     from pipeline.data.folders import folder_of
 
     return Homophones.load(folder_of)

@@ -26,7 +26,7 @@ def list_lexicons() -> None:
     """List all lexicons with their size and licence, and whether their data is here."""
     import pandas as pd
 
-    from lexicon.coverage import features
+    from lexicon.evaluation import features
     from lexicon.registry import find
 
     rows = []
@@ -91,8 +91,8 @@ def coverage(
     ] = 20,
 ) -> None:
     """Show how much of a corpus lexicons cover, by part of speech where the corpus has them."""
-    from lexicon.coverage import coverage as measure
-    from lexicon.coverage import gaps as find_gaps
+    from lexicon.evaluation import coverage as measure
+    from lexicon.evaluation import gaps as find_gaps
     from pipeline.compare.lexicon_views import counted_words
 
     words = counted_words(corpus)

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Container, Iterator, Sequence
 
-from lexicon.homophones import Homophones
+from lexicon.dictionaries.lexique import Homophones
 from pipeline.confusions.lattice import Arc, Lattice
 
 UNSEEN = 0.01  # occurrences per million words: the least that Lexique counts

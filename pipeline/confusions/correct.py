@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from lexicon.homophones import Homophones
+from lexicon.dictionaries.lexique import Homophones
 from models.outputs.log_linear import LogLinear
 from pipeline.confusions.paradigms import KnownParadigms
 from pipeline.inference.explain import Choice, Explainer, label

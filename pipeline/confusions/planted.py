@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from lexicon.homophones import Homophones
+from lexicon.dictionaries.lexique import Homophones
 from pipeline.evaluation.pair import text_of
 
 INFLECTED, OTHER_WORD = "homophone_inflected", "homophone_other_word"

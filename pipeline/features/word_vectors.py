@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from lexicon import vectors
-from lexicon.vector_classes import kmeans
+from lexicon.vectors import kmeans
 from models.common.files.arrays import load_array, load_arrays
 from pipeline.data.folders import folder_of
 from pipeline.display.progress import say
@@ -65,7 +65,7 @@ def find(source: str, types: pd.DataFrame, analyses: pd.DataFrame) -> WordVector
     return WordVectors(np.concatenate([zero, rows]), number + (used[0] >= 0))
 
 
-def _read(paths: list[Path], wanted: list[str]) -> vectors.Vectors:
+def _read(paths: list[Path], wanted: list[str]) -> vectors.VectorFile:
     path = paths[0]
     if len(paths) == 2:
         return vectors.of_spacy(load_array(path), paths[1], wanted)

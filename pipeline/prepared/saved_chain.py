@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import lexicon
+from lexicon.chain import SAVED, open_saved
 from lexicon.reading import LexiconError
 from lexicon.registry import files
-from lexicon.saved import SAVED, open_saved
 from models.common.files.json_file import load_json
 from pipeline.artefacts.fingerprint import of_file
 from pipeline.artefacts.model_files import CHAIN

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from lexicon.saved import save
+from lexicon.chain import save
 from models.common.files.json_file import load_json
 from models.common.registry import imported
 from models.spelling.subwords import COUNTS, SPELLER, count_subwords

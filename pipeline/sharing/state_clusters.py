@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lexicon.vector_classes import kmeans
+from lexicon.vectors import kmeans
 from models.automata.of_states import directions, state_automaton
 from models.automata.state_automaton import StateAutomaton
 from models.common.batching import Sentences

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lexicon.saved import SAVED, save
+from lexicon.chain import SAVED, save
 from models.common.files.json_file import load_json
 from pipeline.prepared.saved_chain import load_chain, read_chain, save_chain, save_hashes
 from pipeline.prepared.special_words import END_ID, MADE_OF, UNKNOWN_ID, is_special

@@ -12,10 +12,10 @@ from typing import Any
 
 import corpora
 from lexicon.analysis import FEATURES, feature_names
+from lexicon.dictionaries.table import read_table
 from lexicon.reading import Report
 from lexicon.registry import BUILT_IN, FROM_PATH, TABLES
 from lexicon.registry import files as lexicon_files
-from lexicon.table import read as read_table
 from models.common.checks import expect
 from models.common.registry import outside_files
 from models.recipe import Recipe

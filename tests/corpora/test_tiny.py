@@ -10,7 +10,8 @@ from corpora.tokenise import tokenised
 
 
 def lexicon() -> list[dict]:
-    with files("lexicon").joinpath("tiny.tsv").open(encoding="utf-8", newline="") as file:
+    table = files("lexicon.dictionaries") / "tiny.tsv"
+    with table.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 

@@ -9,14 +9,14 @@ import pytest
 from fuzz_cases import CASES, damaged, excerpt, fuzz, outcome
 from hypothesis import strategies as st
 
-from lexicon import dela, lefff, lexique, table, treebank, unimorph
 from lexicon.analysis import UPOS, join_feats
 from lexicon.analysis import plain as in_one_spelling
+from lexicon.dictionaries import ladl, lexique, table, treebank, unimorph
+from lexicon.dictionaries.ladl import GENDER, NUMBER, PERSON, VERB_FORM
 from lexicon.index import Index, build
-from lexicon.ladl import GENDER, NUMBER, PERSON, VERB_FORM
-from lexicon.reading import Report, Row
+from lexicon.reading import LexiconRow, Report
 
-HEADER = "\t".join([*lexique.COLUMNS[:5], *lexique.FREQUENCIES, lexique.COLUMNS[5]])
+HEADER = "\t".join([*lexique.TAG_COLUMNS[:5], *lexique.FREQUENCIES, lexique.TAG_COLUMNS[5]])
 SOUND = {
     "dela": "abaissa,abaisser.V+z1:J3s\nchat,.N+Anl:ms\nM\\.,monsieur.N:ms\nau,à.PREPDET:ms\n",
     "lefff": "abats\tv\tabattre\tP12s\nchat\tnc\tchat\tms\nmon\tdet\tson\tms_P1s\nou\tcoo\tou\t\n",
@@ -30,12 +30,12 @@ SOUND = {
     "counts": "chat\tchat\tNOUN\tGender=Masc|Number=Sing\t3\nAu\t_\t_\t_\t139\n",
 }
 READERS: dict[str, Callable] = {
-    "dela": dela.read,
-    "lefff": lefff.read,
-    "lexique": lexique.read,
-    "unimorph": unimorph.read,
-    "table.tsv": table.read,
-    "table.csv": table.read,
+    "dela": ladl.read_dela,
+    "lefff": ladl.read_lefff,
+    "lexique": lexique.read_lexique,
+    "unimorph": unimorph.read_unimorph,
+    "table.tsv": table.read_table,
+    "table.csv": table.read_table,
     "trees.conllu": treebank.read_conllu,
     "counts": treebank.read_counts,
 }
@@ -81,7 +81,7 @@ def plain(text: str) -> str:
     return text.replace("\\", "").replace('"', "")
 
 
-def check_rows(rows: list[Row], text: str) -> None:
+def check_rows(rows: list[LexiconRow], text: str) -> None:
     """Rows are words of the text with analyses in UD's terms, and are found in an index."""
     for row in rows:
         assert row.form and row.upos in UPOS
@@ -119,8 +119,8 @@ def test_any_entry_of_dela_is_read_as_it_was_written(cases, tmp_path):
     def check(entries: list) -> None:
         lines = [f"{guarded(f)},{guarded(m)}.N+z1:{''.join(code)}\n" for f, m, code in entries]
         path.write_text("".join(lines), encoding="utf-8")
-        rows = list(dela.read(path, Report(path, strict=True)))
-        assert rows == [Row(f, m, "NOUN", ladl_feats(code)) for f, m, code in entries]
+        rows = list(ladl.read_dela(path, Report(path, strict=True)))
+        assert rows == [LexiconRow(f, m, "NOUN", ladl_feats(code)) for f, m, code in entries]
 
     fuzz(cases, st.lists(st.tuples(WORD, WORD, LADL), min_size=1, max_size=4), check)
 
@@ -129,13 +129,13 @@ def test_any_entry_of_dela_is_read_as_it_was_written(cases, tmp_path):
 def test_any_row_of_lefff_is_read_as_it_was_written(cases, tmp_path):
     path = tmp_path / "lefff"
     word = WORD.filter(lambda word: "_" not in word and not word.endswith("?"))
-    word = word.filter(lambda word: word not in lefff.LEMMAS_THAT_ARE_CLASSES)
+    word = word.filter(lambda word: word not in ladl.LEMMAS_THAT_ARE_CLASSES)
 
     def check(entries: list) -> None:
         lines = [f"{form}\tnc\t{lemma}\t{''.join(code)}\n" for form, lemma, code in entries]
         path.write_text("".join(lines), encoding="utf-8")
-        rows = list(lefff.read(path, Report(path, strict=True)))
-        assert rows == [Row(f, m, "NOUN", ladl_feats(code)) for f, m, code in entries]
+        rows = list(ladl.read_lefff(path, Report(path, strict=True)))
+        assert rows == [LexiconRow(f, m, "NOUN", ladl_feats(code)) for f, m, code in entries]
 
     fuzz(cases, st.lists(st.tuples(word, word, LADL), min_size=1, max_size=4), check)
 
@@ -149,9 +149,9 @@ def test_any_row_of_unimorph_is_read_as_it_was_written(cases, tmp_path):
     def check(entries: list) -> None:
         lines = [f"{lemma}\t{form}\t{';'.join(['N', *tags])}\n" for form, lemma, tags in entries]
         path.write_text("".join(lines), encoding="utf-8")
-        rows = list(unimorph.read(path, Report(path, strict=True)))
+        rows = list(unimorph.read_unimorph(path, Report(path, strict=True)))
         assert rows == [
-            Row(form, lemma, "NOUN", join_feats(*(unimorph.FEATURE[tag] for tag in tags)))
+            LexiconRow(form, lemma, "NOUN", join_feats(*(unimorph.FEATURE[tag] for tag in tags)))
             for form, lemma, tags in entries
         ]
 
@@ -168,9 +168,9 @@ def test_any_row_of_lexique_is_read_as_it_was_written(cases, tmp_path):
     def check(entries: list) -> None:
         lines = [f"{f}\t{m}\tVER\t\t\t{n}\t{n}\t{';'.join(c)};\n" for f, m, n, c in entries]
         path.write_bytes((HEADER + "\n" + "".join(lines)).encode("cp1252"))
-        rows = list(lexique.read(path, Report(path, strict=True)))
+        rows = list(lexique.read_lexique(path, Report(path, strict=True)))
         assert rows == [
-            Row(form, lemma, "VERB", lexique.MOOD_AND_TENSE[code], number / len(codes))
+            LexiconRow(form, lemma, "VERB", lexique.MOOD_AND_TENSE[code], number / len(codes))
             for form, lemma, number, codes in entries
             for code in codes
         ]
@@ -185,7 +185,7 @@ def test_any_table_is_read_as_it_was_written(cases, ending, tmp_path):
     path = tmp_path / f"words{ending}"
     feats = st.lists(st.sampled_from(["Gender=Fem", "Number=Plur", "Person=1"]), unique=True)
     row = st.builds(
-        Row,
+        LexiconRow,
         WORD,
         WORD,
         st.sampled_from(UPOS),
@@ -196,10 +196,10 @@ def test_any_table_is_read_as_it_was_written(cases, ending, tmp_path):
     def cell(value: object) -> str:
         return str(value) if ending == ".tsv" else '"' + str(value).replace('"', '""') + '"'
 
-    def check(rows: list[Row]) -> None:
+    def check(rows: list[LexiconRow]) -> None:
         mark = "\t" if ending == ".tsv" else ","
-        lines = [mark.join(map(cell, line)) + "\n" for line in [Row._fields, *rows]]
+        lines = [mark.join(map(cell, line)) + "\n" for line in [LexiconRow._fields, *rows]]
         path.write_text("".join(lines), encoding="utf-8")
-        assert list(table.read(path, Report(path, strict=True))) == rows
+        assert list(table.read_table(path, Report(path, strict=True))) == rows
 
     fuzz(cases, st.lists(row, min_size=1, max_size=5, unique_by=lambda row: row[:4]), check)

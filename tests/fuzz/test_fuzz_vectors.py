@@ -9,7 +9,7 @@ import pytest
 from fuzz_cases import CASES, damaged, fuzz, outcome
 from hypothesis import strategies as st
 
-from lexicon.vectors import Vectors, of_arrays, of_spacy, of_text
+from lexicon.vectors import VectorFile, of_arrays, of_spacy, of_text
 from models.common.files.arrays import load_arrays
 from pipeline.features.word_vectors import find, reduced
 
@@ -26,7 +26,7 @@ def packed(matrix: np.ndarray) -> bytes:
     return file.getvalue()
 
 
-def sound(vectors: Vectors) -> None:
+def sound(vectors: VectorFile) -> None:
     assert vectors.matrix.ndim == 2
     assert {*vectors.row} <= {*FORMS}
     assert all(0 <= row < len(vectors.matrix) for row in vectors.row.values())

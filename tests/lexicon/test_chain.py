@@ -1,4 +1,4 @@
-"""Chains by name: what is asked of whom, in which case, and lexicons of other packages."""
+"""Chains: the first that knows answers, plug-ins by entry point, and a chain saved in a folder."""
 
 import os
 import re
@@ -11,6 +11,7 @@ from plug_in_cases import install
 
 import lexicon
 from lexicon import Analysis, LexiconError
+from lexicon.chain import open_saved, save
 from lexicon.registry import plug_in_file
 
 ROOT = Path(__file__).parents[2]
@@ -109,11 +110,11 @@ def test_a_treebank_teaches_the_guesser_and_says_nothing_itself(tmp_path):
 
 
 PLUGIN = """
-from lexicon.reading import Row
-from lexicon.text import TextLexicon
+from lexicon.reading import LexiconRow
+from lexicon.index import TextLexicon
 
 def read(path, report):
-    yield Row("schtroumpf", "schtroumpf", "NOUN", "Gender=Masc|Number=Sing")
+    yield LexiconRow("schtroumpf", "schtroumpf", "NOUN", "Gender=Masc|Number=Sing")
 
 comic = TextLexicon("comic", "CC0", source=None, file=__file__, read=read, version=1)
 
@@ -179,3 +180,20 @@ def test_the_plug_in_of_the_contributing_guide_is_whole(tmp_path):
         check=True,
     )
     assert asked.stdout.strip() == "NOUN"
+
+
+ASKED = ["petite", "Les", "1999", "blouguettes", "zyglotronnaient", "Zorglub", "du"]
+
+
+@pytest.mark.parametrize(
+    "names", [["tiny"], ["closed", "tiny"], ["closed", "tiny", "guesser"], ["tiny", "guesser"]]
+)
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_a_saved_chain_answers_as_before_also_for_what_it_has_to_guess(tmp_path, names, lowercase):
+    chain = lexicon.load(names, folder=None, lowercase=lowercase)
+    save(chain, tmp_path)
+    opened = open_saved(tmp_path)
+    assert opened.name == chain.name
+    assert opened.licence == chain.licence
+    assert all(opened.analyses(word) == chain.analyses(word) for word in ASKED)
+    assert opened.lookup(ASKED).equals(chain.lookup(ASKED))

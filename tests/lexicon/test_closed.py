@@ -2,8 +2,9 @@
 
 import pytest
 
-from lexicon.closed import Closed
-from lexicon.shape import SIGNS, signs
+from lexicon.closed import SIGNS, WORDS, Closed, signs, words
+from lexicon.dictionaries.table import read_table
+from lexicon.reading import Report
 
 UPOS_OF = {
     "du": {"ADP", "DET"},
@@ -39,6 +40,14 @@ UPOS_OF = {
     "Paris": set(),
     "maison": set(),
 }
+
+
+def test_the_words_are_a_sound_table_and_each_reading_stands_once():
+    rows = list(read_table(WORDS, Report(WORDS, strict=True)))
+    assert [row[:4] for row in rows] == [
+        (form, *each[:3]) for form, analyses in words().items() for each in analyses
+    ]
+    assert len(words()) > 300
 
 
 @pytest.mark.parametrize("form", UPOS_OF)

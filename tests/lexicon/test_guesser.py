@@ -6,9 +6,10 @@ import pytest
 
 import lexicon
 from lexicon.analysis import everything
+from lexicon.closed import looks
 from lexicon.evaluation import LEARNERS, compare_guessers, held_out
 from lexicon.guesser import learned_guesser
-from lexicon.shape import looks
+from lexicon.registry import imported
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,7 @@ def test_an_ending_says_nothing_of_what_a_word_means():
     pd.testing.assert_frame_equal(*guesses)
 
 
-@pytest.mark.parametrize("learned", LEARNERS.values(), ids=LEARNERS)
+@pytest.mark.parametrize("learned", [*map(imported, LEARNERS.values())], ids=LEARNERS)
 def test_a_lexicon_of_names_alone_is_refused(learned):
     names = pd.DataFrame(
         [("Zorglub", "Zorglub", "PROPN", "Number=Sing")],

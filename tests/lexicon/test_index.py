@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 
 import lexicon
 from corpora.tokenise import normalise
-from lexicon import contracted
 from lexicon.analysis import plain
+from lexicon.dictionaries.treebank import read_contracted, treebank
 from lexicon.index import Index, build, cache_folder
-from lexicon.reading import LexiconError, Row
-from lexicon.treebank import treebank
+from lexicon.reading import LexiconError, LexiconRow
 
 words = st.text(min_size=1, max_size=6)
 rows = st.lists(
-    st.builds(Row, words, words, st.sampled_from(["NOUN", "VERB"]), st.sampled_from(["", "A=B"])),
+    st.builds(
+        LexiconRow, words, words, st.sampled_from(["NOUN", "VERB"]), st.sampled_from(["", "A=B"])
+    ),
     min_size=1,
     max_size=30,
 )
@@ -37,7 +38,7 @@ def test_every_row_is_found_and_no_other(rows, others):
 
 
 def test_other_forms_with_the_same_analyses_are_another_lexicon():
-    tables = (build(iter([Row(form, "blog", "NOUN")])) for form in ("blog", "blogs"))
+    tables = (build(iter([LexiconRow(form, "blog", "NOUN")])) for form in ("blog", "blogs"))
     one, other = (Index("test", "none", table) for table in tables)
     assert one.identity() != other.identity()
 
@@ -48,7 +49,7 @@ SPELLED = ["cœur", "Œuf", "aujourd’hui", "e\u0301te\u0301", "ex æquo", "İz
 @pytest.mark.parametrize("lowercase", [False, True])
 @pytest.mark.parametrize("form", SPELLED)
 def test_a_form_is_found_as_it_is_listed_as_a_text_has_it_and_in_its_own_case(form, lowercase):
-    row = Row(form, "lemma", "NOUN")
+    row = LexiconRow(form, "lemma", "NOUN")
     index = Index("test", "none", build(iter([row]), lowercase))
     index.lowercase = lowercase
     asked = {form, plain(form), normalise(form)} | ({form.lower()} if lowercase else set())
@@ -81,7 +82,7 @@ def test_another_version_of_a_reader_or_another_reader_compiles_anew(tmp_path, m
     path.write_text("zig\tzig\tNOUN\t\t3\n")
     first = treebank(path)
     later = replace(first, version=first.version + 1)
-    other = replace(first, read=contracted.read)
+    other = replace(first, read=read_contracted)
     paths = {each.open(path).path for each in (first, first, later)}
     assert len(paths) == 2
     with pytest.raises(LexiconError, match="no row could be read"):

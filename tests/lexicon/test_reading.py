@@ -3,7 +3,11 @@
 import pytest
 
 import lexicon
-from lexicon import LexiconError, dela, lefff, lexique, treebank, unimorph
+from lexicon import LexiconError
+from lexicon.dictionaries.ladl import parse_dela, read_dela, read_lefff
+from lexicon.dictionaries.lexique import read_lexique
+from lexicon.dictionaries.treebank import read_conllu
+from lexicon.dictionaries.unimorph import read_unimorph
 from lexicon.reading import Report
 
 HEADER = "form\tlemma\tupos\tfeats\n"
@@ -71,17 +75,17 @@ def test_columns_go_by_name_and_commas_by_suffix(tmp_path):
 
 
 BROKEN = {
-    "dela, no comma": (dela.read, "abaissa\n", "expected form,lemma.CLASS"),
-    "dela, class": (dela.read, "abaissa,abaisser.VV:J3s\n", "unknown tag 'VV'"),
-    "dela, code": (dela.read, "abaissa,abaisser.V:Q3s\n", "unknown tag 'Q3s'"),
-    "lefff, columns": (lefff.read, "abats\tv\tabattre\n", "4 columns expected, 3 found"),
-    "lefff, class": (lefff.read, "abats\tw\tabattre\tP12s\n", "unknown tag 'w'"),
-    "lefff, code": (lefff.read, "abats\tv\tabattre\tPXs\n", "unknown tag 'PXs'"),
-    "unimorph, feature": (unimorph.read, "aller\tva\tV;IND;XYZ\n", "unknown tag 'XYZ'"),
-    "treebank, columns": (treebank.read_conllu, "1\tva\taller\tVERB\n", "10 columns expected"),
-    "treebank, id": (treebank.read_conllu, "0\tva\t_\tVERB" + "\t_" * 6 + "\n", "expected an id"),
-    "treebank, tag": (treebank.read_conllu, "1\tva\t_\tQ" + "\t_" * 6 + "\n", "unknown upos 'Q'"),
-    "cut short": (dela.read, "abaissa,abaisser.V:J3s\nabaissai,ab", "a download cut short"),
+    "dela, no comma": (read_dela, "abaissa\n", "expected form,lemma.CLASS"),
+    "dela, class": (read_dela, "abaissa,abaisser.VV:J3s\n", "unknown tag 'VV'"),
+    "dela, code": (read_dela, "abaissa,abaisser.V:Q3s\n", "unknown tag 'Q3s'"),
+    "lefff, columns": (read_lefff, "abats\tv\tabattre\n", "4 columns expected, 3 found"),
+    "lefff, class": (read_lefff, "abats\tw\tabattre\tP12s\n", "unknown tag 'w'"),
+    "lefff, code": (read_lefff, "abats\tv\tabattre\tPXs\n", "unknown tag 'PXs'"),
+    "unimorph, feature": (read_unimorph, "aller\tva\tV;IND;XYZ\n", "unknown tag 'XYZ'"),
+    "treebank, columns": (read_conllu, "1\tva\taller\tVERB\n", "10 columns expected"),
+    "treebank, id": (read_conllu, "0\tva\t_\tVERB" + "\t_" * 6 + "\n", "expected an id"),
+    "treebank, tag": (read_conllu, "1\tva\t_\tQ" + "\t_" * 6 + "\n", "unknown upos 'Q'"),
+    "cut short": (read_dela, "abaissa,abaisser.V:J3s\nabaissai,ab", "a download cut short"),
 }
 
 
@@ -101,7 +105,7 @@ def test_lexique_needs_its_columns(tmp_path):
     path = tmp_path / "words"
     path.write_text("1_ortho\t2_phon\n")
     with pytest.raises(LexiconError, match="words:1: no column 3_lemme"):
-        list(lexique.read(path, Report(path)))
+        list(read_lexique(path, Report(path)))
 
 
 @pytest.mark.parametrize(
@@ -113,4 +117,4 @@ def test_lexique_needs_its_columns(tmp_path):
     ],
 )
 def test_the_semantic_marks_of_dela(line, feats):
-    assert [row.feats for row in dela.parse(line)] == [feats]
+    assert [row.feats for row in parse_dela(line)] == [feats]

@@ -15,10 +15,9 @@ import pyarrow.compute as pc
 
 from lexicon.analysis import Lexicon
 from lexicon.chain import Chain
-from lexicon.closed import Closed
+from lexicon.closed import LIKELY, Closed, looks
 from lexicon.guesser import LONGEST, Guesser
 from lexicon.index import Index
-from lexicon.shape import LIKELY, looks
 from models.common.files.arrays import load_arrays
 from pipeline.prepared.special_words import UNKNOWN, UNKNOWN_ID
 from pipeline.prepared.unknown_words import Classes

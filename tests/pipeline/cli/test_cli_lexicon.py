@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 from pipeline.cli.main import app
 
 PLUGIN = """
-from lexicon.reading import Row
-from lexicon.text import TextLexicon
+from lexicon.reading import LexiconRow
+from lexicon.index import TextLexicon
 
 def read(path, report):
-    yield Row("schtroumpf", "schtroumpf", "NOUN", "Gender=Masc|Number=Sing")
+    yield LexiconRow("schtroumpf", "schtroumpf", "NOUN", "Gender=Masc|Number=Sing")
 
 comic = TextLexicon("comic", "CC0", source=None, file=__file__, read=read, version=1)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from lexicon.homophones import Homophones, Spoken
+from lexicon.dictionaries.lexique import Homophones, Spoken
 from pipeline.cli.main import app
 from pipeline.confusions.channel import COST, Channel
 from pipeline.confusions.lattice_file import read_lists

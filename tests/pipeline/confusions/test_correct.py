@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import pipeline
-from lexicon.homophones import Homophones, Spoken
+from lexicon.dictionaries.lexique import Homophones, Spoken
 from pipeline.cli.main import app
 from pipeline.confusions.correct import Corrector, Suggestion
 from pipeline.confusions.measure import Judged, readable

@@ -115,7 +115,7 @@ def test_a_small_form_of_another_version_is_unfolded_anew(tiny_run, tmp_path, mo
 
 @pytest.mark.parametrize("read", [["form", "pos"], ["pos", "vectors"]], ids=" ".join)
 def test_vectors_and_what_is_read_are_the_starts_own(mine, tmp_path, read):
-    forms = (ROOT / "lexicon/tiny.tsv").read_text(encoding="utf-8").split()[::4]
+    forms = (ROOT / "lexicon/dictionaries/tiny.tsv").read_text(encoding="utf-8").split()[::4]
     vectors = np.random.default_rng(1).normal(size=(len(forms), 6)).astype(np.float32)
     np.savez(tmp_path / "vectors.npz", forms=np.array(forms), vectors=vectors)
     meaning = {

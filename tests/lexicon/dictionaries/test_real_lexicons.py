@@ -8,7 +8,7 @@ import pytest
 
 import lexicon
 from lexicon.analysis import UPOS
-from lexicon.coverage import coverage, features, gaps
+from lexicon.evaluation import coverage, features, gaps
 
 REAL = ["dela", "lefff", "lexique", "unimorph", "gsd-lexicon"]
 # Sound rows that are no words; anything else skipped would be a tag or a row not understood.

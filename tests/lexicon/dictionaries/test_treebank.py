@@ -7,10 +7,10 @@ import sys
 import pytest
 
 import lexicon
+from lexicon.dictionaries.treebank import SPACY_MODEL, about_spacy_model
 from lexicon.registry import files
-from lexicon.spacy import MODEL, about_model
 
-pytest.importorskip(MODEL)
+pytest.importorskip(SPACY_MODEL)
 
 
 def test_tags_are_gathered_per_form_and_words_stay_as_they_were(tmp_path):
@@ -27,13 +27,15 @@ def test_another_version_of_the_model_is_another_lexicon(tmp_path, monkeypatch):
     text.write_text("La porte est ouverte .\n")
     name = f"spacy:{text}"
     before = lexicon.load([name], folder=None).identity()
-    (installed,) = about_model()
-    shutil.copytree(installed.parent, tmp_path / MODEL)
-    newer = tmp_path / MODEL / installed.name
+    (installed,) = about_spacy_model()
+    shutil.copytree(installed.parent, tmp_path / SPACY_MODEL)
+    newer = tmp_path / SPACY_MODEL / installed.name
     about = json.loads(newer.read_text())
     newer.write_text(json.dumps(about | {"version": "99.0.0"}))
-    newer.with_name(f"{MODEL}-{about['version']}").rename(newer.with_name(f"{MODEL}-99.0.0"))
+    newer.with_name(f"{SPACY_MODEL}-{about['version']}").rename(
+        newer.with_name(f"{SPACY_MODEL}-99.0.0")
+    )
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, MODEL)
+    monkeypatch.delitem(sys.modules, SPACY_MODEL)
     assert files(name, None) == [text, newer]
     assert lexicon.load([name], folder=None).identity() != before

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexicon.homophones import Homophones, Spoken
+from lexicon.dictionaries.lexique import Homophones, Spoken
 from lexicon.reading import LexiconError
 
 FORMS = st.text("aelst'", min_size=1, max_size=3)

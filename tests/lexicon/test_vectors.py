@@ -1,4 +1,4 @@
-"""Word vectors: the same words have the same vectors, whatever kind of file they come in."""
+"""Word vectors: the same from any kind of file, found by spaCy's hashes, and their classes."""
 
 import bz2
 import gzip
@@ -7,10 +7,12 @@ import lzma
 import numpy as np
 import pytest
 import srsly
+from hypothesis import given
+from hypothesis import strategies as st
 from spacy.strings import hash_string
 
 from lexicon.reading import LexiconError
-from lexicon.vectors import of_arrays, of_spacy, of_text
+from lexicon.vectors import kmeans, of_arrays, of_spacy, of_text, string_hashes
 
 FORMS = ["de", "Paris", "paris", "parler vrai"]
 MATRIX = np.array([[0.5, -1], [2, 3.25], [0, 0.125], [7, 8]], np.float32)
@@ -102,3 +104,39 @@ def test_the_published_vectors_know_french(folder):
     assert unit["chien"] @ unit["chat"] > unit["chien"] @ unit["mardi"]
     assert unit["lundi"] @ unit["mardi"] > unit["chat"] @ unit["mardi"]
     assert vectors.row["Paris"] != vectors.row["paris"]
+
+
+def test_hashes_are_spacys_for_words_of_any_length():
+    words = ["a", "été", "maison", "maisons", "aujourd'hui", "Œuvre", "x" * 8, "y" * 16, "z" * 1000]
+    assert string_hashes(words).tolist() == [hash_string(word) for word in words]
+    assert string_hashes([]).tolist() == []
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1)))
+def test_hashes_are_spacys_for_any_text(words):
+    assert string_hashes(words).tolist() == [hash_string(word) for word in words]
+
+
+def heaps() -> tuple[np.ndarray, np.ndarray]:
+    """Thirty vectors around each of four directions, of any length."""
+    generator = np.random.default_rng(0)
+    heap = np.repeat(np.arange(4), 30)
+    vectors = np.eye(4)[heap] + generator.normal(scale=0.05, size=(120, 4))
+    return heap, vectors * generator.uniform(1, 9, size=(120, 1))
+
+
+def test_vectors_of_one_direction_are_in_one_class():
+    heap, vectors = heaps()
+    classes = kmeans(vectors, 8)
+    pairs = {(int(one), int(other)) for one, other in zip(classes, heap, strict=True)}
+    assert len(pairs) == len({one for one, _ in pairs}), "no class is of two heaps"
+
+
+def test_classes_are_the_same_each_time_and_no_more_than_asked():
+    _, vectors = heaps()
+    assert np.array_equal(kmeans(vectors, 5), kmeans(vectors.copy(), 5))
+    assert set(kmeans(vectors, 5)) <= set(range(5))
+
+
+def test_fewer_vectors_than_classes_have_one_each():
+    assert kmeans(np.eye(3), 5).tolist() == [0, 1, 2]

@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from lexicon.analysis import join_feats
-from lexicon.reading import Report, Row, check_word, columns, lines, rows, with_auxiliary
-from lexicon.text import TextLexicon
+from lexicon.index import TextLexicon
+from lexicon.reading import LexiconRow, Report, check_word, columns, lines, rows, with_auxiliary
 
 # First feature → UPOS and the feats that it says.
 CLASS = {
@@ -54,13 +54,13 @@ def reading(tags: str) -> tuple[str, str]:
     return upos, feats
 
 
-def parse(line: str) -> list[Row]:
+def parse(line: str) -> list[LexiconRow]:
     lemma, form, tags = columns(line, 3)
     check_word(form, lemma)
-    return with_auxiliary([Row(form, lemma, *reading(tags))])
+    return with_auxiliary([LexiconRow(form, lemma, *reading(tags))])
 
 
-def read(path: Path, report: Report) -> Iterator[Row]:
+def read_unimorph(path: Path, report: Report) -> Iterator[LexiconRow]:
     return rows(lines(path, report, cut_short=True), report, parse)
 
 
@@ -72,5 +72,5 @@ class UniMorph(TextLexicon):
 
 
 unimorph = UniMorph(
-    "unimorph", "CC BY-SA 3.0", source="unimorph", file="fra/fra", read=read, version=1
+    "unimorph", "CC BY-SA 3.0", source="unimorph", file="fra/fra", read=read_unimorph, version=1
 )

@@ -7,21 +7,21 @@ from functools import cache
 from pathlib import Path
 
 from lexicon.analysis import UPOS, join_feats
-from lexicon.reading import BadRow, Report, Row, amount, check_names, header, lines, rows
-from lexicon.text import TextLexicon
+from lexicon.index import TextLexicon
+from lexicon.reading import BadRow, LexiconRow, Report, amount, check_names, header, lines, rows
 
 REQUIRED = ("form", "lemma", "upos", "feats")
 FEATURE = re.compile(r"[^\s=|]+=[^\s=|]+")
 
 
-def read(path: Path, report: Report) -> Iterator[Row]:
+def read_table(path: Path, report: Report) -> Iterator[LexiconRow]:
     numbered = lines(path, report)
     split = csv_cells if path.suffix == ".csv" else tab_cells
     names = [name.strip().lower() for name in split(header(path, numbered))]
     check_names(path, names, REQUIRED)
     seen: dict[tuple[str, ...], int] = {}
 
-    def parse(line: str) -> list[Row]:
+    def parse(line: str) -> list[LexiconRow]:
         cells = split(line)
         if len(cells) != len(names):
             raise BadRow(f"{len(names)} columns expected, {len(cells)} found")
@@ -46,7 +46,7 @@ def csv_cells(line: str) -> list[str]:
         return []
 
 
-def analysis_row(cells: dict[str, str]) -> Row:
+def analysis_row(cells: dict[str, str]) -> LexiconRow:
     """The row of one line in UD's terms; `_` is UD's sign for nothing."""
     form, lemma, upos, feats = (cells[name].strip() for name in REQUIRED)
     if not form:
@@ -61,7 +61,7 @@ def analysis_row(cells: dict[str, str]) -> Row:
         raise BadRow(f"a feature that stands twice: expected {twice}")
     lemma = "" if lemma == "_" and form != "_" else lemma
     count = amount(cells.get("count") or "1")
-    return Row(form, lemma, upos, join_feats("" if feats == "_" else feats), count)
+    return LexiconRow(form, lemma, upos, join_feats("" if feats == "_" else feats), count)
 
 
 def well_formed(feats: str) -> bool:
@@ -81,11 +81,16 @@ def said_twice(feats: str) -> str | None:
 
 def table(path: Path) -> TextLexicon:
     return TextLexicon(
-        path.stem, "the user's own", source=None, file=str(path), read=read, version=1
+        path.stem, "the user's own", source=None, file=str(path), read=read_table, version=1
     )
 
 
 # The words of the corpus `tiny`, and further forms of their lemmas.
 tiny = TextLexicon(
-    "tiny", "MIT", source=None, file=str(Path(__file__).with_name("tiny.tsv")), read=read, version=1
+    "tiny",
+    "MIT",
+    source=None,
+    file=str(Path(__file__).with_name("tiny.tsv")),
+    read=read_table,
+    version=1,
 )

@@ -1,0 +1,1 @@
+"""The dictionaries themselves, one file for each family."""

@@ -1,0 +1,236 @@
+"""Lexique 3.83: forms with their frequencies per million words in subtitles and in books.
+
+It also has their pronunciations, by which words sound the same.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import NamedTuple
+
+from lexicon.analysis import join_feats
+from lexicon.dictionaries.ladl import GENDER, NUMBER, PERSON
+from lexicon.index import TextLexicon
+from lexicon.reading import (
+    LeftOut,
+    LexiconRow,
+    Report,
+    amount,
+    check_names,
+    check_word,
+    columns,
+    header,
+    lines,
+    rows,
+)
+
+# Class → UPOS and the feats that the class itself says.
+CLASS = {
+    "NOM": ("NOUN", ""),
+    "VER": ("VERB", ""),
+    "AUX": ("AUX", ""),
+    "ADJ": ("ADJ", ""),
+    "ADJ:dem": ("DET", "PronType=Dem"),
+    "ADJ:ind": ("DET", "PronType=Ind"),
+    "ADJ:int": ("DET", "PronType=Int"),
+    "ADJ:num": ("NUM", "NumType=Card"),
+    "ADJ:pos": ("DET", "Poss=Yes|PronType=Prs"),
+    "ART:def": ("DET", "Definite=Def|PronType=Art"),
+    "ART:ind": ("DET", "Definite=Ind|PronType=Art"),
+    "PRO:dem": ("PRON", "PronType=Dem"),
+    "PRO:ind": ("PRON", "PronType=Ind"),
+    "PRO:int": ("PRON", "PronType=Int"),
+    "PRO:per": ("PRON", "PronType=Prs"),
+    "PRO:pos": ("PRON", "Poss=Yes|PronType=Prs"),
+    "PRO:rel": ("PRON", "PronType=Rel"),
+    "ADV": ("ADV", ""),
+    "PRE": ("ADP", ""),
+    "CON": ("SCONJ", ""),
+    "ONO": ("INTJ", ""),
+    "LIA": ("PART", ""),  # the l' of l'on
+}
+COORDINATORS = {"et", "ou", "mais", "ni", "car", "or", "donc", "puis", "soit"}  # the other CON
+# Lexique writes elided words without their apostrophe.
+ELIDED = {"c", "d", "j", "l", "m", "n", "s", "t", "qu", "lorsqu", "puisqu", "jusqu", "presqu"}
+ELIDING = {"PRO:per", "PRO:dem", "PRO:rel", "PRO:int", "ART:def", "CON", "PRE", "ADV"}
+
+# A verb's code: `sub:imp:3s`, `par:pas`, `inf`; other words have none.
+VERB = re.compile(r"(.*?)(?::([123])([sp]))?")
+MOOD_AND_TENSE = {
+    "": "",
+    "ind:pre": "Mood=Ind|Tense=Pres|VerbForm=Fin",
+    "ind:imp": "Mood=Ind|Tense=Imp|VerbForm=Fin",
+    "ind:pas": "Mood=Ind|Tense=Past|VerbForm=Fin",
+    "ind:fut": "Mood=Ind|Tense=Fut|VerbForm=Fin",
+    "cnd:pre": "Mood=Cnd|Tense=Pres|VerbForm=Fin",
+    "sub:pre": "Mood=Sub|Tense=Pres|VerbForm=Fin",
+    "sub:imp": "Mood=Sub|Tense=Imp|VerbForm=Fin",
+    "imp:pre": "Mood=Imp|Tense=Pres|VerbForm=Fin",
+    "par:pas": "Tense=Past|VerbForm=Part",
+    "par:pre": "Tense=Pres|VerbForm=Part",
+    "inf": "VerbForm=Inf",
+}
+TAG_COLUMNS = ("1_ortho", "3_lemme", "4_cgram", "5_genre", "6_nombre", "11_infover")
+FREQUENCIES = ("9_freqfilms2", "10_freqlivres")
+
+
+@cache
+def readings(name: str, gender: str, number: str, verb_codes: str) -> tuple[tuple[str, str], ...]:
+    """UPOS and feats of one row's tags. An unknown tag is a KeyError."""
+    upos, own = CLASS[name]
+    agreement = (GENDER[gender] if gender else "", NUMBER[number] if number else "")
+    found = []
+    for code in list(filter(None, verb_codes.strip('"').split(";"))) or [""]:
+        verb, person, count = VERB.fullmatch(code).groups("")
+        # The columns of gender and number are the participle's where a row has other readings.
+        agrees = (PERSON[person], NUMBER[count]) if person else agreement
+        found.append((upos, join_feats(own, MOOD_AND_TENSE[verb], *agrees)))
+    return tuple(dict.fromkeys(found))
+
+
+def parse_tags(line: str, names: Sequence[str]) -> list[LexiconRow]:
+    cells = dict(zip(names, columns(line, len(names)), strict=True))
+    form, lemma, *tags = (cells[name] for name in TAG_COLUMNS)
+    check_word(form, lemma)
+    if not tags[0]:
+        raise LeftOut("no class given")
+    found = list(readings(*tags))
+    if tags[0] == "CON" and lemma in COORDINATORS:
+        found = [("CCONJ", "")]
+    mark, count = apostrophe(form, tags[0]), per_million(cells)
+    return [
+        LexiconRow(form + mark, lemma + mark, upos, feats, count / len(found))
+        for upos, feats in found
+    ]
+
+
+def apostrophe(form: str, name: str) -> str:
+    """What Lexique leaves out of an elided word of some classes."""
+    return "'" if form in ELIDED and name in ELIDING else ""
+
+
+def per_million(cells: Mapping[str, str]) -> float:
+    """How often a word occurs per million, subtitles and books weighing the same."""
+    return sum(amount(cells[name].replace(",", ".")) for name in FREQUENCIES) / 2
+
+
+def read_lexique(path: Path, report: Report) -> Iterator[LexiconRow]:
+    return _rows(path, report, TAG_COLUMNS, parse_tags)
+
+
+def _rows(path: Path, report: Report, needed: Sequence[str], parse: Callable) -> Iterator:
+    """What `parse(line, names)` makes of each line, `names` being those of the header."""
+    numbered = lines(path, report, encoding="cp1252", cut_short=True)
+    names = header(path, numbered).split("\t")
+    check_names(path, names, (*needed, *FREQUENCIES))
+    return rows(numbered, report, partial(parse, names=names))
+
+
+lexique = TextLexicon(
+    "lexique", "CC BY-SA 4.0", source="lexique", file="Lexique383.txt", read=read_lexique, version=1
+)
+
+
+SOUND_COLUMNS = ("1_ortho", "3_lemme", "2_phon", "4_cgram")
+# An elided word stands before one that begins with a vowel, or with an h that may be mute.
+AFTER_ELISION = tuple("aàâeéèêëiîïoôuùûyh")
+
+
+class Spoken(NamedTuple):
+    """A form of a lemma as it may be pronounced, and how often it occurs per million words."""
+
+    form: str
+    lemma: str
+    sound: str
+    count: float | None = 0.0  # None where it was not counted
+
+
+class Homophones:
+    """Words that sound the same: et and est, ces and ses. A form may have several sounds (`fils`).
+
+    Pronunciations stand apart from the analyses: φ tells what a word is, not how it sounds.
+    """
+
+    def __init__(self, spoken: Iterable[Spoken]):
+        self._count: dict[str, float] = defaultdict(float)
+        self._lemmas: dict[str, set[str]] = defaultdict(set)
+        self._sounds: dict[str, set[str]] = defaultdict(set)  # of a form
+        self._forms: dict[str, set[str]] = defaultdict(set)  # of a sound
+        for form, lemma, sound, count in spoken:
+            if count is not None:
+                self._count[form] += count
+            self._lemmas[form].add(lemma)
+            self._sounds[form].add(sound)
+            self._forms[sound].add(form)
+
+    @classmethod
+    def load(cls, folder: Callable[[str], Path]) -> "Homophones":
+        """Those of Lexique's file, `folder` telling where a source's data lie."""
+        path = lexique.path(folder)
+        return cls(_rows(path, Report(path), SOUND_COLUMNS, parse_sounds))
+
+    def __contains__(self, form: str) -> bool:
+        return form in self._sounds
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sounds)
+
+    def of(self, form: str) -> list[str]:
+        """The other forms that may sound like this one, the most frequent first.
+
+        An elided word sounds like elided words alone: *s'* like *c'*, not like the letter.
+        """
+        sounds = self._sounds.get(form, ())
+        found = {other for sound in sounds for other in self._forms[sound]} - {form}
+        alike = (other for other in found if other.endswith("'") == form.endswith("'"))
+        return sorted(alike, key=lambda other: (-self.count(other), other))
+
+    def count(self, form: str) -> float:
+        """How often a form occurs in Lexique's subtitles and books, per million words.
+
+        Some elided words it counts with their full forms: *j'* with *je*.
+        """
+        if form.endswith("'") and form not in self._count:
+            form = f"{form[:-1]}e"
+        return self._count.get(form, 0.0)
+
+    def share_lemma(self, one: str, other: str) -> bool:
+        """Whether two forms are forms of one word: *chanté* and *chanter*, not *et* and *est*."""
+        return bool(self._lemmas.get(one, set()) & self._lemmas.get(other, set()))
+
+    def joined(self, elided: str, word: str) -> list[str]:
+        """The single words that sound like these two: *la* for *l'* and *a*."""
+        if not _elides(elided, word):
+            return []
+        first, second = (self._sounds.get(each, ()) for each in (elided, word))
+        found = {form for a in first for b in second for form in self._forms.get(a + b, ())}
+        return sorted(form for form in found if "'" not in form)
+
+    def parted(self, form: str) -> list[tuple[str, str]]:
+        """The pairs of an elided and another word that sound like this one."""
+        elided = [f"{letters}'" for letters in ELIDED if f"{letters}'" in self and "'" not in form]
+        found = {
+            (first, second)
+            for first in elided
+            for beginning in self._sounds[first]
+            for sound in self._sounds.get(form, ())
+            if sound.startswith(beginning)
+            for second in self._forms.get(sound.removeprefix(beginning), ())
+        }
+        return sorted(pair for pair in found if _elides(*pair))
+
+
+def _elides(elided: str, word: str) -> bool:
+    """Whether the first may stand before the second."""
+    is_elided = elided.endswith("'") and elided[:-1] in ELIDED
+    return is_elided and word.startswith(AFTER_ELISION) and "'" not in word
+
+
+def parse_sounds(line: str, names: Sequence[str]) -> list[Spoken]:
+    cells = dict(zip(names, columns(line, len(names)), strict=True))
+    form, lemma, sound, name = (cells[column] for column in SOUND_COLUMNS)
+    check_word(form, lemma)
+    mark, count = apostrophe(form, name), per_million(cells)
+    return [Spoken(form + mark, lemma, sound, None if mark else count)] if sound else []
