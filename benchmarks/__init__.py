@@ -3,4 +3,4 @@
 Not installed; it runs in a checkout.
 """
 
-import models  # noqa: F401  which says how threads wait, before torch is imported
+from accord import models  # noqa: F401  which says how threads wait, before torch is imported

@@ -69,8 +69,8 @@ def lexicons(names: list[str]) -> None:
     import pandas as pd
 
     from benchmarks.lookups import measure_lexicon
-    from pipeline.cli.console import print_table
-    from pipeline.data.folders import folder_of
+    from accord.pipeline.cli.console import print_table
+    from accord.pipeline.data.folders import folder_of
 
     table = pd.DataFrame([measure_lexicon(name, folder=folder_of) for name in names])
     for column, digits in (
@@ -102,10 +102,10 @@ def features(names: list[str]) -> None:
 
     import pandas as pd
 
-    import lexicon
-    from pipeline.data.folders import folder_of
-    from pipeline.sections import FeaturiseParams
-    from pipeline.stages import featurise
+    from accord import lexicon
+    from accord.pipeline.data.folders import folder_of
+    from accord.pipeline.sections import FeaturiseParams
+    from accord.pipeline.stages import featurise
 
     chain = lexicon.load(names, folder=folder_of)
     forms = sorted(chain)
@@ -125,7 +125,7 @@ def memory(words: int, processes: int, scratch: Path | None) -> None:
     from tempfile import TemporaryDirectory
 
     from benchmarks.preparation import compared, measure
-    from pipeline.cli.console import print_table
+    from accord.pipeline.cli.console import print_table
 
     overrides = [f"tokenise.processes={processes}"]
     costs = []
@@ -139,7 +139,7 @@ def page(run: list[Path], sentences: int) -> None:
     """Measure how long `accord page` takes to start, and to answer each sentence typed into it."""
     from itertools import islice
 
-    import corpora
+    from accord import corpora
     from benchmarks.page import measure_waits
 
     texts = [sentence.text for sentence in islice(corpora.read("tiny"), sentences)]
@@ -157,9 +157,9 @@ def load(run: list[Path], questions: int, at_once: int) -> None:
     """Measure `accord page` under load, and check that each answer is the same as alone."""
     import pandas as pd
 
-    import corpora
+    from accord import corpora
     from benchmarks.page import WARM_UP, differing, measure_load
-    from pipeline.cli.console import print_table
+    from accord.pipeline.cli.console import print_table
 
     texts = [sentence.text for sentence in corpora.read("tiny")]
     found = measure_load(run, texts, questions, at_once)

@@ -13,15 +13,15 @@ import numpy as np
 import torch
 
 from benchmarks.outputs import vocabulary
-from lexicon.index import TextLexicon
-from lexicon.reading import LexiconError
-from lexicon.registry import find
-from models.background.unigram import Unigram
-from models.common.batching import END, Sentences
-from models.network.language_model import LanguageModel
-from models.recipe import Recipe
-from models.spelling.ngram import NGramSpelling
-from models.spelling.open_vocabulary import Forms, open_score
+from accord.lexicon.index import TextLexicon
+from accord.lexicon.reading import LexiconError
+from accord.lexicon.registry import find
+from accord.models.background.unigram import Unigram
+from accord.models.common.batching import END, Sentences
+from accord.models.network.language_model import LanguageModel
+from accord.models.recipe import Recipe
+from accord.models.spelling.ngram import NGramSpelling
+from accord.models.spelling.open_vocabulary import Forms, open_score
 
 
 class Speed(NamedTuple):

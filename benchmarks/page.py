@@ -51,7 +51,7 @@ def measure_waits(runs: Sequence[Path], sentences: Sequence[str]) -> Waits:
 def served(runs: Sequence[Path]) -> Iterator[Served]:
     """The page of some runs, as `accord page` serves it, until it is left."""
     asked = [part for run in runs for part in ("--run", str(run))]
-    command = [sys.executable, "-m", "pipeline.cli.main", "page", "--port", "0", *asked]
+    command = [sys.executable, "-m", "accord.pipeline.cli.main", "page", "--port", "0", *asked]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             address = urlsplit(server.stdout.readline().split(" ")[0]).netloc

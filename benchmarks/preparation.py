@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-import lexicon
-from pipeline.data.folders import folder_of
+from accord import lexicon
+from accord.pipeline.data.folders import folder_of
 
 SYLLABLES = [consonant + vowel for consonant in "bcdfglmnprst" for vowel in "aeiou"]
 EXPONENT = 1.4  # of Zipf's law: five million words then have 80,000 types, as in French
@@ -73,7 +73,7 @@ def measure(words: int, overrides: Sequence[str], folder: Path) -> Iterator[Prep
         pool.submit(generate, text, words).result()
         stages = pool.submit(_preparation).result()
     changes = [f"corpus.source={text}", "corpus.limit=null", *overrides]
-    command = [sys.executable, "-m", "pipeline.cli.main", "--quiet", "run", "default"]
+    command = [sys.executable, "-m", "accord.pipeline.cli.main", "--quiet", "run", "default"]
     command += [
         "--runs",
         str(folder / "runs"),
@@ -91,7 +91,7 @@ def measure(words: int, overrides: Sequence[str], folder: Path) -> Iterator[Prep
 
 def _preparation() -> list[str]:
     """The stages before training, found by another process, so that this one stays small."""
-    from pipeline.stages.table import above
+    from accord.pipeline.stages.table import above
 
     return above("train")
 

@@ -23,13 +23,13 @@ import numpy as np
 import torch
 
 from benchmarks.outputs import FEW, BenchSetting, Training, vocabulary
-from models.background.ngram import NGramBackground
-from models.background.unigram import Unigram
-from models.common.batching import END, Sentences
-from models.network.language_model import LanguageModel
-from models.ngram.smoothing.kneser_ney import kneser_ney
-from models.recipe import Recipe
-from models.training.trainer import Trainer
+from accord.models.background.ngram import NGramBackground
+from accord.models.background.unigram import Unigram
+from accord.models.common.batching import END, Sentences
+from accord.models.network.language_model import LanguageModel
+from accord.models.ngram.smoothing.kneser_ney import kneser_ney
+from accord.models.recipe import Recipe
+from accord.models.training.trainer import Trainer
 
 HERE = Path(__file__).parents[1]
 AT_ONCE = {"cpu": 1, "cuda": 25}  # steps in a turn

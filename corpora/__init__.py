@@ -1,8 +1,8 @@
 """Sources of French sentences: named corpora, local files, data sets of the Hugging Face hub."""
 
-from corpora.sentence import Sentence, TreebankRow, words
-from corpora.sources import files, read, read_words, trees
-from corpora.text import CorpusError
+from accord.corpora.sentence import Sentence, TreebankRow, words
+from accord.corpora.sources import files, read, read_words, trees
+from accord.corpora.text import CorpusError
 
 __all__ = [
     "CorpusError",

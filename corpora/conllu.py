@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from corpora.sentence import (
+from accord.corpora.sentence import (
     ID_KEYS,
     Sentence,
     Token,
@@ -19,7 +19,7 @@ from corpora.sentence import (
     tree_labels,
     tree_text,
 )
-from corpora.text import CorpusError, lines, open_bytes
+from accord.corpora.text import CorpusError, lines, open_bytes
 
 # What each column must look like. Forms and lemmas may hold a space inside (`50 000`).
 ANY, SPACED = r"\S+", r"\S(?:[^\t]*\S)?"

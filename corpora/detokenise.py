@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from corpora.tokenise import EMOJI_JOINER, ENCLITICS, LOOSE_JOINER, RESPELLED, normalise
+from accord.corpora.tokenise import EMOJI_JOINER, ENCLITICS, LOOSE_JOINER, RESPELLED, normalise
 
 # No space after brackets and elided words (l'arbre, qu'il), none around a slash and a dash.
 OPENING = re.compile(r"[(\[{/]|--|.*\w'")

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from corpora.segment import segment
-from corpora.sentence import Sentence
-from corpora.text import CorpusError, lines, parse_line
+from accord.corpora.segment import segment
+from accord.corpora.sentence import Sentence
+from accord.corpora.text import CorpusError, lines, parse_line
 
 # The text is in this column; every other column is a label (topic, genre, source) by its name, and
 # one that is empty is none.

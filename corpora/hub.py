@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from itertools import chain, islice
 from typing import NamedTuple
 
-from corpora.sentence import Sentence, TreebankRow
-from corpora.text import CorpusError
+from accord.corpora.sentence import Sentence, TreebankRow
+from accord.corpora.text import CorpusError
 
 PREFIX = "hub:"
 SPLITS = {"validation": "valid"}  # the hub's name -> ours; any other is kept

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from corpora import conllu, formats, hub, text
-from corpora.sentence import Sentence, Tree, words
-from corpora.text import CorpusError
-from corpora.tokenise import normalise, tokenised
+from accord.corpora import conllu, formats, hub, text
+from accord.corpora.sentence import Sentence, Tree, words
+from accord.corpora.text import CorpusError
+from accord.corpora.tokenise import normalise, tokenised
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from corpora.sentence import Sentence
+from accord.corpora.sentence import Sentence
 
 OPENERS = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 HALF = re.compile("[\ud800-\udfff]")  # of a character: no text has it, but an escape can write it

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from lexicon.analysis import Analysis, Lexicon, Request
-from lexicon.chain import Chain
-from lexicon.reading import LexiconError
-from lexicon.registry import make
+from accord.lexicon.analysis import Analysis, Lexicon, Request
+from accord.lexicon.chain import Chain
+from accord.lexicon.reading import LexiconError
+from accord.lexicon.registry import make
 
 __all__ = ["Analysis", "Lexicon", "LexiconError", "load"]
 

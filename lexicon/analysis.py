@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from lexicon.reading import LexiconError
+from accord.lexicon.reading import LexiconError
 
 
 class Analysis(NamedTuple):

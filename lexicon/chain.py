@@ -9,11 +9,11 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from lexicon.analysis import Analysis, Lexicon, absent, moved, stack
-from lexicon.closed import Closed
-from lexicon.guesser import Guesser
-from lexicon.index import PROBE, Index
-from lexicon.reading import LexiconError
+from accord.lexicon.analysis import Analysis, Lexicon, absent, moved, stack
+from accord.lexicon.closed import Closed
+from accord.lexicon.guesser import Guesser
+from accord.lexicon.index import PROBE, Index
+from accord.lexicon.reading import LexiconError
 
 SAVED = "lexicons.json"
 

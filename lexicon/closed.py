@@ -18,7 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lexicon.analysis import Analysis, Lexicon, Request
+from accord.lexicon.analysis import Analysis, Lexicon, Request
 
 WORDS = Path(__file__).with_name("closed.tsv")
 

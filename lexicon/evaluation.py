@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from lexicon.analysis import Analysis, Lexicon, absent, everything
-from lexicon.guesser import OPEN
-from lexicon.paradigm import agrees
-from lexicon.registry import imported
+from accord.lexicon.analysis import Analysis, Lexicon, absent, everything
+from accord.lexicon.guesser import OPEN
+from accord.lexicon.paradigm import agrees
+from accord.lexicon.registry import imported
 
 
 def features(lexicon: Lexicon) -> list[str]:
@@ -60,8 +60,8 @@ def gaps(lexicon: Lexicon, words: pd.DataFrame, most: int) -> pd.DataFrame:
 # Each learns from rows of form, lemma, upos and feats, and from them alone. They are imported when
 # they are asked for, as the LSTM needs torch.
 LEARNERS = {
-    "guesser": "lexicon.guesser:learned_guesser",
-    "guesser-lstm": "lexicon.guesser_lstm:learned_lstm_guesser",
+    "guesser": "accord.lexicon.guesser:learned_guesser",
+    "guesser-lstm": "accord.lexicon.guesser_lstm:learned_lstm_guesser",
 }
 LEAST = 0.001  # what a share counts as at least: what is left out of a guess costs something
 

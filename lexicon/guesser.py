@@ -16,10 +16,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lexicon.analysis import Lexicon, Request, everything, moved, stack
-from lexicon.closed import LIKELY, looks
-from lexicon.index import MEANING, Index, build, cached, fingerprint
-from lexicon.reading import LexiconError
+from accord.lexicon.analysis import Lexicon, Request, everything, moved, stack
+from accord.lexicon.closed import LIKELY, looks
+from accord.lexicon.index import MEANING, Index, build, cached, fingerprint
+from accord.lexicon.reading import LexiconError
 
 VERSION = 1  # raised whenever the same lexicons come to teach another guesser
 OPEN = ("ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB", "X")

@@ -14,8 +14,8 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from lexicon.closed import LIKELY
-from lexicon.guesser import SMALLEST, LookGuesser, teaching, weighed
+from accord.lexicon.closed import LIKELY
+from accord.lexicon.guesser import SMALLEST, LookGuesser, teaching, weighed
 
 STEPS = 3000  # of training
 RAREST = 20  # words that a letter needs to be one of its own

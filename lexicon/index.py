@@ -18,8 +18,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lexicon.analysis import Analysis, Lexicon, Request, plain
-from lexicon.reading import LexiconError, LexiconRow, Report, Skipped
+from accord.lexicon.analysis import Analysis, Lexicon, Request, plain
+from accord.lexicon.reading import LexiconError, LexiconRow, Report, Skipped
 
 
 def hashes(forms: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from lexicon.analysis import Analysis, Lexicon, join_feats
+from accord.lexicon.analysis import Analysis, Lexicon, join_feats
 
 AGREEING = ("Gender", "Number", "Person")
 

@@ -8,28 +8,28 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from lexicon.analysis import Lexicon, Request
-from lexicon.reading import LexiconError
+from accord.lexicon.analysis import Lexicon, Request
+from accord.lexicon.reading import LexiconError
 
 # Name → module:object, imported when asked for. Each object makes a lexicon from a Request.
 BUILT_IN = {
-    "closed": "lexicon.closed:closed",
-    "lefff": "lexicon.dictionaries.ladl:lefff",
-    "dela": "lexicon.dictionaries.ladl:dela",
-    "lexique": "lexicon.dictionaries.lexique:lexique",
-    "unimorph": "lexicon.dictionaries.unimorph:unimorph",
-    "guesser": "lexicon.guesser:guesser",
-    "gsd-lexicon": "lexicon.dictionaries.treebank:gsd",
-    "gsd-contracted": "lexicon.dictionaries.treebank:gsd_contracted",
-    "tiny": "lexicon.dictionaries.table:tiny",
+    "closed": "accord.lexicon.closed:closed",
+    "lefff": "accord.lexicon.dictionaries.ladl:lefff",
+    "dela": "accord.lexicon.dictionaries.ladl:dela",
+    "lexique": "accord.lexicon.dictionaries.lexique:lexique",
+    "unimorph": "accord.lexicon.dictionaries.unimorph:unimorph",
+    "guesser": "accord.lexicon.guesser:guesser",
+    "gsd-lexicon": "accord.lexicon.dictionaries.treebank:gsd",
+    "gsd-contracted": "accord.lexicon.dictionaries.treebank:gsd_contracted",
+    "tiny": "accord.lexicon.dictionaries.table:tiny",
 }
 # What makes a lexicon of a text: `treebank:PATH`, `spacy:PATH`. The path of a table is one itself.
 FROM_PATH = {
-    "treebank": "lexicon.dictionaries.treebank:treebank",
-    "spacy": "lexicon.dictionaries.treebank:spacy_text",
+    "treebank": "accord.lexicon.dictionaries.treebank:treebank",
+    "spacy": "accord.lexicon.dictionaries.treebank:spacy_text",
 }
 TABLES = (".tsv", ".csv")
-TABLE = "lexicon.dictionaries.table:table"
+TABLE = "accord.lexicon.dictionaries.table:table"
 GROUP = "accord.lexicons"
 
 

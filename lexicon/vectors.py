@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lexicon.reading import LexiconError
+from accord.lexicon.reading import LexiconError
 
 OPENERS = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 

@@ -6,7 +6,7 @@ Each encoder says in `about` which layers the width `hidden` is of, where not al
 whether it reads where words end.
 """
 
-from models.common.registry import Part, Registry, Setting
+from accord.models.common.registry import Part, Registry, Setting
 
 BETWEEN_LAYERS = {"hidden": "between layers"}
 
@@ -17,71 +17,71 @@ ENCODERS = Registry(
     "accord.encoders",
     {
         "hierarchical": Part(
-            "models.encoders.hierarchical:Hierarchical",
+            "accord.models.encoders.hierarchical:Hierarchical",
             "Two clocks, for models of letters or pieces: the upper one ticks where a word ends.",
             {"reads": "ends of words"},
         ),
         "jordan": Part(
-            "models.encoders.jordan:Jordan",
+            "accord.models.encoders.jordan:Jordan",
             "Recurrence from the output: z_t = tanh(W·ψ_t + U·h_{t−1} + c), h_t = V·z_t.",
         ),
         "linear": Part(
-            "models.encoders.linear:Linear",
+            "accord.models.encoders.linear:Linear",
             "A log-linear model without a network, the other limit of the LL-RNN: h_t = M·ψ_t.",
             {"hidden": "none"},
         ),
         "mogrifier": Part(
-            "models.encoders.mogrifier:Mogrifier",
+            "accord.models.encoders.mogrifier:Mogrifier",
             "An LSTM whose input and state gate each other in rounds before each step.",
             BETWEEN_LAYERS,
             rounds=Setting(int, 5, "of gating, input and state in turn"),
         ),
         "elman": Part(
-            "models.encoders.recurrent:Elman",
+            "accord.models.encoders.recurrent:Elman",
             "The simple recurrent network (Elman 1990): h_t = tanh(W·ψ_t + U·h_{t−1} + c).",
             BETWEEN_LAYERS,
         ),
         "gru": Part(
-            "models.encoders.recurrent:GRU",
+            "accord.models.encoders.recurrent:GRU",
             "Gated recurrent units (Cho et al. 2014).",
             BETWEEN_LAYERS,
         ),
         "lstm": Part(
-            "models.encoders.recurrent:LSTM",
+            "accord.models.encoders.recurrent:LSTM",
             "Long short-term memory (Hochreiter & Schmidhuber 1997).",
             BETWEEN_LAYERS,
         ),
         "irnn": Part(
-            "models.encoders.recurrent:IRNN",
+            "accord.models.encoders.recurrent:IRNN",
             "Rectified units that start as a memory (Le et al. 2015): "
             "h_t = relu(W·ψ_t + U·h_{t−1} + c), U = 1 at first.",
             BETWEEN_LAYERS,
         ),
         "lstm-window": Part(
-            "models.encoders.recurrent_window:LSTMWindow",
+            "accord.models.encoders.recurrent_window:LSTMWindow",
             "An LSTM over the last words alone, from an empty state: a sequence length that is "
             "fixed.",
             BETWEEN_LAYERS,
             order=Setting(int, 8, "words that are read, the last one included"),
         ),
         "reservoir": Part(
-            "models.encoders.reservoir:Reservoir",
+            "accord.models.encoders.reservoir:Reservoir",
             "A recurrent net that is drawn and not trained, but for the readout from its states.",
         ),
         "scrn": Part(
-            "models.encoders.scrn:SCRN",
+            "accord.models.encoders.scrn:SCRN",
             "Slow context units beside Elman's (Mikolov et al. 2015).",
             slow=Setting(int, 40, "units of the slow context"),
             alpha=Setting(float, 0.95, "how much of it is kept from word to word"),
         ),
         "transformer": Part(
-            "models.encoders.transformer:Transformer",
+            "accord.models.encoders.transformer:Transformer",
             "Layers of attention to the last positions and feed-forward nets, norms before each.",
             heads=Setting(int | None, None, "of attention in a layer; null: one for each 64 units"),
             reach=Setting(int, 512, "positions that are attended to, the last one included"),
         ),
         "window": Part(
-            "models.encoders.window:Window",
+            "accord.models.encoders.window:Window",
             "The feed-forward model of Bengio et al. (2003): h_t sees the last inputs only.",
             BETWEEN_LAYERS,
             order=Setting(int, 4, "words that are read, the last one included"),
@@ -95,7 +95,7 @@ EXPERTS = Registry(
     "accord.experts",
     {
         "copy": Part(
-            "models.outputs.expert:Copy",
+            "accord.models.outputs.expert:Copy",
             "The feature is 1 for the last words of the sentence so far.",
             reach=Setting(int, 20, "words back", least=1),
         ),
@@ -112,26 +112,26 @@ OUTPUTS = Registry(
     "accord.outputs",
     {
         "adaptive": Part(
-            "models.outputs.adaptive:adaptive",
+            "accord.models.outputs.adaptive:adaptive",
             "PyTorch's adaptive softmax: the rare words in clusters of smaller vectors.",
         ),
         "background": Part(
-            "models.outputs.background:background",
+            "accord.models.outputs.background:background",
             "The background b by itself, so that nothing is trained.",
         ),
         "classes": Part(
-            "models.outputs.class_based:classes",
+            "accord.models.outputs.class_based:classes",
             "First the class of a word (see encode.classes), then the word among those of its "
             "class.",
         ),
         "tree": Part(
-            "models.outputs.class_based:tree",
+            "accord.models.outputs.class_based:tree",
             "A tree of classes: that of a word (see encode.classes), smaller ones in it, then the "
             "word.",
             branches=Setting(int, 16, "of a node below the classes, at most"),
         ),
         "log-linear": Part(
-            "models.outputs.log_linear:log_linear",
+            "accord.models.outputs.log_linear:log_linear",
             "A sum over the features of a word, with weights that the network chooses at every "
             "step.",
             background_gate=GATE,
@@ -144,28 +144,28 @@ OUTPUTS = Registry(
             ),
         ),
         "expert": Part(
-            "models.outputs.expert:expert",
+            "accord.models.outputs.expert:expert",
             "A log-linear output with one more feature, of the words that the context names.",
             expert=Setting(str | dict, "copy", "which words these are", parts=EXPERTS),
             background_gate=GATE,
             temperature=TEMPERATURE,
         ),
         "sampled": Part(
-            "models.outputs.sampled:sampled",
+            "accord.models.outputs.sampled:sampled",
             "A softmax that compares the next word with a sample of words in training.",
             samples=Setting(int, 1024, "words drawn at each step, for all of its words together"),
         ),
         "noise-contrastive": Part(
-            "models.outputs.sampled:noise_contrastive",
+            "accord.models.outputs.sampled:noise_contrastive",
             "A softmax that learns in training to tell the next word from a sample of words.",
             samples=Setting(int, 1024, "words drawn at each step, for all of its words together"),
         ),
         "softmax": Part(
-            "models.outputs.softmax:softmax",
+            "accord.models.outputs.softmax:softmax",
             "One vector for each signature, and all of them compared at each step.",
         ),
         "self-normalised": Part(
-            "models.outputs.softmax:self_normalised",
+            "accord.models.outputs.softmax:self_normalised",
             "A softmax that learns to need no normalising; where p is asked for, it is normalised.",
             penalty=Setting(float, 0.1, "on the square of log Z"),
         ),
@@ -178,21 +178,21 @@ SMOOTHINGS = Registry(
     "accord.smoothings",
     {
         "add-alpha": Part(
-            "models.ngram.smoothing.add_alpha:add_alpha",
+            "accord.models.ngram.smoothing.add_alpha:add_alpha",
             "Every n-gram counts α more than it occurs, and there is no backing off.",
             alpha=Setting(float, 0.1, "how often more than it occurs every n-gram is counted"),
         ),
         "jelinek-mercer": Part(
-            "models.ngram.smoothing.jelinek_mercer:jelinek_mercer",
+            "accord.models.ngram.smoothing.jelinek_mercer:jelinek_mercer",
             "Linear interpolation of the orders (Jelinek & Mercer 1980), weighted by leaving one "
             "out.",
         ),
         "kneser-ney": Part(
-            "models.ngram.smoothing.kneser_ney:kneser_ney",
+            "accord.models.ngram.smoothing.kneser_ney:kneser_ney",
             "Modified Kneser-Ney, interpolated (Chen & Goodman 1998), as KenLM estimates it.",
         ),
         "witten-bell": Part(
-            "models.ngram.smoothing.witten_bell:witten_bell",
+            "accord.models.ngram.smoothing.witten_bell:witten_bell",
             "A context leaves to shorter ones what its new words had (Witten & Bell 1991), "
             "interpolated.",
         ),
@@ -206,11 +206,11 @@ HISTORIES = Registry(
     "accord.histories",
     {
         "classes": Part(
-            "models.background.history.classes:classes",
+            "accord.models.background.history.classes:classes",
             "The classes of the last words (Brown et al. 1992), those of `encode.classes`.",
         ),
         "factored": Part(
-            "models.background.history.factored:factored",
+            "accord.models.background.history.factored:factored",
             "The last words with their factors (Bilmes & Kirchhoff 2003), of which one is given "
             "up a time.",
             factors=Setting(
@@ -218,10 +218,10 @@ HISTORIES = Registry(
             ),
         ),
         "skip": Part(
-            "models.background.history.skip:skip",
+            "accord.models.background.history.skip:skip",
             "The last words, and the same with one of them skipped, interpolated (Goodman 2001).",
         ),
-        "words": Part("models.background.history.words:words", "The last words."),
+        "words": Part("accord.models.background.history.words:words", "The last words."),
     },
 )
 
@@ -231,16 +231,16 @@ INPUTS = Registry(
     "accord.inputs",
     {
         "features": Part(
-            "models.features.choice:features", "Its features: φ, or ψ where it has others."
+            "accord.models.features.choice:features", "Its features: φ, or ψ where it has others."
         ),
-        "words": Part("models.features.choice:words", "Which word it is: one-hot."),
+        "words": Part("accord.models.features.choice:words", "Which word it is: one-hot."),
         "letters-cnn": Part(
-            "models.features.letters:letters_cnn",
+            "accord.models.features.letters:letters_cnn",
             "Its letters (see featurise.letters), by a convolutional net with a highway.",
             {"reads": "letters"},
         ),
         "letters-lstm": Part(
-            "models.features.letters:letters_lstm",
+            "accord.models.features.letters:letters_lstm",
             "Its letters (see featurise.letters), by two LSTMs.",
             {"reads": "letters"},
         ),
@@ -256,14 +256,14 @@ CONDITIONS = Registry(
     "condition",
     "accord.conditions",
     {
-        "none": Part("models.features.condition:none", "It is told nothing."),
+        "none": Part("accord.models.features.condition:none", "It is told nothing."),
         "input": Part(
-            "models.features.condition:Condition",
+            "accord.models.features.condition:Condition",
             "A vector that is added to what is read of each word.",
             dropout=LABEL_DROPOUT,
         ),
         "crossed": Part(
-            "models.features.condition:Condition",
+            "accord.models.features.condition:Condition",
             "That, and weights of features for each label.",
             dropout=LABEL_DROPOUT,
         ),
@@ -278,7 +278,7 @@ PHASES = Registry(
     "accord.phases",
     {
         "pretraining": Part(
-            "pipeline.stages.train:pretrain",
+            "accord.pipeline.stages.train:pretrain",
             "The text of corpus.pretraining is trained on first.",
             use=Setting(
                 str,
@@ -290,7 +290,7 @@ PHASES = Registry(
             epochs=AT_MOST,
         ),
         "growth": Part(
-            "models.training.growth:grow",
+            "accord.models.training.growth:grow",
             "A network is trained while it is narrow, and widened then.",
             times=Setting(int, 2, "narrower the hidden layers are at first", least=2),
             epochs=AT_MOST,
@@ -304,13 +304,13 @@ SOLVERS = Registry(
     "solver",
     "accord.solvers",
     {
-        "gradient": Part("models.training.trainer:Trainer", "The optimiser trains all weights."),
+        "gradient": Part("accord.models.training.trainer:Trainer", "The optimiser trains all weights."),
         "least-squares": Part(
-            "models.training.gradient_free.least_squares:least_squares",
+            "accord.models.training.gradient_free.least_squares:least_squares",
             "Those of the output are solved for, and the others stay as they were drawn.",
         ),
         "evolution": Part(
-            "models.training.gradient_free.evolution:evolve",
+            "accord.models.training.gradient_free.evolution:evolve",
             "The same, with an encoder that is bred.",
             generations=Setting(int, 20, "of the evolution", least=1),
         ),
@@ -322,9 +322,9 @@ OPTIMISERS = Registry(
     "optimiser",
     "accord.optimisers",
     {
-        "adamw": Part("models.training.optimisers:adamw", "Adam with decoupled weight decay."),
+        "adamw": Part("accord.models.training.optimisers:adamw", "Adam with decoupled weight decay."),
         "rmsprop": Part(
-            "models.training.optimisers:rmsprop",
+            "accord.models.training.optimisers:rmsprop",
             "Steps over the root of the mean square of gradients.",
             alpha=Setting(
                 float,
@@ -335,14 +335,14 @@ OPTIMISERS = Registry(
             ),
         ),
         "sgd": Part(
-            "models.training.optimisers:sgd",
+            "accord.models.training.optimisers:sgd",
             "Plain steps along the gradient.",
             momentum=Setting(
                 float, 0.0, "how much of the last step is taken again", least=0, under=1
             ),
         ),
         "muon": Part(
-            "models.training.optimisers:MuonAndAdamW",
+            "accord.models.training.optimisers:MuonAndAdamW",
             "Muon for the encoder's matrices, AdamW for all other weights.",
         ),
     },
@@ -354,16 +354,16 @@ SCHEDULES = Registry(
     "accord.schedules",
     {
         "plateau": Part(
-            "models.training.optimisers:Plateau",
+            "accord.models.training.optimisers:Plateau",
             "It is divided after an epoch without gain in validation.",
             decay=Setting(float, 3.0, "by what it is divided", least=1e-9),
         ),
         "linear": Part(
-            "models.training.optimisers:Linear",
+            "accord.models.training.optimisers:Linear",
             "It falls from word to word, to nothing at the end of the last of `epochs`.",
         ),
         "inverse": Part(
-            "models.training.optimisers:Inverse",
+            "accord.models.training.optimisers:Inverse",
             "It is divided by one more than the epochs that are done, in parts too: as 1/t.",
         ),
     },
@@ -375,23 +375,23 @@ LOSSES = Registry(
     "accord.losses",
     {
         "past_decode": Part(
-            "models.training.regularisers:PastDecoder",
+            "accord.models.training.regularisers:PastDecoder",
             "Decoding the word that was read from what is predicted; for a tied output.",
         ),
         "activation": Part(
-            "models.training.regularisers:ActivationPenalty",
+            "accord.models.training.regularisers:ActivationPenalty",
             "A penalty on the encoder's outputs: keeps them small.",
         ),
         "temporal": Part(
-            "models.training.regularisers:ActivationPenalty",
+            "accord.models.training.regularisers:ActivationPenalty",
             "A penalty on their changes from word to word: keeps them slow.",
         ),
         "adaptor": Part(
-            "models.training.regularisers:AdaptorPenalty",
+            "accord.models.training.regularisers:AdaptorPenalty",
             "A penalty on the squared norm of the weights a_t: pulls p towards b.",
         ),
         "fraternal": Part(
-            "models.training.regularisers:FraternalDropout",
+            "accord.models.training.regularisers:FraternalDropout",
             "The difference of two runs over each window that drop other units.",
         ),
     },

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Annotated, Any, Literal, Self
 
-from models.common.checks import expect, expect_at_least
-from models.common.registry import Choice, check_parts, parted, parts_chosen, put_on
-from models.parts import (
+from accord.models.common.checks import expect, expect_at_least
+from accord.models.common.registry import Choice, check_parts, parted, parts_chosen, put_on
+from accord.models.parts import (
     CONDITIONS,
     ENCODERS,
     INPUTS,

@@ -6,14 +6,14 @@ Imported lazily: the training stage must load where only torch, numpy and safete
 from importlib import import_module
 from typing import Any
 
-import models  # noqa: F401  first of all: it says how threads wait
+from accord import models  # noqa: F401  first of all: it says how threads wait
 
 PLACES = {
-    "export": "pipeline.sharing.export",
-    "run": "pipeline.runner.run",
-    "load": "pipeline.inference.scorer",
-    "surprisal": "pipeline.reading.table",
-    "expect": "pipeline.reading.expect",
+    "export": "accord.pipeline.sharing.export",
+    "run": "accord.pipeline.runner.run",
+    "load": "accord.pipeline.inference.scorer",
+    "surprisal": "accord.pipeline.reading.table",
+    "expect": "accord.pipeline.reading.expect",
 }
 __all__ = ["expect", "export", "load", "run", "surprisal"]
 

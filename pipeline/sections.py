@@ -1,6 +1,6 @@
 """What a configuration may say: the section of each stage, every key with its meaning and default.
 
-The section `train` is `models.recipe.Recipe`, as models know it too. `accord config` prints the
+The section `train` is `accord.models.recipe.Recipe`, as models know it too. `accord config` prints the
 comments here, and each section refuses values that it cannot have. Nothing here imports torch or
 pandas.
 """
@@ -8,9 +8,9 @@ pandas.
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from models.common.checks import expect, expect_at_least
-from models.common.registry import Choice, check_parts
-from models.parts import HISTORIES, SMOOTHINGS
+from accord.models.common.checks import expect, expect_at_least
+from accord.models.common.registry import Choice, check_parts
+from accord.models.parts import HISTORIES, SMOOTHINGS
 
 SOURCE = "source"  # the label that names which of several sources a sentence is from
 SPACY = "spacy"  # the vectors that spaCy's French model brings

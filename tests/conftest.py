@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-import pipeline
-from pipeline.data.fetch import FetchError, fetch
-from pipeline.data.folders import MissingData, folder_of
+import accord
+from accord.pipeline.data.fetch import FetchError, fetch
+from accord.pipeline.data.folders import MissingData, folder_of
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
@@ -33,4 +33,4 @@ def fetched():
 def tiny_run(tmp_path_factory):
     """The `tiny` preset with fewer epochs, finished."""
     runs = tmp_path_factory.mktemp("runs")
-    return pipeline.run("tiny", set={"train.epochs": 3}, runs=runs)
+    return accord.run("tiny", set={"train.epochs": 3}, runs=runs)

@@ -31,16 +31,16 @@ import pandas as pd
 import pyarrow.parquet as pq
 from safetensors.numpy import load_file
 
-import pipeline
-from lexicon import guesser, index
-from lexicon.analysis import everything
-from lexicon.closed import Closed
-from lexicon.dictionaries import ladl, lexique, table, treebank, unimorph
-from lexicon.reading import Report
-from pipeline.artefacts import fingerprint
-from pipeline.artefacts.arrow import open_table
-from pipeline.runner.run import WHOLE_RUN, Run
-from pipeline.stages.table import STAGES
+import accord
+from accord.lexicon import guesser, index
+from accord.lexicon.analysis import everything
+from accord.lexicon.closed import Closed
+from accord.lexicon.dictionaries import ladl, lexique, table, treebank, unimorph
+from accord.lexicon.reading import Report
+from accord.pipeline.artefacts import fingerprint
+from accord.pipeline.artefacts.arrow import open_table
+from accord.pipeline.runner.run import WHOLE_RUN, Run
+from accord.pipeline.stages.table import STAGES
 
 GOLDEN = Path(__file__).with_name("golden.json")
 DATA = Path(__file__).parent / "data" / "golden"
@@ -98,7 +98,7 @@ LINES = {
 
 def run_families(runs: Path) -> Run:
     with chdir(DATA):  # so that the paths in the configuration are the same everywhere
-        return pipeline.run("families.yaml", until="evaluate", runs=runs)
+        return accord.run("families.yaml", until="evaluate", runs=runs)
 
 
 def of_run(run: Run) -> Entries:
@@ -271,7 +271,7 @@ def main() -> None:
     write = parser.parse_args().write
     with TemporaryDirectory() as folder:
         found = {
-            "tiny": of_run(pipeline.run("tiny", set=TINY, runs=Path(folder))),
+            "tiny": of_run(accord.run("tiny", set=TINY, runs=Path(folder))),
             "families": of_run(run_families(Path(folder))),
             "readers": of_readers(),
         }

@@ -28,40 +28,40 @@ def imported(path: Path) -> set[str]:
 
 # From the ground up: a room may import those of its own line's right side, and itself.
 ROOMS = {
-    "models.common": "",
-    "models.parts": "common",
-    "models.features": "common parts",
-    "models.encoders": "common parts",
-    "models.ngram": "common",
-    "models.background": "common features ngram",
-    "models.outputs": "common parts features background",
-    "models.recipe": "common parts",
-    "models.spelling": "common ngram",
-    "models.network": "common parts features encoders background outputs recipe",
-    "models.automata": "common ngram network",
-    "models.constraints": "common features ngram spelling outputs network",
-    "models.training": "common parts features encoders background outputs network recipe",
-    "pipeline.display": "",
-    "pipeline.artefacts": "display",
-    "pipeline.data": "display artefacts",
-    "pipeline.sections": "",
-    "pipeline.prepared": "display artefacts data",
-    "pipeline.evaluation": "display artefacts data prepared",
-    "pipeline.features": "sections display artefacts data prepared",
-    "pipeline.sharing": "display artefacts prepared evaluation trained",
-    "pipeline.trained": "display artefacts data prepared sharing",
-    "pipeline.inference": "display artefacts data prepared evaluation sharing trained",
-    "pipeline.reading": "display data prepared evaluation inference",
-    "pipeline.confusions": "data prepared evaluation inference",
-    "pipeline.page": "display prepared inference reading",
-    "pipeline.stages": "sections display artefacts data prepared features evaluation inference "
+    "accord.models.common": "",
+    "accord.models.parts": "common",
+    "accord.models.features": "common parts",
+    "accord.models.encoders": "common parts",
+    "accord.models.ngram": "common",
+    "accord.models.background": "common features ngram",
+    "accord.models.outputs": "common parts features background",
+    "accord.models.recipe": "common parts",
+    "accord.models.spelling": "common ngram",
+    "accord.models.network": "common parts features encoders background outputs recipe",
+    "accord.models.automata": "common ngram network",
+    "accord.models.constraints": "common features ngram spelling outputs network",
+    "accord.models.training": "common parts features encoders background outputs network recipe",
+    "accord.pipeline.display": "",
+    "accord.pipeline.artefacts": "display",
+    "accord.pipeline.data": "display artefacts",
+    "accord.pipeline.sections": "",
+    "accord.pipeline.prepared": "display artefacts data",
+    "accord.pipeline.evaluation": "display artefacts data prepared",
+    "accord.pipeline.features": "sections display artefacts data prepared",
+    "accord.pipeline.sharing": "display artefacts prepared evaluation trained",
+    "accord.pipeline.trained": "display artefacts data prepared sharing",
+    "accord.pipeline.inference": "display artefacts data prepared evaluation sharing trained",
+    "accord.pipeline.reading": "display data prepared evaluation inference",
+    "accord.pipeline.confusions": "data prepared evaluation inference",
+    "accord.pipeline.page": "display prepared inference reading",
+    "accord.pipeline.stages": "sections display artefacts data prepared features evaluation inference "
     "trained",
-    "pipeline.config": "display prepared sharing stages trained",
-    "pipeline.runner": "sections display artefacts data prepared stages config evaluation trained",
-    "pipeline.integrations": "prepared inference reading",
-    "pipeline.compare": "sections display artefacts data prepared features evaluation sharing "
+    "accord.pipeline.config": "display prepared sharing stages trained",
+    "accord.pipeline.runner": "sections display artefacts data prepared stages config evaluation trained",
+    "accord.pipeline.integrations": "prepared inference reading",
+    "accord.pipeline.compare": "sections display artefacts data prepared features evaluation sharing "
     "inference stages config runner trained",
-    "pipeline.cli": "sections display artefacts data evaluation sharing inference reading "
+    "accord.pipeline.cli": "sections display artefacts data evaluation sharing inference reading "
     "confusions page stages config runner compare trained",
 }
 
@@ -91,7 +91,7 @@ def arrows(modules: dict[str, Path]) -> dict[str, set[str]]:
 
 
 def room(module: str) -> str:
-    """`models.outputs` for `models.outputs.softmax`; a package of one room is its own."""
+    """`accord.models.outputs` for `accord.models.outputs.softmax`; a package of one room is its own."""
     package, *rest = module.split(".")
     return f"{package}.{rest[0]}" if package in ("models", "pipeline") and rest else package
 
@@ -135,10 +135,10 @@ def test_rooms_import_what_stands_below_them_and_nothing_in_a_circle():
 @pytest.mark.parametrize(
     ("file", "line", "arrow"),
     [
-        ("models/common/checks.py", "from models.network import states", "models.network.states"),
-        ("models/features/phi.py", "import pipeline.sections", "pipeline.sections"),
-        ("lexicon/dictionaries/ladl.py", "from corpora import read", "corpora"),
-        ("pipeline/prepared/encoded.py", "from pipeline.cli.main import app", "pipeline.cli.main"),
+        ("models/common/checks.py", "from accord.models.network import states", "accord.models.network.states"),
+        ("models/features/phi.py", "import accord.pipeline.sections", "accord.pipeline.sections"),
+        ("lexicon/dictionaries/ladl.py", "from accord.corpora import read", "corpora"),
+        ("pipeline/prepared/encoded.py", "from accord.pipeline.cli.main import app", "accord.pipeline.cli.main"),
     ],
 )
 def test_a_planted_wrong_arrow_is_found(tmp_path, file, line, arrow):
@@ -152,8 +152,8 @@ def test_a_planted_wrong_arrow_is_found(tmp_path, file, line, arrow):
 
 def test_a_planted_circle_is_found_also_for_types():
     graph = arrows(modules_of(ROOT))
-    graph["models.common.checks"] = graph["models.common.checks"] | {"models.features.phi"}
-    assert {"models.common.checks", "models.features.phi"} <= set(circles(graph))
+    graph["accord.models.common.checks"] = graph["accord.models.common.checks"] | {"accord.models.features.phi"}
+    assert {"accord.models.common.checks", "accord.models.features.phi"} <= set(circles(graph))
 
 
 def test_folders_are_tables_of_contents():
@@ -195,7 +195,7 @@ import importlib, pkgutil, models
 for module in pkgutil.walk_packages(models.__path__, "models."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
-import pipeline.runner.sweep
+import accord.pipeline.runner.sweep
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
@@ -220,6 +220,6 @@ def test_nothing_that_is_read_can_be_code(path):
             assert name not in FORBIDDEN["call"] or called.endswith(".eval"), called
         assert called not in ("torch.load", "torch.save"), called
         if called == "np.load":
-            assert path.name == "arrays.py", "models.common.files.arrays checks what a file claims"
+            assert path.name == "arrays.py", "accord.models.common.files.arrays checks what a file claims"
         if called == "yaml.load":
             assert path.name == "strict_yaml.py", "strict_yaml takes nothing but data"

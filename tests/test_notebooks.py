@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import pipeline
+import accord
 
 # What the notebooks look at instead of what takes minutes or a download.
 SMALL = {"ACCORD_PRESET": "tiny", "ACCORD_CORPUS": "tiny", "ACCORD_LEXICONS": "closed,tiny"}
@@ -24,7 +24,7 @@ def cells(path: Path, kind: str) -> list[str]:
 def repository(tmp_path_factory) -> Path:
     """A repository in which the models have been trained, to the end: notebooks/ beside runs/."""
     folder = tmp_path_factory.mktemp("repository")
-    pipeline.run("tiny", runs=folder / "runs")
+    accord.run("tiny", runs=folder / "runs")
     (folder / "notebooks").mkdir()
     return folder
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pipeline.cli.main import app
-from pipeline.stages.table import declared
+from accord.pipeline.cli.main import app
+from accord.pipeline.stages.table import declared
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -71,7 +71,7 @@ def test_the_stage_table_is_the_declared_one():
 
 
 def test_its_yaml_is_a_valid_configuration(tmp_path):
-    from pipeline.config.configuration import load_config
+    from accord.pipeline.config.configuration import load_config
 
     assert blocks("yaml")
     for number, block in enumerate(blocks("yaml")):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config.configuration import load_config
+from accord.pipeline.config.configuration import load_config
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "results").glob("*.md"))

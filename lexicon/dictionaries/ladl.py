@@ -15,9 +15,9 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 
-from lexicon.analysis import join_feats
-from lexicon.index import TextLexicon
-from lexicon.reading import (
+from accord.lexicon.analysis import join_feats
+from accord.lexicon.index import TextLexicon
+from accord.lexicon.reading import (
     BadRow,
     LeftOut,
     LexiconRow,

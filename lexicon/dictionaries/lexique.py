@@ -10,10 +10,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from lexicon.analysis import join_feats
-from lexicon.dictionaries.ladl import GENDER, NUMBER, PERSON
-from lexicon.index import TextLexicon
-from lexicon.reading import (
+from accord.lexicon.analysis import join_feats
+from accord.lexicon.dictionaries.ladl import GENDER, NUMBER, PERSON
+from accord.lexicon.index import TextLexicon
+from accord.lexicon.reading import (
     LeftOut,
     LexiconRow,
     Report,

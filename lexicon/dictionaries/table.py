@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from lexicon.analysis import UPOS, join_feats
-from lexicon.index import TextLexicon
-from lexicon.reading import BadRow, LexiconRow, Report, amount, check_names, header, lines, rows
+from accord.lexicon.analysis import UPOS, join_feats
+from accord.lexicon.index import TextLexicon
+from accord.lexicon.reading import BadRow, LexiconRow, Report, amount, check_names, header, lines, rows
 
 REQUIRED = ("form", "lemma", "upos", "feats")
 FEATURE = re.compile(r"[^\s=|]+=[^\s=|]+")

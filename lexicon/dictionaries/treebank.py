@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from lexicon.analysis import UPOS
-from lexicon.dictionaries.table import REQUIRED, analysis_row
-from lexicon.index import TextLexicon
-from lexicon.reading import (
+from accord.lexicon.analysis import UPOS
+from accord.lexicon.dictionaries.table import REQUIRED, analysis_row
+from accord.lexicon.index import TextLexicon
+from accord.lexicon.reading import (
     BadRow,
     LeftOut,
     LexiconError,

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
-from lexicon.analysis import join_feats
-from lexicon.index import TextLexicon
-from lexicon.reading import LexiconRow, Report, check_word, columns, lines, rows, with_auxiliary
+from accord.lexicon.analysis import join_feats
+from accord.lexicon.index import TextLexicon
+from accord.lexicon.reading import LexiconRow, Report, check_word, columns, lines, rows, with_auxiliary
 
 # First feature → UPOS and the feats that it says.
 CLASS = {

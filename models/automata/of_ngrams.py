@@ -7,9 +7,9 @@ its oldest word.
 import numpy as np
 import torch
 
-from models.automata.wfst import Arcs, Automaton
-from models.ngram.counts import END
-from models.ngram.model import NGrams
+from accord.models.automata.wfst import Arcs, Automaton
+from accord.models.ngram.counts import END
+from accord.models.ngram.model import NGrams
 
 
 def ngram_automaton(model: NGrams) -> Automaton:

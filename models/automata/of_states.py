@@ -13,13 +13,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from models.automata.state_automaton import StateAutomaton
-from models.common.batching import END, Sentences
-from models.network.language_model import LanguageModel
-from models.network.next_word import NextWord, WordValues
-from models.network.states import states
-from models.ngram.backoff import Chosen, backed_off
-from models.ngram.model import NGrams
+from accord.models.automata.state_automaton import StateAutomaton
+from accord.models.common.batching import END, Sentences
+from accord.models.network.language_model import LanguageModel
+from accord.models.network.next_word import NextWord, WordValues
+from accord.models.network.states import states
+from accord.models.ngram.backoff import Chosen, backed_off
+from accord.models.ngram.model import NGrams
 
 LISTED = 2000  # words of a state, the likeliest; the rest lose what the network knows of them
 AT_ONCE = 1 << 24  # probabilities of words that are held together

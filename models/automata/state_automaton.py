@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.automata.wfst import Arcs, Automaton
-from models.common.batching import END, Sentences
-from models.ngram.model import NGrams
+from accord.models.automata.wfst import Arcs, Automaton
+from accord.models.common.batching import END, Sentences
+from accord.models.ngram.model import NGrams
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.ngram.arpa.notation import check_forms
+from accord.models.ngram.arpa.notation import check_forms
 
 EPSILON, PHI = "<eps>", "<phi>"
 TEXT, SYMBOLS = ".fst.txt", ".syms.txt"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from models.ngram.counts import discount
+from accord.models.ngram.counts import discount
 
 ROUNDS = 50  # each halves the range in which λ is looked for
 

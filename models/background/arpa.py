@@ -7,14 +7,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.background.base import Background
-from models.background.ngram import NGramBackground
-from models.common.batching import Sentences
-from models.common.files.arrays import load_arrays
-from models.features.phi import Features
-from models.ngram.arpa.notation import STOP, UNKNOWN
-from models.ngram.arpa.reading import read_arpa, words_of_arpa
-from models.ngram.model import NGrams, Table
+from accord.models.background.base import Background
+from accord.models.background.ngram import NGramBackground
+from accord.models.common.batching import Sentences
+from accord.models.common.files.arrays import load_arrays
+from accord.models.features.phi import Features
+from accord.models.ngram.arpa.notation import STOP, UNKNOWN
+from accord.models.ngram.arpa.reading import read_arpa, words_of_arpa
+from accord.models.ngram.model import NGrams, Table
 
 TABLES = "ngrams.npz"
 

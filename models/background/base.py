@@ -4,8 +4,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.common.batching import Sentences
-from models.features.phi import Features
+from accord.models.common.batching import Sentences
+from accord.models.features.phi import Features
 
 Chance = torch.Generator | None  # what a draw depends on; torch's own if none is given
 

@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.background.base import Background
-from models.background.ngram import FOLDS, NGramBackground, held_out
-from models.common.batching import Sentences
-from models.features.phi import Features
+from accord.models.background.base import Background
+from accord.models.background.ngram import FOLDS, NGramBackground, held_out
+from accord.models.common.batching import Sentences
+from accord.models.features.phi import Features
 
 ROUNDS = 50  # of expectation and maximisation
 

@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.background.base import Background
-from models.common.batching import Sentences
-from models.features.phi import Features
-from models.ngram.counts import History, check, count_after, last_words
-from models.ngram.model import NGrams, rows_of, shorter_nodes, stacked
-from models.ngram.smoothing.interpolated import Smoothing
+from accord.models.background.base import Background
+from accord.models.common.batching import Sentences
+from accord.models.features.phi import Features
+from accord.models.ngram.counts import History, check, count_after, last_words
+from accord.models.ngram.model import NGrams, rows_of, shorter_nodes, stacked
+from accord.models.ngram.smoothing.interpolated import Smoothing
 
 Prior = Callable[[np.ndarray], np.ndarray]  # from the counts of words to their masses
 ROUNDING = 1e-12  # by which sums of double precision may miss 0

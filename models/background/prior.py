@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from models.ngram.counts import discount
+from accord.models.ngram.counts import discount
 
 UNSEEN_SIGNATURE = 0.5  # the most that a signature counts when none of its words was seen
 

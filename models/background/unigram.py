@@ -4,8 +4,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.background.base import Background, Chance
-from models.features.phi import Features
+from accord.models.background.base import Background, Chance
+from accord.models.features.phi import Features
 
 
 class Unigram(Background):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from models.common import ranges
+from accord.models.common import ranges
 
 if TYPE_CHECKING:
     from torch import Tensor

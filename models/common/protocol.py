@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from models.common.batching import Sentences
+from accord.models.common.batching import Sentences
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.network.regular_expression import Expression
-from models.spelling.strings import ESCAPE, Alphabet
+from accord.models.network.regular_expression import Expression
+from accord.models.spelling.strings import ESCAPE, Alphabet
 
 UNIT = re.compile(r"\\(.)|\[(\^?)((?:\\.|[^\]\\])+)\]|([()|*+?])|(.)", re.DOTALL)
 RANGE = re.compile(r"\\?(.)(?:-\\?(.))?", re.DOTALL)

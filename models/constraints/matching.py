@@ -12,10 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from models.constraints.letters import DIGITS, OTHER, letters
-from models.constraints.ngram_arcs import NGramArcs
-from models.spelling.ngram import NGramSpelling
-from models.spelling.strings import STOP
+from accord.models.constraints.letters import DIGITS, OTHER, letters
+from accord.models.constraints.ngram_arcs import NGramArcs
+from accord.models.spelling.ngram import NGramSpelling
+from accord.models.spelling.strings import STOP
 
 History = tuple[int, ...]  # the symbols of a word so far, its last one first
 

@@ -5,8 +5,8 @@ What is not listed after a context goes by way of the context without its oldest
 
 import numpy as np
 
-from models.ngram.model import NGrams, Table
-from models.spelling.strings import STOP
+from accord.models.ngram.model import NGrams, Table
+from accord.models.spelling.strings import STOP
 
 ENOUGH = 1e-14  # rounds go on until no mass moves by more
 ROUNDS = 100_000

@@ -9,12 +9,12 @@ the words have unprimed, a primed word is e^β / (1 + (e^β − 1)·q) times as 
 import numpy as np
 import torch
 
-from models.common.batching import Sentences
-from models.features.phi import Features
-from models.network.constraint import Automaton, constrained
-from models.network.language_model import LanguageModel
-from models.network.states import states
-from models.outputs.log_linear import log_linear_of
+from accord.models.common.batching import Sentences
+from accord.models.features.phi import Features
+from accord.models.network.constraint import Automaton, constrained
+from accord.models.network.language_model import LanguageModel
+from accord.models.network.states import states
+from accord.models.outputs.log_linear import log_linear_of
 
 ENOUGH = 1e-6  # the weight is tuned until it moves by less
 ROUNDS = 100  # of Newton's method, at most

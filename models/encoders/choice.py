@@ -4,8 +4,8 @@ import inspect
 
 from torch import nn
 
-from models.common.registry import Choice, parted
-from models.parts import ENCODERS
+from accord.models.common.registry import Choice, parted
+from accord.models.parts import ENCODERS
 
 
 def reads_ends(choice: Choice) -> bool:

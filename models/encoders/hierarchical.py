@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from models.common.state import State
-from models.encoders.layers.recurrent_layer import RecurrentLayer
-from models.encoders.variational_dropout import VariationalDropout
+from accord.models.common.state import State
+from accord.models.encoders.layers.recurrent_layer import RecurrentLayer
+from accord.models.encoders.variational_dropout import VariationalDropout
 
 
 class Hierarchical(nn.Module):

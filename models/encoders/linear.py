@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from models.common.state import State
+from accord.models.common.state import State
 
 
 class Linear(nn.Module):

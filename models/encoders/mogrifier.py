@@ -5,8 +5,8 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from models.encoders.recurrent import Stacked
-from models.encoders.variational_dropout import VariationalDropout
+from accord.models.encoders.recurrent import Stacked
+from accord.models.encoders.variational_dropout import VariationalDropout
 
 MOST_ROUNDS = 100  # the paper's best are five or six; a folder from elsewhere may ask for any
 

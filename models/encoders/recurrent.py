@@ -4,10 +4,10 @@ from itertools import pairwise
 
 from torch import Tensor, nn
 
-from models.common.state import State
-from models.encoders.layers.in_parts import read_in_parts
-from models.encoders.layers.recurrent_layer import RecurrentLayer
-from models.encoders.variational_dropout import VariationalDropout
+from accord.models.common.state import State
+from accord.models.encoders.layers.in_parts import read_in_parts
+from accord.models.encoders.layers.recurrent_layer import RecurrentLayer
+from accord.models.encoders.variational_dropout import VariationalDropout
 
 
 class Stacked(nn.Module):

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from models.common.state import State
-from models.encoders.recurrent import LSTM
-from models.encoders.variational_dropout import VariationalDropout
+from accord.models.common.state import State
+from accord.models.encoders.recurrent import LSTM
+from accord.models.encoders.variational_dropout import VariationalDropout
 
 
 class LSTMWindow(nn.Module):

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.encoders.layers.recurrent_layer import RecurrentLayer
-from models.encoders.variational_dropout import VariationalDropout
+from accord.models.encoders.layers.recurrent_layer import RecurrentLayer
+from accord.models.encoders.variational_dropout import VariationalDropout
 
 RADIUS = 0.95  # of the spectrum: below 1 the state forgets how it began
 CONNECTIONS = 10  # that a unit has from others

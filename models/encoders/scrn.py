@@ -5,9 +5,9 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from models.encoders.layers.recurrent_layer import RecurrentLayer
-from models.encoders.recurrent import Stacked
-from models.encoders.variational_dropout import VariationalDropout
+from accord.models.encoders.layers.recurrent_layer import RecurrentLayer
+from accord.models.encoders.recurrent import Stacked
+from accord.models.encoders.variational_dropout import VariationalDropout
 
 
 class SCRN(Stacked):

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.encoders.variational_dropout import VariationalDropout
+from accord.models.encoders.variational_dropout import VariationalDropout
 
 HEAD = 64  # width of an attention head, where the layer is wide enough
 

@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from models.common.share import Share
+from accord.models.common.share import Share
 
 
 class VariationalDropout(nn.Module):

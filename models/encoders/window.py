@@ -5,8 +5,8 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from models.common.state import State
-from models.encoders.variational_dropout import VariationalDropout
+from accord.models.common.state import State
+from accord.models.encoders.variational_dropout import VariationalDropout
 
 
 class Window(nn.Module):

@@ -1,14 +1,14 @@
-"""What the encoder reads of a word, as a recipe names it (models.parts.INPUTS)."""
+"""What the encoder reads of a word, as a recipe names it (accord.models.parts.INPUTS)."""
 
 from typing import NamedTuple
 
 import numpy as np
 from torch import nn
 
-from models.common.registry import Choice, parted
-from models.features.embedding import FeatureEmbedding
-from models.features.phi import Features
-from models.parts import INPUTS
+from accord.models.common.registry import Choice, parted
+from accord.models.features.embedding import FeatureEmbedding
+from accord.models.features.phi import Features
+from accord.models.parts import INPUTS
 
 Psi = Features | np.ndarray  # other features of the same words, or the letters of each
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from models.common.batching import END
-from models.common.share import Share
+from accord.models.common.batching import END
+from accord.models.common.share import Share
 
 
 def none(sizes: Sequence[int], size: int) -> None:

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from models.common.checks import check_words
-from models.features.phi import Features
-from models.features.product import FeatureProduct, new_weight
+from accord.models.common.checks import check_words
+from accord.models.features.phi import Features
+from accord.models.features.product import FeatureProduct, new_weight
 
 
 class FeatureEmbedding(nn.Module):

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.features.phi import Features
+from accord.models.features.phi import Features
 
 # The parameters of a language model that have a row for each feature.
 BY_FEATURE = {"embedding.weight", "output.weight", "output.bias", "output.label_weight"}

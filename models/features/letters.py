@@ -5,8 +5,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.common.checks import check_words
-from models.features.choice import WordsRead
+from accord.models.common.checks import check_words
+from accord.models.features.choice import WordsRead
 
 WIDTHS = range(1, 7)  # of the filters, in letters: those of the small model of Kim et al.
 FILTERS = 25  # for each letter of a filter's width

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from models.common import ranges
-from models.common.checks import check_range
-from models.common.files.arrays import load_arrays
+from accord.models.common import ranges
+from accord.models.common.checks import check_range
+from accord.models.common.files.arrays import load_arrays
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.common import ranges
-from models.features.phi import Features
+from accord.models.common import ranges
+from accord.models.features.phi import Features
 
 PIECE = 64  # rows summed by one thread: else all would wait for the one feature of 6,000 signatures
 

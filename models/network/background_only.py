@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.background.base import Background
-from models.common.batching import Sentences
-from models.network.states import with_others
+from accord.models.background.base import Background
+from accord.models.common.batching import Sentences
+from accord.models.network.states import with_others
 
 WORDS_AT_ONCE = 1 << 20  # scored together
 

@@ -4,11 +4,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.background.base import Background, Chance
-from models.common.batching import Sentences
-from models.common.checks import check_range
-from models.features.phi import Features
-from models.network.language_model import LanguageModel
+from accord.models.background.base import Background, Chance
+from accord.models.common.batching import Sentences
+from accord.models.common.checks import check_range
+from accord.models.features.phi import Features
+from accord.models.network.language_model import LanguageModel
 
 
 class Automaton(nn.Module):

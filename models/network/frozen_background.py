@@ -4,12 +4,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.background.base import Background, Chance
-from models.common.batching import Sentences
-from models.features.phi import Features
-from models.network.language_model import LanguageModel
-from models.network.states import states
-from models.outputs.log_linear import log_linear_of
+from accord.models.background.base import Background, Chance
+from accord.models.common.batching import Sentences
+from accord.models.features.phi import Features
+from accord.models.network.language_model import LanguageModel
+from accord.models.network.states import states
+from accord.models.outputs.log_linear import log_linear_of
 
 
 class FrozenModelBackground(Background):

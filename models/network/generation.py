@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.common.batching import END, Sentences
-from models.common.state import State, columns
-from models.network.language_model import LanguageModel
-from models.outputs.log_linear import LogLinear, log_linear_of
+from accord.models.common.batching import END, Sentences
+from accord.models.common.state import State, columns
+from accord.models.network.language_model import LanguageModel
+from accord.models.outputs.log_linear import LogLinear, log_linear_of
 
 DRAWN_AT_ONCE = 512  # sentences of a whole text
 LONGEST = 200  # words of one of them

@@ -7,24 +7,24 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.background.base import Background
-from models.common.batching import Sentences
-from models.common.kernels import BeforeState
-from models.common.registry import parted
-from models.common.state import State
-from models.encoders.choice import encoder, reads_ends
-from models.encoders.variational_dropout import VariationalDropout
-from models.features.choice import Psi, embedding, reads_letters
-from models.features.condition import Condition
-from models.features.ends_of_words import EndsOfWords
-from models.features.phi import Features
-from models.network import prefix_tree
-from models.network.output_layer import output_layer
-from models.network.states import WORDS_AT_ONCE, states, with_others
-from models.outputs.log_linear import LogLinear
-from models.outputs.signatures import ScoredSignatures
-from models.parts import CONDITIONS
-from models.recipe import Recipe
+from accord.models.background.base import Background
+from accord.models.common.batching import Sentences
+from accord.models.common.kernels import BeforeState
+from accord.models.common.registry import parted
+from accord.models.common.state import State
+from accord.models.encoders.choice import encoder, reads_ends
+from accord.models.encoders.variational_dropout import VariationalDropout
+from accord.models.features.choice import Psi, embedding, reads_letters
+from accord.models.features.condition import Condition
+from accord.models.features.ends_of_words import EndsOfWords
+from accord.models.features.phi import Features
+from accord.models.network import prefix_tree
+from accord.models.network.output_layer import output_layer
+from accord.models.network.states import WORDS_AT_ONCE, states, with_others
+from accord.models.outputs.log_linear import LogLinear
+from accord.models.outputs.signatures import ScoredSignatures
+from accord.models.parts import CONDITIONS
+from accord.models.recipe import Recipe
 
 IN_BACKGROUND = ("output.background.", "output.calibration.")  # which that of others brings
 
@@ -50,7 +50,7 @@ class LanguageModel(nn.Module):
     that words are read one-hot. The baseline RNN is this model with one-hot features and a uniform
     background. `classes` of words are for the output that predicts these first; `ends` says which
     subwords are the last of a word, for an encoder that wants to know; `labels` how many labels of
-    each kind a sentence may have, for a model that is told them (models.features.condition).
+    each kind a sentence may have, for a model that is told them (accord.models.features.condition).
     """
 
     def __init__(

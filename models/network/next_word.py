@@ -17,11 +17,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.common.batching import Sentences
-from models.network.background_only import BackgroundOnly
-from models.network.states import states
-from models.outputs.log_linear import LogLinear
-from models.outputs.signature_output import SignatureOutput
+from accord.models.common.batching import Sentences
+from accord.models.network.background_only import BackgroundOnly
+from accord.models.network.states import states
+from accord.models.outputs.log_linear import LogLinear
+from accord.models.outputs.signature_output import SignatureOutput
 
 TIE = 1e-6  # nats: words that differ by less are equally likely
 IMPOSSIBLE = -1e4  # of what is below, p is 0 in every precision

@@ -3,13 +3,13 @@
 import numpy as np
 from torch import nn
 
-from models.background.base import Background
-from models.common.registry import parted
-from models.features.embedding import FeatureEmbedding
-from models.features.phi import Features
-from models.outputs.given import Given
-from models.parts import OUTPUTS
-from models.recipe import Recipe
+from accord.models.background.base import Background
+from accord.models.common.registry import parted
+from accord.models.features.embedding import FeatureEmbedding
+from accord.models.features.phi import Features
+from accord.models.outputs.given import Given
+from accord.models.parts import OUTPUTS
+from accord.models.recipe import Recipe
 
 
 def output_layer(

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.common import ranges
-from models.common.batching import END, NO_WORD, Sentences
-from models.common.state import columns
-from models.network.states import Reader, nothing_dropped, with_others
+from accord.models.common import ranges
+from accord.models.common.batching import END, NO_WORD, Sentences
+from accord.models.common.state import columns
+from accord.models.network.states import Reader, nothing_dropped, with_others
 
 WORDS_AT_ONCE = 1 << 16  # in one tree, padding included
 BRANCHES_AT_ONCE = 4096  # scored together

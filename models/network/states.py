@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.common.batching import END, Sentences, of_like_length
-from models.common.state import State
+from accord.models.common.batching import END, Sentences, of_like_length
+from accord.models.common.state import State
 
 WORDS_AT_ONCE = 4096  # read in one batch, padding included
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from torch import nn
 
-from models.outputs.log_linear import log_linear_of
+from accord.models.outputs.log_linear import log_linear_of
 
 
 def switched_off(model: nn.Module, features: Sequence[int]) -> nn.Module:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from models.ngram.counts import contexts_of, nodes_of, pack
-from models.ngram.model import NGrams, Table
+from accord.models.ngram.counts import contexts_of, nodes_of, pack
+from accord.models.ngram.model import NGrams, Table
 
 LEAST = 1e-6  # what a context that lists not all words leaves to the others, at least
 

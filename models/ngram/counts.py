@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.common.batching import END, Sentences
-from models.common.checks import check_range
+from accord.models.common.batching import END, Sentences
+from accord.models.common.checks import check_range
 
 # From a text to what is before each of its words, in columns: first what is forgotten last. END
 # stands for the sentence's start, −1 for what is not there.

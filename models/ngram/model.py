@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.common.batching import Sentences, preceding
-from models.ngram.counts import END
+from accord.models.common.batching import Sentences, preceding
+from accord.models.ngram.counts import END
 
 WORDS_AT_ONCE = 1 << 20  # scored together
 

@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.common.batching import END, Sentences, preceding
-from models.ngram.backoff import Chosen, backed_off
-from models.ngram.counts import Level, count
-from models.ngram.model import NGrams, rows_of
+from accord.models.common.batching import END, Sentences, preceding
+from accord.models.ngram.backoff import Chosen, backed_off
+from accord.models.ngram.counts import Level, count
+from accord.models.ngram.model import NGrams, rows_of
 
 
 class Asked(Protocol):

@@ -3,9 +3,9 @@
 import numpy as np
 import torch
 
-from models.ngram.backoff import Chosen, backed_off
-from models.ngram.counts import nodes_of, pack
-from models.ngram.model import NGrams, shorter_nodes
+from accord.models.ngram.backoff import Chosen, backed_off
+from accord.models.ngram.counts import nodes_of, pack
+from accord.models.ngram.model import NGrams, shorter_nodes
 
 
 def pruned(model: NGrams, threshold: float) -> NGrams:

@@ -4,9 +4,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.common.checks import check_words
-from models.outputs.given import Given
-from models.outputs.softmax import log_share
+from accord.models.common.checks import check_words
+from accord.models.outputs.given import Given
+from accord.models.outputs.softmax import log_share
 
 
 class Adaptive(nn.Module):

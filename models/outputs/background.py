@@ -2,7 +2,7 @@
 
 from typing import NoReturn
 
-from models.outputs.given import Given
+from accord.models.outputs.given import Given
 
 
 def background(given: Given) -> NoReturn:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from models.common.batching import Sentences
+from accord.models.common.batching import Sentences
 
 PASSES = 8  # at most
 

@@ -11,16 +11,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.background.base import Background, Chance
-from models.common.batching import NO_WORD, Sentences, preceding
-from models.common.checks import check_words
-from models.common.kernels import BeforeState
-from models.common.registry import Choice
-from models.features.phi import Features
-from models.outputs.given import Given
-from models.outputs.log_linear import LogLinear
-from models.outputs.signatures import ScoredSignatures
-from models.parts import EXPERTS
+from accord.models.background.base import Background, Chance
+from accord.models.common.batching import NO_WORD, Sentences, preceding
+from accord.models.common.checks import check_words
+from accord.models.common.kernels import BeforeState
+from accord.models.common.registry import Choice
+from accord.models.features.phi import Features
+from accord.models.outputs.given import Given
+from accord.models.outputs.log_linear import LogLinear
+from accord.models.outputs.signatures import ScoredSignatures
+from accord.models.parts import EXPERTS
 
 
 class Naming(Protocol):

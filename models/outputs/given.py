@@ -6,11 +6,11 @@ from functools import cached_property
 import numpy as np
 from torch import nn
 
-from models.background.base import Background
-from models.background.unigram import Unigram
-from models.features.embedding import FeatureEmbedding
-from models.features.phi import Features
-from models.outputs.signature_output import SignatureOutput
+from accord.models.background.base import Background
+from accord.models.background.unigram import Unigram
+from accord.models.features.embedding import FeatureEmbedding
+from accord.models.features.phi import Features
+from accord.models.outputs.signature_output import SignatureOutput
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from functools import cache, partial
 import torch
 from torch import Tensor, nn
 
-from models.background.base import Background
-from models.common.checks import check_words
-from models.common.kernels import Aside, BeforeState, apart, side_by_side, times_rows
-from models.features.phi import Features
-from models.features.product import FeatureProduct, tied_weight
-from models.outputs.given import Given
-from models.outputs.signatures import Adjustable, ScoredSignatures
+from accord.models.background.base import Background
+from accord.models.common.checks import check_words
+from accord.models.common.kernels import Aside, BeforeState, apart, side_by_side, times_rows
+from accord.models.features.phi import Features
+from accord.models.features.product import FeatureProduct, tied_weight
+from accord.models.outputs.given import Given
+from accord.models.outputs.signatures import Adjustable, ScoredSignatures
 
 BLOCK = 1 << 14  # words scored at a time where all are asked for
 

@@ -5,9 +5,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.common.checks import check_words
-from models.outputs.given import Given
-from models.outputs.softmax import Softmax
+from accord.models.common.checks import check_words
+from accord.models.outputs.given import Given
+from accord.models.outputs.softmax import Softmax
 
 
 class Sampled(Softmax):

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from models.background.unigram import Unigram
-from models.common.checks import check_words
-from models.features.phi import Features
+from accord.models.background.unigram import Unigram
+from accord.models.common.checks import check_words
+from accord.models.features.phi import Features
 
 
 class SignatureOutput(nn.Module):

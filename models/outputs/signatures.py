@@ -8,17 +8,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.background.base import Background, Chance
-from models.background.unigram import Unigram
-from models.common.batching import Sentences
-from models.common.kernels import log_softmax_at
-from models.features.phi import Features
+from accord.models.background.base import Background, Chance
+from accord.models.background.unigram import Unigram
+from accord.models.common.batching import Sentences
+from accord.models.common.kernels import log_softmax_at
+from accord.models.features.phi import Features
 
 OCTAVES = 32  # from words that are all of the text to those that are one in four billion
 
 
 class Calibration(nn.Module):
-    """Two corrections, which models.training.calibration fits and which are none before:
+    """Two corrections, which accord.models.training.calibration fits and which are none before:
 
         log p(s | K) = log B_s(K) + a_t·φ_s + θ_o(s) − log Z,    o(s) = ⌊−log₂ b_s/|s|⌋
         p(x | s, K) = μ·b(K, x)/B_s(K) + (1 − μ)·b(x)/b_s
@@ -244,7 +244,7 @@ class Adjustable(nn.Module):
         log p(s | K) = log B_s + λ_t·log B_s(K)/B_s + a_t·φ_s − log Z,    λ_t = w·h_t + λ
 
     With a temperature, all scores of signatures are multiplied by 1/T, which is 1 while the network
-    learns and is then fitted on validation text (models.training.calibration): the power of p that
+    learns and is then fitted on validation text (accord.models.training.calibration): the power of p that
     is neither too sure nor too unsure. So is a calibration, of what is said of rare words.
     """
 

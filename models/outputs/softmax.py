@@ -5,9 +5,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.common.checks import check_words
-from models.features.product import FeatureProduct, tied_weight
-from models.outputs.given import Given
+from accord.models.common.checks import check_words
+from accord.models.features.product import FeatureProduct, tied_weight
+from accord.models.outputs.given import Given
 
 
 class Softmax(nn.Module):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.common import ranges
+from accord.models.common import ranges
 
 
 class Followed(NamedTuple):

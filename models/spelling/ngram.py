@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from models.common.files.json_file import load_json
-from models.ngram.counts import Level, count, discount
-from models.ngram.smoothing.kneser_ney import kneser_ney
-from models.spelling.begun import Begun
-from models.spelling.strings import STOP, Alphabet, Spelling, in_a_row, numbers
+from accord.models.common.files.json_file import load_json
+from accord.models.ngram.counts import Level, count, discount
+from accord.models.ngram.smoothing.kneser_ney import kneser_ney
+from accord.models.spelling.begun import Begun
+from accord.models.spelling.strings import STOP, Alphabet, Spelling, in_a_row, numbers
 
 MOST = 100_000  # classes that a file may claim; each takes room in every score
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.common.batching import Sentences
-from models.common.protocol import Model
-from models.spelling.strings import Spelling
-from models.spelling.subwords import Subwords
+from accord.models.common.batching import Sentences
+from accord.models.common.protocol import Model
+from accord.models.spelling.strings import Spelling
+from accord.models.spelling.subwords import Subwords
 
 NGRAM, NEURAL = "spelling.json", "spelling.safetensors"
 
@@ -43,15 +43,15 @@ def open_score(
 
 
 def save_spelling(spelling: Spelling, folder: Path) -> None:
-    from models.spelling.neural import NeuralSpelling
+    from accord.models.spelling.neural import NeuralSpelling
 
     spelling.save(folder / (NEURAL if isinstance(spelling, NeuralSpelling) else NGRAM))
 
 
 def load_spelling(folder: Path) -> Spelling | None:
     """The spelling model that a folder holds; none for a closed vocabulary."""
-    from models.spelling.neural import NeuralSpelling
-    from models.spelling.ngram import NGramSpelling
+    from accord.models.spelling.neural import NeuralSpelling
+    from accord.models.spelling.ngram import NGramSpelling
 
     if (folder / NEURAL).exists():
         return NeuralSpelling.load(folder / NEURAL)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from models.common.batching import END, Sentences
+from accord.models.common.batching import END, Sentences
 
 CODE_POINTS = 0x110000 - 0x800  # all characters of Unicode; halves of surrogate pairs are none
 STOP, ESCAPE = END, 1  # symbols beside the letters, which are numbered from 2

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from models.common import ranges
-from models.common.batching import Sentences
-from models.common.files.arrays import load_array, load_arrays
-from models.common.files.json_file import load_json
-from models.common.protocol import Model
+from accord.models.common import ranges
+from accord.models.common.batching import Sentences
+from accord.models.common.files.arrays import load_array, load_arrays
+from accord.models.common.files.json_file import load_json
+from accord.models.common.protocol import Model
 
 BOUNDARY = "\n"  # ends every word, and is in none
 SPELLER = "subwords.json"  # what spells any string, in the form of the `tokenizers` package

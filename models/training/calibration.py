@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from models.common.batching import Sentences
-from models.network.combined.mixture import likeliest_weights
-from models.network.language_model import LanguageModel
-from models.network.states import WORDS_AT_ONCE, states
-from models.outputs.signatures import OCTAVES, share_in_class
+from accord.models.common.batching import Sentences
+from accord.models.network.combined.mixture import likeliest_weights
+from accord.models.network.language_model import LanguageModel
+from accord.models.network.states import WORDS_AT_ONCE, states
+from accord.models.outputs.signatures import OCTAVES, share_in_class
 
 GOLDEN = (5**0.5 - 1) / 2
 LEAST, MOST = 0.5, 2.0  # 1/T is looked for between these

@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load, save
 from torch import Tensor
 
-from models.common.files.whole_file import PARTIAL, write_whole
+from accord.models.common.files.whole_file import PARTIAL, write_whole
 
 KEPT = 2
 VALUES = "values"  # the tensor that holds what is no tensor, as JSON

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.common.files.whole_file import write_whole
-from models.parts import PHASES
+from accord.models.common.files.whole_file import write_whole
+from accord.models.parts import PHASES
 
 CURVE = "curve.csv"
 PHASE_CURVES = {name: f"{name}.csv" for name in PHASES.own}  # those of what came before

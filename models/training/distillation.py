@@ -13,13 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.common.batching import Sentences
-from models.network.combined.mixture import likeliest_weights
-from models.network.language_model import LanguageModel, Seen
-from models.network.states import States, states
-from models.outputs.log_linear import LogLinear
-from models.recipe import Recipe
-from models.training.regularisers import LossTerm
+from accord.models.common.batching import Sentences
+from accord.models.network.combined.mixture import likeliest_weights
+from accord.models.network.language_model import LanguageModel, Seen
+from accord.models.network.states import States, states
+from accord.models.outputs.log_linear import LogLinear
+from accord.models.recipe import Recipe
+from accord.models.training.regularisers import LossTerm
 
 LEAST_WEIGHT = 1e-3  # of a teacher: one that alone may teach a part is heard there
 

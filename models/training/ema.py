@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from models.common.files.weights import load_weights, parameters_of
+from accord.models.common.files.weights import load_weights, parameters_of
 
 
 class WeightAverage:

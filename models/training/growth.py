@@ -7,11 +7,11 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from models.common.batching import Sentences
-from models.encoders.layers.recurrent_layer import RecurrentLayer
-from models.encoders.recurrent import Recurrent
-from models.network.language_model import LanguageModel
-from models.recipe import Recipe
+from accord.models.common.batching import Sentences
+from accord.models.encoders.layers.recurrent_layer import RecurrentLayer
+from accord.models.encoders.recurrent import Recurrent
+from accord.models.network.language_model import LanguageModel
+from accord.models.recipe import Recipe
 
 
 class Training(Protocol):

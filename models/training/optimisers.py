@@ -8,9 +8,9 @@ from typing import Any
 from torch import nn
 from torch.optim import SGD, AdamW, Optimizer, RMSprop
 
-from models.parts import OPTIMISERS
-from models.recipe import Recipe
-from models.training.muon import Muon
+from accord.models.parts import OPTIMISERS
+from accord.models.recipe import Recipe
+from accord.models.training.muon import Muon
 
 Weights = Iterable[nn.Parameter]
 ADAMW = partial(AdamW, fused=True)  # one pass over the weights: half the time

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, distributed, nn
 
-from models.common.batching import NO_WORD, Batch, Sentences
-from models.common.state import State, columns
+from accord.models.common.batching import NO_WORD, Batch, Sentences
+from accord.models.common.state import State, columns
 
 
 def join() -> bool:

@@ -6,11 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.common.batching import Sentences
-from models.common.kernels import log_softmax_at, sum_of_rows, times_rows
-from models.network.language_model import LanguageModel, Seen
-from models.outputs.log_linear import LogLinear
-from models.recipe import Recipe
+from accord.models.common.batching import Sentences
+from accord.models.common.kernels import log_softmax_at, sum_of_rows, times_rows
+from accord.models.network.language_model import LanguageModel, Seen
+from accord.models.outputs.log_linear import LogLinear
+from accord.models.recipe import Recipe
 
 Run = Callable[[], tuple[Tensor, Seen]]  # over a batch: its loss, and what it leaves
 

@@ -14,22 +14,22 @@ import torch
 from safetensors.torch import load
 from torch import nn
 
-from models.common.batching import Sentences
-from models.common.device import be_deterministic, choose_device, freed_memory_kept
-from models.common.files.weights import load_weights, parameters_of, save_tensors
-from models.network.language_model import LanguageModel
-from models.recipe import Recipe
-from models.training import processes
-from models.training.calibration import fit_calibration, fit_temperature
-from models.training.checkpoint import Checkpoints, parse
-from models.training.curve import CURVE, Epoch, write_curve
-from models.training.ema import WeightAverage
-from models.training.files import WEIGHTS
-from models.training.optimisers import optimiser
-from models.training.regularisers import LossTerm, regularisers
-from models.training.step.log import STEPS, StepLog
-from models.training.step.steps import Steps
-from models.training.training_state import TrainingState
+from accord.models.common.batching import Sentences
+from accord.models.common.device import be_deterministic, choose_device, freed_memory_kept
+from accord.models.common.files.weights import load_weights, parameters_of, save_tensors
+from accord.models.network.language_model import LanguageModel
+from accord.models.recipe import Recipe
+from accord.models.training import processes
+from accord.models.training.calibration import fit_calibration, fit_temperature
+from accord.models.training.checkpoint import Checkpoints, parse
+from accord.models.training.curve import CURVE, Epoch, write_curve
+from accord.models.training.ema import WeightAverage
+from accord.models.training.files import WEIGHTS
+from accord.models.training.optimisers import optimiser
+from accord.models.training.regularisers import LossTerm, regularisers
+from accord.models.training.step.log import STEPS, StepLog
+from accord.models.training.step.steps import Steps
+from accord.models.training.training_state import TrainingState
 
 CHECKED_EVERY = 50  # steps between two looks at the losses, for which a GPU is waited for
 
@@ -39,7 +39,7 @@ class Trainer:
 
     A checkpoint need only say how many batches of the epoch are done, as each epoch draws its own.
     On a CPU the weights come out the same to the last bit, however often the training is
-    interrupted. Where several processes train one model (models.training.processes), the first one
+    interrupted. Where several processes train one model (accord.models.training.processes), the first one
     writes; a checkpoint does not depend on how many they are. `terms` come before those that the
     recipe adds to the loss.
     """

@@ -6,11 +6,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from models.common.files.weights import load_weights, parameters_of
-from models.common.state import State
-from models.training.curve import Epoch
-from models.training.ema import WeightAverage
-from models.training.optimisers import MuonAndAdamW
+from accord.models.common.files.weights import load_weights, parameters_of
+from accord.models.common.state import State
+from accord.models.training.curve import Epoch
+from accord.models.training.ema import WeightAverage
+from accord.models.training.optimisers import MuonAndAdamW
 
 
 @dataclass

@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from models.common.files.whole_file import write_whole
-from pipeline.artefacts import fingerprint
+from accord.models.common.files.whole_file import write_whole
+from accord.pipeline.artefacts import fingerprint
 
 FORMAT = 2  # of meta.json and run.json; a reader refuses what is newer than itself
 META = "meta.json"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from models.common.files.whole_file import clear_partial, write_whole
-from pipeline.artefacts import fingerprint
-from pipeline.artefacts.artefact import FORMAT, META, Artefact, write_json
-from pipeline.display.progress import say
+from accord.models.common.files.whole_file import clear_partial, write_whole
+from accord.pipeline.artefacts import fingerprint
+from accord.pipeline.artefacts.artefact import FORMAT, META, Artefact, write_json
+from accord.pipeline.display.progress import say
 
 
 class Store:

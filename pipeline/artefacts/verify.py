@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.artefacts.artefact import ARTEFACTS, MANIFEST, META, Artefact, name_of, read_json
+from accord.pipeline.artefacts.artefact import ARTEFACTS, MANIFEST, META, Artefact, name_of, read_json
 
 UNREADABLE = (OSError, ValueError)  # damaged, missing, or of a format that seems newer
 Artefacts = dict[tuple[str, str], Artefact]  # by model and stage

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.console import command, listed, make_room, print_table
+from accord.pipeline.cli.console import command, listed, make_room, print_table
 
 Corpus = Annotated[
     str, typer.Argument(metavar="CORPUS", help="Treebank or text to use: its name, or its path.")
@@ -49,10 +49,10 @@ def agree(
     ] = None,
 ) -> None:
     """Show how often each model finds the right sentence of a minimal pair the likelier one."""
-    from pipeline.compare import agreement_items
-    from pipeline.compare.agree import groups, judged, side_by_side
-    from pipeline.display.progress import say
-    from pipeline.trained.resolve import BUNDLED
+    from accord.pipeline.compare import agreement_items
+    from accord.pipeline.compare.agree import groups, judged, side_by_side
+    from accord.pipeline.display.progress import say
+    from accord.pipeline.trained.resolve import BUNDLED
 
     make_room(items)
     rows = [groups(suite, by)]
@@ -84,9 +84,9 @@ def make(
     ] = "closed,dela",
 ) -> None:
     """Make minimal pairs: real sentences, and the same with a word that no longer agrees."""
-    import lexicon as lexicons
-    from pipeline.data.folders import folder_of
-    from pipeline.evaluation.suite_making import make_suite
+    from accord import lexicon as lexicons
+    from accord.pipeline.data.folders import folder_of
+    from accord.pipeline.evaluation.suite_making import make_suite
 
     chain = lexicons.load(listed(lexicon), folder=folder_of)
     pairs = make_suite(corpus, chain, to).groupby("construction")
@@ -110,10 +110,10 @@ def plant(
     """Plant an error in each sentence: instead of a word another that sounds the same."""
     from itertools import islice
 
-    from corpora import read_words
-    from lexicon.dictionaries.lexique import Homophones
-    from pipeline.confusions import planted
-    from pipeline.data.folders import folder_of
+    from accord.corpora import read_words
+    from accord.lexicon.dictionaries.lexique import Homophones
+    from accord.pipeline.confusions import planted
+    from accord.pipeline.data.folders import folder_of
 
     if to.suffix != ".csv":
         raise ValueError(f"--to: expected a name that ends in .csv, got {to}")

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.console import command, print_table
-from pipeline.cli.model import Model, TrainedRun, load_model
+from accord.pipeline.cli.console import command, print_table
+from accord.pipeline.cli.model import Model, TrainedRun, load_model
 
 
 @command
@@ -19,7 +19,7 @@ def condition(
     split: Annotated[str, typer.Option(help="Split of the run to score.")] = "test",
 ) -> None:
     """Show the perplexity of sentences under their label, under none and under a wrong one."""
-    from pipeline.inference.held.condition import perplexities
+    from accord.pipeline.inference.held.condition import perplexities
 
     table = perplexities(load_model(run, model), kind, split)
     shown = {name: table[name].map("{:,.1f}".format) for name in ("right", "none", "wrong")}

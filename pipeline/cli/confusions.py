@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.agree import Corpus, Limit, Split
-from pipeline.cli.console import command, make_room, print_table
-from pipeline.cli.model import Model, TrainedRun, load_model
-from pipeline.cli.score import Text, numbered_sentences
+from accord.pipeline.cli.agree import Corpus, Limit, Split
+from accord.pipeline.cli.console import command, make_room, print_table
+from accord.pipeline.cli.model import Model, TrainedRun, load_model
+from accord.pipeline.cli.score import Text, numbered_sentences
 
 if TYPE_CHECKING:
-    from lexicon.dictionaries.lexique import Homophones
-    from pipeline.confusions.correct import Reasons
+    from accord.lexicon.dictionaries.lexique import Homophones
+    from accord.pipeline.confusions.correct import Reasons
 
 
 MARGIN = 5.0  # nats; about what planted homophones in UD French are found best with
@@ -36,9 +36,9 @@ def correct(
     """Suggest words that agree better, or that sound the same and fit better, and say why."""
     import pandas as pd
 
-    from pipeline.confusions.correct import Corrector
-    from pipeline.confusions.rows import rows
-    from pipeline.display.progress import track
+    from accord.pipeline.confusions.correct import Corrector
+    from accord.pipeline.confusions.rows import rows
+    from accord.pipeline.display.progress import track
 
     sentences = numbered_sentences(text)
     corrector, found = Corrector(load_model(run, model), _homophones()), []
@@ -76,10 +76,10 @@ def corrections(
     ] = MARGIN,
 ) -> None:
     """Show how many planted errors `accord correct` repairs, and how often it is wrong."""
-    from pipeline.confusions.correct import Corrector
-    from pipeline.confusions.measure import Judged, readable
-    from pipeline.display.progress import say
-    from pipeline.evaluation.suite import read_suite
+    from accord.pipeline.confusions.correct import Corrector
+    from accord.pipeline.confusions.measure import Judged, readable
+    from accord.pipeline.display.progress import say
+    from accord.pipeline.evaluation.suite import read_suite
 
     pairs, development = read_suite(suite), read_suite(tune) if tune else []
     corrector = Corrector(load_model(run, model), _homophones())
@@ -118,11 +118,11 @@ def nbest(
     """Make n-best lists or lattices of what sounds the same, for `accord rescore`, of any text."""
     from itertools import islice
 
-    from corpora import read_words
-    from pipeline.confusions.channel import Channel
-    from pipeline.confusions.lattice_file import is_lattice_file, write_lattices
-    from pipeline.data.folders import folder_of
-    from pipeline.inference.nbest import write_nbest
+    from accord.corpora import read_words
+    from accord.pipeline.confusions.channel import Channel
+    from accord.pipeline.confusions.lattice_file import is_lattice_file, write_lattices
+    from accord.pipeline.data.folders import folder_of
+    from accord.pipeline.inference.nbest import write_nbest
 
     make_room(to)
     vocabulary = load_model(known, None).vocabulary.known if known else None
@@ -147,7 +147,7 @@ def _shown(reasons: "Reasons") -> str:
 
 
 def _homophones() -> "Homophones":
-    from lexicon.dictionaries.lexique import Homophones
-    from pipeline.data.folders import folder_of
+    from accord.lexicon.dictionaries.lexique import Homophones
+    from accord.pipeline.data.folders import folder_of
 
     return Homophones.load(folder_of)

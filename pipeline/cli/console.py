@@ -13,7 +13,7 @@ from click import Context
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from pipeline.display.tables import markdown
+from accord.pipeline.display.tables import markdown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +61,7 @@ tracebacks = False  # set by --verbose
 
 def _readable(source: str) -> str:
     """The name of a configuration, refused before anything heavy is imported for it."""
-    from pipeline.config.files import layered  # here, as most commands read no YAML
+    from accord.pipeline.config.files import layered  # here, as most commands read no YAML
 
     try:
         layered(source)

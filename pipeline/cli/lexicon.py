@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.console import Configuration, Runs, Set, command, listed, print_table
+from accord.pipeline.cli.console import Configuration, Runs, Set, command, listed, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lexicon import Lexicon
+    from accord.lexicon import Lexicon
 
 
 Chain = Annotated[
@@ -26,8 +26,8 @@ def list_lexicons() -> None:
     """List all lexicons with their size and licence, and whether their data is here."""
     import pandas as pd
 
-    from lexicon.evaluation import features
-    from lexicon.registry import find
+    from accord.lexicon.evaluation import features
+    from accord.lexicon.registry import find
 
     rows = []
     for name in _usable():
@@ -53,7 +53,7 @@ def show(
     """Show what every lexicon that is here says of a word, and the φ that --lexicon gives it."""
     import pandas as pd
 
-    from pipeline.compare.lexicon_views import features_of, known_beside
+    from accord.pipeline.compare.lexicon_views import features_of, known_beside
 
     if not word.strip():
         raise ValueError(f"expected a word to look up, got {word!r}")
@@ -91,9 +91,9 @@ def coverage(
     ] = 20,
 ) -> None:
     """Show how much of a corpus lexicons cover, by part of speech where the corpus has them."""
-    from lexicon.evaluation import coverage as measure
-    from lexicon.evaluation import gaps as find_gaps
-    from pipeline.compare.lexicon_views import counted_words
+    from accord.lexicon.evaluation import coverage as measure
+    from accord.lexicon.evaluation import gaps as find_gaps
+    from accord.pipeline.compare.lexicon_views import counted_words
 
     words = counted_words(corpus)
     chain = _load(lexicon)
@@ -130,7 +130,7 @@ def guesser(
     ] = False,
 ) -> None:
     """Measure guessers on the forms of a tenth of the lemmas, which they do not learn from."""
-    from pipeline.compare.lexicon_views import guesser_table
+    from accord.pipeline.compare.lexicon_views import guesser_table
 
     taught = _load(lexicon, lowercase)
     print_table(guesser_table(taught, listed(kinds), treebank or (), seed, lowercase))
@@ -150,7 +150,7 @@ def compare(
     runs: Runs = Path("runs"),
 ) -> None:
     """Train the last model of a configuration with each chain of lexicons, and compare them."""
-    from pipeline.compare.lexicon_comparison import compare_lexicons
+    from accord.pipeline.compare.lexicon_comparison import compare_lexicons
 
     chains = lexicons.split()
     if not chains:
@@ -162,8 +162,8 @@ def compare(
 
 def _usable() -> "Iterator[str]":
     """Every lexicon by name; one of another package that fails is named and left out."""
-    from lexicon.reading import LexiconError
-    from lexicon.registry import BUILT_IN, names
+    from accord.lexicon.reading import LexiconError
+    from accord.lexicon.registry import BUILT_IN, names
 
     for name in names():
         try:
@@ -176,9 +176,9 @@ def _usable() -> "Iterator[str]":
 
 def _load(chain: str, lowercase: bool = False) -> "Lexicon":
     """The lexicons of a chain; rows that a table of one's own has in vain are reported."""
-    import lexicon
-    from pipeline.data.folders import folder_of
-    from pipeline.display.progress import say
+    from accord import lexicon
+    from accord.pipeline.data.folders import folder_of
+    from accord.pipeline.display.progress import say
 
     names = listed(chain)
     found = lexicon.load(names, folder=folder_of, lowercase=lowercase)
@@ -191,7 +191,7 @@ def _load(chain: str, lowercase: bool = False) -> "Lexicon":
 
 
 def _load_if_present(chain: str) -> "Lexicon | None":
-    from pipeline.data.folders import MissingData
+    from accord.pipeline.data.folders import MissingData
 
     try:
         return _load(chain)

@@ -10,19 +10,19 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli import console
-from pipeline.cli.console import Group, Later, commands_of
-from pipeline.display.progress import set_level
+from accord.pipeline.cli import console
+from accord.pipeline.cli.console import Group, Later, commands_of
+from accord.pipeline.display.progress import set_level
 
 COMMANDS = {
     **commands_of(
-        "pipeline.cli.run",
+        "accord.pipeline.cli.run",
         {
             "run": "Run every stage of a configuration that is not done, and print how its "
             "models compare.",
             "stages": "Show whether each stage of a configuration is done, stale or missing, and "
             "why.",
-            "pack": "Prepare models for training elsewhere with `python -m pipeline.runner.sweep`.",
+            "pack": "Prepare models for training elsewhere with `python -m accord.pipeline.runner.sweep`.",
             "unpack": "Take in models that were trained elsewhere, so that `accord run` goes on "
             "with them.",
             "fetch": "Download corpora and lexicons into the data folder, and check their hashes.",
@@ -37,11 +37,11 @@ COMMANDS = {
         commands={
             "list": Later(
                 "list",
-                "pipeline.cli.lexicon:list_lexicons",
+                "accord.pipeline.cli.lexicon:list_lexicons",
                 "List all lexicons with their size and licence, and whether their data is here.",
             ),
             **commands_of(
-                "pipeline.cli.lexicon",
+                "accord.pipeline.cli.lexicon",
                 {
                     "show": "Show what every lexicon that is here says of a word, and the φ that "
                     "--lexicon gives it.",
@@ -56,7 +56,7 @@ COMMANDS = {
         },
     ),
     **commands_of(
-        "pipeline.cli.results",
+        "accord.pipeline.cli.results",
         {
             "audit": "Show which splits the vocabulary, φ and b of a run know, and whether the "
             "test is one.",
@@ -77,7 +77,7 @@ COMMANDS = {
         },
     ),
     **commands_of(
-        "pipeline.cli.model",
+        "accord.pipeline.cli.model",
         {
             "explain": "Show what may come next and why: log p split into background, features "
             "and −log Z.",
@@ -91,21 +91,21 @@ COMMANDS = {
         },
     ),
     **commands_of(
-        "pipeline.cli.condition",
+        "accord.pipeline.cli.condition",
         {
             "condition": "Show the perplexity of sentences under their label, under none and "
             "under a wrong one.",
         },
     ),
     **commands_of(
-        "pipeline.cli.score",
+        "accord.pipeline.cli.score",
         {
             "score": "Score a text: log p of each word and sentence, perplexity, bits per "
             "character.",
         },
     ),
     **commands_of(
-        "pipeline.cli.surprisal",
+        "accord.pipeline.cli.surprisal",
         {
             "surprisal": "Make a table of the words of a table's sentences, with the surprisal "
             "of each in bits.",
@@ -114,14 +114,14 @@ COMMANDS = {
         },
     ),
     **commands_of(
-        "pipeline.cli.page",
+        "accord.pipeline.cli.page",
         {
             "page": "Serve a page on which sentences can be typed, explained, changed and "
             "compared.",
         },
     ),
     **commands_of(
-        "pipeline.cli.agree",
+        "accord.pipeline.cli.agree",
         {
             "agree": "Show how often each model finds the right sentence of a minimal pair the "
             "likelier one.",
@@ -132,7 +132,7 @@ COMMANDS = {
         help="Make agreement suites out of sentences of your own.",
         no_args_is_help=False,
         commands=commands_of(
-            "pipeline.cli.agree",
+            "accord.pipeline.cli.agree",
             {
                 "make": "Make minimal pairs: real sentences, and the same with a word that no "
                 "longer agrees.",
@@ -142,7 +142,7 @@ COMMANDS = {
         ),
     ),
     **commands_of(
-        "pipeline.cli.confusions",
+        "accord.pipeline.cli.confusions",
         {
             "correct": "Suggest words that agree better, or that sound the same and fit better, "
             "and say why.",

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.console import command, is_path, listed, make_room, print_table
-from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
-from pipeline.display.progress import say
-from pipeline.inference.quick_torch import import_torch
+from accord.pipeline.cli.console import command, is_path, listed, make_room, print_table
+from accord.pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
+from accord.pipeline.display.progress import say
+from accord.pipeline.inference.quick_torch import import_torch
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pipeline.inference.generate import NewWord
-    from pipeline.inference.scorer import Scorer
+    from accord.pipeline.inference.generate import NewWord
+    from accord.pipeline.inference.scorer import Scorer
 
 
 TrainedRun = Annotated[
@@ -85,8 +85,8 @@ def explain(
     """Show what may come next and why: log p split into background, features and −log Z."""
     import pandas as pd
 
-    from pipeline.inference import explain_page
-    from pipeline.inference.explain import SPLIT, Explainer, split, telling_features
+    from accord.pipeline.inference import explain_page
+    from accord.pipeline.inference.explain import SPLIT, Explainer, split, telling_features
 
     expect_words(text)
     make_room(html)
@@ -141,8 +141,8 @@ def rescore(
     ] = 0.0,
 ) -> None:
     """Rank n-best lists or lattices anew with a model, and print the best hypothesis of each."""
-    from pipeline.confusions.lattice_file import read_lists
-    from pipeline.inference.rescore import Terms, Weights, error_rate, oracle, tuned
+    from accord.pipeline.confusions.lattice_file import read_lists
+    from accord.pipeline.inference.rescore import Terms, Weights, error_rate, oracle, tuned
 
     lists, development = read_lists(nbest), read_lists(tune) if tune else []
     scorer = load_model(run, model)
@@ -221,7 +221,7 @@ def generate(
     ] = 1,
 ) -> None:
     """Generate sentences: drawn by chance, or the likeliest that a beam search finds."""
-    from pipeline.inference.generate import generate as new_sentences
+    from accord.pipeline.inference.generate import generate as new_sentences
 
     scorer = under(load_model(run, model), condition, prime, prime_weight, prime_tune)
     sentences = new_sentences(
@@ -262,8 +262,8 @@ def nearest(
 @command
 def inflection(run: TrainedRun = None, model: Model = None) -> None:
     """Show how often vector arithmetic finds another form of a lemma, judged by the lexicon."""
-    from pipeline.inference.vectors import Vectors
-    from pipeline.inference.vectors import inflection as measure
+    from accord.pipeline.inference.vectors import Vectors
+    from accord.pipeline.inference.vectors import inflection as measure
 
     scorer = load_model(run, model)
     analyses = scorer.parts.analyses(["word", "lemma", "upos", "feats", "source"])
@@ -299,6 +299,6 @@ def load_model(run: Path | None, model: str | None) -> "Scorer":
     if model and run is None:
         raise ValueError(f"--model {model}: a model is chosen of a run; give --run FOLDER too")
     import_torch()
-    from pipeline.inference.scorer import load
+    from accord.pipeline.inference.scorer import load
 
     return load(run, model)

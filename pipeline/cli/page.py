@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.console import command
-from pipeline.cli.model import load_model
+from accord.pipeline.cli.console import command
+from accord.pipeline.cli.model import load_model
 
 PORT = 8420
 Served = Annotated[
@@ -32,9 +32,9 @@ def page(
     ] = "127.0.0.1",
 ) -> None:
     """Serve a page on which sentences can be typed, explained, changed and compared."""
-    from pipeline.page.questions import Models
-    from pipeline.page.server import PageServer
-    from pipeline.trained.resolve import BUNDLED
+    from accord.pipeline.page.questions import Models
+    from accord.pipeline.page.server import PageServer
+    from accord.pipeline.trained.resolve import BUNDLED
 
     models = Models(_loaders(run or [Path(BUNDLED)]))
     with PageServer(models, host, port) as server:
@@ -55,7 +55,7 @@ def page(
 
 def _loaders(runs: list[Path]) -> dict[str, partial]:
     """How each model is loaded, by its name: those of a run with its last first."""
-    from pipeline.trained.resolve import find, holds_models
+    from accord.pipeline.trained.resolve import find, holds_models
 
     names = [run.name for run in runs]
     several = len(runs) > 1

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.console import FAILED, Runs, Seeds, Set, command, listed, print_table
+from accord.pipeline.cli.console import FAILED, Runs, Seeds, Set, command, listed, print_table
 
 RunFolder = Annotated[
     Path, typer.Argument(metavar="RUN", help="Folder of a run, such as runs/paper.")
@@ -16,7 +16,7 @@ RunFolder = Annotated[
 @command
 def audit(run: RunFolder) -> None:
     """Show which splits the vocabulary, φ and b of a run know, and whether the test is one."""
-    from pipeline.compare import audit as auditing
+    from accord.pipeline.compare import audit as auditing
 
     table = auditing.audit(run)
     print_table(table)
@@ -52,8 +52,8 @@ def compare(
     ] = None,
 ) -> None:
     """Compare the models of several runs in one table, training those that are not trained."""
-    from pipeline.compare import table as comparing
-    from pipeline.compare.scored_models import difference_in_text
+    from accord.pipeline.compare import table as comparing
+    from accord.pipeline.compare.scored_models import difference_in_text
 
     found = comparing.find_or_run(sources, set=set or (), seeds=seeds, runs=runs)
     scores = comparing.gather(found)
@@ -77,7 +77,7 @@ def significance(
     ] = None,
 ) -> None:
     """Show which differences between a run's models are real, by a paired bootstrap."""
-    from pipeline.compare.significance import compare as compare_pairs
+    from accord.pipeline.compare.significance import compare as compare_pairs
 
     print_table(compare_pairs(run, against))
 
@@ -90,8 +90,8 @@ def prune(
     ] = "50,80,90",
 ) -> None:
     """Show the perplexity of a model as the smallest weights of each matrix become zeros."""
-    from pipeline.compare.pruning import pruned
-    from pipeline.compare.scored_models import find
+    from accord.pipeline.compare.pruning import pruned
+    from accord.pipeline.compare.scored_models import find
 
     for found in find(model):
         print(found.name)
@@ -109,11 +109,11 @@ def tables(
     ] = 0,
 ) -> None:
     """Print the tables of the LL-RNN paper beside the figures of a run of the preset `paper`."""
-    from pipeline.compare.paper.tables import tables
+    from accord.pipeline.compare.paper.tables import tables
 
     print(tables(run), end="")
     if sentences:
-        from pipeline.compare.paper.sentences import drawn_sentences
+        from accord.pipeline.compare.paper.sentences import drawn_sentences
 
         print(f"\n{drawn_sentences(run, sentences)}", end="")
 
@@ -154,8 +154,8 @@ def combine(
     ] = False,
 ) -> None:
     """Combine models by weights tuned on validation; show the perplexity with and without each."""
-    from pipeline.compare import combine as combining
-    from pipeline.compare.scored_models import find_all
+    from accord.pipeline.compare import combine as combining
+    from accord.pipeline.compare.scored_models import find_all
 
     options = {"--cache": cache, "--neighbours": neighbours, "--uniform": uniform}
     given = ", ".join(name for name, value in options.items() if value)
@@ -171,7 +171,7 @@ def combine(
 @command
 def verify(run: RunFolder) -> None:
     """Read every file of a run and its artefacts, and name those that are changed or damaged."""
-    from pipeline.artefacts.verify import faults
+    from accord.pipeline.artefacts.verify import faults
 
     found = list(dict.fromkeys(faults(run)))
     for fault in found:
@@ -226,7 +226,7 @@ def export(
     ] = False,
 ) -> None:
     """Write a model with its card into a folder for `load`, as n-grams, or as an automaton."""
-    from pipeline.sharing.export import export as write
+    from accord.pipeline.sharing.export import export as write
 
     how = {"order": order, "samples": samples, "prune": prune, "states": states}
     print(write(run, model, to, compact, **how))

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.console import Configuration, Models, Name, Runs, Seeds, Set, command, print_table
+from accord.pipeline.cli.console import Configuration, Models, Name, Runs, Seeds, Set, command, print_table
 
 
 @command
@@ -29,7 +29,7 @@ def run(
     runs: Runs = Path("runs"),
 ) -> None:
     """Run every stage of a configuration that is not done, and print how its models compare."""
-    from pipeline.runner.run import run as bring_up_to_date
+    from accord.pipeline.runner.run import run as bring_up_to_date
 
     finished = bring_up_to_date(
         config,
@@ -61,9 +61,9 @@ def stages(
     """Show whether each stage of a configuration is done, stale or missing, and why."""
     import pandas as pd
 
-    from pipeline.config.configuration import load_config
-    from pipeline.runner.run import Run
-    from pipeline.stages import table
+    from accord.pipeline.config.configuration import load_config
+    from accord.pipeline.runner.run import Run
+    from accord.pipeline.stages import table
 
     if declared:
         print_table(pd.DataFrame(table.declared()))
@@ -84,8 +84,8 @@ def pack(
     seeds: Seeds = 1,
     runs: Runs = Path("runs"),
 ) -> None:
-    """Prepare models for training elsewhere with `python -m pipeline.runner.sweep`."""
-    from pipeline.runner.pack import pack as pack_models
+    """Prepare models for training elsewhere with `python -m accord.pipeline.runner.sweep`."""
+    from accord.pipeline.runner.pack import pack as pack_models
 
     jobs = pack_models(
         config, to, set=set or (), models=models or (), name=name, seeds=seeds, runs=runs
@@ -101,7 +101,7 @@ def unpack(
     runs: Runs = Path("runs"),
 ) -> None:
     """Take in models that were trained elsewhere, so that `accord run` goes on with them."""
-    from pipeline.runner.pack import unpack as take_in
+    from accord.pipeline.runner.pack import unpack as take_in
 
     print(f"taken in: {', '.join(take_in(folder, runs=runs)) or 'nothing was finished'}")
 
@@ -114,8 +114,8 @@ def fetch(
     ] = None,
 ) -> None:
     """Download corpora and lexicons into the data folder, and check their hashes."""
-    from pipeline.data import fetch as fetching
-    from pipeline.data.catalogue import origin, source_names
+    from accord.pipeline.data import fetch as fetching
+    from accord.pipeline.data.catalogue import origin, source_names
 
     for source in sources or ():
         print(fetching.fetch(source))
@@ -132,10 +132,10 @@ def config(
 ) -> None:
     """Explain every key of a configuration, or print the file of a preset to copy it."""
     if preset:
-        from pipeline.config.files import preset_text
+        from accord.pipeline.config.files import preset_text
 
         print(preset_text(preset), end="")
     else:
-        from pipeline.config.help import explain  # which imports every stage
+        from accord.pipeline.config.help import explain  # which imports every stage
 
         print(explain(), end="")

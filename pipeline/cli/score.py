@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from corpora.text import lines
-from corpora.tokenise import normalise
-from pipeline.cli.console import command, is_path
-from pipeline.cli.model import Model, RunOrNGrams, load_model
-from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
-from pipeline.display.progress import say
+from accord.corpora.text import lines
+from accord.corpora.tokenise import normalise
+from accord.pipeline.cli.console import command, is_path
+from accord.pipeline.cli.model import Model, RunOrNGrams, load_model
+from accord.pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
+from accord.pipeline.display.progress import say
 
 if TYPE_CHECKING:
-    from pipeline.inference.scorer import Word
+    from accord.pipeline.inference.scorer import Word
 
 
 AT_ONCE = 1000  # lines scored together

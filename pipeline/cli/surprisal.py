@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipeline.cli.console import command, listed, make_room, print_table
-from pipeline.cli.model import Beginning, Model, TrainedRun, expect_words, load_model
-from pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
+from accord.pipeline.cli.console import command, listed, make_room, print_table
+from accord.pipeline.cli.model import Beginning, Model, TrainedRun, expect_words, load_model
+from accord.pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pipeline.inference.scorer import Scorer
+    from accord.pipeline.inference.scorer import Scorer
 
 
 Models = Annotated[
@@ -66,8 +66,8 @@ def surprisal(
 
     The columns of the table are kept. Without --to the words are printed as CSV.
     """
-    from pipeline.reading.stimuli import read_table
-    from pipeline.reading.table import surprisal as measure
+    from accord.pipeline.reading.stimuli import read_table
+    from accord.pipeline.reading.table import surprisal as measure
 
     _check_files(to, plot)
     found = read_table(table, column)
@@ -89,7 +89,7 @@ def surprisal(
     else:
         words.to_csv(sys.stdout, index=False)
     if plot:
-        from pipeline.display.figures_reading import draw, surprisal_by_region
+        from accord.pipeline.display.figures_reading import draw, surprisal_by_region
 
         draw(surprisal_by_region(words, by), plot)
         print(f"figure: {plot}")
@@ -112,7 +112,7 @@ def expect(
 
     Over the values of a feature, 'none' among them, they sum to one.
     """
-    from pipeline.reading.expect import expect as measure
+    from accord.pipeline.reading.expect import expect as measure
 
     expect_words(text)
     _check_files(to, plot)
@@ -123,7 +123,7 @@ def expect(
         print_table(_of_feature(table, feature))
         print()
     if plot:
-        from pipeline.display.figures_reading import draw, expectations
+        from accord.pipeline.display.figures_reading import draw, expectations
 
         draw(expectations(table, listed(features)), plot)
         print(f"figure: {plot}")
@@ -149,7 +149,7 @@ def _chosen(
 
 def _named(run: Path | None, name: str) -> "Scorer":
     """A model of the run, or any other by a name of its own."""
-    from pipeline.trained import resolve
+    from accord.pipeline.trained import resolve
 
     if run is not None and name in [model.name for model in resolve.find(run)]:
         return load_model(run, name)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from pipeline.inference.scorer import Scorer
+    from accord.pipeline.inference.scorer import Scorer
 
 Condition = Annotated[
     list[str] | None,
@@ -46,7 +46,7 @@ def under(
 ) -> "Scorer":
     """The model, told all that it is to be told."""
     if condition:
-        from pipeline.inference.held.condition import tell
+        from accord.pipeline.inference.held.condition import tell
 
         tell(scorer, condition)
     if not prime and (prime_weight is not None or prime_tune):
@@ -54,7 +54,7 @@ def under(
     if prime_weight is not None and prime_tune:
         raise ValueError("expected --prime-weight or --prime-tune, got both")
     if prime:
-        from pipeline.inference.held import priming
+        from accord.pipeline.inference.held import priming
 
         words = priming.read_words(scorer, prime)
         tune = priming.read_lines(prime_tune) if prime_tune else ()

@@ -8,18 +8,18 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from models.common.files.arrays import load_array
-from pipeline.compare.scored_models import Scored, find_all, named
-from pipeline.display.nearest import nearest
-from pipeline.display.short_names import short_names
-from pipeline.evaluation.agreement import SCORINGS, margins, wilson
-from pipeline.evaluation.pair import Pair
-from pipeline.evaluation.suite import lowercased, pair_table, read_suite, suite_name
-from pipeline.evaluation.suite_encoding import encode_suite, is_made_of
-from pipeline.inference.scorer import Scorer, load
-from pipeline.prepared import encoded_forms
-from pipeline.prepared.suite_ids import Suite
-from pipeline.trained import resolve
+from accord.models.common.files.arrays import load_array
+from accord.pipeline.compare.scored_models import Scored, find_all, named
+from accord.pipeline.display.nearest import nearest
+from accord.pipeline.display.short_names import short_names
+from accord.pipeline.evaluation.agreement import SCORINGS, margins, wilson
+from accord.pipeline.evaluation.pair import Pair
+from accord.pipeline.evaluation.suite import lowercased, pair_table, read_suite, suite_name
+from accord.pipeline.evaluation.suite_encoding import encode_suite, is_made_of
+from accord.pipeline.inference.scorer import Scorer, load
+from accord.pipeline.prepared import encoded_forms
+from accord.pipeline.prepared.suite_ids import Suite
+from accord.pipeline.trained import resolve
 
 # The first distance or number of attractors of each row.
 STEPS = {"distance": (0, 1, 2, 4, 8), "attractors": (0, 1, 2)}

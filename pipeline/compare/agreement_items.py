@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from pipeline.compare.agree import Judged, accuracy
-from pipeline.evaluation.agreement import SCORINGS
-from pipeline.evaluation.critical_region import regions
-from pipeline.evaluation.suite import pair_table, read_suite
+from accord.pipeline.compare.agree import Judged, accuracy
+from accord.pipeline.evaluation.agreement import SCORINGS
+from accord.pipeline.evaluation.critical_region import regions
+from accord.pipeline.evaluation.suite import pair_table, read_suite
 
 
 def summary(asked: dict[str, Judged], rows: pd.Series) -> pd.DataFrame:

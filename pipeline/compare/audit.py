@@ -17,19 +17,19 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
-from lexicon.registry import find
-from models.common.registry import parted
-from pipeline.artefacts import fingerprint
-from pipeline.artefacts.arrow import rows, splits, write_rows
-from pipeline.artefacts.artefact import META, FinishedRun
-from pipeline.artefacts.model_files import START
-from pipeline.config.configuration import Sections, checked_sections
-from pipeline.display.progress import track
-from pipeline.prepared.special_words import is_special
-from pipeline.prepared.written_forms import WRITTEN
-from pipeline.stages.table import STAGES
-from pipeline.stages.tokenise import SCHEMA
-from pipeline.trained.start import start_artefact
+from accord.lexicon.registry import find
+from accord.models.common.registry import parted
+from accord.pipeline.artefacts import fingerprint
+from accord.pipeline.artefacts.arrow import rows, splits, write_rows
+from accord.pipeline.artefacts.artefact import META, FinishedRun
+from accord.pipeline.artefacts.model_files import START
+from accord.pipeline.config.configuration import Sections, checked_sections
+from accord.pipeline.display.progress import track
+from accord.pipeline.prepared.special_words import is_special
+from accord.pipeline.prepared.written_forms import WRITTEN
+from accord.pipeline.stages.table import STAGES
+from accord.pipeline.stages.tokenise import SCHEMA
+from accord.pipeline.trained.start import start_artefact
 
 VALIDATION = "valid"
 WHOLE = "whole"  # stands for the split that is missing where none is

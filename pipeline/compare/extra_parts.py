@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from models.common.batching import Sentences
-from models.network.combined.cache import Cache
-from models.network.combined.log_linear_mixture import chunks
-from models.network.combined.mixture import likeliest_weights, mixed
-from models.network.combined.neighbours import Followed, Neighbours
-from models.network.language_model import LanguageModel
-from pipeline.compare.scored_models import Scored, find
-from pipeline.display.progress import say, track
-from pipeline.prepared.trained import load_trained
+from accord.models.common.batching import Sentences
+from accord.models.network.combined.cache import Cache
+from accord.models.network.combined.log_linear_mixture import chunks
+from accord.models.network.combined.mixture import likeliest_weights, mixed
+from accord.models.network.combined.neighbours import Followed, Neighbours
+from accord.models.network.language_model import LanguageModel
+from accord.pipeline.compare.scored_models import Scored, find
+from accord.pipeline.display.progress import say, track
+from accord.pipeline.prepared.trained import load_trained
 
 HALF_LIVES = (20, 50, 100, 200, 500, 1000, 2000, 5000)  # of the cache, in words
 # Of neighbours, in mean distances to the nearest one: how large states are depends on the network.

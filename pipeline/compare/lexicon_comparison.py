@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.config.configuration import Config, load_config
-from pipeline.data.folders import MissingData, folder_of
-from pipeline.evaluation.report.comparison import comparison
-from pipeline.evaluation.score_rows import scores
-from pipeline.evaluation.suite import CLAMS
-from pipeline.runner.run import run_config
+from accord.pipeline.config.configuration import Config, load_config
+from accord.pipeline.data.folders import MissingData, folder_of
+from accord.pipeline.evaluation.report.comparison import comparison
+from accord.pipeline.evaluation.score_rows import scores
+from accord.pipeline.evaluation.suite import CLAMS
+from accord.pipeline.runner.run import run_config
 
 
 def compare_lexicons(

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pandas as pd
 
-import corpora
-import lexicon
-from lexicon import Lexicon
-from lexicon.analysis import feature_names
-from lexicon.chain import Chain
-from lexicon.evaluation import LEARNERS, compare_guessers, held_out, unknown_to
-from pipeline.data.folders import folder_of
-from pipeline.features.templates import fill
-from pipeline.sections import FeaturiseParams
+from accord import corpora
+from accord import lexicon
+from accord.lexicon import Lexicon
+from accord.lexicon.analysis import feature_names
+from accord.lexicon.chain import Chain
+from accord.lexicon.evaluation import LEARNERS, compare_guessers, held_out, unknown_to
+from accord.pipeline.data.folders import folder_of
+from accord.pipeline.features.templates import fill
+from accord.pipeline.sections import FeaturiseParams
 
 
 def features_of(word: str, chain: Lexicon) -> dict[str, float]:

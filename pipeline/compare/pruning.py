@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from models.network.background_only import BackgroundOnly
-from models.spelling.open_vocabulary import load_spelling
-from models.training.pruning import prune
-from pipeline.compare.scored_models import Scored
-from pipeline.evaluation.measure import score
-from pipeline.prepared.encoded_forms import read_forms
-from pipeline.prepared.trained import load_trained
+from accord.models.network.background_only import BackgroundOnly
+from accord.models.spelling.open_vocabulary import load_spelling
+from accord.models.training.pruning import prune
+from accord.pipeline.compare.scored_models import Scored
+from accord.pipeline.evaluation.measure import score
+from accord.pipeline.prepared.encoded_forms import read_forms
+from accord.pipeline.prepared.trained import load_trained
 
 
 def pruned(scored: Scored, shares: Sequence[float]) -> pd.DataFrame:

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-from models.common.batching import Sentences
-from models.common.files.arrays import load_array
-from models.spelling.open_vocabulary import load_spelling
-from pipeline.display.seeds import without_seed
-from pipeline.display.short_names import short_names
-from pipeline.evaluation.same_text import is_same_text
-from pipeline.prepared.encoded import held_out, read_sentences, read_sizes
-from pipeline.prepared.encoded_forms import read_forms
-from pipeline.prepared.special_words import UNKNOWN_ID
-from pipeline.trained import resolve
-from pipeline.trained.resolve import TrainedModel
+from accord.models.common.batching import Sentences
+from accord.models.common.files.arrays import load_array
+from accord.models.spelling.open_vocabulary import load_spelling
+from accord.pipeline.display.seeds import without_seed
+from accord.pipeline.display.short_names import short_names
+from accord.pipeline.evaluation.same_text import is_same_text
+from accord.pipeline.prepared.encoded import held_out, read_sentences, read_sizes
+from accord.pipeline.prepared.encoded_forms import read_forms
+from accord.pipeline.prepared.special_words import UNKNOWN_ID
+from accord.pipeline.trained import resolve
+from accord.pipeline.trained.resolve import TrainedModel
 
 
 @dataclass(frozen=True)

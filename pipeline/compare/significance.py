@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.compare.scored_models import check_same_text, find
-from pipeline.display.seeds import by_seed
-from pipeline.evaluation.bootstrap import paired_bootstrap, sentence_losses
+from accord.pipeline.compare.scored_models import check_same_text, find
+from accord.pipeline.display.seeds import by_seed
+from accord.pipeline.evaluation.bootstrap import paired_bootstrap, sentence_losses
 
 
 def compare(run: Path, against: str | None = None) -> pd.DataFrame:

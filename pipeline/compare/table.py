@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.compare.scored_models import Scored, find_all, is_scored, named
-from pipeline.display.drawing import save
-from pipeline.display.figures import perplexity_against_time
-from pipeline.display.seeds import by_seed
-from pipeline.display.tables import markdown
-from pipeline.evaluation.report.comparison import Column, comparison, test_splits
-from pipeline.evaluation.score_rows import of_models
-from pipeline.runner.run import run
+from accord.pipeline.compare.scored_models import Scored, find_all, is_scored, named
+from accord.pipeline.display.drawing import save
+from accord.pipeline.display.figures import perplexity_against_time
+from accord.pipeline.display.seeds import by_seed
+from accord.pipeline.display.tables import markdown
+from accord.pipeline.evaluation.report.comparison import Column, comparison, test_splits
+from accord.pipeline.evaluation.score_rows import of_models
+from accord.pipeline.runner.run import run
 
 COLUMNS: list[Column] = [
     ("perplexity", "test", "perplexity", 1),

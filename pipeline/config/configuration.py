@@ -13,13 +13,13 @@ from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from models.recipe import MOVED, Recipe
-from pipeline.config.effects import Sections, effective
-from pipeline.config.files import layered, short
-from pipeline.config.overrides import as_layer, read_overrides, say_replaced
-from pipeline.config.start import with_start
-from pipeline.display.nearest import nearest
-from pipeline.stages.table import STAGES
+from accord.models.recipe import MOVED, Recipe
+from accord.pipeline.config.effects import Sections, effective
+from accord.pipeline.config.files import layered, short
+from accord.pipeline.config.overrides import as_layer, read_overrides, say_replaced
+from accord.pipeline.config.start import with_start
+from accord.pipeline.display.nearest import nearest
+from accord.pipeline.stages.table import STAGES
 
 RENAMED = {  # keys of earlier versions
     "beside": "pretraining",

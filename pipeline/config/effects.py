@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from models.common.registry import parted
-from models.parts import ENCODERS
-from pipeline.display.progress import say
+from accord.models.common.registry import parted
+from accord.models.parts import ENCODERS
+from accord.pipeline.display.progress import say
 
 Sections = Mapping[str, Any]  # stage name -> its frozen dataclass
 

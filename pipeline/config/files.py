@@ -7,11 +7,11 @@ from importlib.resources import files
 from pathlib import Path
 from reprlib import Repr
 
-from models.recipe import Recipe
-from pipeline.config.strict_yaml import parse
-from pipeline.display.nearest import nearest
+from accord.models.recipe import Recipe
+from accord.pipeline.config.strict_yaml import parse
+from accord.pipeline.display.nearest import nearest
 
-PRESETS = files("pipeline.config") / "presets"
+PRESETS = files("accord.pipeline.config") / "presets"
 
 _brief = Repr()
 _brief.maxstring = _brief.maxother = _brief.maxlong = 100

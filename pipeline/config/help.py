@@ -10,9 +10,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import yaml
 
-from models.common.registry import Registry, parts_chosen
-from pipeline.config.files import preset_names
-from pipeline.stages.table import STAGES
+from accord.models.common.registry import Registry, parts_chosen
+from accord.pipeline.config.files import preset_names
+from accord.pipeline.stages.table import STAGES
 
 
 def explain() -> str:

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args, get_origin, get_type_hints
 
-from pipeline.config.strict_yaml import parse
-from pipeline.display.nearest import nearest
-from pipeline.display.progress import say
-from pipeline.stages.table import STAGES
+from accord.pipeline.config.strict_yaml import parse
+from accord.pipeline.display.nearest import nearest
+from accord.pipeline.display.progress import say
+from accord.pipeline.stages.table import STAGES
 
 Layer = dict[str, dict[str, Any]]  # section -> key -> value
 

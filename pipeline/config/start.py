@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from models.recipe import Recipe
-from pipeline.config.effects import Sections
-from pipeline.prepared.saved_chain import read_chain
-from pipeline.sharing.file_names import is_compact
-from pipeline.trained.start import start_folder, start_params
+from accord.models.recipe import Recipe
+from accord.pipeline.config.effects import Sections
+from accord.pipeline.prepared.saved_chain import read_chain
+from accord.pipeline.sharing.file_names import is_compact
+from accord.pipeline.trained.start import start_folder, start_params
 
 # The sections that are the start's, and the keys where it is not all of them: how text is read,
 # what is known of words, and what the weights were made for.

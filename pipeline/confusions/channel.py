@@ -11,8 +11,8 @@ import math
 import re
 from collections.abc import Container, Iterator, Sequence
 
-from lexicon.dictionaries.lexique import Homophones
-from pipeline.confusions.lattice import Arc, Lattice
+from accord.lexicon.dictionaries.lexique import Homophones
+from accord.pipeline.confusions.lattice import Arc, Lattice
 
 UNSEEN = 0.01  # occurrences per million words: the least that Lexique counts
 MILLION = 1e6

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from lexicon.dictionaries.lexique import Homophones
-from models.outputs.log_linear import LogLinear
-from pipeline.confusions.paradigms import KnownParadigms
-from pipeline.inference.explain import Choice, Explainer, label
-from pipeline.inference.scorer import Scorer
+from accord.lexicon.dictionaries.lexique import Homophones
+from accord.models.outputs.log_linear import LogLinear
+from accord.pipeline.confusions.paradigms import KnownParadigms
+from accord.pipeline.inference.explain import Choice, Explainer, label
+from accord.pipeline.inference.scorer import Scorer
 
 AT_ONCE = 4000  # sentences that are scored together
 HERE, AFTERWARDS = "the word itself", "the words after it"

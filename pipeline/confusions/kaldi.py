@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-from corpora.text import lines
-from pipeline.confusions.lattice import Arc, Lattice
+from accord.corpora.text import lines
+from accord.pipeline.confusions.lattice import Arc, Lattice
 
 SILENT = "<eps>"
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from pipeline.inference.nbest import NBest
+from accord.pipeline.inference.nbest import NBest
 
 
 class Arc(NamedTuple):

@@ -9,11 +9,11 @@ from contextlib import ExitStack
 from io import TextIOWrapper
 from pathlib import Path
 
-from corpora.text import OPENERS, kind, lines, open_bytes
-from pipeline.confusions import kaldi
-from pipeline.confusions.htk import reading, writing
-from pipeline.confusions.lattice import Lattice
-from pipeline.inference.nbest import NBest, read_nbest
+from accord.corpora.text import OPENERS, kind, lines, open_bytes
+from accord.pipeline.confusions import kaldi
+from accord.pipeline.confusions.htk import reading, writing
+from accord.pipeline.confusions.lattice import Lattice
+from accord.pipeline.inference.nbest import NBest, read_nbest
 
 KALDI, HTK = ".lat", ".slf"  # lattices of HTK are also read if they end as Kaldi's do
 SIZE = 100  # so many of the best paths of a lattice are ranked anew

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from pipeline.confusions.correct import Corrector
-from pipeline.evaluation.pair import Pair, words_of
-from pipeline.inference.scorer import Scorer
+from accord.pipeline.confusions.correct import Corrector
+from accord.pipeline.evaluation.pair import Pair, words_of
+from accord.pipeline.inference.scorer import Scorer
 
 BETA = 0.5  # a checker's false alarms weigh more than what it misses
 

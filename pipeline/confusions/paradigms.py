@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pandas as pd
 
-from lexicon.paradigm import AGREEING, inflected
-from pipeline.prepared.special_words import is_special
-from pipeline.prepared.vocabulary import Vocabulary
+from accord.lexicon.paradigm import AGREEING, inflected
+from accord.pipeline.prepared.special_words import is_special
+from accord.pipeline.prepared.vocabulary import Vocabulary
 
 AGREEMENT = re.compile(rf"(?:^|\|)(?:{'|'.join(AGREEING)})=[^|]*")
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from lexicon.dictionaries.lexique import Homophones
-from pipeline.evaluation.pair import text_of
+from accord.lexicon.dictionaries.lexique import Homophones
+from accord.pipeline.evaluation.pair import text_of
 
 INFLECTED, OTHER_WORD = "homophone_inflected", "homophone_other_word"
 

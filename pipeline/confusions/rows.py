@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from corpora.detokenise import spans
-from pipeline.confusions.correct import Corrector
-from pipeline.inference.scorer import tokens
+from accord.corpora.detokenise import spans
+from accord.pipeline.confusions.correct import Corrector
+from accord.pipeline.inference.scorer import tokens
 
 
 def rows(corrector: Corrector, sentence: str, margin: float) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from corpora.sources import CORPORA, Repository
+from accord.corpora.sources import CORPORA, Repository
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from urllib.request import urlopen
 
 from filelock import FileLock
 
-from corpora.sources import CORPORA, Repository
-from pipeline.artefacts import fingerprint
-from pipeline.data import git_folder
-from pipeline.data.catalogue import (
+from accord.corpora.sources import CORPORA, Repository
+from accord.pipeline.artefacts import fingerprint
+from accord.pipeline.data import git_folder
+from accord.pipeline.data.catalogue import (
     ARTICLES,
     REPOSITORIES,
     UNIMORPH,
@@ -28,9 +28,9 @@ from pipeline.data.catalogue import (
     Wheel,
     source_names,
 )
-from pipeline.data.folders import writable_data_folder
-from pipeline.display.nearest import nearest
-from pipeline.display.progress import say
+from accord.pipeline.data.folders import writable_data_folder
+from accord.pipeline.display.nearest import nearest
+from accord.pipeline.display.progress import say
 
 MOST_BYTES = 1 << 28  # of one file that is downloaded
 SILENCE = 60  # seconds without a byte after which a download is given up

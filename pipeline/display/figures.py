@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter, LogLocator
 
-from pipeline.display.drawing import COLOURS, styled
-from pipeline.display.seeds import by_seed, without_seed
+from accord.pipeline.display.drawing import COLOURS, styled
+from accord.pipeline.display.seeds import by_seed, without_seed
 
 
 @styled

@@ -5,7 +5,7 @@ from itertools import cycle
 import pandas as pd
 from matplotlib.figure import Figure
 
-from pipeline.display.drawing import COLOURS, INK, styled
+from accord.pipeline.display.drawing import COLOURS, INK, styled
 
 
 @styled

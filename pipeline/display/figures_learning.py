@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from pipeline.display.drawing import COLOURS, styled
+from accord.pipeline.display.drawing import COLOURS, styled
 
 
 @styled

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from pipeline.display.drawing import COLOURS, styled
+from accord.pipeline.display.drawing import COLOURS, styled
 
 MOST = 12  # parts of speech shown, the most frequent first
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from pipeline.display.drawing import COLOURS, INK, styled
+from accord.pipeline.display.drawing import COLOURS, INK, styled
 
 LINES = ("-", "--", ":", "-.")  # of the models, where colours are for values
 LEAST = 0.05  # a value that is nowhere so likely is not drawn

@@ -7,7 +7,7 @@ from html import escape
 
 from matplotlib.figure import Figure
 
-from pipeline.display.drawing import svg
+from accord.pipeline.display.drawing import svg
 
 
 @dataclass(frozen=True)

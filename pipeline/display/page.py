@@ -7,7 +7,7 @@ from string import Template
 
 import pandas as pd
 
-from pipeline.display.tables import html_table
+from accord.pipeline.display.tables import html_table
 
 Drawn = Mapping[str, Mapping[str, str]]  # figures by name, each by the width of a screen
 REAL = (
@@ -63,7 +63,7 @@ def configuration(table: pd.DataFrame, made: str) -> str:
 
 def document(title: str, body: str) -> str:
     """A whole page, for light and dark, wide and narrow screens and paper."""
-    template = Template((files("pipeline.display") / "page.html").read_text(encoding="utf-8"))
+    template = Template((files("accord.pipeline.display") / "page.html").read_text(encoding="utf-8"))
     return template.substitute(title=escape(title), body=body)
 
 

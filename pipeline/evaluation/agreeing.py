@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from lexicon.paradigm import Paradigms
-from pipeline.evaluation.pair import Pair
+from accord.lexicon.paradigm import Paradigms
+from accord.pipeline.evaluation.pair import Pair
 
 OTHER = {
     "Number": {"Sing": "Plur", "Plur": "Sing"},

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from models.common.protocol import Model
-from models.spelling.open_vocabulary import Forms
-from models.spelling.strings import Spelling
-from pipeline.evaluation.critical_region import regions
-from pipeline.evaluation.measure import score
-from pipeline.prepared.encoded_forms import read_suite
-from pipeline.prepared.suite_ids import Suite
+from accord.models.common.protocol import Model
+from accord.models.spelling.open_vocabulary import Forms
+from accord.models.spelling.strings import Spelling
+from accord.pipeline.evaluation.critical_region import regions
+from accord.pipeline.evaluation.measure import score
+from accord.pipeline.prepared.encoded_forms import read_suite
+from accord.pipeline.prepared.suite_ids import Suite
 
 Z = 1.959963984540054
 # The columns of margins.

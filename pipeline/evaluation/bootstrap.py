@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from models.common.files.arrays import load_array
-from pipeline.display.seeds import by_seed
-from pipeline.evaluation.same_text import is_same_text
+from accord.models.common.files.arrays import load_array
+from accord.pipeline.display.seeds import by_seed
+from accord.pipeline.evaluation.same_text import is_same_text
 
 RESAMPLES = 10_000
 AT_ONCE = 500  # resamples drawn together: a matrix of so many rows, a column for each sentence

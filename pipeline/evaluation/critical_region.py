@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.prepared.suite_ids import Suite
+from accord.pipeline.prepared.suite_ids import Suite
 
 
 class Regions(NamedTuple):

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.common.batching import Sentences
-from models.common.checks import check_finite
-from models.common.files.arrays import load_array
-from models.common.protocol import Model
-from models.spelling.open_vocabulary import Forms, open_score
-from models.spelling.strings import Spelling
-from models.spelling.subwords import SubwordModel
-from models.training.curve import CURVE, PHASE_CURVES, read_curve
-from pipeline.display.progress import say
-from pipeline.evaluation.metrics import METRICS
-from pipeline.evaluation.metrics.scored_text import ScoredText
-from pipeline.prepared.encoded import read_sentences, read_sizes
-from pipeline.prepared.encoded_forms import read_forms, read_parts
-from pipeline.prepared.special_words import END_ID, UNKNOWN_ID
+from accord.models.common.batching import Sentences
+from accord.models.common.checks import check_finite
+from accord.models.common.files.arrays import load_array
+from accord.models.common.protocol import Model
+from accord.models.spelling.open_vocabulary import Forms, open_score
+from accord.models.spelling.strings import Spelling
+from accord.models.spelling.subwords import SubwordModel
+from accord.models.training.curve import CURVE, PHASE_CURVES, read_curve
+from accord.pipeline.display.progress import say
+from accord.pipeline.evaluation.metrics import METRICS
+from accord.pipeline.evaluation.metrics.scored_text import ScoredText
+from accord.pipeline.prepared.encoded import read_sentences, read_sizes
+from accord.pipeline.prepared.encoded_forms import read_forms, read_parts
+from accord.pipeline.prepared.special_words import END_ID, UNKNOWN_ID
 
 if TYPE_CHECKING:
-    from models.network.language_model import LanguageModel
+    from accord.models.network.language_model import LanguageModel
 
 OF_START = "perplexity of the start"  # that a training went on from
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from models.training.curve import CURVE
-from pipeline.artefacts.artefact import FinishedRun
-from pipeline.artefacts.model_files import FIGURES
+from accord.models.training.curve import CURVE
+from accord.pipeline.artefacts.artefact import FinishedRun
+from accord.pipeline.artefacts.model_files import FIGURES
 
 
 def read_scores(evaluated: Path) -> pd.DataFrame:

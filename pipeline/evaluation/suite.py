@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from corpora.tokenise import tokenised
-from pipeline.data.folders import MissingData, folder_of
-from pipeline.evaluation.pair import Pair, text_of, words_of
-from pipeline.evaluation.suite_reading import KINDS, Line, read_lines
+from accord.corpora.tokenise import tokenised
+from accord.pipeline.data.folders import MissingData, folder_of
+from accord.pipeline.evaluation.pair import Pair, text_of, words_of
+from accord.pipeline.evaluation.suite_reading import KINDS, Line, read_lines
 
 CLAMS = "clams-fr"  # the suite of Mueller et al. (2020), in French
 TABLE = "pairs.csv"  # beside texts: a row for each pair in the order in which they are read

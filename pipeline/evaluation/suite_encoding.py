@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipeline.evaluation.pair import Pair, text_of, words_of
-from pipeline.prepared.special_words import END_ID
-from pipeline.prepared.suite_ids import Suite
-from pipeline.prepared.vocabulary import Vocabulary
+from accord.pipeline.evaluation.pair import Pair, text_of, words_of
+from accord.pipeline.prepared.special_words import END_ID
+from accord.pipeline.prepared.suite_ids import Suite
+from accord.pipeline.prepared.vocabulary import Vocabulary
 
 
 def encode_suite(pairs: Sequence[Pair], vocabulary: Vocabulary) -> Suite:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pandas as pd
 
-import corpora
-from lexicon import Lexicon
-from lexicon.paradigm import Paradigms
-from pipeline.data.folders import folder_of
-from pipeline.evaluation import text_agreement, tree_agreement
-from pipeline.evaluation.agreeing import Agreeing, Made, broken
-from pipeline.evaluation.suite import TABLE
+from accord import corpora
+from accord.lexicon import Lexicon
+from accord.lexicon.paradigm import Paradigms
+from accord.pipeline.data.folders import folder_of
+from accord.pipeline.evaluation import text_agreement, tree_agreement
+from accord.pipeline.evaluation.agreeing import Agreeing, Made, broken
+from accord.pipeline.evaluation.suite import TABLE
 
 
 def make_suite(source: str, lexicon: Lexicon, folder: Path) -> pd.DataFrame:

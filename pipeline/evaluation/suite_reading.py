@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from corpora.text import lines, parse_line, table_rows
+from accord.corpora.text import lines, parse_line, table_rows
 
 KINDS = (".txt", ".csv", ".tsv", ".jsonl")
 GOOD, BAD = ("good", "sentence_good"), ("bad", "sentence_bad")

@@ -6,8 +6,8 @@ word that can only be a noun; such a noun and a word behind it that can only be 
 
 from collections.abc import Iterator, Sequence
 
-from lexicon import Analysis, Lexicon
-from pipeline.evaluation.agreeing import Agreeing
+from accord.lexicon import Analysis, Lexicon
+from accord.pipeline.evaluation.agreeing import Agreeing
 
 SUBJECTS = {
     "je": {"Person": "1", "Number": "Sing"},

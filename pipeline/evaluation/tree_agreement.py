@@ -6,9 +6,9 @@ pronouns and adjectives that another noun might claim, the *vous* that may be on
 
 from collections.abc import Iterator, Sequence
 
-from corpora.sentence import Token, Tree, features, row_kinds
-from corpora.tokenise import normalise
-from pipeline.evaluation.agreeing import Agreeing
+from accord.corpora.sentence import Token, Tree, features, row_kinds
+from accord.corpora.tokenise import normalise
+from accord.pipeline.evaluation.agreeing import Agreeing
 
 RELATIONS = {"nsubjpass": "nsubj", "auxpass": "aux", "dobj": "obj"}  # of release 1 -> of release 2
 NOMINAL = {"NOUN", "PROPN", "PRON"}

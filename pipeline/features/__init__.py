@@ -4,6 +4,6 @@ A template of the form is a function that registers itself; those of the lexicon
 no function.
 """
 
-from models.common.registry import Registry
+from accord.models.common.registry import Registry
 
-TEMPLATES = Registry("template", "accord.templates", modules=("pipeline.features.of_form",))
+TEMPLATES = Registry("template", "accord.templates", modules=("accord.pipeline.features.of_form",))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from pipeline.features.templates import known_names
-from pipeline.prepared.special_words import END_ID
+from accord.pipeline.features.templates import known_names
+from accord.pipeline.prepared.special_words import END_ID
 
 COLUMNS = {"lemma": "lemma", "pos": "upos"}
 LIKELY = 0.5  # an analysis counts if it is so likely, as a share of the likeliest

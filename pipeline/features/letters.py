@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipeline.prepared.special_words import is_special
+from accord.pipeline.prepared.special_words import is_special
 
 LONGEST = 32  # letters of a word that are kept: of a longer one the last, which say its grammar
 BEGIN, END = "<word>", "</word>"  # longer than any letter, hence none

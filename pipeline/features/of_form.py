@@ -6,9 +6,9 @@ One that reads `letters` has nothing to say of unknown words, which have none ye
 import numpy as np
 import pandas as pd
 
-from pipeline.features import TEMPLATES
-from pipeline.features.rows import rows
-from pipeline.prepared.special_words import NOT_TOP, read_as_unknown
+from accord.pipeline.features import TEMPLATES
+from accord.pipeline.features.rows import rows
+from accord.pipeline.prepared.special_words import NOT_TOP, read_as_unknown
 
 SHAPE = (
     (r"\d+", "0"),

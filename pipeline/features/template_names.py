@@ -7,10 +7,10 @@ Capitals do not count. What the lexicon says can be crossed: `pos×gender`, `pos
 import re
 from collections.abc import Sequence, Set
 
-from lexicon.analysis import FEATURES
-from models.common.checks import expect
-from pipeline.display.nearest import nearest
-from pipeline.features import TEMPLATES
+from accord.lexicon.analysis import FEATURES
+from accord.models.common.checks import expect
+from accord.pipeline.display.nearest import nearest
+from accord.pipeline.features import TEMPLATES
 
 OF_ANALYSIS = ("pos", "source", "lemma")  # beside the features of the lexicon
 OF_MEANING = re.compile("(class|cluster)-([1-9][0-9]{0,5})")  # of vectors, of the training text

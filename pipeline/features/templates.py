@@ -12,12 +12,12 @@ from types import MappingProxyType
 
 import pandas as pd
 
-from lexicon.analysis import FEATURES, feature_names
-from pipeline.display.nearest import nearest
-from pipeline.features import TEMPLATES
-from pipeline.features.rows import rows
-from pipeline.features.template_names import chosen
-from pipeline.prepared.special_words import END, is_unknown
+from accord.lexicon.analysis import FEATURES, feature_names
+from accord.pipeline.display.nearest import nearest
+from accord.pipeline.features import TEMPLATES
+from accord.pipeline.features.rows import rows
+from accord.pipeline.features.template_names import chosen
+from accord.pipeline.prepared.special_words import END, is_unknown
 
 
 def fill(

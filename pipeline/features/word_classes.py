@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from models.common.batching import Sentences
-from models.outputs.clusters import exchange_clusters
-from pipeline.artefacts.arrow import batches
-from pipeline.prepared.special_words import END_ID
+from accord.models.common.batching import Sentences
+from accord.models.outputs.clusters import exchange_clusters
+from accord.pipeline.artefacts.arrow import batches
+from accord.pipeline.prepared.special_words import END_ID
 
 
 def word_classes(text: Sentences, counts: np.ndarray, classes: int, by: str) -> np.ndarray:

@@ -15,14 +15,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lexicon import vectors
-from lexicon.vectors import kmeans
-from models.common.files.arrays import load_array, load_arrays
-from pipeline.data.folders import folder_of
-from pipeline.display.progress import say
-from pipeline.features.template_names import VECTORS
-from pipeline.prepared.special_words import is_special, read_as_unknown
-from pipeline.sections import SPACY
+from accord.lexicon import vectors
+from accord.lexicon.vectors import kmeans
+from accord.models.common.files.arrays import load_array, load_arrays
+from accord.pipeline.data.folders import folder_of
+from accord.pipeline.display.progress import say
+from accord.pipeline.features.template_names import VECTORS
+from accord.pipeline.prepared.special_words import is_special, read_as_unknown
+from accord.pipeline.sections import SPACY
 
 TEXTS = (".vec", ".vec.gz", ".vec.bz2", ".vec.xz")
 ROUNDING = 1e-12  # of the largest number: what differs by less differs by the mean's last digits

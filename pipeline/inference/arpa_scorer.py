@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from models.ngram.arpa.notation import STOP, UNKNOWN
-from models.ngram.arpa.reading import read_arpa, words_of_arpa
-from pipeline.inference.scorer import Scorer, Word
-from pipeline.prepared.special_words import UNKNOWN_ID
-from pipeline.trained.resolve import TrainedModel
+from accord.models.ngram.arpa.notation import STOP, UNKNOWN
+from accord.models.ngram.arpa.reading import read_arpa, words_of_arpa
+from accord.pipeline.inference.scorer import Scorer, Word
+from accord.pipeline.prepared.special_words import UNKNOWN_ID
+from accord.pipeline.trained.resolve import TrainedModel
 
 
 class ArpaScorer(Scorer):

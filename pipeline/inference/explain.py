@@ -18,14 +18,14 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from models.common.batching import Sentences
-from models.common.checks import check_finite
-from models.network.states import states
-from models.outputs.log_linear import log_linear_of
-from pipeline.inference.meaning import MEANING, Meaning
-from pipeline.inference.scorer import Scorer
-from pipeline.prepared.named_features import IDENTITY
-from pipeline.prepared.special_words import END, END_ID, UNKNOWN_ID
+from accord.models.common.batching import Sentences
+from accord.models.common.checks import check_finite
+from accord.models.network.states import states
+from accord.models.outputs.log_linear import log_linear_of
+from accord.pipeline.inference.meaning import MEANING, Meaning
+from accord.pipeline.inference.scorer import Scorer
+from accord.pipeline.prepared.named_features import IDENTITY
+from accord.pipeline.prepared.special_words import END, END_ID, UNKNOWN_ID
 
 EXPERT = "expert"  # the term of the feature that depends on the context
 SPLIT = 3  # so many of the likeliest words are split into terms where none are named

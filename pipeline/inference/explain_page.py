@@ -12,15 +12,15 @@ from zlib import crc32
 
 import pandas as pd
 
-from pipeline.artefacts.arrow import open_table
-from pipeline.artefacts.artefact import Inputs
-from pipeline.display.page import document
-from pipeline.display.tables import html_table
-from pipeline.inference.explain import Choice, Explainer, Place, label
-from pipeline.inference.scorer import Scorer, Word
-from pipeline.prepared.named_features import IDENTITY
-from pipeline.prepared.special_words import END
-from pipeline.sharing.parts import Parts
+from accord.pipeline.artefacts.arrow import open_table
+from accord.pipeline.artefacts.artefact import Inputs
+from accord.pipeline.display.page import document
+from accord.pipeline.display.tables import html_table
+from accord.pipeline.inference.explain import Choice, Explainer, Place, label
+from accord.pipeline.inference.scorer import Scorer, Word
+from accord.pipeline.prepared.named_features import IDENTITY
+from accord.pipeline.prepared.special_words import END
+from accord.pipeline.sharing.parts import Parts
 
 SAMPLES, SHORT = 3, range(5, 13)  # so many sentences of so many words are samples
 TERMS = 10  # features shown of a word; the smallest beyond them are summed
@@ -35,7 +35,7 @@ def page(sentences: Sequence[Sequence[Place]], gap: Place | None = None) -> str:
 
 def section(sentences: Sequence[Sequence[Place]], gap: Place | None = None) -> str:
     """Sentences whose positions each ask about the word that came, as part of a page."""
-    style = (files("pipeline.inference") / "explain.css").read_text(encoding="utf-8")
+    style = (files("accord.pipeline.inference") / "explain.css").read_text(encoding="utf-8")
     gaps = [*[None] * (len(sentences) - 1), gap]
     return f"<style>{style}</style>\n" + "\n".join(map(_sentence, sentences, gaps))
 

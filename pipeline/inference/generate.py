@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from corpora.detokenise import detokenise
-from models.common.batching import Sentences
-from models.constraints.matching import Matching
-from models.network.constraint import constrained
-from models.network.generation import Generated, Sampling, beam, sample
-from models.outputs.log_linear import log_linear_of
-from pipeline.inference.held.constraints import LONGEST, automaton, parse
-from pipeline.inference.held.pattern import Held, pattern_automaton
-from pipeline.inference.scorer import Scorer
-from pipeline.prepared.special_words import END_ID, UNKNOWN_ID, is_unknown
+from accord.corpora.detokenise import detokenise
+from accord.models.common.batching import Sentences
+from accord.models.constraints.matching import Matching
+from accord.models.network.constraint import constrained
+from accord.models.network.generation import Generated, Sampling, beam, sample
+from accord.models.outputs.log_linear import log_linear_of
+from accord.pipeline.inference.held.constraints import LONGEST, automaton, parse
+from accord.pipeline.inference.held.pattern import Held, pattern_automaton
+from accord.pipeline.inference.scorer import Scorer
+from accord.pipeline.prepared.special_words import END_ID, UNKNOWN_ID, is_unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +47,7 @@ class NewSentence:
 
 
 class Generator:
-    """Generates with one model under one set of constraints (pipeline.inference.held)."""
+    """Generates with one model under one set of constraints (accord.pipeline.inference.held)."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Generator:
     ):
         """With `spelled`, words that are not known may come too, written letter by letter.
 
-        A `pattern` (pipeline.inference.held.pattern) stands in the place of constraints. The
+        A `pattern` (accord.pipeline.inference.held.pattern) stands in the place of constraints. The
         `analyses` of all words, of which these ask the columns ASKED, are read unless given.
         """
         if pattern is not None and constraints:

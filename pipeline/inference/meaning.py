@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from models.features.phi import Features
+from accord.models.features.phi import Features
 
 MEANING = "meaning"  # the term a_dense·v(x) of an explanation
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from corpora.text import lines, parse_line
+from accord.corpora.text import lines, parse_line
 
 REFERENCE = "reference"
 

@@ -11,8 +11,8 @@ from itertools import chain, islice
 
 import numpy as np
 
-from pipeline.inference.nbest import NBest
-from pipeline.inference.scorer import Scorer
+from accord.pipeline.inference.nbest import NBest
+from accord.pipeline.inference.scorer import Scorer
 
 # In units in which log p, or the number of words, varies as much as the recogniser's score does.
 MODEL_WEIGHTS = np.concatenate([[0], np.geomspace(0.02, 50, 60)])

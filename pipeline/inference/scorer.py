@@ -8,35 +8,35 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora.text import HALF
-from corpora.tokenise import normalise, tokenised
-from models.common.batching import Sentences
-from models.common.registry import imported
-from models.spelling.open_vocabulary import Forms
-from pipeline.evaluation.measure import score
-from pipeline.prepared.special_words import END, END_ID
-from pipeline.sharing.exported import open_parts
-from pipeline.trained.resolve import TrainedModel, one
+from accord.corpora.text import HALF
+from accord.corpora.tokenise import normalise, tokenised
+from accord.models.common.batching import Sentences
+from accord.models.common.registry import imported
+from accord.models.spelling.open_vocabulary import Forms
+from accord.pipeline.evaluation.measure import score
+from accord.pipeline.prepared.special_words import END, END_ID
+from accord.pipeline.sharing.exported import open_parts
+from accord.pipeline.trained.resolve import TrainedModel, one
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pipeline.sharing.compact.parts import CompactParts
-    from pipeline.sharing.parts import Parts
+    from accord.pipeline.sharing.compact.parts import CompactParts
+    from accord.pipeline.sharing.parts import Parts
 
 
 # What else a model is asked, and by which functions. They are imported when they are
 # called, as each imports this module.
 ANSWERS = {
-    "surprisal": "pipeline.reading.table:of_sentences",
-    "expect": "pipeline.reading.expect:expect",
-    "explain": "pipeline.inference.explain:explain",
-    "generate": "pipeline.inference.generate:generate",
-    "nearest": "pipeline.inference.vectors:nearest",
-    "agree": "pipeline.compare.agree:agree",
+    "surprisal": "accord.pipeline.reading.table:of_sentences",
+    "expect": "accord.pipeline.reading.expect:expect",
+    "explain": "accord.pipeline.inference.explain:explain",
+    "generate": "accord.pipeline.inference.generate:generate",
+    "nearest": "accord.pipeline.inference.vectors:nearest",
+    "agree": "accord.pipeline.compare.agree:agree",
 }
 # Kinds of models that are read in a way of their own, and by which class.
-READERS = {"arpa": "pipeline.inference.arpa_scorer:ArpaScorer"}
+READERS = {"arpa": "accord.pipeline.inference.arpa_scorer:ArpaScorer"}
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Scorer:
     def generate(self, start: str = "", count: int = 10, **options: Any) -> list[Any]:
         """New sentences (`NewSentence`), drawn by chance or with `beam` the likeliest.
 
-        The options are those of `pipeline.inference.generate.generate`.
+        The options are those of `accord.pipeline.inference.generate.generate`.
         """
         return imported(ANSWERS["generate"])(self, start, count, **options)
 
@@ -206,7 +206,7 @@ def _whole(text: str) -> str:
 
 
 def load(run: str | Path | None = None, model: str | None = None) -> Scorer:
-    """A trained model by its name (pipeline.trained.resolve); without one, the bundled model.
+    """A trained model by its name (accord.pipeline.trained.resolve); without one, the bundled model.
 
     A run or a packed folder has several: `model` names one of them, by default it is the last.
     """

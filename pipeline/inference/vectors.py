@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import torch
 
-from models.common.checks import check_finite
-from models.features.embedding import FeatureEmbedding
-from pipeline.inference.scorer import Scorer
+from accord.models.common.checks import check_finite
+from accord.models.features.embedding import FeatureEmbedding
+from accord.pipeline.inference.scorer import Scorer
 
 NAMED = 3  # so many words stand for all that have one vector
 FEWEST = 3  # lemmas that a change must have been seen in

@@ -1,6 +1,6 @@
 """A trained model for lm-evaluation-harness: `lm_eval --model accord --model_args run=runs/mine`.
 
-The harness finds it once `pipeline.integrations.lm_eval_model` is imported. What a text is to the
+The harness finds it once `accord.pipeline.integrations.lm_eval_model` is imported. What a text is to the
 model: a line is a sentence, read by itself, and the end of a line is the end of a sentence. What
 is asked for must begin with a word: a model of words has no probability for the rest of one.
 """
@@ -13,8 +13,8 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 from lm_eval.api.registry import register_model
 
-from pipeline.inference.scorer import load
-from pipeline.reading.reader import Reader
+from accord.pipeline.inference.scorer import load
+from accord.pipeline.reading.reader import Reader
 
 
 class Place(NamedTuple):

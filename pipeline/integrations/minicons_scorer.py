@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pipeline.inference.scorer import load
-from pipeline.prepared.special_words import END
-from pipeline.reading.reader import Reader, Words
+from accord.pipeline.inference.scorer import load
+from accord.pipeline.prepared.special_words import END
+from accord.pipeline.reading.reader import Reader, Words
 
 Scored = list[tuple[str, float]] | list[tuple[str, float, int]]
 

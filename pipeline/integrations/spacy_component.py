@@ -17,9 +17,9 @@ from spacy.language import Language
 from spacy.tokens import Doc, Token
 from spacy.util import minibatch
 
-from pipeline.inference.scorer import load
-from pipeline.reading.expect import FEATURES
-from pipeline.reading.reader import Reader, Words, probabilities
+from accord.pipeline.inference.scorer import load
+from accord.pipeline.reading.expect import FEATURES
+from accord.pipeline.reading.reader import Reader, Words, probabilities
 
 NAME = "accord"
 

@@ -7,17 +7,17 @@ from dataclasses import asdict
 from functools import cached_property, lru_cache
 from typing import Any
 
-from models.network.switched_off import switched_off
-from models.outputs.log_linear import LogLinear
-from pipeline.inference.explain import GAP, Choice, Explainer
-from pipeline.inference.generate import Generator
-from pipeline.inference.scorer import Scorer
-from pipeline.page.families import all_families, members
-from pipeline.page.readings import Readings
-from pipeline.prepared.special_words import END
-from pipeline.reading.expect import FEATURES
-from pipeline.reading.feature_values import POS
-from pipeline.reading.reader import Reader, Words
+from accord.models.network.switched_off import switched_off
+from accord.models.outputs.log_linear import LogLinear
+from accord.pipeline.inference.explain import GAP, Choice, Explainer
+from accord.pipeline.inference.generate import Generator
+from accord.pipeline.inference.scorer import Scorer
+from accord.pipeline.page.families import all_families, members
+from accord.pipeline.page.readings import Readings
+from accord.pipeline.prepared.special_words import END
+from accord.pipeline.reading.expect import FEATURES
+from accord.pipeline.reading.feature_values import POS
+from accord.pipeline.reading.reader import Reader, Words
 
 BITS = 1 / math.log(2)  # in a nat
 LIKELIEST, SENTENCES = 12, 5  # so many words and sentences are shown

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from string import Template
 
-from pipeline.prepared.special_words import END
+from accord.pipeline.prepared.special_words import END
 
 PARTS = ("labels.js", "state.js", "charts.js", "terms.js", "page.js")  # of its script, in order
 
@@ -52,4 +52,4 @@ def _hash(text: str) -> str:
 
 
 def _text(name: str) -> str:
-    return (files("pipeline.page") / name).read_text(encoding="utf-8")
+    return (files("accord.pipeline.page") / name).read_text(encoding="utf-8")

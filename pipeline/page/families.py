@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from pipeline.prepared.special_words import NOT_TOP
+from accord.pipeline.prepared.special_words import NOT_TOP
 
 CROSSED = re.compile(r"×(?=[A-Za-z]+=)")  # no word's own ×
 MEANING = "meaning"  # the dimensions of a vector

@@ -7,8 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # a model is imported when one is asked: the page is there before
-    from pipeline.inference.scorer import Scorer
-    from pipeline.page.asked_model import Answer, AskedModel
+    from accord.pipeline.inference.scorer import Scorer
+    from accord.pipeline.page.asked_model import Answer, AskedModel
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Models:
         return self._thread.submit(lambda: asked.answer(self._model(asked.model))).result()
 
     def _loaded(self, name: str) -> "AskedModel":
-        from pipeline.page.asked_model import AskedModel
+        from accord.pipeline.page.asked_model import AskedModel
 
         if name not in self._load:
             raise ValueError(

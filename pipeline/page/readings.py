@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from pipeline.page.families import CROSSED
-from pipeline.prepared.special_words import END_ID
+from accord.pipeline.page.families import CROSSED
+from accord.pipeline.prepared.special_words import END_ID
 
 COLUMNS = ["word", "lemma", "upos", "feats", "weight", "source"]
 

@@ -13,8 +13,8 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
-from pipeline.page.document import document, policy
-from pipeline.page.questions import Models
+from accord.pipeline.page.document import document, policy
+from accord.pipeline.page.questions import Models
 
 LOOPBACK = "127.0.0.1"
 LARGEST = 1 << 20  # bytes of a question

@@ -4,23 +4,23 @@ from functools import partial
 
 import numpy as np
 
-from models.background import arpa
-from models.background.base import Background
-from models.background.history.given import Given
-from models.background.ngram import Prior
-from models.background.prior import discounted
-from models.background.unigram import Uniform, Unigram
-from models.common.batching import Sentences
-from models.common.files.arrays import load_array, load_arrays
-from models.common.files.json_file import load_json
-from models.common.registry import Choice, parted
-from models.features.phi import Features
-from models.parts import HISTORIES, SMOOTHINGS
-from models.recipe import Recipe
-from models.spelling.subwords import count_subwords, subword_mass
-from pipeline.artefacts.artefact import Inputs
-from pipeline.prepared.encoded import read_text
-from pipeline.prepared.special_words import PRETRAINING
+from accord.models.background import arpa
+from accord.models.background.base import Background
+from accord.models.background.history.given import Given
+from accord.models.background.ngram import Prior
+from accord.models.background.prior import discounted
+from accord.models.background.unigram import Uniform, Unigram
+from accord.models.common.batching import Sentences
+from accord.models.common.files.arrays import load_array, load_arrays
+from accord.models.common.files.json_file import load_json
+from accord.models.common.registry import Choice, parted
+from accord.models.features.phi import Features
+from accord.models.parts import HISTORIES, SMOOTHINGS
+from accord.models.recipe import Recipe
+from accord.models.spelling.subwords import count_subwords, subword_mass
+from accord.pipeline.artefacts.artefact import Inputs
+from accord.pipeline.prepared.encoded import read_text
+from accord.pipeline.prepared.special_words import PRETRAINING
 
 
 def training_text(recipe: Recipe, inputs: Inputs) -> Sentences:

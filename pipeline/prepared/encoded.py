@@ -6,11 +6,11 @@ Needs torch, numpy and safetensors only, as prepared data is also read where mod
 import json
 from pathlib import Path
 
-from models.common.batching import Sentences
-from models.common.files.arrays import load_array
-from models.spelling.subwords import COUNTS, load_subwords
-from pipeline.prepared.labels import VALUES, read_labels
-from pipeline.prepared.special_words import PRETRAINING, PRETRAINING_MASS, START_WEIGHTS
+from accord.models.common.batching import Sentences
+from accord.models.common.files.arrays import load_array
+from accord.models.spelling.subwords import COUNTS, load_subwords
+from accord.pipeline.prepared.labels import VALUES, read_labels
+from accord.pipeline.prepared.special_words import PRETRAINING, PRETRAINING_MASS, START_WEIGHTS
 
 SIZES = "about.json"
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from models.common.files.arrays import load_array, load_arrays
-from models.spelling.open_vocabulary import Forms
-from models.spelling.subwords import load_subwords
-from pipeline.prepared.suite_ids import ENDING, Suite
+from accord.models.common.files.arrays import load_array, load_arrays
+from accord.models.spelling.open_vocabulary import Forms
+from accord.models.spelling.subwords import load_subwords
+from accord.pipeline.prepared.suite_ids import ENDING, Suite
 
 PARTS = ".parts.npz"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from models.common.files.arrays import load_array
-from models.common.files.json_file import load_json
-from pipeline.display.nearest import nearest
+from accord.models.common.files.arrays import load_array
+from accord.models.common.files.json_file import load_json
+from accord.pipeline.display.nearest import nearest
 
 LABELS = "labels"  # the column of them in tables of sentences
 VALUES = "labels.json"  # the labels of each kind that training has, in the order of their numbers

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from models.common.files.json_file import load_json
-from models.features.phi import Features
-from pipeline.display.nearest import nearest
+from accord.models.common.files.json_file import load_json
+from accord.models.features.phi import Features
+from accord.pipeline.display.nearest import nearest
 
 GRAMMAR = re.compile("(?:pos|[A-Z][A-Za-z]*)=[^×]+")  # no lemma, no source, nothing crossed
 IDENTITY = "form="  # begins the name of the feature that a word has for itself alone

@@ -4,14 +4,14 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-import lexicon
-from lexicon.chain import SAVED, open_saved
-from lexicon.reading import LexiconError
-from lexicon.registry import files
-from models.common.files.json_file import load_json
-from pipeline.artefacts.fingerprint import of_file
-from pipeline.artefacts.model_files import CHAIN
-from pipeline.data.folders import folder_of
+from accord import lexicon
+from accord.lexicon.chain import SAVED, open_saved
+from accord.lexicon.reading import LexiconError
+from accord.lexicon.registry import files
+from accord.models.common.files.json_file import load_json
+from accord.pipeline.artefacts.fingerprint import of_file
+from accord.pipeline.artefacts.model_files import CHAIN
+from accord.pipeline.data.folders import folder_of
 
 HASHES = "lexicon-hashes.json"  # of the files of each lexicon that does not lie beside
 

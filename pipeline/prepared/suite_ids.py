@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from models.common.batching import Sentences
-from models.common.files.arrays import load_arrays
+from accord.models.common.batching import Sentences
+from accord.models.common.files.arrays import load_arrays
 
 ENDING = ".suite.npz"
 

@@ -6,33 +6,33 @@ from functools import partial
 
 import torch
 
-from models.background.base import Background
-from models.background.unigram import Uniform
-from models.common.device import choose_device
-from models.common.files.arrays import load_array
-from models.common.files.json_file import load_json
-from models.common.files.weights import Shapes, load_weights, shapes_of
-from models.common.registry import parted
-from models.features.choice import Psi, reads_letters
-from models.features.phi import Features
-from models.network.background_only import BackgroundOnly
-from models.network.frozen_background import FrozenModelBackground
-from models.network.language_model import LanguageModel
-from models.recipe import Recipe
-from models.spelling.subwords import SubwordModel, count_subwords, ends_of_words
-from models.training.files import WEIGHTS
-from pipeline.artefacts.artefact import Inputs
-from pipeline.artefacts.model_files import RECIPE
-from pipeline.display.progress import say
-from pipeline.prepared.background import (
+from accord.models.background.base import Background
+from accord.models.background.unigram import Uniform
+from accord.models.common.device import choose_device
+from accord.models.common.files.arrays import load_array
+from accord.models.common.files.json_file import load_json
+from accord.models.common.files.weights import Shapes, load_weights, shapes_of
+from accord.models.common.registry import parted
+from accord.models.features.choice import Psi, reads_letters
+from accord.models.features.phi import Features
+from accord.models.network.background_only import BackgroundOnly
+from accord.models.network.frozen_background import FrozenModelBackground
+from accord.models.network.language_model import LanguageModel
+from accord.models.recipe import Recipe
+from accord.models.spelling.subwords import SubwordModel, count_subwords, ends_of_words
+from accord.models.training.files import WEIGHTS
+from accord.pipeline.artefacts.artefact import Inputs
+from accord.pipeline.artefacts.model_files import RECIPE
+from accord.pipeline.display.progress import say
+from accord.pipeline.prepared.background import (
     about_background,
     background_of,
     classes_of,
     unigram,
     without_the_impossible,
 )
-from pipeline.prepared.labels import read_values
-from pipeline.prepared.special_words import PRETRAINING_MASS
+from accord.pipeline.prepared.labels import read_values
+from accord.pipeline.prepared.special_words import PRETRAINING_MASS
 
 
 def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | BackgroundOnly:

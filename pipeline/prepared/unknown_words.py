@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-import lexicon
-from pipeline.prepared.special_words import UNKNOWN, UNKNOWN_ID
+from accord import lexicon
+from accord.pipeline.prepared.special_words import UNKNOWN, UNKNOWN_ID
 
 FEWEST = 10  # words of training that a class needs; rarer ones are in the first together
 SMALLEST = 0.05  # mean share below which an analysis is not worth keeping

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipeline.prepared.special_words import END, UNKNOWN, UNKNOWN_ID, is_special, is_unknown
+from accord.pipeline.prepared.special_words import END, UNKNOWN, UNKNOWN_ID, is_special, is_unknown
 
 if TYPE_CHECKING:
-    from pipeline.prepared.unknown_words import Classes
+    from accord.pipeline.prepared.unknown_words import Classes
 
 STARTS = {END[0], UNKNOWN[0]}  # few of hundreds of thousands of words have one, so few are asked
 
@@ -57,8 +57,8 @@ class Vocabulary:
 
     @cached_property
     def _classes(self) -> "Classes":
-        from pipeline.prepared.saved_chain import load_chain
-        from pipeline.prepared.unknown_words import Classes
+        from accord.pipeline.prepared.saved_chain import load_chain
+        from accord.pipeline.prepared.unknown_words import Classes
 
         chain = load_chain(self.folder) if len(self.unknown) > 1 else None
         return Classes(self.unknown, chain)

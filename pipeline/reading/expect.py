@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from pipeline.inference.explain import GAP
-from pipeline.inference.scorer import Scorer
-from pipeline.prepared.special_words import END
-from pipeline.reading.reader import Reader, probabilities
+from accord.pipeline.inference.explain import GAP
+from accord.pipeline.inference.scorer import Scorer
+from accord.pipeline.prepared.special_words import END
+from accord.pipeline.reading.reader import Reader, probabilities
 
 FEATURES = ("Number", "Gender", "pos")
 NEXT = "…"

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from models.network.next_word import WordValues
-from pipeline.display.nearest import nearest
-from pipeline.prepared.special_words import END_ID
+from accord.models.network.next_word import WordValues
+from accord.pipeline.display.nearest import nearest
+from accord.pipeline.prepared.special_words import END_ID
 
 POS = "pos"
 NONE = "none"

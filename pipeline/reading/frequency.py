@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-import lexicon
-from pipeline.data.folders import MissingData, folder_of
-from pipeline.display.progress import say
+from accord import lexicon
+from accord.pipeline.data.folders import MissingData, folder_of
+from accord.pipeline.display.progress import say
 
 LEXICON = "lexique"
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from corpora.detokenise import spans
-from models.network.next_word import Expected, NextWord
-from models.spelling.subwords import SubwordModel
-from pipeline.evaluation.measure import score
-from pipeline.inference.scorer import Scorer, tokens
-from pipeline.prepared.special_words import UNKNOWN_ID
-from pipeline.reading.feature_values import FeatureValues
+from accord.corpora.detokenise import spans
+from accord.models.network.next_word import Expected, NextWord
+from accord.models.spelling.subwords import SubwordModel
+from accord.pipeline.evaluation.measure import score
+from accord.pipeline.inference.scorer import Scorer, tokens
+from accord.pipeline.prepared.special_words import UNKNOWN_ID
+from accord.pipeline.reading.feature_values import FeatureValues
 
 AT_ONCE = 1000  # sentences read together
 

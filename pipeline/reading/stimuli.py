@@ -10,9 +10,9 @@ from pathlib import Path
 import pandas as pd
 from pyarrow import parquet
 
-from corpora.text import kind, lines, table_rows
-from corpora.tokenise import normalise
-from pipeline.display.nearest import nearest
+from accord.corpora.text import kind, lines, table_rows
+from accord.corpora.tokenise import normalise
+from accord.pipeline.display.nearest import nearest
 
 BAR = "|"
 TABLES = (".csv", ".tsv", ".parquet")

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.display.progress import meter, say
-from pipeline.inference.scorer import Scorer
-from pipeline.reading.expect import by_name
-from pipeline.reading.frequency import log_frequency
-from pipeline.reading.reader import Reader, Words, probabilities
-from pipeline.reading.stimuli import Regions, read_table, sentences, without_bars
+from accord.pipeline.display.progress import meter, say
+from accord.pipeline.inference.scorer import Scorer
+from accord.pipeline.reading.expect import by_name
+from accord.pipeline.reading.frequency import log_frequency
+from accord.pipeline.reading.reader import Reader, Words, probabilities
+from accord.pipeline.reading.stimuli import Regions, read_table, sentences, without_bars
 
 BITS = 1 / math.log(2)  # in a nat
 MEASURES = {

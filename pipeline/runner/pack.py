@@ -8,15 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from models.common.registry import outside_files
-from models.training.files import WEIGHTS
-from pipeline.artefacts.artefact import ARTEFACTS, name_of
-from pipeline.artefacts.model_files import FIGURES
-from pipeline.artefacts.store import Store
-from pipeline.runner.run import Run, content_of, run
-from pipeline.stages.table import STAGES, above
-from pipeline.trained import teachers
-from pipeline.trained.resolve import JOBS, RUNS, TRAINED, read_jobs, taught_by
+from accord.models.common.registry import outside_files
+from accord.models.training.files import WEIGHTS
+from accord.pipeline.artefacts.artefact import ARTEFACTS, name_of
+from accord.pipeline.artefacts.model_files import FIGURES
+from accord.pipeline.artefacts.store import Store
+from accord.pipeline.runner.run import Run, content_of, run
+from accord.pipeline.stages.table import STAGES, above
+from accord.pipeline.trained import teachers
+from accord.pipeline.trained.resolve import JOBS, RUNS, TRAINED, read_jobs, taught_by
 
 
 def pack(

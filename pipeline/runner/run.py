@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from models.common.files.whole_file import clear_partial
-from pipeline.artefacts import fingerprint
-from pipeline.artefacts.artefact import (
+from accord.models.common.files.whole_file import clear_partial
+from accord.pipeline.artefacts import fingerprint
+from accord.pipeline.artefacts.artefact import (
     ARTEFACTS,
     FORMAT,
     MANIFEST,
@@ -27,17 +27,17 @@ from pipeline.artefacts.artefact import (
     read_json,
     write_json,
 )
-from pipeline.artefacts.model_files import START
-from pipeline.artefacts.store import Store, publish
-from pipeline.config.configuration import Config, load_config
-from pipeline.data.fetch import fetch
-from pipeline.data.folders import MissingData
-from pipeline.display.progress import say
-from pipeline.display.seeds import with_seeds
-from pipeline.display.short_names import short_names
-from pipeline.stages.table import STAGES, Stage, check_names
-from pipeline.trained.resolve import RUNS
-from pipeline.trained.start import check_start, start_artefact
+from accord.pipeline.artefacts.model_files import START
+from accord.pipeline.artefacts.store import Store, publish
+from accord.pipeline.config.configuration import Config, load_config
+from accord.pipeline.data.fetch import fetch
+from accord.pipeline.data.folders import MissingData
+from accord.pipeline.display.progress import say
+from accord.pipeline.display.seeds import with_seeds
+from accord.pipeline.display.short_names import short_names
+from accord.pipeline.stages.table import STAGES, Stage, check_names
+from accord.pipeline.trained.resolve import RUNS
+from accord.pipeline.trained.start import check_start, start_artefact
 
 State = Literal["done", "stale", "missing"]
 FILES = ("inputs", "data")  # parts of what an artefact is made from that are files' hashes

@@ -1,10 +1,10 @@
 """Training many prepared models elsewhere, several at a time: pack here, sweep there, unpack here.
 
-`python -m pipeline.runner.sweep FOLDER…` needs torch, numpy and safetensors only. What it leaves
+`python -m accord.pipeline.runner.sweep FOLDER…` needs torch, numpy and safetensors only. What it leaves
 in a folder, `accord unpack` takes into the runs as if the models had been trained there. A model
 that fails ends no other. A model whose teachers are of the same folder is trained after them.
 
-`torchrun --nproc-per-node 4 -m pipeline.runner.sweep FOLDER` has all processes, on one machine or
+`torchrun --nproc-per-node 4 -m accord.pipeline.runner.sweep FOLDER` has all processes, on one machine or
 several, train one model after the other together. The first process writes. Both kinds go on from
 where either was stopped.
 """
@@ -20,15 +20,15 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from threading import Thread
 
-from models.training import processes
-from pipeline.artefacts.artefact import Artefact
-from pipeline.artefacts.model_files import FIGURES
-from pipeline.display.progress import set_level
-from pipeline.prepared.encoded import READ_BY_TRAINING
-from pipeline.sections import EvaluateParams
-from pipeline.stages import evaluate, train
-from pipeline.trained.resolve import JOBS, TRAINED, read_jobs, taught_by
-from pipeline.trained.teachers import recipe_of
+from accord.models.training import processes
+from accord.pipeline.artefacts.artefact import Artefact
+from accord.pipeline.artefacts.model_files import FIGURES
+from accord.pipeline.display.progress import set_level
+from accord.pipeline.prepared.encoded import READ_BY_TRAINING
+from accord.pipeline.sections import EvaluateParams
+from accord.pipeline.stages import evaluate, train
+from accord.pipeline.trained.resolve import JOBS, TRAINED, read_jobs, taught_by
+from accord.pipeline.trained.teachers import recipe_of
 
 
 def sweep(folders: Sequence[Path], at_once: int) -> int:

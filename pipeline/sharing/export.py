@@ -9,24 +9,24 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from lexicon.chain import save
-from models.common.files.json_file import load_json
-from models.common.registry import imported
-from models.spelling.subwords import COUNTS, SPELLER, count_subwords
-from models.training.curve import CURVE, PHASE_CURVES
-from models.training.files import WEIGHTS
-from pipeline.artefacts import fingerprint
-from pipeline.artefacts.artefact import FORMAT, Artefact, Inputs, write_json
-from pipeline.artefacts.model_files import MODEL, RECIPE
-from pipeline.evaluation.score_rows import read_scores
-from pipeline.prepared.labels import VALUES
-from pipeline.prepared.saved_chain import load_chain, read_chain, save_chain
-from pipeline.prepared.special_words import MADE_OF, PRETRAINING
-from pipeline.prepared.vocabulary import Vocabulary
-from pipeline.sharing.compact.export import write_compact
-from pipeline.sharing.exported import CONFIG
-from pipeline.sharing.model_card import card, licences, plain_name
-from pipeline.trained.resolve import one
+from accord.lexicon.chain import save
+from accord.models.common.files.json_file import load_json
+from accord.models.common.registry import imported
+from accord.models.spelling.subwords import COUNTS, SPELLER, count_subwords
+from accord.models.training.curve import CURVE, PHASE_CURVES
+from accord.models.training.files import WEIGHTS
+from accord.pipeline.artefacts import fingerprint
+from accord.pipeline.artefacts.artefact import FORMAT, Artefact, Inputs, write_json
+from accord.pipeline.artefacts.model_files import MODEL, RECIPE
+from accord.pipeline.evaluation.score_rows import read_scores
+from accord.pipeline.prepared.labels import VALUES
+from accord.pipeline.prepared.saved_chain import load_chain, read_chain, save_chain
+from accord.pipeline.prepared.special_words import MADE_OF, PRETRAINING
+from accord.pipeline.prepared.vocabulary import Vocabulary
+from accord.pipeline.sharing.compact.export import write_compact
+from accord.pipeline.sharing.exported import CONFIG
+from accord.pipeline.sharing.model_card import card, licences, plain_name
+from accord.pipeline.trained.resolve import one
 
 # What the folder takes along of what each stage made: names or patterns of files.
 EXPORTED = {
@@ -38,7 +38,7 @@ EXPORTED = {
 }
 # Files that a model is written to in another form, and by which function.
 CONVERTED = (".arpa", ".arpa.gz", ".fst.txt")
-CONVERTER = "pipeline.sharing.ngrams:export_ngrams"
+CONVERTER = "accord.pipeline.sharing.ngrams:export_ngrams"
 
 
 def export(
@@ -57,7 +57,7 @@ def export(
     With `compact`, in few bytes: weights in half precision or int8, all else packed. To a file that
     ends in `.arpa`, `.arpa.gz` or `.fst.txt` it is written as n-grams, or with `states` as an
     automaton of its hidden states: `order`, `samples` and `prune` say how too
-    (pipeline.sharing.ngrams.Conversion).
+    (accord.pipeline.sharing.ngrams.Conversion).
     """
     found, to = one(run, model), Path(to)
     if found.kind != "run":

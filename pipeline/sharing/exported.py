@@ -4,13 +4,13 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.artefacts.artefact import Artefact, Damaged, read_json
-from pipeline.sharing.compact.parts import CompactParts
-from pipeline.sharing.file_names import CONFIG, is_compact
-from pipeline.trained.resolve import TrainedModel
+from accord.pipeline.artefacts.artefact import Artefact, Damaged, read_json
+from accord.pipeline.sharing.compact.parts import CompactParts
+from accord.pipeline.sharing.file_names import CONFIG, is_compact
+from accord.pipeline.trained.resolve import TrainedModel
 
 if TYPE_CHECKING:
-    from pipeline.sharing.parts import Parts
+    from accord.pipeline.sharing.parts import Parts
 
 ASKED = ("analyse", "featurise", "background", "encode", "train")  # stages that answers come from
 READ = {".json", ".npy", ".npz", ".safetensors", ".parquet", ".arrow"}  # files that are loaded
@@ -26,12 +26,12 @@ def open_parts(model: TrainedModel) -> "Parts | CompactParts":
         if is_compact(model.place):
             _check_packed(model.place)
             return CompactParts(model.place)
-        from pipeline.sharing import received  # here, as it loads what tables need
+        from accord.pipeline.sharing import received  # here, as it loads what tables need
 
         received.check(model.place, model.folders)
     else:
         model.check(*ASKED)
-    from pipeline.sharing.parts import Parts  # here, as it loads pandas
+    from accord.pipeline.sharing.parts import Parts  # here, as it loads pandas
 
     return Parts(model.folders, model.weights.name)
 

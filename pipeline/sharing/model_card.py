@@ -7,10 +7,10 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from corpora.hub import PREFIX
-from corpora.sources import CORPORA
-from lexicon.registry import BUILT_IN, find
-from pipeline.display.tables import markdown
+from accord.corpora.hub import PREFIX
+from accord.corpora.sources import CORPORA
+from accord.lexicon.registry import BUILT_IN, find
+from accord.pipeline.display.tables import markdown
 
 # Licences as the Hugging Face hub calls them.
 ON_THE_HUB = {
@@ -33,7 +33,7 @@ A language model for French, trained with Accord: {kind}. It gives every word of
 probability given the words before it.
 
 ```python
-from pipeline import load
+from accord import load
 
 model = load("{name}")  # this folder; or "owner/{name}", its id on the Hugging Face hub
 for word in model.score("La petite fille mange une pomme."):

@@ -7,30 +7,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from models.automata.of_ngrams import ngram_automaton
-from models.automata.state_automaton import StateAutomaton
-from models.automata.wfst import TEXT, write_wfst
-from models.background.ngram import NGramBackground
-from models.common.batching import Sentences
-from models.common.checks import expect_at_least
-from models.common.protocol import Model
-from models.features.phi import Features
-from models.network.background_only import BackgroundOnly
-from models.network.generation import written_text
-from models.network.language_model import LanguageModel
-from models.network.next_word import NextWord, WordValues
-from models.ngram.arpa.writing import write_arpa
-from models.ngram.model import NGrams
-from models.ngram.own import own_ngrams
-from models.ngram.prune import pruned
-from models.ngram.smoothing.kneser_ney import kneser_ney
-from pipeline.artefacts.artefact import Inputs
-from pipeline.display.progress import meter, say
-from pipeline.prepared.background import prior_of
-from pipeline.prepared.encoded import held_out, read_text
-from pipeline.prepared.trained import load_trained
-from pipeline.prepared.vocabulary import Vocabulary
-from pipeline.sharing.state_clusters import clustered
+from accord.models.automata.of_ngrams import ngram_automaton
+from accord.models.automata.state_automaton import StateAutomaton
+from accord.models.automata.wfst import TEXT, write_wfst
+from accord.models.background.ngram import NGramBackground
+from accord.models.common.batching import Sentences
+from accord.models.common.checks import expect_at_least
+from accord.models.common.protocol import Model
+from accord.models.features.phi import Features
+from accord.models.network.background_only import BackgroundOnly
+from accord.models.network.generation import written_text
+from accord.models.network.language_model import LanguageModel
+from accord.models.network.next_word import NextWord, WordValues
+from accord.models.ngram.arpa.writing import write_arpa
+from accord.models.ngram.model import NGrams
+from accord.models.ngram.own import own_ngrams
+from accord.models.ngram.prune import pruned
+from accord.models.ngram.smoothing.kneser_ney import kneser_ney
+from accord.pipeline.artefacts.artefact import Inputs
+from accord.pipeline.display.progress import meter, say
+from accord.pipeline.prepared.background import prior_of
+from accord.pipeline.prepared.encoded import held_out, read_text
+from accord.pipeline.prepared.trained import load_trained
+from accord.pipeline.prepared.vocabulary import Vocabulary
+from accord.pipeline.sharing.state_clusters import clustered
 
 ORDER = 3
 SEED = 1  # of the text that a model writes

@@ -5,18 +5,18 @@ from functools import cached_property
 
 import pandas as pd
 
-from models.network.background_only import BackgroundOnly
-from models.network.language_model import LanguageModel
-from models.spelling.open_vocabulary import load_spelling
-from models.spelling.strings import Spelling
-from models.spelling.subwords import SubwordModel
-from models.training.files import WEIGHTS
-from pipeline.artefacts.artefact import Inputs
-from pipeline.prepared.named_features import NamedFeatures
-from pipeline.prepared.saved_chain import read_chain
-from pipeline.prepared.subwords import Speller
-from pipeline.prepared.trained import load_trained
-from pipeline.prepared.vocabulary import Vocabulary
+from accord.models.network.background_only import BackgroundOnly
+from accord.models.network.language_model import LanguageModel
+from accord.models.spelling.open_vocabulary import load_spelling
+from accord.models.spelling.strings import Spelling
+from accord.models.spelling.subwords import SubwordModel
+from accord.models.training.files import WEIGHTS
+from accord.pipeline.artefacts.artefact import Inputs
+from accord.pipeline.prepared.named_features import NamedFeatures
+from accord.pipeline.prepared.saved_chain import read_chain
+from accord.pipeline.prepared.subwords import Speller
+from accord.pipeline.prepared.trained import load_trained
+from accord.pipeline.prepared.vocabulary import Vocabulary
 
 NAMED = ["upos", "feats", "source"]  # columns with few different values
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import parquet
 
-from models.common.files.arrays import check_stored
-from models.common.files.weights import Shapes, check_shapes, shapes_in
-from models.features.phi import Features
-from models.recipe import Recipe
-from pipeline.artefacts.artefact import Inputs
-from pipeline.artefacts.model_files import MODEL, RECIPE
-from pipeline.prepared.trained import parameter_shapes
-from pipeline.sharing.recipe_file import read_recipe
+from accord.models.common.files.arrays import check_stored
+from accord.models.common.files.weights import Shapes, check_shapes, shapes_in
+from accord.models.features.phi import Features
+from accord.models.recipe import Recipe
+from accord.pipeline.artefacts.artefact import Inputs
+from accord.pipeline.artefacts.model_files import MODEL, RECIPE
+from accord.pipeline.prepared.trained import parameter_shapes
+from accord.pipeline.sharing.recipe_file import read_recipe
 
 PHI = "phi.npz"
 TYPES = "types.parquet"

@@ -4,8 +4,8 @@ import math
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from models.common.files.json_file import load_json
-from models.recipe import MOVED, Recipe
+from accord.models.common.files.json_file import load_json
+from accord.models.recipe import MOVED, Recipe
 
 
 def read_recipe(path: Path) -> Recipe:

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lexicon.vectors import kmeans
-from models.automata.of_states import directions, state_automaton
-from models.automata.state_automaton import StateAutomaton
-from models.common.batching import Sentences
-from models.network.language_model import LanguageModel
+from accord.lexicon.vectors import kmeans
+from accord.models.automata.of_states import directions, state_automaton
+from accord.models.automata.state_automaton import StateAutomaton
+from accord.models.common.batching import Sentences
+from accord.models.network.language_model import LanguageModel
 
 SAMPLE = 1 << 16  # hidden states that clusters are found in, of sentences drawn at random
 SEED = 1

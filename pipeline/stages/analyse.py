@@ -13,16 +13,16 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-import lexicon
-from pipeline.artefacts.arrow import open_table, splits, word_counts
-from pipeline.artefacts.artefact import Inputs
-from pipeline.artefacts.model_files import START
-from pipeline.data.folders import folder_of
-from pipeline.display.progress import say
-from pipeline.evaluation.pair import Pair
-from pipeline.evaluation.suite import read_suite, suite_name, suite_words
-from pipeline.prepared.saved_chain import read_chain, save_chain, save_hashes
-from pipeline.prepared.special_words import (
+from accord import lexicon
+from accord.pipeline.artefacts.arrow import open_table, splits, word_counts
+from accord.pipeline.artefacts.artefact import Inputs
+from accord.pipeline.artefacts.model_files import START
+from accord.pipeline.data.folders import folder_of
+from accord.pipeline.display.progress import say
+from accord.pipeline.evaluation.pair import Pair
+from accord.pipeline.evaluation.suite import read_suite, suite_name, suite_words
+from accord.pipeline.prepared.saved_chain import read_chain, save_chain, save_hashes
+from accord.pipeline.prepared.special_words import (
     END,
     END_ID,
     PRETRAINING,
@@ -30,10 +30,10 @@ from pipeline.prepared.special_words import (
     is_special,
     read_as_unknown,
 )
-from pipeline.prepared.unknown_words import Classes
-from pipeline.prepared.written_forms import WRITTEN, read_written
-from pipeline.sections import AnalyseParams
-from pipeline.stages.beyond_start import beyond_start
+from accord.pipeline.prepared.unknown_words import Classes
+from accord.pipeline.prepared.written_forms import WRITTEN, read_written
+from accord.pipeline.sections import AnalyseParams
+from accord.pipeline.stages.beyond_start import beyond_start
 
 
 class Texts(NamedTuple):

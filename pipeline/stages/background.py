@@ -7,27 +7,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from models.background import arpa
-from models.background.adapted import adapted
-from models.background.prior import discounted
-from models.common.files.arrays import load_array
-from models.common.registry import outside_files, parted
-from models.features.phi import Features
-from models.spelling.neural import NeuralSpelling
-from models.spelling.ngram import NGramSpelling
-from models.spelling.open_vocabulary import load_spelling, save_spelling
-from pipeline.artefacts import fingerprint
-from pipeline.artefacts.artefact import Inputs
-from pipeline.artefacts.model_files import START
-from pipeline.features.factors import factors_of
-from pipeline.prepared.special_words import (
+from accord.models.background import arpa
+from accord.models.background.adapted import adapted
+from accord.models.background.prior import discounted
+from accord.models.common.files.arrays import load_array
+from accord.models.common.registry import outside_files, parted
+from accord.models.features.phi import Features
+from accord.models.spelling.neural import NeuralSpelling
+from accord.models.spelling.ngram import NGramSpelling
+from accord.models.spelling.open_vocabulary import load_spelling, save_spelling
+from accord.pipeline.artefacts import fingerprint
+from accord.pipeline.artefacts.artefact import Inputs
+from accord.pipeline.artefacts.model_files import START
+from accord.pipeline.features.factors import factors_of
+from accord.pipeline.prepared.special_words import (
     PRETRAINING,
     PRETRAINING_MASS,
     UNKNOWN_ID,
     is_special,
     read_as_unknown,
 )
-from pipeline.sections import BackgroundParams
+from accord.pipeline.sections import BackgroundParams
 
 RAREST = 0.01  # per million: what a word counts for that the lexicon of frequencies lacks
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from lexicon.chain import SAVED, save
-from models.common.files.json_file import load_json
-from pipeline.prepared.saved_chain import load_chain, read_chain, save_chain, save_hashes
-from pipeline.prepared.special_words import END_ID, MADE_OF, UNKNOWN_ID, is_special
-from pipeline.prepared.vocabulary import Vocabulary
+from accord.lexicon.chain import SAVED, save
+from accord.models.common.files.json_file import load_json
+from accord.pipeline.prepared.saved_chain import load_chain, read_chain, save_chain, save_hashes
+from accord.pipeline.prepared.special_words import END_ID, MADE_OF, UNKNOWN_ID, is_special
+from accord.pipeline.prepared.vocabulary import Vocabulary
 
 
 def beyond_start(

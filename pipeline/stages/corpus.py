@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from corpora.sentence import Sentence
-from corpora.sources import read_parts
-from pipeline.artefacts.arrow import write_rows
-from pipeline.artefacts.artefact import Inputs
-from pipeline.artefacts.spool import Spool
-from pipeline.data.folders import folder_of
-from pipeline.display.progress import say, track
-from pipeline.prepared.labels import LABELS
-from pipeline.prepared.special_words import PRETRAINING
-from pipeline.sections import CorpusParams
-from pipeline.stages.sentence_labels import Labels
+from accord.corpora.sentence import Sentence
+from accord.corpora.sources import read_parts
+from accord.pipeline.artefacts.arrow import write_rows
+from accord.pipeline.artefacts.artefact import Inputs
+from accord.pipeline.artefacts.spool import Spool
+from accord.pipeline.data.folders import folder_of
+from accord.pipeline.display.progress import say, track
+from accord.pipeline.prepared.labels import LABELS
+from accord.pipeline.prepared.special_words import PRETRAINING
+from accord.pipeline.sections import CorpusParams
+from accord.pipeline.stages.sentence_labels import Labels
 
 SCHEMA = pa.schema(
     {

@@ -9,24 +9,24 @@ from pathlib import Path
 
 import numpy as np
 
-from models.common.files.weights import load_weights
-from models.spelling.open_vocabulary import load_spelling
-from pipeline.artefacts.artefact import Inputs
-from pipeline.artefacts.model_files import FIGURES
-from pipeline.display.progress import say
-from pipeline.evaluation.agreement import measure_agreement
-from pipeline.evaluation.measure import (
+from accord.models.common.files.weights import load_weights
+from accord.models.spelling.open_vocabulary import load_spelling
+from accord.pipeline.artefacts.artefact import Inputs
+from accord.pipeline.artefacts.model_files import FIGURES
+from accord.pipeline.display.progress import say
+from accord.pipeline.evaluation.agreement import measure_agreement
+from accord.pipeline.evaluation.measure import (
     OF_START,
     measure,
     measure_parts,
     training_figures,
 )
-from pipeline.evaluation.metrics.normalisation import normalisation
-from pipeline.prepared.encoded import held_out, read_sentences
-from pipeline.prepared.encoded_forms import suites
-from pipeline.prepared.special_words import START_WEIGHTS
-from pipeline.prepared.trained import load_trained
-from pipeline.sections import EvaluateParams
+from accord.pipeline.evaluation.metrics.normalisation import normalisation
+from accord.pipeline.prepared.encoded import held_out, read_sentences
+from accord.pipeline.prepared.encoded_forms import suites
+from accord.pipeline.prepared.special_words import START_WEIGHTS
+from accord.pipeline.prepared.trained import load_trained
+from accord.pipeline.sections import EvaluateParams
 
 
 def compute(params: EvaluateParams, inputs: Inputs, out: Path) -> None:

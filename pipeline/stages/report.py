@@ -8,25 +8,25 @@ from pathlib import Path
 
 import pandas as pd
 
-from models.recipe import Recipe
-from models.spelling.subwords import count_subwords
-from pipeline.artefacts.artefact import Artefact, Inputs
-from pipeline.artefacts.model_files import RECIPE
-from pipeline.display import page
-from pipeline.display.drawing import for_page, save
-from pipeline.display.figures import loss_curves, perplexity_bars
-from pipeline.display.figures_agreement import agreement_dots
-from pipeline.display.figures_learning import learning_curve
-from pipeline.display.progress import say
-from pipeline.display.seeds import by_seed
-from pipeline.display.tables import markdown
-from pipeline.evaluation.bootstrap import differences
-from pipeline.evaluation.report import by_construction, by_size
-from pipeline.evaluation.report.comparison import comparison, headline, test_splits
-from pipeline.evaluation.score_rows import of_models, read_epochs
-from pipeline.inference import explain_page
-from pipeline.sections import ReportParams
-from pipeline.stages.table import STAGES
+from accord.models.recipe import Recipe
+from accord.models.spelling.subwords import count_subwords
+from accord.pipeline.artefacts.artefact import Artefact, Inputs
+from accord.pipeline.artefacts.model_files import RECIPE
+from accord.pipeline.display import page
+from accord.pipeline.display.drawing import for_page, save
+from accord.pipeline.display.figures import loss_curves, perplexity_bars
+from accord.pipeline.display.figures_agreement import agreement_dots
+from accord.pipeline.display.figures_learning import learning_curve
+from accord.pipeline.display.progress import say
+from accord.pipeline.display.seeds import by_seed
+from accord.pipeline.display.tables import markdown
+from accord.pipeline.evaluation.bootstrap import differences
+from accord.pipeline.evaluation.report import by_construction, by_size
+from accord.pipeline.evaluation.report.comparison import comparison, headline, test_splits
+from accord.pipeline.evaluation.score_rows import of_models, read_epochs
+from accord.pipeline.inference import explain_page
+from accord.pipeline.sections import ReportParams
+from accord.pipeline.stages.table import STAGES
 
 REPORT = STAGES["report"]
 

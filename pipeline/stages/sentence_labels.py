@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpora.sentence import Sentence
-from pipeline.artefacts.arrow import batches
-from pipeline.display.nearest import nearest
-from pipeline.prepared.labels import LABELS
-from pipeline.sections import SOURCE
+from accord.corpora.sentence import Sentence
+from accord.pipeline.artefacts.arrow import batches
+from accord.pipeline.display.nearest import nearest
+from accord.pipeline.prepared.labels import LABELS
+from accord.pipeline.sections import SOURCE
 
 
 class Labels:

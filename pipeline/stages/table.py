@@ -10,37 +10,37 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-import corpora
-from lexicon.analysis import FEATURES, feature_names
-from lexicon.dictionaries.table import read_table
-from lexicon.reading import Report
-from lexicon.registry import BUILT_IN, FROM_PATH, TABLES
-from lexicon.registry import files as lexicon_files
-from models.common.checks import expect
-from models.common.registry import outside_files
-from models.recipe import Recipe
-from models.spelling.subwords import COUNTS, SPELLER
-from models.training.curve import CURVE, PHASE_CURVES
-from models.training.files import WEIGHTS
-from pipeline.artefacts.artefact import Inputs
-from pipeline.artefacts.model_files import FIGURES, RECIPE
-from pipeline.data.folders import folder_of
-from pipeline.display.nearest import nearest
-from pipeline.evaluation.metrics import METRICS
-from pipeline.evaluation.same_text import WRITTEN as SAME_TEXT
-from pipeline.evaluation.suite import suite_files
-from pipeline.features import TEMPLATES, word_vectors
-from pipeline.features.template_names import check
-from pipeline.prepared.encoded import READ_BY_TRAINING, SIZES
-from pipeline.prepared.encoded_forms import PARTS
-from pipeline.prepared.labels import NUMBERS, VALUES
-from pipeline.prepared.special_words import (
+from accord import corpora
+from accord.lexicon.analysis import FEATURES, feature_names
+from accord.lexicon.dictionaries.table import read_table
+from accord.lexicon.reading import Report
+from accord.lexicon.registry import BUILT_IN, FROM_PATH, TABLES
+from accord.lexicon.registry import files as lexicon_files
+from accord.models.common.checks import expect
+from accord.models.common.registry import outside_files
+from accord.models.recipe import Recipe
+from accord.models.spelling.subwords import COUNTS, SPELLER
+from accord.models.training.curve import CURVE, PHASE_CURVES
+from accord.models.training.files import WEIGHTS
+from accord.pipeline.artefacts.artefact import Inputs
+from accord.pipeline.artefacts.model_files import FIGURES, RECIPE
+from accord.pipeline.data.folders import folder_of
+from accord.pipeline.display.nearest import nearest
+from accord.pipeline.evaluation.metrics import METRICS
+from accord.pipeline.evaluation.same_text import WRITTEN as SAME_TEXT
+from accord.pipeline.evaluation.suite import suite_files
+from accord.pipeline.features import TEMPLATES, word_vectors
+from accord.pipeline.features.template_names import check
+from accord.pipeline.prepared.encoded import READ_BY_TRAINING, SIZES
+from accord.pipeline.prepared.encoded_forms import PARTS
+from accord.pipeline.prepared.labels import NUMBERS, VALUES
+from accord.pipeline.prepared.special_words import (
     MADE_OF,
     PRETRAINING_MASS,
     START_WEIGHTS,
 )
-from pipeline.prepared.written_forms import WRITTEN
-from pipeline.sections import (
+from accord.pipeline.prepared.written_forms import WRITTEN
+from accord.pipeline.sections import (
     AnalyseParams,
     BackgroundParams,
     CorpusParams,
@@ -50,7 +50,7 @@ from pipeline.sections import (
     ReportParams,
     TokeniseParams,
 )
-from pipeline.trained import teachers
+from accord.pipeline.trained import teachers
 
 
 def _reads_no_files(params: Any) -> Sequence[Path]:
@@ -168,7 +168,7 @@ STAGES = _by_name(
             "*.arrow": "the sentences of each split: id, text, a treebank's rows, source, labels"
         },
         params=CorpusParams,
-        computed_by="pipeline.stages.corpus:compute",
+        computed_by="accord.pipeline.stages.corpus:compute",
         version=1,
         files=_files_of_sources,
     ),
@@ -181,7 +181,7 @@ STAGES = _by_name(
             WRITTEN: "how training writes each word most often, where words are lowercased",
         },
         params=TokeniseParams,
-        computed_by="pipeline.stages.tokenise:compute",
+        computed_by="accord.pipeline.stages.tokenise:compute",
         version=1,
     ),
     Stage(
@@ -197,7 +197,7 @@ STAGES = _by_name(
             "*.suite.parquet": "the pairs of each agreement suite",
         },
         params=AnalyseParams,
-        computed_by="pipeline.stages.analyse:compute",
+        computed_by="accord.pipeline.stages.analyse:compute",
         version=1,
         files=_files_of_lexicons_and_suites,
         starts=True,
@@ -215,7 +215,7 @@ STAGES = _by_name(
             START_WEIGHTS: "the weights of the model that training goes on from, if there is one",
         },
         params=FeaturiseParams,
-        computed_by="pipeline.stages.featurise:compute",
+        computed_by="accord.pipeline.stages.featurise:compute",
         version=1,
         files=_files_of_templates,
         starts=True,
@@ -240,7 +240,7 @@ STAGES = _by_name(
             "spelling.*": "the spelling model of an open vocabulary",
         },
         params=BackgroundParams,
-        computed_by="pipeline.stages.background:compute",
+        computed_by="accord.pipeline.stages.background:compute",
         version=1,
         files=_files_of_ngrams,
         starts=True,
@@ -269,7 +269,7 @@ STAGES = _by_name(
             "*.suite.npz": "the sentences of each agreement suite as ids, and how they pair",
         },
         params=EncodeParams,
-        computed_by="pipeline.stages.encode:compute",
+        computed_by="accord.pipeline.stages.encode:compute",
         version=1,
     ),
     Stage(
@@ -284,7 +284,7 @@ STAGES = _by_name(
             "steps.csv": "loss, gradient norm and learning rate by step, where there are steps",
         },
         params=Recipe,
-        computed_by="pipeline.stages.train:compute",
+        computed_by="accord.pipeline.stages.train:compute",
         version=2,
         files=_files_of_training,
         resumes=True,
@@ -305,7 +305,7 @@ STAGES = _by_name(
             "critical word, is likelier",
         },
         params=EvaluateParams,
-        computed_by="pipeline.stages.evaluate:compute",
+        computed_by="accord.pipeline.stages.evaluate:compute",
         version=1,
         files=_files_of_metrics,
     ),
@@ -331,7 +331,7 @@ STAGES = _by_name(
             "*.svg": "the same, without a ground",
         },
         params=ReportParams,
-        computed_by="pipeline.stages.report:compute",
+        computed_by="accord.pipeline.stages.report:compute",
         version=1,
         over_models=True,
         shows=("tokenise", "analyse", "featurise", "background", "encode", "train", "evaluate"),

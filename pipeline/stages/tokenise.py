@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from corpora.sentence import words as words_of
-from corpora.tokenise import normalise, tokenised
-from pipeline.artefacts.arrow import batches, count_batches, open_table, splits, write_batches
-from pipeline.artefacts.artefact import Inputs
-from pipeline.display.progress import meter, say
-from pipeline.prepared.labels import LABELS
-from pipeline.prepared.written_forms import save_written
-from pipeline.sections import TokeniseParams
+from accord.corpora.sentence import words as words_of
+from accord.corpora.tokenise import normalise, tokenised
+from accord.pipeline.artefacts.arrow import batches, count_batches, open_table, splits, write_batches
+from accord.pipeline.artefacts.artefact import Inputs
+from accord.pipeline.display.progress import meter, say
+from accord.pipeline.prepared.labels import LABELS
+from accord.pipeline.prepared.written_forms import save_written
+from accord.pipeline.sections import TokeniseParams
 
 SCHEMA = pa.schema({"words": pa.list_(pa.string())})
 KEPT = ("part", LABELS)  # what else is known of a sentence: its source, where there are several

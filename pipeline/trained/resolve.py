@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from models.common.files.json_file import load_json
-from models.training.files import WEIGHTS
-from pipeline.artefacts.artefact import MANIFEST, META, Artefact, FinishedRun, Inputs, read_json
-from pipeline.artefacts.model_files import FIGURES, MODEL, RECIPE
-from pipeline.display.nearest import nearest
-from pipeline.sharing.file_names import CONFIG
+from accord.models.common.files.json_file import load_json
+from accord.models.training.files import WEIGHTS
+from accord.pipeline.artefacts.artefact import MANIFEST, META, Artefact, FinishedRun, Inputs, read_json
+from accord.pipeline.artefacts.model_files import FIGURES, MODEL, RECIPE
+from accord.pipeline.display.nearest import nearest
+from accord.pipeline.sharing.file_names import CONFIG
 
 Kind = Literal["bundled", "run", "exported", "packed", "hub", "arpa"]
 
@@ -33,7 +33,7 @@ BUNDLED = "french"  # the name of the model that comes with Accord
 BUNDLED_FOLDER = Path(__file__).parent / BUNDLED
 RUNS = "runs"  # the folder of runs, which no owner on the hub is called
 JOBS = "jobs.json"  # in a packed folder: what is to be trained there
-SWEEP = "python -m pipeline.runner.sweep"  # trains them
+SWEEP = "python -m accord.pipeline.runner.sweep"  # trains them
 TRAINED = "trained"  # in a packed folder: where the models are, once they are trained
 ARPA = (".arpa", ".arpa.gz")
 HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")

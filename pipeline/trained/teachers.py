@@ -9,17 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from models.recipe import Recipe
-from models.training.files import WEIGHTS
-from pipeline.artefacts import fingerprint
-from pipeline.artefacts.artefact import Inputs
-from pipeline.artefacts.model_files import MODEL, RECIPE
-from pipeline.trained import resolve
-from pipeline.trained.resolve import TRAINED, TrainedModel
+from accord.models.recipe import Recipe
+from accord.models.training.files import WEIGHTS
+from accord.pipeline.artefacts import fingerprint
+from accord.pipeline.artefacts.artefact import Inputs
+from accord.pipeline.artefacts.model_files import MODEL, RECIPE
+from accord.pipeline.trained import resolve
+from accord.pipeline.trained.resolve import TRAINED, TrainedModel
 
 if TYPE_CHECKING:
-    from models.network.language_model import LanguageModel
-    from models.training.distillation import Distillation
+    from accord.models.network.language_model import LanguageModel
+    from accord.models.training.distillation import Distillation
 
 Read = Mapping[str, tuple[str, ...]]  # stage -> the files of its folder that training reads
 
@@ -93,7 +93,7 @@ def distillation(
     """The term that draws a model towards its teachers, if it has some."""
     if not recipe.teachers.models:
         return []
-    from models.training.distillation import Distillation
+    from accord.models.training.distillation import Distillation
 
     def load() -> "list[LanguageModel]":
         device = model.embedding.weight.device
@@ -103,9 +103,9 @@ def distillation(
 
 
 def _load(names: Iterable[str], inputs: Inputs) -> "list[LanguageModel]":
-    from models.background.ngram import FOLDS
-    from models.network.language_model import LanguageModel
-    from pipeline.prepared.trained import load_trained
+    from accord.models.background.ngram import FOLDS
+    from accord.models.network.language_model import LanguageModel
+    from accord.pipeline.prepared.trained import load_trained
 
     teachers = []
     for name in names:

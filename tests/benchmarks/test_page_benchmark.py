@@ -2,7 +2,7 @@
 
 import json
 
-import corpora
+from accord import corpora
 from benchmarks.page import differing, measure_load, measure_waits, questions
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from training_cases import RECIPE, model, sentences
 
-from models.training.files import WEIGHTS
-from models.training.trainer import Trainer
+from accord.models.training.files import WEIGHTS
+from accord.models.training.trainer import Trainer
 
 TEXT = sentences()
 

@@ -4,11 +4,11 @@ import numpy as np
 import torch
 from hypothesis import strategies
 
-from models.background.base import Background
-from models.background.unigram import Unigram
-from models.common.batching import preceding
-from models.features.phi import Features
-from models.outputs.log_linear import LogLinear
+from accord.models.background.base import Background
+from accord.models.background.unigram import Unigram
+from accord.models.common.batching import preceding
+from accord.models.features.phi import Features
+from accord.models.outputs.log_linear import LogLinear
 
 DOUBLE = torch.float64
 

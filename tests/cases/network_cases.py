@@ -4,9 +4,9 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, rising_prior
 
-from models.background.unigram import Unigram
-from models.network.language_model import LanguageModel
-from models.recipe import Recipe
+from accord.models.background.unigram import Unigram
+from accord.models.network.language_model import LanguageModel
+from accord.models.recipe import Recipe
 
 FEATURES = random_features(WORDS, width=3, real=False)
 RECIPE = Recipe(embedding=8, hidden=8, layers=1, device="cpu")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from pipeline.artefacts import fingerprint
-from pipeline.artefacts.artefact import read_json, write_json
-from pipeline.cli.main import app
+from accord.pipeline.artefacts import fingerprint
+from accord.pipeline.artefacts.artefact import read_json, write_json
+from accord.pipeline.cli.main import app
 
 
 def seal(folder: Path) -> None:

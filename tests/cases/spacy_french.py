@@ -1,4 +1,4 @@
-"""spaCy's tokeniser with Accord's rules: what `corpora.tokenise` must be equal to."""
+"""spaCy's tokeniser with Accord's rules: what `accord.corpora.tokenise` must be equal to."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ from spacy.lang.fr import French
 from spacy.tokenizer import Tokenizer
 from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
 
-from corpora.tokenise import (
+from accord.corpora.tokenise import (
     ELIDED,
     ENCLITICS,
     GROUPED_NUMBER,

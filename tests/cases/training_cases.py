@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from models.background.unigram import Unigram
-from models.common.batching import Sentences
-from models.features.phi import Features
-from models.network.language_model import LanguageModel
-from models.recipe import Recipe
+from accord.models.background.unigram import Unigram
+from accord.models.common.batching import Sentences
+from accord.models.features.phi import Features
+from accord.models.network.language_model import LanguageModel
+from accord.models.recipe import Recipe
 
 END, WORDS = 0, 12
 RECIPE = Recipe(

@@ -5,8 +5,8 @@ from collections import Counter
 
 import pytest
 
-from corpora import CorpusError, conllu, read, words
-from corpora.sentence import features
+from accord.corpora import CorpusError, conllu, read, words
+from accord.corpora.sentence import features
 
 GOOD = """\
 # sent_id = un

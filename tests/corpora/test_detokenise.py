@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import corpora
-from corpora.detokenise import detokenise, spans
-from corpora.tokenise import SPELLINGS, normalise, tokenised
+from accord import corpora
+from accord.corpora.detokenise import detokenise, spans
+from accord.corpora.tokenise import SPELLINGS, normalise, tokenised
 
 # The text that each row of words, between bars, is to become.
 CASES = """

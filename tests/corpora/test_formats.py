@@ -7,7 +7,7 @@ from itertools import islice
 
 import pytest
 
-from corpora import CorpusError, read
+from accord.corpora import CorpusError, read
 
 ROW = "1\tVa\taller\tVERB\t_\t_\t0\troot\t_\t_\n"
 WRITTEN = {

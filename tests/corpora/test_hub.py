@@ -2,7 +2,7 @@
 
 import pytest
 
-from corpora import CorpusError, files, hub, read, words
+from accord.corpora import CorpusError, files, hub, read, words
 
 datasets = pytest.importorskip("datasets")
 

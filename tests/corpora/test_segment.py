@@ -2,7 +2,7 @@
 
 import pytest
 
-from corpora.segment import segment
+from accord.corpora.segment import segment
 
 # A bar stands where a sentence ends; `‖` where no space stood there.
 CASES = """

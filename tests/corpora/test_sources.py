@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from corpora import CorpusError, files, read, read_words
-from corpora.sources import CORPORA, part_names, read_parts
-from corpora.text import kind
+from accord.corpora import CorpusError, files, read, read_words
+from accord.corpora.sources import CORPORA, part_names, read_parts
+from accord.corpora.text import kind
 
 TREE = "1\tOui\toui\tINTJ\t_\t_\t0\troot\t_\t_\n\n"
 

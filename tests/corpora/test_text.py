@@ -6,8 +6,8 @@ import lzma
 
 import pytest
 
-from corpora import CorpusError
-from corpora.text import read
+from accord.corpora import CorpusError
+from accord.corpora.text import read
 
 TEXT = "Il dort.\n\n  Elle part.\r\nÇa va"
 

@@ -4,13 +4,13 @@ import csv
 import re
 from importlib.resources import files
 
-import corpora
-from corpora.conllu import FEATURE
-from corpora.tokenise import tokenised
+from accord import corpora
+from accord.corpora.conllu import FEATURE
+from accord.corpora.tokenise import tokenised
 
 
 def lexicon() -> list[dict]:
-    table = files("lexicon.dictionaries") / "tiny.tsv"
+    table = files("accord.lexicon.dictionaries") / "tiny.tsv"
     with table.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from spacy.lang import char_classes
 from spacy_french import spacy_words
 
-import corpora
-from corpora import tokenise
-from corpora.tokenise import WHOLE, tokenised
+from accord import corpora
+from accord.corpora import tokenise
+from accord.corpora.tokenise import WHOLE, tokenised
 
 TEXTS = ("ud-french-1.4", "ud-french-sequoia", "wiktionnaire")
 EVERY = 25  # of the sentences, in the ordinary test

@@ -2,10 +2,10 @@
 
 import pytest
 
-import pipeline
+import accord
 
 
 @pytest.fixture(scope="session")
 def asked_run(tmp_path_factory):
     runs = tmp_path_factory.mktemp("asked")
-    return pipeline.run("tiny", set={"train.epochs": 1}, until="evaluate", runs=runs)
+    return accord.run("tiny", set={"train.epochs": 1}, until="evaluate", runs=runs)

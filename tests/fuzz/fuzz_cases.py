@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.data.folders import MissingData, folder_of
+from accord.pipeline.data.folders import MissingData, folder_of
 
 CASES = pytest.mark.parametrize(
     "cases", [200, pytest.param(10_000, marks=pytest.mark.long)], ids=["few", "many"]

@@ -9,9 +9,9 @@ import torch
 from fuzz_cases import CASES, damaged, fuzz, outcome
 from hypothesis import strategies as st
 
-from models.ngram.arpa.reading import read_arpa
-from models.ngram.arpa.writing import write_arpa
-from models.ngram.model import NGrams
+from accord.models.ngram.arpa.reading import read_arpa
+from accord.models.ngram.arpa.writing import write_arpa
+from accord.models.ngram.model import NGrams
 
 FORMS = ["</s>", "le", "été"]
 ARPA = """\

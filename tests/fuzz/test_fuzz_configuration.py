@@ -10,9 +10,9 @@ import yaml
 from fuzz_cases import CASES, damaged, fuzz, outcome
 from hypothesis import strategies as st
 
-from pipeline.config.configuration import load_config
-from pipeline.config.files import preset_text
-from pipeline.stages.table import STAGES
+from accord.pipeline.config.configuration import load_config
+from accord.pipeline.config.files import preset_text
+from accord.pipeline.stages.table import STAGES
 
 PRESETS = ("tiny", "default", "closed")
 

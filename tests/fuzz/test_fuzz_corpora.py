@@ -10,9 +10,9 @@ import pytest
 from fuzz_cases import CASES, damaged, excerpt, fuzz, outcome
 from hypothesis import strategies as st
 
-from corpora import conllu, formats, text
-from corpora.segment import segment
-from corpora.sentence import Token, Tree
+from accord.corpora import conllu, formats, text
+from accord.corpora.segment import segment
+from accord.corpora.sentence import Token, Tree
 
 TREES = b"""\
 # sent_id = a-1

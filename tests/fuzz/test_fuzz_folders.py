@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from fuzz_cases import CASES, damaged, fuzz
 
-import pipeline
-from pipeline.artefacts import fingerprint
-from pipeline.artefacts.artefact import read_json, write_json
-from pipeline.inference.explain import Explainer
+import accord
+from accord.pipeline.artefacts import fingerprint
+from accord.pipeline.artefacts.artefact import read_json, write_json
+from accord.pipeline.inference.explain import Explainer
 
 TOLD = (
     ValueError,
@@ -38,7 +38,7 @@ def exported(asked_run, tmp_path_factory) -> dict[bool, Path]:
     """The model's folder in both forms, compact or not."""
     folder = tmp_path_factory.mktemp("folders")
     return {
-        form: pipeline.export(asked_run.folder, "ll-rnn", folder / name, compact=form)
+        form: accord.export(asked_run.folder, "ll-rnn", folder / name, compact=form)
         for form, name in ((False, "whole"), (True, "small"))
     }
 
@@ -59,7 +59,7 @@ def test_damaged_folders(cases, name, compact, exported, tmp_path):
         about["files"][name] = fingerprint.of_file(folder / name)
         write_json(folder / "config.json", about)
         try:
-            scorer = pipeline.load(folder)
+            scorer = accord.load(folder)
             words = scorer.score(SENTENCE)
             place = Explainer(scorer).next_word("Le chat")
         except TOLD:

@@ -9,12 +9,12 @@ import pytest
 from fuzz_cases import CASES, damaged, excerpt, fuzz, outcome
 from hypothesis import strategies as st
 
-from lexicon.analysis import UPOS, join_feats
-from lexicon.analysis import plain as in_one_spelling
-from lexicon.dictionaries import ladl, lexique, table, treebank, unimorph
-from lexicon.dictionaries.ladl import GENDER, NUMBER, PERSON, VERB_FORM
-from lexicon.index import Index, build
-from lexicon.reading import LexiconRow, Report
+from accord.lexicon.analysis import UPOS, join_feats
+from accord.lexicon.analysis import plain as in_one_spelling
+from accord.lexicon.dictionaries import ladl, lexique, table, treebank, unimorph
+from accord.lexicon.dictionaries.ladl import GENDER, NUMBER, PERSON, VERB_FORM
+from accord.lexicon.index import Index, build
+from accord.lexicon.reading import LexiconRow, Report
 
 HEADER = "\t".join([*lexique.TAG_COLUMNS[:5], *lexique.FREQUENCIES, lexique.TAG_COLUMNS[5]])
 SOUND = {

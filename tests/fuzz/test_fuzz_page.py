@@ -13,9 +13,9 @@ import pytest
 from fuzz_cases import CASES, damaged, fuzz
 from hypothesis import strategies as st
 
-import pipeline
-from pipeline.page.questions import Models
-from pipeline.page.server import PageServer
+import accord
+from accord.pipeline.page.questions import Models
+from accord.pipeline.page.server import PageServer
 
 TOLD = (ValueError, LookupError)  # which the server answers with
 ASKED = [
@@ -55,7 +55,7 @@ def questions(draw: st.DrawFn) -> Any:
 @pytest.fixture(scope="module")
 def models(asked_run) -> Models:
     return Models(
-        {name: partial(pipeline.load, asked_run.folder, name) for name in ("ll-rnn", "rnn")}
+        {name: partial(accord.load, asked_run.folder, name) for name in ("ll-rnn", "rnn")}
     )
 
 

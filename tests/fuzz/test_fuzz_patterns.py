@@ -8,9 +8,9 @@ from fuzz_cases import CASES, fuzz
 from hypothesis import strategies as st
 from test_fuzz_constraints import ANALYSES, KNOWN, PIECES, WORDS
 
-from models.network.constraint import Automaton
-from models.network.regular_expression import DEEPEST, MOST_TESTS
-from pipeline.inference.held.pattern import pattern_automaton
+from accord.models.network.constraint import Automaton
+from accord.models.network.regular_expression import DEEPEST, MOST_TESTS
+from accord.pipeline.inference.held.pattern import pattern_automaton
 
 SENTENCES = [words for length in range(1, 4) for words in product(KNOWN.values(), repeat=length)]
 # Each test with the words that pass it, one letter for each.

@@ -10,9 +10,9 @@ import pytest
 from fuzz_cases import CASES, damaged, fuzz, outcome
 from hypothesis import strategies as st
 
-import pipeline
-from pipeline.reading.stimuli import read_table
-from pipeline.reading.table import surprisal
+import accord
+from accord.pipeline.reading.stimuli import read_table
+from accord.pipeline.reading.table import surprisal
 
 ROWS = [
     ("1", "Le chien | du voisin | aboie.", "a b c"),
@@ -75,7 +75,7 @@ def test_any_table_is_read_as_it_was_written(cases, ending, tmp_path):
 @CASES
 def test_what_is_measured_is_finite(cases, asked_run, tmp_path):
     """Of any sentences that a damaged table has, and of regions that may no longer fit."""
-    scorer = pipeline.load(asked_run.folder, "ll-rnn")
+    scorer = accord.load(asked_run.folder, "ll-rnn")
     measured = 0
 
     def check(data: bytes) -> None:

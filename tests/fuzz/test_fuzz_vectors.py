@@ -9,9 +9,9 @@ import pytest
 from fuzz_cases import CASES, damaged, fuzz, outcome
 from hypothesis import strategies as st
 
-from lexicon.vectors import VectorFile, of_arrays, of_spacy, of_text
-from models.common.files.arrays import load_arrays
-from pipeline.features.word_vectors import find, reduced
+from accord.lexicon.vectors import VectorFile, of_arrays, of_spacy, of_text
+from accord.models.common.files.arrays import load_arrays
+from accord.pipeline.features.word_vectors import find, reduced
 
 FORMS = ["de", "la", "Paris", "été", "aujourd'hui"]
 MATRIX = np.arange(15, dtype=np.float32).reshape(5, 3) / 8

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from plug_in_cases import install
 
-import lexicon
-from lexicon import Analysis, LexiconError
-from lexicon.chain import open_saved, save
-from lexicon.registry import plug_in_file
+from accord import lexicon
+from accord.lexicon import Analysis, LexiconError
+from accord.lexicon.chain import open_saved, save
+from accord.lexicon.registry import plug_in_file
 
 ROOT = Path(__file__).parents[2]
 FIRST = (
@@ -110,8 +110,8 @@ def test_a_treebank_teaches_the_guesser_and_says_nothing_itself(tmp_path):
 
 
 PLUGIN = """
-from lexicon.reading import LexiconRow
-from lexicon.index import TextLexicon
+from accord.lexicon.reading import LexiconRow
+from accord.lexicon.index import TextLexicon
 
 def read(path, report):
     yield LexiconRow("schtroumpf", "schtroumpf", "NOUN", "Gender=Masc|Number=Sing")

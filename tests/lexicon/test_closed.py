@@ -2,9 +2,9 @@
 
 import pytest
 
-from lexicon.closed import SIGNS, WORDS, Closed, signs, words
-from lexicon.dictionaries.table import read_table
-from lexicon.reading import Report
+from accord.lexicon.closed import SIGNS, WORDS, Closed, signs, words
+from accord.lexicon.dictionaries.table import read_table
+from accord.lexicon.reading import Report
 
 UPOS_OF = {
     "du": {"ADP", "DET"},

@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import lexicon
-from lexicon.evaluation import LEAST, figures, unknown_to
+from accord import lexicon
+from accord.lexicon.evaluation import LEAST, figures, unknown_to
 
 ACCORDS = Path(__file__).parent.parent / "data" / "accords.conllu"
 TRUTH = [

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import lexicon
-from lexicon.analysis import everything
-from lexicon.closed import looks
-from lexicon.evaluation import LEARNERS, compare_guessers, held_out
-from lexicon.guesser import learned_guesser
-from lexicon.registry import imported
+from accord import lexicon
+from accord.lexicon.analysis import everything
+from accord.lexicon.closed import looks
+from accord.lexicon.evaluation import LEARNERS, compare_guessers, held_out
+from accord.lexicon.guesser import learned_guesser
+from accord.lexicon.registry import imported
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 import torch
 
-import lexicon
-from lexicon.analysis import everything
-from lexicon.guesser import learned_guesser
-from lexicon.guesser_lstm import learned_lstm_guesser
+from accord import lexicon
+from accord.lexicon.analysis import everything
+from accord.lexicon.guesser import learned_guesser
+from accord.lexicon.guesser_lstm import learned_lstm_guesser
 
 COLUMNS = ["form", "lemma", "upos", "feats"]
 STRINGS = [

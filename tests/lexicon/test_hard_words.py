@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-import lexicon
+from accord import lexicon
 
 TABLE = Path(__file__).parents[1] / "data" / "hard-words.txt"
 SHORT = {

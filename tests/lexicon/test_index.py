@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import lexicon
-from corpora.tokenise import normalise
-from lexicon.analysis import plain
-from lexicon.dictionaries.treebank import read_contracted, treebank
-from lexicon.index import Index, build, cache_folder
-from lexicon.reading import LexiconError, LexiconRow
+from accord import lexicon
+from accord.corpora.tokenise import normalise
+from accord.lexicon.analysis import plain
+from accord.lexicon.dictionaries.treebank import read_contracted, treebank
+from accord.lexicon.index import Index, build, cache_folder
+from accord.lexicon.reading import LexiconError, LexiconRow
 
 words = st.text(min_size=1, max_size=6)
 rows = st.lists(

@@ -3,8 +3,8 @@
 import pytest
 from operations import calls, is_linear
 
-import lexicon
-from lexicon.analysis import LONGEST, plain
+from accord import lexicon
+from accord.lexicon.analysis import LONGEST, plain
 
 SHAPES = ("a", "1", "1.", "1-", "A.", "I", "-", "x-", "é", "я", "deux-", "@", "a@", "a.")
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-import lexicon
-from lexicon.paradigm import Paradigms
+from accord import lexicon
+from accord.lexicon.paradigm import Paradigms
 
 TABLE = Path(__file__).parents[1] / "data" / "accords.tsv"
 OTHER = {"Sing": "Plur", "Plur": "Sing", "Masc": "Fem", "Fem": "Masc"}

@@ -2,13 +2,13 @@
 
 import pytest
 
-import lexicon
-from lexicon import LexiconError
-from lexicon.dictionaries.ladl import parse_dela, read_dela, read_lefff
-from lexicon.dictionaries.lexique import read_lexique
-from lexicon.dictionaries.treebank import read_conllu
-from lexicon.dictionaries.unimorph import read_unimorph
-from lexicon.reading import Report
+from accord import lexicon
+from accord.lexicon import LexiconError
+from accord.lexicon.dictionaries.ladl import parse_dela, read_dela, read_lefff
+from accord.lexicon.dictionaries.lexique import read_lexique
+from accord.lexicon.dictionaries.treebank import read_conllu
+from accord.lexicon.dictionaries.unimorph import read_unimorph
+from accord.lexicon.reading import Report
 
 HEADER = "form\tlemma\tupos\tfeats\n"
 GOOD = "blog\tblog\tNOUN\tGender=Masc|Number=Sing\n"

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.strings import hash_string
 
-from lexicon.reading import LexiconError
-from lexicon.vectors import kmeans, of_arrays, of_spacy, of_text, string_hashes
+from accord.lexicon.reading import LexiconError
+from accord.lexicon.vectors import kmeans, of_arrays, of_spacy, of_text, string_hashes
 
 FORMS = ["de", "Paris", "paris", "parler vrai"]
 MATRIX = np.array([[0.5, -1], [2, 3.25], [0, 0.125], [7, 8]], np.float32)
@@ -91,7 +91,7 @@ def test_keys_of_rows_that_are_not_there_are_refused(tmp_path):
 
 def test_the_published_vectors_know_french(folder):
     """Words of one kind are nearer to each other than to others; capitals tell names."""
-    from models.common.files.arrays import load_array
+    from accord.models.common.files.arrays import load_array
 
     home = folder("spacy-vectors")
     wanted = ["chien", "chat", "lundi", "mardi", "Paris", "paris", "qsdfghjklm"]

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-import pipeline
+import accord
 
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory) -> Path:
     """The folder of one whose models have learned to tell right agreement from wrong."""
     runs = tmp_path_factory.mktemp("trained")
-    return pipeline.run("tiny", set={"train.epochs": 12}, until="evaluate", runs=runs).folder
+    return accord.run("tiny", set={"train.epochs": 12}, until="evaluate", runs=runs).folder

@@ -6,11 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.background.base import Background
-from models.background.history.given import Given
-from models.background.ngram import NGramBackground, lacking
-from models.common.batching import END, Sentences
-from models.features.phi import Features
+from accord.models.background.base import Background
+from accord.models.background.history.given import Given
+from accord.models.background.ngram import NGramBackground, lacking
+from accord.models.common.batching import END, Sentences
+from accord.models.features.phi import Features
 
 
 def classes(given: Given) -> "ClassBackground":

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from models.background.history.given import Given
-from models.background.ngram import NGramBackground
-from models.common.batching import END, Sentences
-from models.ngram.counts import NOTHING, last_words
+from accord.models.background.history.given import Given
+from accord.models.background.ngram import NGramBackground
+from accord.models.common.batching import END, Sentences
+from accord.models.ngram.counts import NOTHING, last_words
 
 
 def factored(

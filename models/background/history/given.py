@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.background.ngram import Prior
-from models.common.batching import Sentences
-from models.features.phi import Features
-from models.ngram.smoothing.interpolated import Smoothing
+from accord.models.background.ngram import Prior
+from accord.models.common.batching import Sentences
+from accord.models.features.phi import Features
+from accord.models.ngram.smoothing.interpolated import Smoothing
 
 
 class Given(NamedTuple):

@@ -5,11 +5,11 @@ from functools import partial
 
 import numpy as np
 
-from models.background.history.given import Given
-from models.background.mixture import MixedBackground, fitted_weights
-from models.background.ngram import NGramBackground
-from models.common.batching import END, Sentences
-from models.ngram.counts import last_words
+from accord.models.background.history.given import Given
+from accord.models.background.mixture import MixedBackground, fitted_weights
+from accord.models.background.ngram import NGramBackground
+from accord.models.common.batching import END, Sentences
+from accord.models.ngram.counts import last_words
 
 
 def skip(given: Given) -> MixedBackground:

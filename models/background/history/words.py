@@ -1,7 +1,7 @@
 """Plain n-grams."""
 
-from models.background.history.given import Given
-from models.background.ngram import NGramBackground
+from accord.models.background.history.given import Given
+from accord.models.background.ngram import NGramBackground
 
 
 def words(given: Given) -> NGramBackground:

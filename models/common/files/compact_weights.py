@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from models.common.files.weights import load_tensors, save_tensors
+from accord.models.common.files.weights import load_tensors, save_tensors
 
 SHARD = 16_000_000  # bytes of a file, at most
 HEADER = 100_000  # of these, left for the names

@@ -9,7 +9,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from models.common.files.whole_file import write_whole
+from accord.models.common.files.whole_file import write_whole
 
 MOST_NAMED = 10  # parameters in an error
 

@@ -12,11 +12,11 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from models.common.kernels import another, current, on
-from models.common.state import State
-from models.encoders.layers.recurrent_layer import KernelInParts, RecurrentLayer, in_full_precision
-from models.encoders.layers.unrolled_lstm import UnrolledLSTM
-from models.encoders.variational_dropout import VariationalDropout
+from accord.models.common.kernels import another, current, on
+from accord.models.common.state import State
+from accord.models.encoders.layers.recurrent_layer import KernelInParts, RecurrentLayer, in_full_precision
+from accord.models.encoders.layers.unrolled_lstm import UnrolledLSTM
+from accord.models.encoders.variational_dropout import VariationalDropout
 
 PARTS = 4  # of a window: each costs some kernels more, and the last one of a layer is waited for
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from models.encoders.layers.unrolled_lstm import UnrolledLSTM
+from accord.models.encoders.layers.unrolled_lstm import UnrolledLSTM
 
 IRNN_INPUT = 0.001  # deviation of the first weights of what is read (Le et al. 2015)
 SINGLE = (True, 1, 0.0)  # with biases, one layer, no dropout between layers

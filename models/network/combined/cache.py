@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.common.batching import END, Sentences
+from accord.models.common.batching import END, Sentences
 
 
 class Cache:

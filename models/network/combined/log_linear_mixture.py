@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.common.batching import Sentences
-from models.common.protocol import Model
-from models.network.combined.mixture import stacked_distributions
+from accord.models.common.batching import Sentences
+from accord.models.common.protocol import Model
+from accord.models.network.combined.mixture import stacked_distributions
 
 WORDS_AT_ONCE = 256  # positions whose distributions are held together
 ENOUGH = 1e-4  # weights are tuned until none moves by more

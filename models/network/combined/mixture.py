@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.common.batching import Sentences
-from models.common.protocol import Model
+from accord.models.common.batching import Sentences
+from accord.models.common.protocol import Model
 
 ENOUGH = 1e-8  # nats per word: weights are tuned until a round gains less
 ROUNDS = 10_000  # of expectation and maximisation, at most

@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.common.batching import Sentences
-from models.network.language_model import LanguageModel
-from models.network.states import states
+from accord.models.common.batching import Sentences
+from accord.models.network.language_model import LanguageModel
+from accord.models.network.states import states
 
 NEAREST = 256  # states; four times as many are worth nothing (results/calibration.md)
 STATES_AT_ONCE = 512  # that are compared with all of the text

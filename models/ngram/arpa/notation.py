@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from models.ngram.counts import END
+from accord.models.ngram.counts import END
 
 START, STOP, UNKNOWN = "<s>", "</s>", "<unk>"
 NEVER = -99.0  # the logarithm by which ARPA files say that a word is never predicted

@@ -9,9 +9,9 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from models.ngram.arpa.notation import NEVER, START, STOP, check_forms, open_arpa
-from models.ngram.counts import END, contexts_of, nodes_of, pack
-from models.ngram.model import NGrams, Table
+from accord.models.ngram.arpa.notation import NEVER, START, STOP, check_forms, open_arpa
+from accord.models.ngram.counts import END, contexts_of, nodes_of, pack
+from accord.models.ngram.model import NGrams, Table
 
 MOST = 300  # as a logarithm: what a number holds
 

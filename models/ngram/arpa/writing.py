@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from models.ngram.arpa.notation import NEVER, START, check_forms, open_arpa
-from models.ngram.counts import END
-from models.ngram.model import NGrams, Table
+from accord.models.ngram.arpa.notation import NEVER, START, check_forms, open_arpa
+from accord.models.ngram.counts import END
+from accord.models.ngram.model import NGrams, Table
 
 
 def write_arpa(model: NGrams, forms: Sequence[str], path: Path) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from models.ngram.counts import Level
-from models.ngram.model import NGrams, Table
+from accord.models.ngram.counts import Level
+from accord.models.ngram.model import NGrams, Table
 
 Smoothing = Callable[[Sequence[Level], np.ndarray], NGrams]
 

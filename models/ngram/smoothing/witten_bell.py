@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from models.ngram.counts import Level
-from models.ngram.model import NGrams
-from models.ngram.smoothing.interpolated import interpolated
+from accord.models.ngram.counts import Level
+from accord.models.ngram.model import NGrams
+from accord.models.ngram.smoothing.interpolated import interpolated
 
 
 def witten_bell(levels: Sequence[Level], base: np.ndarray) -> NGrams:

@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.common.batching import Sentences
-from models.network.language_model import LanguageModel
-from models.training.gradient_free.least_squares import fit_readout, moments, solve
+from accord.models.common.batching import Sentences
+from accord.models.network.language_model import LanguageModel
+from accord.models.training.gradient_free.least_squares import fit_readout, moments, solve
 
 PARENTS = 4  # of each generation
 CHILDREN = 12

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from models.common.batching import Sentences
-from models.network.language_model import LanguageModel
-from models.network.states import states
-from models.training.calibration import golden_section
+from accord.models.common.batching import Sentences
+from accord.models.network.language_model import LanguageModel
+from accord.models.network.states import states
+from accord.models.training.calibration import golden_section
 
 RIDGE = 1e-3  # added to the variance of each unit, as a share of the mean variance
 UNSEEN = 5.0  # words in the mean state that each feature is taken to have been seen before

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.common.batching import NO_WORD, Batch
-from models.training.regularisers import LossTerm
+from accord.models.common.batching import NO_WORD, Batch
+from accord.models.training.regularisers import LossTerm
 
 AHEAD = 2  # batches
 # Seconds before the thread makes the next batch: first the step is launched that is about to be,

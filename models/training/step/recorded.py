@@ -12,10 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.background.base import Background
-from models.common.batching import Batch
-from models.common.state import State
-from models.training.step.ahead import Prepared
+from accord.models.background.base import Background
+from accord.models.common.batching import Batch
+from accord.models.common.state import State
+from accord.models.training.step.ahead import Prepared
 
 Compute = Callable[[Prepared, State], tuple[Tensor, State]]
 

@@ -8,21 +8,21 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from models.common.batching import NO_WORD, Batch, Sentences, batches
-from models.common.device import has_bfloat16
-from models.common.state import State, detached
-from models.encoders.recurrent import Recurrent
-from models.encoders.variational_dropout import VariationalDropout
-from models.features.condition import Condition
-from models.network.language_model import LanguageModel
-from models.parts import SCHEDULES
-from models.recipe import Recipe
-from models.training import processes
-from models.training.regularisers import LossTerm, with_terms
-from models.training.step.ahead import Prepared, ahead, prepare
-from models.training.step.log import StepLog
-from models.training.step.recorded import RecordedSteps
-from models.training.training_state import TrainingState
+from accord.models.common.batching import NO_WORD, Batch, Sentences, batches
+from accord.models.common.device import has_bfloat16
+from accord.models.common.state import State, detached
+from accord.models.encoders.recurrent import Recurrent
+from accord.models.encoders.variational_dropout import VariationalDropout
+from accord.models.features.condition import Condition
+from accord.models.network.language_model import LanguageModel
+from accord.models.parts import SCHEDULES
+from accord.models.recipe import Recipe
+from accord.models.training import processes
+from accord.models.training.regularisers import LossTerm, with_terms
+from accord.models.training.step.ahead import Prepared, ahead, prepare
+from accord.models.training.step.log import StepLog
+from accord.models.training.step.recorded import RecordedSteps
+from accord.models.training.training_state import TrainingState
 
 SHARED = (VariationalDropout, Condition)  # what draws for all columns, whoever reads them
 

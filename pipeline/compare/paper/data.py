@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.artefacts.arrow import open_table, rows, splits, word_counts
-from pipeline.compare.paper.figures import BOUNDARIES, CORPUS, SENTENCES, TAGS, TESTS
-from pipeline.prepared.named_features import NamedFeatures
+from accord.pipeline.artefacts.arrow import open_table, rows, splits, word_counts
+from accord.pipeline.compare.paper.figures import BOUNDARIES, CORPUS, SENTENCES, TAGS, TESTS
+from accord.pipeline.prepared.named_features import NamedFeatures
 
 
 def sentences_table(corpus: Path) -> pd.DataFrame:

@@ -7,11 +7,11 @@ TOPFORM for one of the M forms that have a feature of their own, @notTop for ano
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.compare.paper.figures import BEST, RNN
-from pipeline.inference.generate import Generator, NewSentence
-from pipeline.inference.scorer import Scorer, load
-from pipeline.prepared.named_features import IDENTITY, NamedFeatures
-from pipeline.prepared.special_words import NOT_TOP
+from accord.pipeline.compare.paper.figures import BEST, RNN
+from accord.pipeline.inference.generate import Generator, NewSentence
+from accord.pipeline.inference.scorer import Scorer, load
+from accord.pipeline.prepared.named_features import IDENTITY, NamedFeatures
+from accord.pipeline.prepared.special_words import NOT_TOP
 
 TOP = "TOPFORM"
 

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pipeline.artefacts.arrow import splits
-from pipeline.artefacts.artefact import FinishedRun
-from pipeline.compare.paper.data import corpus_table, sentences_table, tags_table
-from pipeline.compare.paper.figures import BEST, BOUNDARIES, NATS, RNN, STRICT, TESTS
-from pipeline.display.seeds import by_seed, mean_and_spread
-from pipeline.display.tables import markdown
-from pipeline.evaluation.score_rows import read_epochs, read_scores
+from accord.pipeline.artefacts.arrow import splits
+from accord.pipeline.artefacts.artefact import FinishedRun
+from accord.pipeline.compare.paper.data import corpus_table, sentences_table, tags_table
+from accord.pipeline.compare.paper.figures import BEST, BOUNDARIES, NATS, RNN, STRICT, TESTS
+from accord.pipeline.display.seeds import by_seed, mean_and_spread
+from accord.pipeline.display.tables import markdown
+from accord.pipeline.evaluation.score_rows import read_epochs, read_scores
 
 DIFFERENCES = f"""\
 - Release 1.4 stands for 1.3: the same sentences, with slightly other words and contractions.

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-from corpora.text import lines
-from pipeline.confusions.htk import SILENT
-from pipeline.confusions.htk.fields import fields_of, number_of, whole_number_of
-from pipeline.confusions.lattice import Arc, Lattice
+from accord.corpora.text import lines
+from accord.pipeline.confusions.htk import SILENT
+from accord.pipeline.confusions.htk.fields import fields_of, number_of, whole_number_of
+from accord.pipeline.confusions.lattice import Arc, Lattice
 
 SCALES = {"a": "acscale", "l": "lmscale", "n": "ngscale", "r": "prscale"}
 HEADER = re.compile(r"(VERSION|V|UTTERANCE|U|NODES|N|LINKS|L|base|dir|vocab|hmms|lmname|\w+scale)=")

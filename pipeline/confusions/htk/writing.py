@@ -4,9 +4,9 @@ Its own tools want the same word on all links to a node. So each word has a node
 those that were there are silent.
 """
 
-from pipeline.confusions.htk import NULL, SILENT
-from pipeline.confusions.htk.fields import escaped
-from pipeline.confusions.lattice import Arc, Lattice
+from accord.pipeline.confusions.htk import NULL, SILENT
+from accord.pipeline.confusions.htk.fields import escaped
+from accord.pipeline.confusions.lattice import Arc, Lattice
 
 
 def text_of(lattice: Lattice) -> str:

@@ -4,10 +4,10 @@ A metric that has a `column` stands under that title in the report's table, roun
 What has no value for a text is None, and left out.
 """
 
-from models.common.registry import Registry
+from accord.models.common.registry import Registry
 
 METRICS = Registry(
     "metric",
     "accord.metrics",
-    modules=("pipeline.evaluation.metrics.probability", "pipeline.evaluation.metrics.size"),
+    modules=("accord.pipeline.evaluation.metrics.probability", "accord.pipeline.evaluation.metrics.size"),
 )

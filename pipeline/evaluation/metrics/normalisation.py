@@ -2,12 +2,12 @@
 
 import torch
 
-from models.common.batching import Sentences
-from models.common.protocol import Model
-from models.network.language_model import LanguageModel
-from models.network.states import states
-from models.outputs.signature_output import SignatureOutput
-from models.outputs.softmax import SelfNormalised
+from accord.models.common.batching import Sentences
+from accord.models.common.protocol import Model
+from accord.models.network.language_model import LanguageModel
+from accord.models.network.states import states
+from accord.models.outputs.signature_output import SignatureOutput
+from accord.models.outputs.softmax import SelfNormalised
 
 
 @torch.inference_mode()

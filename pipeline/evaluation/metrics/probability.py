@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from pipeline.evaluation.metrics import METRICS
-from pipeline.evaluation.metrics.scored_text import ScoredText
+from accord.pipeline.evaluation.metrics import METRICS
+from accord.pipeline.evaluation.metrics.scored_text import ScoredText
 
 
 @METRICS.register("perplexity", column="perplexity", digits=1)

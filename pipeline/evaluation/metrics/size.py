@@ -1,7 +1,7 @@
 """How long a text is, and what share of it a model had not met."""
 
-from pipeline.evaluation.metrics import METRICS
-from pipeline.evaluation.metrics.scored_text import ScoredText
+from accord.pipeline.evaluation.metrics import METRICS
+from accord.pipeline.evaluation.metrics.scored_text import ScoredText
 
 
 @METRICS.register("words")

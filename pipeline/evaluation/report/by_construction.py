@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from pipeline.display.seeds import by_seed, mean_and_spread
-from pipeline.evaluation.agreement import wilson
+from accord.pipeline.display.seeds import by_seed, mean_and_spread
+from accord.pipeline.evaluation.agreement import wilson
 
 METRIC = "accuracy: "  # before the name of a construction
 UNKNOWN = "pairs with unknown words: "

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.display.seeds import without_seed
-from pipeline.prepared.encoded import read_sizes
+from accord.pipeline.display.seeds import without_seed
+from accord.pipeline.prepared.encoded import read_sizes
 
 
 def by_size(scores: pd.DataFrame, split: str, encoded: Mapping[str, Path]) -> pd.DataFrame:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from pipeline.display.seeds import by_seed, mean_and_spread
-from pipeline.evaluation.measure import OF_START
-from pipeline.evaluation.metrics import METRICS
+from accord.pipeline.display.seeds import by_seed, mean_and_spread
+from accord.pipeline.evaluation.measure import OF_START
+from accord.pipeline.evaluation.metrics import METRICS
 
 # A column of the comparison table: title, split (each test split, each source's part of one where
 # there are several, each suite), metric, digits.

@@ -6,15 +6,15 @@ import numpy as np
 import pandas as pd
 import torch
 
-from models.features.condition import Condition
-from models.spelling.subwords import SubwordModel
-from pipeline.display.nearest import nearest
-from pipeline.evaluation.measure import score
-from pipeline.inference.scorer import Scorer
-from pipeline.prepared.encoded import read_sentences
-from pipeline.prepared.encoded_forms import read_forms
-from pipeline.prepared.labels import numbered, read_values
-from pipeline.prepared.special_words import END_ID
+from accord.models.features.condition import Condition
+from accord.models.spelling.subwords import SubwordModel
+from accord.pipeline.display.nearest import nearest
+from accord.pipeline.evaluation.measure import score
+from accord.pipeline.inference.scorer import Scorer
+from accord.pipeline.prepared.encoded import read_sentences
+from accord.pipeline.prepared.encoded_forms import read_forms
+from accord.pipeline.prepared.labels import numbered, read_values
+from accord.pipeline.prepared.special_words import END_ID
 
 
 def tell(scorer: Scorer, condition: Sequence[str]) -> None:

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from lexicon.analysis import UPOS
-from models.network.constraint import Automaton
-from pipeline.display.nearest import nearest
-from pipeline.prepared.special_words import END_ID, UNKNOWN_ID
-from pipeline.prepared.vocabulary import Vocabulary
+from accord.lexicon.analysis import UPOS
+from accord.models.network.constraint import Automaton
+from accord.pipeline.display.nearest import nearest
+from accord.pipeline.prepared.special_words import END_ID, UNKNOWN_ID
+from accord.pipeline.prepared.vocabulary import Vocabulary
 
 EVERY = 0  # the place that stands for all
 LONGEST = 50  # words; few sentences are longer, and none that is generated

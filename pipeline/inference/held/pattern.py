@@ -2,7 +2,7 @@
 
     DET ADJ* NOUN                       a determiner, any number of adjectives, a noun
     le|la NOUN&Number=Sing . "."        a word as it is, several tests of one word, any word, a stop
-    NOUN&/an.*eur/                      a noun that is written so (models.constraints.letters)
+    NOUN&/an.*eur/                      a noun that is written so (accord.models.constraints.letters)
 
 `*`, `+`, `?`, `|` and brackets are those of all regular expressions; blanks part words. A word that
 has such signs, or looks like a part of speech, stands in double quotes. A word has a part of
@@ -18,13 +18,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from models.constraints.matching import Matching
-from models.network.constraint import Automaton
-from models.network.regular_expression import Expression
-from models.spelling.strings import Spelling
-from pipeline.inference.held.constraints import EVERY, FORBIDDEN, Constraint, groups_of, known_upos
-from pipeline.prepared.special_words import END_ID, UNKNOWN_ID, is_special
-from pipeline.prepared.vocabulary import Vocabulary
+from accord.models.constraints.matching import Matching
+from accord.models.network.constraint import Automaton
+from accord.models.network.regular_expression import Expression
+from accord.models.spelling.strings import Spelling
+from accord.pipeline.inference.held.constraints import EVERY, FORBIDDEN, Constraint, groups_of, known_upos
+from accord.pipeline.prepared.special_words import END_ID, UNKNOWN_ID, is_special
+from accord.pipeline.prepared.vocabulary import Vocabulary
 
 ANY = "."
 PARTS = re.compile(r"/(?:\\.|[^/\\])+/|[^&]+")  # of a test of one word

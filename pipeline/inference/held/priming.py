@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.text import lines
-from models.common.batching import Sentences
-from models.constraints.priming import likeliest_weight, primed
-from models.outputs.log_linear import log_linear_of
-from pipeline.display.progress import say
-from pipeline.inference.scorer import Scorer
-from pipeline.prepared.encoded import read_sentences
+from accord.corpora.text import lines
+from accord.models.common.batching import Sentences
+from accord.models.constraints.priming import likeliest_weight, primed
+from accord.models.outputs.log_linear import log_linear_of
+from accord.pipeline.display.progress import say
+from accord.pipeline.inference.scorer import Scorer
+from accord.pipeline.prepared.encoded import read_sentences
 
 VALIDATION = "valid"
 
@@ -39,7 +39,7 @@ def prime(
 
     Without a weight, that is taken under which the sentences to `tune` on are likeliest. They are
     to go with the words as what is scored does. Without these it is the validation text of the run;
-    of a model that has been told labels (pipeline.inference.held.condition), its sentences with
+    of a model that has been told labels (accord.pipeline.inference.held.condition), its sentences with
     these.
     """
     log_linear_of(scorer.model)  # or an error that says what it has instead

@@ -13,28 +13,28 @@ import numpy as np
 import pandas as pd
 import torch
 
-from models.common.files.arrays import load_array
-from models.common.files.compact_weights import packed, save_shards
-from models.common.files.json_file import load_json
-from models.common.files.weights import parameters_of
-from models.common.registry import parted
-from models.features.phi import Features
-from models.spelling.ngram import NGramSpelling
-from pipeline.artefacts.artefact import Inputs
-from pipeline.display.progress import say
-from pipeline.evaluation.measure import score
-from pipeline.prepared.encoded import read_sentences
-from pipeline.prepared.encoded_forms import read_forms
-from pipeline.prepared.saved_chain import load_chain
-from pipeline.prepared.special_words import MADE_OF
-from pipeline.sharing.compact import readings
-from pipeline.sharing.compact.features import PHI, PSI, save_features
-from pipeline.sharing.compact.letters import LETTERS, save_letters
-from pipeline.sharing.compact.parts import KINDS, VECTORS, CompactParts
-from pipeline.sharing.compact.unknown_words import ENDINGS, encode_endings, guesser_of
-from pipeline.sharing.compact.words import Words
-from pipeline.sharing.file_names import WORDS
-from pipeline.sharing.parts import Parts
+from accord.models.common.files.arrays import load_array
+from accord.models.common.files.compact_weights import packed, save_shards
+from accord.models.common.files.json_file import load_json
+from accord.models.common.files.weights import parameters_of
+from accord.models.common.registry import parted
+from accord.models.features.phi import Features
+from accord.models.spelling.ngram import NGramSpelling
+from accord.pipeline.artefacts.artefact import Inputs
+from accord.pipeline.display.progress import say
+from accord.pipeline.evaluation.measure import score
+from accord.pipeline.prepared.encoded import read_sentences
+from accord.pipeline.prepared.encoded_forms import read_forms
+from accord.pipeline.prepared.saved_chain import load_chain
+from accord.pipeline.prepared.special_words import MADE_OF
+from accord.pipeline.sharing.compact import readings
+from accord.pipeline.sharing.compact.features import PHI, PSI, save_features
+from accord.pipeline.sharing.compact.letters import LETTERS, save_letters
+from accord.pipeline.sharing.compact.parts import KINDS, VECTORS, CompactParts
+from accord.pipeline.sharing.compact.unknown_words import ENDINGS, encode_endings, guesser_of
+from accord.pipeline.sharing.compact.words import Words
+from accord.pipeline.sharing.file_names import WORDS
+from accord.pipeline.sharing.parts import Parts
 
 MOST = 0.002  # of the loss on validation text, by which int8 may move it
 IN_INT8 = ("embedding.weight", VECTORS)  # a row a feature, or a vector

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from models.common.files.arrays import load_arrays
-from models.features.phi import Features
-from pipeline.sharing.compact.forms import narrow
+from accord.models.common.files.arrays import load_arrays
+from accord.models.features.phi import Features
+from accord.pipeline.sharing.compact.forms import narrow
 
 PHI, PSI = "phi.compact.npz", "psi.compact.npz"
 NAMES = ("lengths", "indices", "values", "value", "vector", "feature_count")

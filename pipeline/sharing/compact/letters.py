@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 
-from models.common.checks import check_range
-from models.common.files.arrays import load_arrays
-from models.ngram.counts import Level
-from models.spelling.begun import Begun
-from models.spelling.ngram import NGramSpelling
-from models.spelling.strings import Alphabet
-from pipeline.sharing.compact.forms import narrow
+from accord.models.common.checks import check_range
+from accord.models.common.files.arrays import load_arrays
+from accord.models.ngram.counts import Level
+from accord.models.spelling.begun import Begun
+from accord.models.spelling.ngram import NGramSpelling
+from accord.models.spelling.strings import Alphabet
+from accord.pipeline.sharing.compact.forms import narrow
 
 LETTERS = "letters.npz"
 NAMES = (

@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from models.background.unigram import Unigram
-from models.common.device import choose_device
-from models.common.files.compact_weights import load_compact, take_weights
-from models.common.files.json_file import load_json
-from models.common.files.weights import check_shapes, load_weights, shapes_of
-from models.features.phi import Features
-from models.network.language_model import LanguageModel
-from pipeline.artefacts.artefact import Inputs
-from pipeline.artefacts.model_files import CHAIN, RECIPE
-from pipeline.prepared.named_features import NamedFeatures
-from pipeline.sharing.compact.features import PHI, PSI, load_features
-from pipeline.sharing.compact.readings import Readings
-from pipeline.sharing.compact.vocabulary import CompactVocabulary
-from pipeline.sharing.compact.words import Words
-from pipeline.sharing.file_names import WORDS
-from pipeline.sharing.recipe_file import read_recipe
+from accord.models.background.unigram import Unigram
+from accord.models.common.device import choose_device
+from accord.models.common.files.compact_weights import load_compact, take_weights
+from accord.models.common.files.json_file import load_json
+from accord.models.common.files.weights import check_shapes, load_weights, shapes_of
+from accord.models.features.phi import Features
+from accord.models.network.language_model import LanguageModel
+from accord.pipeline.artefacts.artefact import Inputs
+from accord.pipeline.artefacts.model_files import CHAIN, RECIPE
+from accord.pipeline.prepared.named_features import NamedFeatures
+from accord.pipeline.sharing.compact.features import PHI, PSI, load_features
+from accord.pipeline.sharing.compact.readings import Readings
+from accord.pipeline.sharing.compact.vocabulary import CompactVocabulary
+from accord.pipeline.sharing.compact.words import Words
+from accord.pipeline.sharing.file_names import WORDS
+from accord.pipeline.sharing.recipe_file import read_recipe
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lexicon import Lexicon
-    from models.spelling.strings import Spelling
+    from accord.lexicon import Lexicon
+    from accord.models.spelling.strings import Spelling
 
 BACKGROUND = "about.json"
 VECTORS = "phi.vectors"  # the tensor of the dense block of Φ
@@ -70,7 +70,7 @@ class CompactParts:
         return CompactVocabulary(self.words, self._told_apart)
 
     def _told_apart(self) -> "Lexicon":
-        from pipeline.sharing.compact.unknown_words import chain  # here, as it loads pandas
+        from accord.pipeline.sharing.compact.unknown_words import chain  # here, as it loads pandas
 
         return chain(self.folder, self.words, self.readings, self.chain)
 
@@ -142,13 +142,13 @@ class CompactParts:
     @cached_property
     def spelling(self) -> "Spelling | None":
         """How unknown words are spelled; nothing of a closed vocabulary."""
-        from models.spelling.open_vocabulary import NEURAL
-        from pipeline.sharing.compact.letters import LETTERS, load_letters
+        from accord.models.spelling.open_vocabulary import NEURAL
+        from accord.pipeline.sharing.compact.letters import LETTERS, load_letters
 
         if (self.folder / LETTERS).exists():
             return load_letters(self.folder / LETTERS)
         if (self.folder / NEURAL).exists():
-            from models.spelling.neural import NeuralSpelling
+            from accord.models.spelling.neural import NeuralSpelling
 
             return NeuralSpelling.load(self.folder / NEURAL)
         return None

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.common import ranges
-from models.common.checks import check_range
-from models.common.files.arrays import load_arrays
-from pipeline.sharing.compact.forms import Forms, common_prefix, narrow
-from pipeline.sharing.compact.words import Words
+from accord.models.common import ranges
+from accord.models.common.checks import check_range
+from accord.models.common.files.arrays import load_arrays
+from accord.pipeline.sharing.compact.forms import Forms, common_prefix, narrow
+from accord.pipeline.sharing.compact.words import Words
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,16 +6,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from models.common.files.weights import save_tensors
-from models.spelling.ngram import NGramSpelling
-from models.spelling.open_vocabulary import NEURAL, save_spelling
-from pipeline.artefacts import fingerprint
-from pipeline.artefacts.artefact import read_json, write_json
-from pipeline.artefacts.model_files import CHAIN, MODEL, RECIPE
-from pipeline.prepared.special_words import UNKNOWN_ID, is_special
-from pipeline.sharing.compact.parts import BACKGROUND, VECTORS, CompactParts
-from pipeline.sharing.compact.unknown_words import COLUMNS
-from pipeline.sharing.file_names import CONFIG
+from accord.models.common.files.weights import save_tensors
+from accord.models.spelling.ngram import NGramSpelling
+from accord.models.spelling.open_vocabulary import NEURAL, save_spelling
+from accord.pipeline.artefacts import fingerprint
+from accord.pipeline.artefacts.artefact import read_json, write_json
+from accord.pipeline.artefacts.model_files import CHAIN, MODEL, RECIPE
+from accord.pipeline.prepared.special_words import UNKNOWN_ID, is_special
+from accord.pipeline.sharing.compact.parts import BACKGROUND, VECTORS, CompactParts
+from accord.pipeline.sharing.compact.unknown_words import COLUMNS
+from accord.pipeline.sharing.file_names import CONFIG
 
 KEPT = (CHAIN, BACKGROUND, RECIPE, "names.json")  # files that both forms have
 

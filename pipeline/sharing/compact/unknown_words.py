@@ -13,17 +13,17 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lexicon.analysis import Lexicon
-from lexicon.chain import Chain
-from lexicon.closed import LIKELY, Closed, looks
-from lexicon.guesser import LONGEST, Guesser
-from lexicon.index import Index
-from models.common.files.arrays import load_arrays
-from pipeline.prepared.special_words import UNKNOWN, UNKNOWN_ID
-from pipeline.prepared.unknown_words import Classes
-from pipeline.sharing.compact.forms import Forms, narrow
-from pipeline.sharing.compact.readings import Readings
-from pipeline.sharing.compact.words import Words
+from accord.lexicon.analysis import Lexicon
+from accord.lexicon.chain import Chain
+from accord.lexicon.closed import LIKELY, Closed, looks
+from accord.lexicon.guesser import LONGEST, Guesser
+from accord.lexicon.index import Index
+from accord.models.common.files.arrays import load_arrays
+from accord.pipeline.prepared.special_words import UNKNOWN, UNKNOWN_ID
+from accord.pipeline.prepared.unknown_words import Classes
+from accord.pipeline.sharing.compact.forms import Forms, narrow
+from accord.pipeline.sharing.compact.readings import Readings
+from accord.pipeline.sharing.compact.words import Words
 
 ENDINGS = "endings.npz"
 COLUMNS = ["word", "lemma", "upos", "feats", "weight", "source"]

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pipeline.prepared.vocabulary import Vocabulary
-from pipeline.sharing.compact.forms import Numbered, Numbers
-from pipeline.sharing.compact.words import Words
+from accord.pipeline.prepared.vocabulary import Vocabulary
+from accord.pipeline.sharing.compact.forms import Numbered, Numbers
+from accord.pipeline.sharing.compact.words import Words
 
 if TYPE_CHECKING:
-    from lexicon import Lexicon
-    from pipeline.prepared.unknown_words import Classes
+    from accord.lexicon import Lexicon
+    from accord.pipeline.prepared.unknown_words import Classes
 
 
 class CompactVocabulary(Vocabulary):
@@ -24,6 +24,6 @@ class CompactVocabulary(Vocabulary):
 
     @cached_property
     def _classes(self) -> "Classes":
-        from pipeline.prepared.unknown_words import Classes  # here, as it loads pandas
+        from accord.pipeline.prepared.unknown_words import Classes  # here, as it loads pandas
 
         return Classes(self.unknown, self.chain() if len(self.unknown) > 1 else None)

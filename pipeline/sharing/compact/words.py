@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from models.background.prior import discounted
-from models.common.checks import check_range
-from models.common.files.arrays import load_arrays
-from pipeline.prepared.special_words import END, UNKNOWN, is_unknown
-from pipeline.sharing.compact.forms import Forms, narrow
+from accord.models.background.prior import discounted
+from accord.models.common.checks import check_range
+from accord.models.common.files.arrays import load_arrays
+from accord.pipeline.prepared.special_words import END, UNKNOWN, is_unknown
+from accord.pipeline.sharing.compact.forms import Forms, narrow
 
 MOST = 1 << 53  # what any number of a column is below, so that it is exact as a float
 # In the order of the forms: counts; the class of words outside the lexicon, 0 in it; the

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexicon.dictionaries.lexique import Homophones, Spoken
-from lexicon.reading import LexiconError
+from accord.lexicon.dictionaries.lexique import Homophones, Spoken
+from accord.lexicon.reading import LexiconError
 
 FORMS = st.text("aelst'", min_size=1, max_size=3)
 SPOKEN = st.lists(st.builds(Spoken, FORMS, FORMS, st.text("aelst", min_size=1, max_size=3)))

@@ -6,9 +6,9 @@ from collections import Counter
 import pandas as pd
 import pytest
 
-import lexicon
-from lexicon.analysis import UPOS
-from lexicon.evaluation import coverage, features, gaps
+from accord import lexicon
+from accord.lexicon.analysis import UPOS
+from accord.lexicon.evaluation import coverage, features, gaps
 
 REAL = ["dela", "lefff", "lexique", "unimorph", "gsd-lexicon"]
 # Sound rows that are no words; anything else skipped would be a tag or a row not understood.

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-import lexicon
-from lexicon.dictionaries.treebank import SPACY_MODEL, about_spacy_model
-from lexicon.registry import files
+from accord import lexicon
+from accord.lexicon.dictionaries.treebank import SPACY_MODEL, about_spacy_model
+from accord.lexicon.registry import files
 
 pytest.importorskip(SPACY_MODEL)
 

@@ -9,10 +9,10 @@ from automaton_cases import Automaton, OpenFst, cost
 from network_cases import network
 from ngram_cases import WORDS, as_lists, random_sentences
 
-from models.automata import of_states
-from models.automata.of_states import directions, state_automaton
-from models.automata.wfst import write_wfst
-from models.common.batching import END, Sentences
+from accord.models.automata import of_states
+from accord.models.automata.of_states import directions, state_automaton
+from accord.models.automata.wfst import write_wfst
+from accord.models.common.batching import END, Sentences
 
 TEXT = random_sentences(count=60)  # in which two words never occur
 OTHER = random_sentences(seed=7, count=60, words=WORDS)

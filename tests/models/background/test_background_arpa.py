@@ -5,8 +5,8 @@ import pytest
 import torch
 from log_linear_cases import random_features
 
-from models.background import arpa
-from models.common.batching import Sentences
+from accord.models.background import arpa
+from accord.models.common.batching import Sentences
 
 # As KenLM writes one: 1-grams with <unk>; a word that the vocabulary lacks; an n-gram with <unk>.
 FILE = """

@@ -6,15 +6,15 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from models.background.base import Background
-from models.background.ngram import NGramBackground
-from models.background.unigram import Unigram
-from models.features.phi import Features
-from models.network.constraint import Automaton, Constrained
-from models.network.frozen_background import FrozenModelBackground
-from models.network.language_model import LanguageModel
-from models.ngram.smoothing.kneser_ney import kneser_ney
-from models.recipe import Recipe
+from accord.models.background.base import Background
+from accord.models.background.ngram import NGramBackground
+from accord.models.background.unigram import Unigram
+from accord.models.features.phi import Features
+from accord.models.network.constraint import Automaton, Constrained
+from accord.models.network.frozen_background import FrozenModelBackground
+from accord.models.network.language_model import LanguageModel
+from accord.models.ngram.smoothing.kneser_ney import kneser_ney
+from accord.models.recipe import Recipe
 
 GROUP = np.arange(WORDS) % 3
 FEATURES = random_features(WORDS, width=3, real=False).split_by(GROUP)

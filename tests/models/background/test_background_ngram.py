@@ -6,15 +6,15 @@ import torch
 from log_linear_cases import by_definition, dense, random_features, random_layer, random_states
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from models.background.ngram import NGramBackground
-from models.common.batching import NO_WORD, Sentences, batches
-from models.network.language_model import LanguageModel
-from models.ngram.counts import END, count
-from models.ngram.smoothing.kneser_ney import kneser_ney
-from models.outputs.log_linear import LogLinear
-from models.parts import SMOOTHINGS
-from models.recipe import Recipe
-from models.training.trainer import Trainer
+from accord.models.background.ngram import NGramBackground
+from accord.models.common.batching import NO_WORD, Sentences, batches
+from accord.models.network.language_model import LanguageModel
+from accord.models.ngram.counts import END, count
+from accord.models.ngram.smoothing.kneser_ney import kneser_ney
+from accord.models.outputs.log_linear import LogLinear
+from accord.models.parts import SMOOTHINGS
+from accord.models.recipe import Recipe
+from accord.models.training.trainer import Trainer
 
 FEATURES = random_features(WORDS, width=3, real=False)
 TEXT = random_sentences(count=60)

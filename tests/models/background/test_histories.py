@@ -6,15 +6,15 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, as_lists, random_sentences, rising_prior
 
-from models.background.history.given import Given
-from models.background.mixture import kinds, likeliest
-from models.background.ngram import lacking
-from models.common.batching import END, Sentences
-from models.network.background_only import BackgroundOnly
-from models.ngram.counts import count
-from models.ngram.smoothing.kneser_ney import kneser_ney
-from models.ngram.smoothing.witten_bell import witten_bell
-from models.parts import HISTORIES, SMOOTHINGS
+from accord.models.background.history.given import Given
+from accord.models.background.mixture import kinds, likeliest
+from accord.models.background.ngram import lacking
+from accord.models.common.batching import END, Sentences
+from accord.models.network.background_only import BackgroundOnly
+from accord.models.ngram.counts import count
+from accord.models.ngram.smoothing.kneser_ney import kneser_ney
+from accord.models.ngram.smoothing.witten_bell import witten_bell
+from accord.models.parts import HISTORIES, SMOOTHINGS
 
 FEATURES = random_features(WORDS, width=3, real=False)
 TEXT = random_sentences(count=90)

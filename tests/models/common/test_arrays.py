@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from models.common.files.arrays import load_array, load_arrays
-from models.common.files.weights import load_weights, save_tensors
-from models.features.phi import Features
+from accord.models.common.files.arrays import load_array, load_arrays
+from accord.models.common.files.weights import load_weights, save_tensors
+from accord.models.features.phi import Features
 
 
 def header(shape: tuple[int, ...], kind: str = "<i8") -> bytes:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from models.common.batching import NO_WORD, Sentences, batches
-from models.recipe import Recipe
+from accord.models.common.batching import NO_WORD, Sentences, batches
+from accord.models.recipe import Recipe
 
 COUNT = 400
 TEXT = Sentences(np.tile([3, 0], COUNT), np.full(COUNT, 2))  # so a position tells its sentence

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from models.common.files import compact_weights
-from models.common.files.compact_weights import load_compact, packed, save_shards, unpacked
+from accord.models.common.files import compact_weights
+from accord.models.common.files.compact_weights import load_compact, packed, save_shards, unpacked
 
 
 def weights() -> dict[str, torch.Tensor]:

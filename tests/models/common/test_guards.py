@@ -10,9 +10,9 @@ import pytest
 import torch
 from training_cases import RECIPE, model, sentences
 
-from models.common.batching import batches
-from models.training.step.log import STEPS
-from models.training.trainer import Trainer
+from accord.models.common.batching import batches
+from accord.models.training.step.log import STEPS
+from accord.models.training.trainer import Trainer
 
 TEXT = sentences()
 SAVING = replace(RECIPE, checkpoint_steps=4)

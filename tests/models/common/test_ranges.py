@@ -5,7 +5,7 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from models.common import ranges
+from accord.models.common import ranges
 
 CASES = [([5, 0, 9], [2, 3, 1]), ([7, 7, 1], [0, 4, 0]), ([3], [0]), ([], [])]
 

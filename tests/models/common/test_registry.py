@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from plug_in_cases import install
 
-from models import parts
-from models.common.registry import Registry, Setting, described
-from models.parts import ENCODERS, SMOOTHINGS
-from models.recipe import Recipe
+from accord.models import parts
+from accord.models.common.registry import Registry, Setting, described
+from accord.models.parts import ENCODERS, SMOOTHINGS
+from accord.models.recipe import Recipe
 
 TABLES = [each for each in vars(parts).values() if isinstance(each, Registry)]
 PART = '''
 from typing import Annotated
 
-from models.parts import ENCODERS
+from accord.models.parts import ENCODERS
 
 @ENCODERS.register("loud", column="Loud", digits=2)
 class Loud:
@@ -57,7 +57,7 @@ def test_every_part_of_a_table_has_the_settings_that_stand_there(registry):
 
 
 def test_to_know_the_parts_torch_is_not_imported():
-    program = "import sys; from models.recipe import Recipe; Recipe(encoder={'kind': 'window'}); "
+    program = "import sys; from accord.models.recipe import Recipe; Recipe(encoder={'kind': 'window'}); "
     asked = [sys.executable, "-c", program + "print('torch' in sys.modules)"]
     assert subprocess.run(asked, capture_output=True, text=True).stdout.strip() == "False"
 

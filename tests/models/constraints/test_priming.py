@@ -5,14 +5,14 @@ import pytest
 import torch
 from scipy.optimize import minimize_scalar
 
-from models.background.unigram import Unigram
-from models.common.batching import END, Sentences
-from models.constraints.priming import likeliest_weight, primed
-from models.features.phi import Features
-from models.network.constraint import Automaton, constrained
-from models.network.language_model import LanguageModel
-from models.network.next_word import NextWord, WordValues
-from models.recipe import Recipe
+from accord.models.background.unigram import Unigram
+from accord.models.common.batching import END, Sentences
+from accord.models.constraints.priming import likeliest_weight, primed
+from accord.models.features.phi import Features
+from accord.models.network.constraint import Automaton, constrained
+from accord.models.network.language_model import LanguageModel
+from accord.models.network.next_word import NextWord, WordValues
+from accord.models.recipe import Recipe
 
 WORDS, CHOSEN = 9, np.array([2, 5])
 # Words 1 to 4 are of one signature, 5 to 8 of another: one of each is primed.

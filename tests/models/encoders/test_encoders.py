@@ -1,10 +1,10 @@
 import pytest
 import torch
 
-from models.common.state import detached
-from models.encoders.choice import encoder
-from models.encoders.layers.recurrent_layer import RecurrentLayer, in_full_precision
-from models.parts import ENCODERS
+from accord.models.common.state import detached
+from accord.models.encoders.choice import encoder
+from accord.models.encoders.layers.recurrent_layer import RecurrentLayer, in_full_precision
+from accord.models.parts import ENCODERS
 
 every_encoder = pytest.mark.parametrize("name", ENCODERS)
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from models.encoders.recurrent import GRU, LSTM, Recurrent
+from accord.models.encoders.recurrent import GRU, LSTM, Recurrent
 
 
 def computed(encoder: Recurrent, inputs: torch.Tensor) -> list[torch.Tensor]:

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from models.encoders.layers import unrolled_lstm
-from models.encoders.layers.recurrent_layer import RecurrentLayer
-from models.encoders.recurrent import LSTM
+from accord.models.encoders.layers import unrolled_lstm
+from accord.models.encoders.layers.recurrent_layer import RecurrentLayer
+from accord.models.encoders.recurrent import LSTM
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 

@@ -15,11 +15,11 @@ from log_linear_cases import (
     sparse,
 )
 
-from models.background.unigram import Unigram
-from models.features.embedding import FeatureEmbedding
-from models.features.phi import Features
-from models.features.product import FeatureProduct
-from models.outputs.log_linear import LogLinear
+from accord.models.background.unigram import Unigram
+from accord.models.features.embedding import FeatureEmbedding
+from accord.models.features.phi import Features
+from accord.models.features.product import FeatureProduct
+from accord.models.outputs.log_linear import LogLinear
 
 
 def random_phi(words: int = 40, sparse_columns: int = 5, dimensions: int = 3, seed: int = 0):

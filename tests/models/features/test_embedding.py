@@ -2,9 +2,9 @@ import pytest
 import torch
 from log_linear_cases import dense, random_features
 
-from models.background.unigram import Uniform
-from models.features.embedding import FeatureEmbedding
-from models.outputs.log_linear import LogLinear
+from accord.models.background.unigram import Uniform
+from accord.models.features.embedding import FeatureEmbedding
+from accord.models.outputs.log_linear import LogLinear
 
 
 def test_a_word_is_the_sum_of_its_features():

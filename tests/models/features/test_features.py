@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from log_linear_cases import cases, dense, random_features, sparse
 
-from models.features.phi import Features
+from accord.models.features.phi import Features
 
 
 @given(cases())

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from models.features.grown import BY_FEATURE, by_name, with_own_features, with_words
-from models.features.phi import Features
-from models.features.product import FeatureProduct
+from accord.models.features.grown import BY_FEATURE, by_name, with_own_features, with_words
+from accord.models.features.phi import Features
+from accord.models.features.product import FeatureProduct
 
 SPARSE = Features.from_rows([0, 2, 3, 5, 5], [0, 1, 2, 0, 1], np.ones(5), 3)
 DENSE = SPARSE.with_vectors(np.eye(3, 2, dtype=np.float32), np.array([0, 1, 2, 2]))

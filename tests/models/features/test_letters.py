@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from models.features.choice import embedding
-from models.features.phi import Features
-from models.recipe import Recipe
+from accord.models.features.choice import embedding
+from accord.models.features.phi import Features
+from accord.models.recipe import Recipe
 
 # Of four words the first two are written alike, the third has the letters of the first in another
 # order, the fourth is longer and begins as the first does.

@@ -6,10 +6,10 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from models.background.ngram import NGramBackground
-from models.background.unigram import Unigram
-from models.network.background_only import BackgroundOnly
-from models.parts import SMOOTHINGS
+from accord.models.background.ngram import NGramBackground
+from accord.models.background.unigram import Unigram
+from accord.models.network.background_only import BackgroundOnly
+from accord.models.parts import SMOOTHINGS
 
 FEATURES = random_features(WORDS, width=3, real=False)
 MASS = np.arange(1.0, WORDS + 1)

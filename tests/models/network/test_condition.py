@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from models.background.unigram import Unigram
-from models.common.batching import END, Sentences
-from models.features.condition import Condition
-from models.features.phi import Features
-from models.network.language_model import LanguageModel
-from models.recipe import Recipe
-from models.training.trainer import Trainer
+from accord.models.background.unigram import Unigram
+from accord.models.common.batching import END, Sentences
+from accord.models.features.condition import Condition
+from accord.models.features.phi import Features
+from accord.models.network.language_model import LanguageModel
+from accord.models.recipe import Recipe
+from accord.models.training.trainer import Trainer
 
 WORDS = 7
 LABELS = (2, 3)  # how many of each kind

@@ -14,13 +14,13 @@ from log_linear_cases import (
     sparse,
 )
 
-from models.background.ngram import NGramBackground
-from models.background.unigram import Uniform, Unigram
-from models.common.batching import Sentences
-from models.network.constraint import Automaton, Constrained, constrained
-from models.network.language_model import LanguageModel
-from models.ngram.smoothing.kneser_ney import kneser_ney
-from models.recipe import Recipe
+from accord.models.background.ngram import NGramBackground
+from accord.models.background.unigram import Uniform, Unigram
+from accord.models.common.batching import Sentences
+from accord.models.network.constraint import Automaton, Constrained, constrained
+from accord.models.network.language_model import LanguageModel
+from accord.models.ngram.smoothing.kneser_ney import kneser_ney
+from accord.models.recipe import Recipe
 
 PLURAL, NOUN = 0, 1
 # Determiners les (plural), le; nouns chats, chiens (plural), chat; and a full stop.

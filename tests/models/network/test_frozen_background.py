@@ -8,14 +8,14 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from models.background.ngram import NGramBackground
-from models.background.unigram import Uniform, Unigram
-from models.network.constraint import Automaton, constrained
-from models.network.frozen_background import FrozenModelBackground
-from models.network.language_model import LanguageModel
-from models.ngram.smoothing.kneser_ney import kneser_ney
-from models.recipe import Recipe
-from models.training.trainer import Trainer
+from accord.models.background.ngram import NGramBackground
+from accord.models.background.unigram import Uniform, Unigram
+from accord.models.network.constraint import Automaton, constrained
+from accord.models.network.frozen_background import FrozenModelBackground
+from accord.models.network.language_model import LanguageModel
+from accord.models.ngram.smoothing.kneser_ney import kneser_ney
+from accord.models.recipe import Recipe
+from accord.models.training.trainer import Trainer
 
 FEATURES = random_features(WORDS, width=3, real=False)
 TEXT, OTHER = random_sentences(count=60), random_sentences(seed=5, count=20, words=WORDS)

@@ -8,15 +8,15 @@ import torch
 from log_linear_cases import random_features, random_mass
 from scipy.stats import chisquare
 
-from models.background.ngram import NGramBackground
-from models.background.unigram import Unigram
-from models.common.batching import END, Sentences
-from models.network.constraint import Automaton, Constrained
-from models.network.frozen_background import FrozenModelBackground
-from models.network.generation import Sampling, beam, sample
-from models.network.language_model import LanguageModel
-from models.ngram.smoothing.kneser_ney import kneser_ney
-from models.recipe import Recipe
+from accord.models.background.ngram import NGramBackground
+from accord.models.background.unigram import Unigram
+from accord.models.common.batching import END, Sentences
+from accord.models.network.constraint import Automaton, Constrained
+from accord.models.network.frozen_background import FrozenModelBackground
+from accord.models.network.generation import Sampling, beam, sample
+from accord.models.network.language_model import LanguageModel
+from accord.models.ngram.smoothing.kneser_ney import kneser_ney
+from accord.models.recipe import Recipe
 
 WORDS = 7
 LONGEST = 4  # words of a sentence, END included

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from models.background.unigram import Uniform
-from models.features.phi import Features
-from models.network.language_model import LanguageModel
-from models.recipe import Recipe
+from accord.models.background.unigram import Uniform
+from accord.models.features.phi import Features
+from accord.models.network.language_model import LanguageModel
+from accord.models.recipe import Recipe
 
 # Words 0 and 1 have the same features, word 2 has others.
 FEATURES = Features(

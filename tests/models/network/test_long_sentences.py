@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from training_cases import model, sentences
 
-from models.common.batching import END, Sentences
+from accord.models.common.batching import END, Sentences
 
 SHORT = sentences()
 
@@ -23,7 +23,7 @@ def test_a_sentence_read_in_pieces_is_the_sentence_read_at_once(encoder, monkeyp
         return log_prob_of(h, *asked)
 
     for module in ("states", "language_model"):
-        monkeypatch.setattr(f"models.network.{module}.WORDS_AT_ONCE", 16)
+        monkeypatch.setattr(f"accord.models.network.{module}.WORDS_AT_ONCE", 16)
     monkeypatch.setattr(network.output, "log_prob_of", counted)
     assert network.score(long) == pytest.approx(whole, abs=1e-4)
     assert max(rows) <= 16 and sum(rows) == len(ids)

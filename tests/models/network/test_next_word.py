@@ -6,15 +6,15 @@ import torch
 from log_linear_cases import Bigram, random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from models.background.ngram import NGramBackground
-from models.background.unigram import Unigram
-from models.network import next_word
-from models.network.background_only import BackgroundOnly
-from models.network.language_model import LanguageModel
-from models.network.next_word import NextWord, WordValues
-from models.parts import SMOOTHINGS
-from models.recipe import Recipe
-from models.spelling.subwords import SubwordModel
+from accord.models.background.ngram import NGramBackground
+from accord.models.background.unigram import Unigram
+from accord.models.network import next_word
+from accord.models.network.background_only import BackgroundOnly
+from accord.models.network.language_model import LanguageModel
+from accord.models.network.next_word import NextWord, WordValues
+from accord.models.parts import SMOOTHINGS
+from accord.models.recipe import Recipe
+from accord.models.spelling.subwords import SubwordModel
 
 FEATURES = random_features(WORDS, width=3, real=False)
 TEXT = random_sentences(seed=5, count=20, words=WORDS)

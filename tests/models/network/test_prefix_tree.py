@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from training_cases import END, model, sentences
 
-from models.common.batching import Sentences
-from models.network import prefix_tree
+from accord.models.common.batching import Sentences
+from accord.models.network import prefix_tree
 
 
 def with_beginnings_in_common(text: Sentences, times: int = 5) -> Sentences:

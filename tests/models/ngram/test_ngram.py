@@ -5,13 +5,13 @@ import pytest
 import torch
 from ngram_cases import WORDS, KneserNey, as_lists, random_sentences
 
-from models.common.batching import Sentences
-from models.ngram.counts import END, count
-from models.ngram.model import stacked
-from models.ngram.smoothing.add_alpha import add_alpha
-from models.ngram.smoothing.jelinek_mercer import _likeliest
-from models.ngram.smoothing.kneser_ney import kneser_ney
-from models.parts import SMOOTHINGS
+from accord.models.common.batching import Sentences
+from accord.models.ngram.counts import END, count
+from accord.models.ngram.model import stacked
+from accord.models.ngram.smoothing.add_alpha import add_alpha
+from accord.models.ngram.smoothing.jelinek_mercer import _likeliest
+from accord.models.ngram.smoothing.kneser_ney import kneser_ney
+from accord.models.parts import SMOOTHINGS
 
 UNIFORM = np.full(WORDS, 1 / WORDS)
 

@@ -7,12 +7,12 @@ import pytest
 import torch
 from ngram_cases import WORDS, random_sentences
 
-from models.common.batching import Sentences
-from models.ngram.arpa.reading import read_arpa
-from models.ngram.arpa.writing import write_arpa
-from models.ngram.counts import count
-from models.ngram.smoothing.kneser_ney import kneser_ney
-from models.parts import SMOOTHINGS
+from accord.models.common.batching import Sentences
+from accord.models.ngram.arpa.reading import read_arpa
+from accord.models.ngram.arpa.writing import write_arpa
+from accord.models.ngram.counts import count
+from accord.models.ngram.smoothing.kneser_ney import kneser_ney
+from accord.models.parts import SMOOTHINGS
 
 FORMS = ["</s>", "le", "la", "l’", "été", "à\u00a0côté", "|", "<unk>", "\\x"]
 UNIFORM = np.full(WORDS, 1 / WORDS)

@@ -5,10 +5,10 @@ import pytest
 import torch
 from log_linear_cases import dense, random_features, random_layer, random_states
 
-from models.background.ngram import NGramBackground
-from models.common.batching import Sentences
-from models.ngram.smoothing.kneser_ney import kneser_ney
-from models.recipe import Recipe
+from accord.models.background.ngram import NGramBackground
+from accord.models.common.batching import Sentences
+from accord.models.ngram.smoothing.kneser_ney import kneser_ney
+from accord.models.recipe import Recipe
 
 WORDS = 60
 FEATURES = random_features(WORDS)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from models.common.batching import Sentences
-from models.outputs.clusters import exchange_clusters
+from accord.models.common.batching import Sentences
+from accord.models.outputs.clusters import exchange_clusters
 
 END, UNSEEN = 0, 41
 

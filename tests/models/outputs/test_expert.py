@@ -18,9 +18,9 @@ from log_linear_cases import (
 )
 from scipy.stats import chisquare
 
-from models.background.unigram import Uniform, Unigram
-from models.common.batching import NO_WORD
-from models.outputs.expert import ExpertLogLinear
+from accord.models.background.unigram import Uniform, Unigram
+from accord.models.common.batching import NO_WORD
+from accord.models.outputs.expert import ExpertLogLinear
 
 
 class Expert:

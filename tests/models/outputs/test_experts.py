@@ -5,10 +5,10 @@ import pytest
 import torch
 from training_cases import END, WORDS, features, model, sentences
 
-from models.common.batching import NO_WORD, Sentences
-from models.features.phi import Features
-from models.network.constraint import Automaton, constrained
-from models.parts import EXPERTS
+from accord.models.common.batching import NO_WORD, Sentences
+from accord.models.features.phi import Features
+from accord.models.network.constraint import Automaton, constrained
+from accord.models.parts import EXPERTS
 
 TEXT = sentences(20)
 COPY = {"kind": "copy", "reach": 3}

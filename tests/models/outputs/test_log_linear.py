@@ -19,10 +19,10 @@ from log_linear_cases import (
 from scipy.stats import chisquare
 from torch.nn.functional import cross_entropy
 
-from models.background.unigram import Uniform, Unigram
-from models.features.phi import Features
-from models.outputs import log_linear
-from models.outputs.log_linear import LogLinear
+from accord.models.background.unigram import Uniform, Unigram
+from accord.models.features.phi import Features
+from accord.models.outputs import log_linear
+from accord.models.outputs.log_linear import LogLinear
 
 TOLERANCE = {torch.float32: 1e-6, torch.float64: 1e-12}
 both_precisions = pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from models.common.kernels import log_softmax_at
+from accord.models.common.kernels import log_softmax_at
 
 
 @pytest.mark.parametrize("asked", [1, 4])

@@ -5,18 +5,18 @@ import pytest
 import torch
 from log_linear_cases import random_states
 
-from models.background.unigram import Uniform, Unigram
-from models.features.embedding import FeatureEmbedding
-from models.features.phi import Features
-from models.features.product import FeatureProduct
-from models.outputs.adaptive import Adaptive
-from models.outputs.class_based import ClassBased, nested
-from models.outputs.given import Given
-from models.outputs.log_linear import LogLinear
-from models.outputs.sampled import NoiseContrastive, Sampled
-from models.outputs.signature_output import SignatureOutput
-from models.outputs.softmax import SelfNormalised, Softmax
-from models.parts import OUTPUTS
+from accord.models.background.unigram import Uniform, Unigram
+from accord.models.features.embedding import FeatureEmbedding
+from accord.models.features.phi import Features
+from accord.models.features.product import FeatureProduct
+from accord.models.outputs.adaptive import Adaptive
+from accord.models.outputs.class_based import ClassBased, nested
+from accord.models.outputs.given import Given
+from accord.models.outputs.log_linear import LogLinear
+from accord.models.outputs.sampled import NoiseContrastive, Sampled
+from accord.models.outputs.signature_output import SignatureOutput
+from accord.models.outputs.softmax import SelfNormalised, Softmax
+from accord.models.parts import OUTPUTS
 
 SIZE = 64
 MASS = np.random.default_rng(0).permutation(40) + 1.0

@@ -4,9 +4,9 @@ import pytest
 from operations import calls, is_linear
 from spelling_cases import COUNT, made
 
-from models.spelling.neural import SYMBOLS_AT_ONCE
-from models.spelling.subwords import Subwords
-from pipeline.prepared.subwords import Speller
+from accord.models.spelling.neural import SYMBOLS_AT_ONCE
+from accord.models.spelling.subwords import Subwords
+from accord.pipeline.prepared.subwords import Speller
 
 LETTERS = ("a", "ab", "7", "7,", "é", "☃")
 
@@ -47,7 +47,7 @@ def test_a_word_read_in_pieces_is_the_word_read_at_once(monkeypatch):
     model = made("neural")
     words = ["ab" * 40, "ba", "c", "12", "abba" * 7]
     whole = model.log_prob(words)
-    monkeypatch.setattr("models.spelling.neural.SYMBOLS_AT_ONCE", 5)
+    monkeypatch.setattr("accord.models.spelling.neural.SYMBOLS_AT_ONCE", 5)
     assert model.log_prob(words) == pytest.approx(whole, abs=1e-4)
     assert model.log_prob(words[:1]) == pytest.approx(whole[:1], abs=1e-4)
 

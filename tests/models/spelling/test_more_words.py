@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from models.spelling.ngram import NGramSpelling
+from accord.models.spelling.ngram import NGramSpelling
 
 FIRST, MORE = ["chat", "chats", "pomme"], ["zygote", "zeste"]
 

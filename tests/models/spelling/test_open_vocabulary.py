@@ -5,13 +5,13 @@ import pytest
 import torch
 from spelling_cases import COUNT, made, strings, tail
 
-from models.background.unigram import Unigram
-from models.common.batching import Sentences
-from models.features.phi import Features
-from models.network.language_model import LanguageModel
-from models.recipe import Recipe
-from models.spelling import strings as spelling
-from models.spelling.open_vocabulary import Forms, open_score
+from accord.models.background.unigram import Unigram
+from accord.models.common.batching import Sentences
+from accord.models.features.phi import Features
+from accord.models.network.language_model import LanguageModel
+from accord.models.recipe import Recipe
+from accord.models.spelling import strings as spelling
+from accord.models.spelling.open_vocabulary import Forms, open_score
 
 ALPHABET = "ab0123456789c"  # c is an escape, and the only one
 UNKNOWN = 1

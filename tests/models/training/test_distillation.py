@@ -4,9 +4,9 @@ import pytest
 import torch
 from log_linear_cases import random_states, unigram_layer
 
-from models.network.language_model import Seen
-from models.recipe import Recipe, Teachers
-from models.training.distillation import Distillation, divergence, likeliest, tempered
+from accord.models.network.language_model import Seen
+from accord.models.recipe import Recipe, Teachers
+from accord.models.training.distillation import Distillation, divergence, likeliest, tempered
 
 
 @pytest.mark.parametrize("temperature", [1.0, 2.0])

@@ -6,15 +6,15 @@ import numpy as np
 import torch
 from training_cases import RECIPE, WORDS, log_linear, model, sentences
 
-from models.background.ngram import NGramBackground
-from models.common.files.weights import load_tensors
-from models.features.phi import Features
-from models.network.language_model import LanguageModel
-from models.network.states import states
-from models.ngram.smoothing.kneser_ney import kneser_ney
-from models.training.calibration import AS_PREDICTED, fit_calibration
-from models.training.files import WEIGHTS
-from models.training.trainer import Trainer
+from accord.models.background.ngram import NGramBackground
+from accord.models.common.files.weights import load_tensors
+from accord.models.features.phi import Features
+from accord.models.network.language_model import LanguageModel
+from accord.models.network.states import states
+from accord.models.ngram.smoothing.kneser_ney import kneser_ney
+from accord.models.training.calibration import AS_PREDICTED, fit_calibration
+from accord.models.training.files import WEIGHTS
+from accord.models.training.trainer import Trainer
 
 STEP = 0.02  # of what is fitted, by which nothing may become better
 CALIBRATED = replace(RECIPE, output=log_linear(calibration=True))

@@ -4,8 +4,8 @@ import pytest
 import torch
 from training_cases import log_linear, model, sentences
 
-from models.recipe import Recipe
-from models.training.growth import widen
+from accord.models.recipe import Recipe
+from accord.models.training.growth import widen
 
 TEXT = sentences()
 

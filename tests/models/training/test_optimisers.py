@@ -8,11 +8,11 @@ import pytest
 import torch
 from training_cases import RECIPE, model, sentences
 
-from models.parts import SCHEDULES
-from models.training.muon import Muon
-from models.training.optimisers import optimiser
-from models.training.step.log import STEPS
-from models.training.trainer import Trainer
+from accord.models.parts import SCHEDULES
+from accord.models.training.muon import Muon
+from accord.models.training.optimisers import optimiser
+from accord.models.training.step.log import STEPS
+from accord.models.training.trainer import Trainer
 
 TEXT = sentences()
 SGD = {"kind": "sgd", "momentum": 0.5}

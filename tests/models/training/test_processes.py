@@ -11,9 +11,9 @@ import torch
 from safetensors.torch import load_file
 from training_cases import RECIPE, sentences
 
-from models.common.batching import batches
-from models.training.files import WEIGHTS
-from models.training.processes import Share
+from accord.models.common.batching import batches
+from accord.models.training.files import WEIGHTS
+from accord.models.training.processes import Share
 
 STEPS = 50
 SHARED = Path(__file__).parents[2] / "cases" / "shared_training.py"

@@ -8,14 +8,14 @@ import torch
 from torch import nn
 from training_cases import RECIPE, model, sentences
 
-from models.encoders.variational_dropout import VariationalDropout
-from models.features.embedding import FeatureEmbedding
-from models.features.phi import Features
-from models.network.language_model import Seen
-from models.recipe import Recipe
-from models.training.ema import WeightAverage
-from models.training.regularisers import ActivationPenalty, AdaptorPenalty
-from models.training.trainer import Trainer
+from accord.models.encoders.variational_dropout import VariationalDropout
+from accord.models.features.embedding import FeatureEmbedding
+from accord.models.features.phi import Features
+from accord.models.network.language_model import Seen
+from accord.models.recipe import Recipe
+from accord.models.training.ema import WeightAverage
+from accord.models.training.regularisers import ActivationPenalty, AdaptorPenalty
+from accord.models.training.trainer import Trainer
 
 
 @pytest.fixture(autouse=True)

@@ -9,14 +9,14 @@ import torch
 from safetensors.torch import load_file
 from training_cases import RECIPE, WORDS, model, sentences
 
-from models.background.unigram import Unigram
-from models.features.phi import Features
-from models.network.language_model import LanguageModel, Seen
-from models.outputs.log_linear import LogLinear
-from models.recipe import Recipe
-from models.training.files import WEIGHTS
-from models.training.regularisers import FraternalDropout, PastDecoder, regularisers, with_terms
-from models.training.trainer import Trainer
+from accord.models.background.unigram import Unigram
+from accord.models.features.phi import Features
+from accord.models.network.language_model import LanguageModel, Seen
+from accord.models.outputs.log_linear import LogLinear
+from accord.models.recipe import Recipe
+from accord.models.training.files import WEIGHTS
+from accord.models.training.regularisers import FraternalDropout, PastDecoder, regularisers, with_terms
+from accord.models.training.trainer import Trainer
 
 TEXT = sentences()
 READ = torch.from_numpy(TEXT.ids[:40].astype("int64")).view(10, 4)

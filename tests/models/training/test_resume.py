@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from training_cases import RECIPE, log_linear, model, sentences
 
-from models.training.curve import CURVE
-from models.training.trainer import Trainer
+from accord.models.training.curve import CURVE
+from accord.models.training.trainer import Trainer
 
 TEXT = sentences()
 SAVING = replace(RECIPE, checkpoint_steps=4, checkpoint_seconds=0.0)

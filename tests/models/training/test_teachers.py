@@ -7,13 +7,13 @@ import pytest
 import torch
 from training_cases import RECIPE, WORDS, features, model, sentences
 
-from models.background.ngram import NGramBackground
-from models.network.combined.mixture import likeliest_weights
-from models.ngram.smoothing.kneser_ney import kneser_ney
-from models.recipe import Teachers
-from models.training.distillation import LEAST_WEIGHT, Distillation, teach
-from models.training.files import WEIGHTS
-from models.training.trainer import Trainer
+from accord.models.background.ngram import NGramBackground
+from accord.models.network.combined.mixture import likeliest_weights
+from accord.models.ngram.smoothing.kneser_ney import kneser_ney
+from accord.models.recipe import Teachers
+from accord.models.training.distillation import LEAST_WEIGHT, Distillation, teach
+from accord.models.training.files import WEIGHTS
+from accord.models.training.trainer import Trainer
 
 TEXT = sentences()
 ALL = Teachers(top=10**6)

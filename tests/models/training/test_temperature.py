@@ -7,11 +7,11 @@ import pytest
 import torch
 from training_cases import RECIPE, log_linear, model, sentences
 
-from models.common.files.weights import load_tensors
-from models.recipe import Recipe
-from models.training.calibration import fit_temperature
-from models.training.files import WEIGHTS
-from models.training.trainer import Trainer
+from accord.models.common.files.weights import load_tensors
+from accord.models.recipe import Recipe
+from accord.models.training.calibration import fit_temperature
+from accord.models.training.files import WEIGHTS
+from accord.models.training.trainer import Trainer
 
 HOT = replace(RECIPE, output=log_linear(temperature=True))
 

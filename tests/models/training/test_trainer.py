@@ -7,10 +7,10 @@ import pytest
 import torch
 from training_cases import END, RECIPE, WORDS, model, sentences
 
-from models.common.batching import Sentences, windows
-from models.common.device import choose_device, has_bfloat16
-from models.recipe import Recipe
-from models.training.trainer import Trainer
+from accord.models.common.batching import Sentences, windows
+from accord.models.common.device import choose_device, has_bfloat16
+from accord.models.recipe import Recipe
+from accord.models.training.trainer import Trainer
 
 TEXT = sentences()
 

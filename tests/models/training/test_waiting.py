@@ -9,10 +9,10 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 FIRST = (
-    "models.training.trainer",
+    "accord.models.training.trainer",
     "benchmarks.training_step",
-    "pipeline.prepared.trained",
-    "pipeline.runner.run",
+    "accord.pipeline.prepared.trained",
+    "accord.pipeline.runner.run",
 )
 
 

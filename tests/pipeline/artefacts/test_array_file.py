@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.artefacts.array_file import ArrayFile
-from pipeline.artefacts.spool import Spool
+from accord.pipeline.artefacts.array_file import ArrayFile
+from accord.pipeline.artefacts.spool import Spool
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.bool_])

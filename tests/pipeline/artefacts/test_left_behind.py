@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-import pipeline
-from models.common.files import whole_file
-from models.common.files.whole_file import clear_partial, write_whole
-from pipeline.artefacts.store import Store
+import accord
+from accord.models.common.files import whole_file
+from accord.models.common.files.whole_file import clear_partial, write_whole
+from accord.pipeline.artefacts.store import Store
 
 # Does what the store does, up to the named moment, and dies there.
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from models.common.files import whole_file
-from pipeline.artefacts import store
+from accord.models.common.files import whole_file
+from accord.pipeline.artefacts import store
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -37,7 +37,7 @@ store.Store(Path(folder)).make(f"{stage}-0123", {"stage": stage}, compute, stage
 LIVING = """
 import sys
 from pathlib import Path
-from pipeline.artefacts.store import Store
+from accord.pipeline.artefacts.store import Store
 
 def compute(out):
     (out / "file.txt").write_text("whole")
@@ -112,7 +112,7 @@ def test_half_written_files_of_the_dead_are_removed_and_those_of_others_are_not(
 
 def test_the_next_run_leaves_nothing_hidden(tmp_path):
     runs = tmp_path / "runs"
-    run = pipeline.run("tiny", set={"train.epochs": 1}, runs=runs)
+    run = accord.run("tiny", set={"train.epochs": 1}, runs=runs)
     tokenised = next((runs / "artefacts").glob("tokenise-*"))
     child = subprocess.Popen([sys.executable, "-c", ""])
     child.wait()
@@ -121,5 +121,5 @@ def test_the_next_run_leaves_nothing_hidden(tmp_path):
     (runs / "artefacts" / ".analyse-0123.partial").mkdir()
     (run.folder / f".run.json{dead}").write_text("{")
     (run.folder / "report" / f".index.html{dead}").write_text("<")
-    pipeline.run("tiny", set={"train.epochs": 1}, runs=runs)
+    accord.run("tiny", set={"train.epochs": 1}, runs=runs)
     assert hidden(runs) == []

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-import pipeline
-from pipeline.artefacts.artefact import Damaged
-from pipeline.artefacts.verify import faults
+import accord
+from accord.pipeline.artefacts.artefact import Damaged
+from accord.pipeline.artefacts.verify import faults
 
-ACCORD = [sys.executable, "-m", "pipeline.cli.main"]
+ACCORD = [sys.executable, "-m", "accord.pipeline.cli.main"]
 FLIPS, TRUNCATIONS = 200, 100
 
 
@@ -83,9 +83,9 @@ def test_a_stage_refuses_a_damaged_file_before_it_reads_it(runs, pattern, change
     path = artefact_file(runs, pattern)
     path.write_bytes(flipped(path.read_bytes(), random.Random(1)))
     with pytest.raises(Damaged, match=f"{path} is damaged"):
-        pipeline.run("tiny", set=changes, runs=runs)
+        accord.run("tiny", set=changes, runs=runs)
     shutil.rmtree(path.parent)
-    pipeline.run("tiny", set={"train.epochs": 3}, runs=runs)
+    accord.run("tiny", set={"train.epochs": 3}, runs=runs)
     assert list(faults(runs / "tiny")) == []
 
 
@@ -98,7 +98,7 @@ def test_a_damaged_model_is_not_loaded(runs):
 
 def loads(run: Path, model: str) -> bool:
     try:
-        pipeline.load(run, model)
+        accord.load(run, model)
     except Damaged:
         return False
     return True
@@ -110,11 +110,11 @@ def test_what_a_report_no_longer_has_leaves_its_folder_and_what_is_not_its_own_i
     suite = runs.parent / "suite"
     suite.mkdir()
     (suite / "simple.txt").write_text("True\tles filles dorment .\nFalse\tles filles dort .\n")
-    pipeline.run("tiny", set={**settings, "analyse.suites": [str(suite)]}, runs=runs)
+    accord.run("tiny", set={**settings, "analyse.suites": [str(suite)]}, runs=runs)
     assert (report / "agreement.png").exists()
     note = report / "note.txt"
     note.write_text("Mine.")
-    pipeline.run("tiny", set=settings, runs=runs)
+    accord.run("tiny", set=settings, runs=runs)
     assert not list(report.glob("agreement.*"))
     assert list(faults(runs / "tiny")) == [f"{note} is not of this artefact"]
 

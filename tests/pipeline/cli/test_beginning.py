@@ -4,7 +4,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from pipeline.cli.main import app
+from accord.pipeline.cli.main import app
 
 ASKING = ("explain", "expect")
 

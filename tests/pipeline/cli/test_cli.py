@@ -8,7 +8,7 @@ from json import loads
 import pytest
 from typer.testing import CliRunner
 
-from pipeline.cli.main import app
+from accord.pipeline.cli.main import app
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def accord(tmp_path, monkeypatch):
 
 def started(*words: str, **options) -> subprocess.CompletedProcess:
     """The command line in a process of its own."""
-    command = [sys.executable, "-m", "pipeline.cli.main", *words]
+    command = [sys.executable, "-m", "accord.pipeline.cli.main", *words]
     return subprocess.run(command, capture_output=True, text=True, **options)
 
 
@@ -74,7 +74,7 @@ def test_output_that_nobody_reads_to_its_end_is_no_error(tmp_path):
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
-        [sys.executable, "-m", "pipeline.cli.main", "config", "tiny"],
+        [sys.executable, "-m", "accord.pipeline.cli.main", "config", "tiny"],
         stdout=write,
         stderr=subprocess.PIPE,
         text=True,

@@ -6,11 +6,11 @@ import pytest
 from plug_in_cases import install
 from typer.testing import CliRunner
 
-from pipeline.cli.main import app
+from accord.pipeline.cli.main import app
 
 PLUGIN = """
-from lexicon.reading import LexiconRow
-from lexicon.index import TextLexicon
+from accord.lexicon.reading import LexiconRow
+from accord.lexicon.index import TextLexicon
 
 def read(path, report):
     yield LexiconRow("schtroumpf", "schtroumpf", "NOUN", "Gender=Masc|Number=Sing")

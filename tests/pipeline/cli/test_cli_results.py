@@ -3,7 +3,7 @@
 import pytest
 from typer.testing import CliRunner
 
-from pipeline.cli.main import app
+from accord.pipeline.cli.main import app
 
 
 def accord(*words: str):

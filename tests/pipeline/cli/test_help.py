@@ -6,8 +6,8 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from pipeline.cli.console import Later
-from pipeline.cli.main import COMMANDS, app
+from accord.pipeline.cli.console import Later
+from accord.pipeline.cli.main import COMMANDS, app
 
 # Three words or more and a full stop; "Of …" and "As …" lean on words that are not there.
 PHRASE = re.compile(r"(?!Of |As )[A-Z]\S* \S.* \S.*\.", re.DOTALL)

@@ -8,10 +8,10 @@ from importlib.metadata import version
 
 import pytest
 
-import pipeline
-from pipeline.inference.quick_torch import RULES, TRIED
+import accord
+from accord.pipeline.inference.quick_torch import RULES, TRIED
 
-DISPLAYED = {f"pipeline.display{room}" for room in ("", ".progress", ".tables")}
+DISPLAYED = {f"accord.pipeline.display{room}" for room in ("", ".progress", ".tables")}
 TABLES = {"pandas", "pyarrow"}
 ALWAYS = {"spacy", "datasets", "matplotlib", "transformers", "unimorph"}
 
@@ -20,18 +20,18 @@ IN_PART = version("torch").startswith(TRIED)
 # Runs a command and prints the modules that it left behind.
 PROGRAM = """
 import contextlib, io, json, sys
-from pipeline.cli.main import app
+from accord.pipeline.cli.main import app
 with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
     app(sys.argv[1:])
 print(json.dumps(sorted(sys.modules)))
 """
 HELPS = """
 import contextlib, io, sys
-from pipeline.cli.main import COMMANDS, app
+from accord.pipeline.cli.main import COMMANDS, app
 for name in COMMANDS:
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
         app([name, "--help"])
-assert "pipeline.cli.score" in sys.modules
+assert "accord.pipeline.cli.score" in sys.modules
 assert "torch" not in sys.modules
 """
 
@@ -70,7 +70,7 @@ def test_looking_loads_no_network(tmp_path, command, kept_out):
 
 def test_the_help_imports_no_command_and_that_of_a_command_no_network():
     own = {name for name in loaded_by("--help") if name.startswith("pipeline.")}
-    assert own == {"pipeline.cli", "pipeline.cli.console", "pipeline.cli.main"} | DISPLAYED
+    assert own == {"accord.pipeline.cli", "accord.pipeline.cli.console", "accord.pipeline.cli.main"} | DISPLAYED
     subprocess.run([sys.executable, "-c", HELPS], check=True)
 
 
@@ -84,7 +84,7 @@ def test_scoring_loads_the_network_and_no_french_of_others(tiny_run, tmp_path):
 
 
 def test_a_compact_model_is_asked_without_tables_and_lexicons(tiny_run, tmp_path):
-    folder = pipeline.export(tiny_run.folder, "ll-rnn", tmp_path / "small", compact=True)
+    folder = accord.export(tiny_run.folder, "ll-rnn", tmp_path / "small", compact=True)
     found = loaded_by("score", "Le chat dort.", "--run", str(folder))
     assert "torch" in found
     assert not found & (ALWAYS | TABLES | {"yaml", "lexicon", "huggingface_hub"})
@@ -92,7 +92,7 @@ def test_a_compact_model_is_asked_without_tables_and_lexicons(tiny_run, tmp_path
 
 LATER = """
 import sys
-from pipeline.inference.quick_torch import RULES, import_torch
+from accord.pipeline.inference.quick_torch import RULES, import_torch
 import_torch()
 import torch
 assert RULES not in sys.modules

@@ -6,32 +6,32 @@ import math
 import pytest
 from typer.testing import CliRunner
 
-import pipeline
-from pipeline.cli.main import app
+import accord
+from accord.pipeline.cli.main import app
 
 SENTENCE = "La petite fille mange une pomme."
 
 
-def accord(*words, text=None):
+def command(*words, text=None):
     return CliRunner().invoke(app, ["score", *map(str, words)], input=text)
 
 
 def test_a_sentence_may_be_the_argument(tiny_run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    typed = accord(SENTENCE, "--run", tiny_run.folder)
-    piped = accord("-", "--run", tiny_run.folder, text=f"{SENTENCE}\n")
+    typed = command(SENTENCE, "--run", tiny_run.folder)
+    piped = command("-", "--run", tiny_run.folder, text=f"{SENTENCE}\n")
     (tmp_path / "mon texte.txt").write_text(f"\ufeff{SENTENCE}\r\n", encoding="utf-8")
-    in_file = accord("mon texte.txt", "--run", tiny_run.folder)
+    in_file = command("mon texte.txt", "--run", tiny_run.folder)
     assert typed.exit_code == 0, typed.output
     assert typed.stdout == piped.stdout == in_file.stdout
-    assert accord(SENTENCE * 200, "--run", tiny_run.folder).exit_code == 0  # no file has the name
+    assert command(SENTENCE * 200, "--run", tiny_run.folder).exit_code == 0  # no file has the name
 
 
 def test_two_sentences_typed_as_one_are_said_to_be_one(tiny_run):
     said = "the text is read as one sentence"
-    assert said in accord("Le chat dort. Il mange.", "--run", tiny_run.folder).stderr
+    assert said in command("Le chat dort. Il mange.", "--run", tiny_run.folder).stderr
     for alone in (SENTENCE, "M. Petit dort à Paris."):
-        assert said not in accord(alone, "--run", tiny_run.folder).stderr
+        assert said not in command(alone, "--run", tiny_run.folder).stderr
 
 
 @pytest.mark.parametrize("command", ["score", "correct"])
@@ -44,28 +44,28 @@ def test_a_file_without_text_is_refused(command, tmp_path):
 
 @pytest.mark.parametrize("text", ["", " ", "\n"])
 def test_an_empty_text_is_refused_as_such(text):
-    done = accord(text)
+    done = command(text)
     assert done.exit_code == 2
     assert "the text is empty: expected a sentence" in done.stderr
 
 
 def test_a_line_that_shows_nothing_is_no_sentence(tiny_run):
-    done = accord("-", "--run", tiny_run.folder, text=f"\u200b\n{SENTENCE}\n")
+    done = command("-", "--run", tiny_run.folder, text=f"\u200b\n{SENTENCE}\n")
     assert done.exit_code == 0, done.output
     assert "\n1 sentence, " in done.stdout
 
 
 @pytest.mark.parametrize("unit", ["nats", "bits"])
 def test_log_p_is_in_nats_or_bits(tiny_run, unit):
-    done = accord(SENTENCE, "--unit", unit, "--json", "--run", tiny_run.folder)
+    done = command(SENTENCE, "--unit", unit, "--json", "--run", tiny_run.folder)
     (line,) = map(json.loads, done.stdout.splitlines())
     total = json.loads(done.stderr)
-    expected = sum(word.log_p for word in pipeline.load(tiny_run.folder).score(SENTENCE))
+    expected = sum(word.log_p for word in accord.load(tiny_run.folder).score(SENTENCE))
     expected /= math.log(2) if unit == "bits" else 1
     assert line["log_p"] == pytest.approx(expected, abs=1e-9)
     assert sum(word["log_p"] for word in line["words"]) == pytest.approx(expected)
     assert total["log_p"] == pytest.approx(expected) and line["unit"] == total["unit"] == unit
-    assert f" {unit}," in accord(SENTENCE, "--unit", unit, "--run", tiny_run.folder).stdout
+    assert f" {unit}," in command(SENTENCE, "--unit", unit, "--run", tiny_run.folder).stdout
 
 
 @pytest.mark.parametrize(
@@ -79,6 +79,6 @@ def test_log_p_is_in_nats_or_bits(tiny_run, unit):
 )
 def test_a_table_is_refused_and_the_command_that_reads_it_named(tmp_path, name, content):
     (tmp_path / name).write_text(content, encoding="utf-8")
-    done = accord(tmp_path / name)
+    done = command(tmp_path / name)
     assert done.exit_code == 2
     assert f"looks like a table; `accord surprisal {tmp_path / name}" in done.stderr

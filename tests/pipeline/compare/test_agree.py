@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from pipeline.cli.main import app
-from pipeline.compare.agree import Judged, groups, judged, side_by_side
-from pipeline.evaluation.agreement import wilson
-from pipeline.evaluation.pair import Pair
-from pipeline.evaluation.suite_encoding import encode_suite
-from pipeline.prepared.vocabulary import Vocabulary
-from pipeline.trained.resolve import BUNDLED_FOLDER
+from accord.pipeline.cli.main import app
+from accord.pipeline.compare.agree import Judged, groups, judged, side_by_side
+from accord.pipeline.evaluation.agreement import wilson
+from accord.pipeline.evaluation.pair import Pair
+from accord.pipeline.evaluation.suite_encoding import encode_suite
+from accord.pipeline.prepared.vocabulary import Vocabulary
+from accord.pipeline.trained.resolve import BUNDLED_FOLDER
 
 DATA = Path(__file__).parents[2] / "data"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-import pipeline
-from pipeline.compare.audit import audit, chosen_on_validation, texts_in_lexicons, verdicts
+import accord
+from accord.pipeline.compare.audit import audit, chosen_on_validation, texts_in_lexicons, verdicts
 
 # Which of vocabulary, φ and b know the splits that are not trained on.
 LEAKS = {
@@ -17,7 +17,7 @@ LEAKS = {
 def prepared(request, tmp_path_factory):
     changes = {"analyse.protocol": request.param}
     runs = tmp_path_factory.mktemp("audited")
-    return request.param, pipeline.run("tiny", set=changes, until="encode", runs=runs)
+    return request.param, accord.run("tiny", set=changes, until="encode", runs=runs)
 
 
 def test_every_protocol_knows_of_the_test_what_it_says(prepared):
@@ -34,7 +34,7 @@ def test_every_protocol_knows_of_the_test_what_it_says(prepared):
 
 def test_a_uniform_b_knows_no_text_even_in_the_papers_protocol(tmp_path):
     changes = {"analyse.protocol": "paper", "background.kind": "uniform"}
-    run = pipeline.run("tiny", set=changes, until="encode", runs=tmp_path)
+    run = accord.run("tiny", set=changes, until="encode", runs=tmp_path)
     found = audit(run.folder).set_index(["model", "part"])
     assert found.loc[("ll-rnn", "b"), "test"] == "no"
     assert found.loc[("ll-rnn", "φ"), "test"] == "yes"
@@ -46,7 +46,7 @@ def test_what_validation_chose_is_said_of_the_models_of_which_it_chose_it(tmp_pa
         "base: tiny\nmodels:\n  counted: {train: {output: background}}\n"
         "  linear: {train: {schedule: linear, output: {temperature: true}}}\n  plateau: {}\n"
     )
-    run = pipeline.run(str(config), until="encode", runs=tmp_path)
+    run = accord.run(str(config), until="encode", runs=tmp_path)
     chosen = chosen_on_validation(run.folder)
     assert chosen == {
         "the best epoch": ["linear", "plateau"],
@@ -59,7 +59,7 @@ def test_what_validation_chose_is_said_of_the_models_of_which_it_chose_it(tmp_pa
 
 
 def test_what_cannot_be_made_again_is_not_audited(tmp_path):
-    run = pipeline.run("tiny", until="encode", runs=tmp_path)
+    run = accord.run("tiny", until="encode", runs=tmp_path)
     made = run.artefacts["ll-rnn", "featurise"].folder / "names.json"
     made.write_text(made.read_text() + " ")
     with pytest.raises(ValueError, match="featurise of 'll-rnn' does not come out as it did"):
@@ -69,7 +69,7 @@ def test_what_cannot_be_made_again_is_not_audited(tmp_path):
 def test_a_run_that_is_not_there_or_not_prepared_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"is no run: expected .*run\.json"):
         audit(tmp_path)
-    run = pipeline.run("tiny", until="analyse", runs=tmp_path)
+    run = accord.run("tiny", until="analyse", runs=tmp_path)
     with pytest.raises(FileNotFoundError, match="is not finished: expected background"):
         audit(run.folder)
 
@@ -79,14 +79,14 @@ def test_a_lexicon_made_of_a_text_is_named(tmp_path, tiny_run):
     table = tmp_path / "text.tsv"
     table.write_text("".join(f"{word}\t{word}\tNOUN\t_\t1\n" for word in ("chat", "maison")))
     changes = {"analyse.lexicon": f"[tiny, 'treebank:{table}']"}
-    run = pipeline.run("tiny", set=changes, until="encode", runs=tmp_path / "runs")
+    run = accord.run("tiny", set=changes, until="encode", runs=tmp_path / "runs")
     assert texts_in_lexicons(run.folder) == [f"treebank:{table}"]
 
 
 def test_the_closed_preset_takes_only_the_words_of_the_treebanks_tests(tmp_path, fetched):
     for source in ("ud-french-1.4", "lefff", "lexique", "clams-fr"):
         fetched(source)
-    run = pipeline.run("closed", until="encode", runs=tmp_path)
+    run = accord.run("closed", until="encode", runs=tmp_path)
     found = audit(run.folder)
     assert "test: used for vocabulary (rnn, ll-rnn)" in verdicts(found, {})
     found = found.set_index(["model", "part"])

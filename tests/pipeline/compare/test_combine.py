@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import pipeline
-from pipeline.cli.main import app
-from pipeline.compare import combine
-from pipeline.compare.extra_parts import of_neighbours
-from pipeline.compare.scored_models import find
+import accord
+from accord.pipeline.cli.main import app
+from accord.pipeline.compare import combine
+from accord.pipeline.compare.extra_parts import of_neighbours
+from accord.pipeline.compare.scored_models import find
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def closed_run(tmp_path_factory) -> Path:
         "  ll-rnn: {}\n"
         "  ngrams: {background: {kind: ngram, order: 3}, train: {output: background}}\n"
     )
-    return pipeline.run(str(config), until="evaluate", runs=folder / "runs").folder
+    return accord.run(str(config), until="evaluate", runs=folder / "runs").folder
 
 
 def cells(table, part: str) -> dict[str, float]:
@@ -91,7 +91,7 @@ def test_words_that_are_only_spelled_have_no_neighbours(tmp_path):
     config.write_text(
         "base: tiny\nanalyse: {lexicon: [closed]}\ntrain: {epochs: 1}\nmodels: {one: {}}"
     )
-    run = pipeline.run(str(config), until="evaluate", runs=tmp_path).folder
+    run = accord.run(str(config), until="evaluate", runs=tmp_path).folder
     model = find(f"{run}/one")[0]
     log_p = next(iter(of_neighbours(model).values()))("test")
     is_spelled = model.told_apart("test").ids >= model.words
@@ -149,7 +149,7 @@ def test_a_model_of_units_is_interpolated_by_words_but_not_multiplied(closed_run
         "base: tiny\nanalyse: {protocol: closed}\nmodels: {letters: {encode: {merges: 0}}}\n"
     )
     changes = {"train.epochs": 1}
-    letters = pipeline.run(str(config), set=changes, until="evaluate", runs=tmp_path).folder
+    letters = accord.run(str(config), set=changes, until="evaluate", runs=tmp_path).folder
     models = [*find(f"{closed_run}/ngrams"), *find(f"{letters}/letters")]
     shown = combine.linear(models).set_index("part")["perplexity (valid)"]
     valid = shown.str.replace(",", "").astype(float)

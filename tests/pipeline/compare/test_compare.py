@@ -4,11 +4,11 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-import pipeline
-from pipeline.cli.main import app
-from pipeline.compare.scored_models import find_all
-from pipeline.compare.table import find_or_run, gather, table
-from pipeline.evaluation import score_rows
+import accord
+from accord.pipeline.cli.main import app
+from accord.pipeline.compare.scored_models import find_all
+from accord.pipeline.compare.table import find_or_run, gather, table
+from accord.pipeline.evaluation import score_rows
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def three(tmp_path_factory) -> dict[str, str]:
         config = folder / f"{name}.yaml"
         config.write_text("base: tiny\nmodels: {rnn: {}}\n")
         settings = {"set": [f"train.epochs={epochs}"], "seeds": seeds, "runs": folder / "runs"}
-        found[name] = str(pipeline.run(str(config), **settings).folder)
+        found[name] = str(accord.run(str(config), **settings).folder)
     return found
 
 
@@ -87,7 +87,7 @@ def test_runs_of_one_name_stay_apart(tmp_path):
     settings = {"set": ["train.epochs=1"], "seeds": 1}
     folders = [tmp_path / "old", tmp_path / "new"]
     for number, folder in enumerate(folders):
-        pipeline.run("tiny", set=["train.epochs=1", f"train.seed={number}"], runs=folder)
+        accord.run("tiny", set=["train.epochs=1", f"train.seed={number}"], runs=folder)
     found = find_or_run([str(folder / "tiny") for folder in folders], **settings, runs=tmp_path)
     expected = [f"{folder.name}/tiny/{name}" for folder in folders for name in ("rnn", "ll-rnn")]
     assert list(gather(found)["model"].unique()) == expected

@@ -8,17 +8,17 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-import pipeline
-from models.features.phi import Features
-from pipeline.artefacts.arrow import open_table, splits
-from pipeline.artefacts.artefact import FinishedRun
-from pipeline.cli.main import app
-from pipeline.compare.paper import figures
-from pipeline.compare.paper.data import corpus_table, sentences_table, tags_table
-from pipeline.compare.paper.tables import results_table, tables
-from pipeline.config.configuration import load_config
-from pipeline.evaluation.suite import read_suite, suite_words
-from pipeline.prepared.named_features import NamedFeatures
+import accord
+from accord.models.features.phi import Features
+from accord.pipeline.artefacts.arrow import open_table, splits
+from accord.pipeline.artefacts.artefact import FinishedRun
+from accord.pipeline.cli.main import app
+from accord.pipeline.compare.paper import figures
+from accord.pipeline.compare.paper.data import corpus_table, sentences_table, tags_table
+from accord.pipeline.compare.paper.tables import results_table, tables
+from accord.pipeline.config.configuration import load_config
+from accord.pipeline.evaluation.suite import read_suite, suite_words
+from accord.pipeline.prepared.named_features import NamedFeatures
 
 SMALL = {
     "train.epochs": 1,
@@ -38,7 +38,7 @@ def treebank(fetched):
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory, treebank):
     """The preset `paper`, prepared in full."""
-    return pipeline.run("paper", until="encode", runs=tmp_path_factory.mktemp("paper"))
+    return accord.run("paper", until="encode", runs=tmp_path_factory.mktemp("paper"))
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def trained(tmp_path_factory, treebank):
         "  ll-rnn-2500: {}\n"
         "  ll-rnn-2500-strict: {train: {encoder: {kind: lstm-window, order: 8}}}\n"
     )
-    return pipeline.run(str(runs / "small.yaml"), set=SMALL, runs=runs)
+    return accord.run(str(runs / "small.yaml"), set=SMALL, runs=runs)
 
 
 def test_the_published_figures_agree_with_each_other():

@@ -5,12 +5,12 @@ import shutil
 import numpy as np
 import pytest
 
-import pipeline
-from pipeline.artefacts.artefact import FinishedRun
-from pipeline.compare.significance import compare
-from pipeline.evaluation import score_rows
-from pipeline.evaluation.bootstrap import differences, paired_bootstrap
-from pipeline.evaluation.same_text import is_same_text
+import accord
+from accord.pipeline.artefacts.artefact import FinishedRun
+from accord.pipeline.compare.significance import compare
+from accord.pipeline.evaluation import score_rows
+from accord.pipeline.evaluation.bootstrap import differences, paired_bootstrap
+from accord.pipeline.evaluation.same_text import is_same_text
 
 
 def drawn(generator: np.random.Generator, mean: float) -> tuple[np.ndarray, np.ndarray]:
@@ -72,7 +72,7 @@ def test_a_runs_models_are_compared_on_each_test_as_the_report_scores_them(tiny_
 
 
 def test_seeds_of_a_model_are_one_by_their_mean_loss(tmp_path):
-    run = pipeline.run("tiny", set={"train.epochs": 1}, seeds=2, runs=tmp_path)
+    run = accord.run("tiny", set={"train.epochs": 1}, seeds=2, runs=tmp_path)
     table = compare(run.folder).set_index("model")
     assert list(table.index) == ["rnn", "ll-rnn"]
     scores = score_rows.scores(run.folder).set_index(["model", "split", "metric"])["value"]
@@ -89,7 +89,7 @@ def test_an_unknown_model_is_refused_by_name(tiny_run):
 def test_models_that_scored_other_words_are_not_compared(other, tmp_path):
     config = tmp_path / "texts.yaml"
     config.write_text(f"base: tiny\nmodels: {{one: {{}}, two: {{{other}}}}}")
-    run = pipeline.run(str(config), set={"train.epochs": 1}, until="evaluate", runs=tmp_path)
+    run = accord.run(str(config), set={"train.epochs": 1}, until="evaluate", runs=tmp_path)
     folders = FinishedRun.read(run.folder)
     of_stages = folders.of_stage("evaluate"), folders.of_stage("encode")
     assert differences(*of_stages, ["test"]).empty

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.config.configuration import load_config
-from pipeline.config.files import layered, preset_names
-from pipeline.config.help import explain, explanations
-from pipeline.stages.table import STAGES
-from pipeline.trained.resolve import BUNDLED_FOLDER
+from accord.pipeline.config.configuration import load_config
+from accord.pipeline.config.files import layered, preset_names
+from accord.pipeline.config.help import explain, explanations
+from accord.pipeline.stages.table import STAGES
+from accord.pipeline.trained.resolve import BUNDLED_FOLDER
 
 
 def write(tmp_path, text: str) -> str:

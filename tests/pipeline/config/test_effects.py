@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models.background.unigram import Uniform
-from models.features.phi import Features
-from models.network.language_model import LanguageModel
-from models.parts import ENCODERS
-from pipeline.config.configuration import load_config
+from accord.models.background.unigram import Uniform
+from accord.models.features.phi import Features
+from accord.models.network.language_model import LanguageModel
+from accord.models.parts import ENCODERS
+from accord.pipeline.config.configuration import load_config
 
 
 def test_ngrams_and_a_pretrained_model_are_not_both_the_background():

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from pipeline.config.configuration import load_config
-from pipeline.runner.run import _overrides
+from accord.pipeline.config.configuration import load_config
+from accord.pipeline.runner.run import _overrides
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from lexicon.dictionaries.lexique import Homophones, Spoken
-from pipeline.cli.main import app
-from pipeline.confusions.channel import COST, Channel
-from pipeline.confusions.lattice_file import read_lists
-from pipeline.inference.nbest import read_nbest
+from accord.lexicon.dictionaries.lexique import Homophones, Spoken
+from accord.pipeline.cli.main import app
+from accord.pipeline.confusions.channel import COST, Channel
+from accord.pipeline.confusions.lattice_file import read_lists
+from accord.pipeline.inference.nbest import read_nbest
 
 SOUNDS = [
     *(Spoken("la", "la", "la", 100.0), Spoken("là", "là", "la", 10.0)),

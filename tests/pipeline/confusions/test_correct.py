@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import pipeline
-from lexicon.dictionaries.lexique import Homophones, Spoken
-from pipeline.cli.main import app
-from pipeline.confusions.correct import Corrector, Suggestion
-from pipeline.confusions.measure import Judged, readable
-from pipeline.confusions.paradigms import KnownParadigms
-from pipeline.confusions.planted import INFLECTED, OTHER_WORD, plant
-from pipeline.evaluation.pair import Pair
+import accord
+from accord.lexicon.dictionaries.lexique import Homophones, Spoken
+from accord.pipeline.cli.main import app
+from accord.pipeline.confusions.correct import Corrector, Suggestion
+from accord.pipeline.confusions.measure import Judged, readable
+from accord.pipeline.confusions.paradigms import KnownParadigms
+from accord.pipeline.confusions.planted import INFLECTED, OTHER_WORD, plant
+from accord.pipeline.evaluation.pair import Pair
 
 SOUNDS = [
     *(Spoken("petite", "petit", "p°tit", 9.0), Spoken("petites", "petit", "p°tit", 5.0)),
@@ -24,7 +24,7 @@ SOUNDS = [
 
 @pytest.fixture(scope="module", params=["rnn", "ll-rnn"])
 def corrector(trained, request):
-    return Corrector(pipeline.load(trained, request.param), Homophones(SOUNDS))
+    return Corrector(accord.load(trained, request.param), Homophones(SOUNDS))
 
 
 def test_candidates_sound_the_same_or_agree_otherwise(corrector):
@@ -41,8 +41,8 @@ def test_words_whose_lemma_is_only_guessed_are_not_forms_of_one_another(tmp_path
     text.write_text("".join(f"Les {one}{two}ettes dorment.\n" for one in "bdfg" for two in "aiou"))
     analyse = {"analyse.lexicon": ["closed", "tiny", "guesser"], "analyse.protocol": "closed"}
     settings = {"corpus.source": str(text), "train.epochs": 1} | analyse
-    run = pipeline.run("tiny", set=settings, models=["rnn"], until="evaluate", runs=tmp_path)
-    corrector = Corrector(pipeline.load(run.folder), Homophones([]))
+    run = accord.run("tiny", set=settings, models=["rnn"], until="evaluate", runs=tmp_path)
+    corrector = Corrector(accord.load(run.folder), Homophones([]))
     analyses = corrector.scorer.parts.analyses(KnownParadigms.COLUMNS)
     guessed = analyses[analyses["lemma"].astype(str) == ""]
     assert len(guessed) > 10
@@ -62,7 +62,7 @@ def test_a_gain_is_a_difference_of_log_p_and_its_reasons_sum_to_it(corrector):
 
 
 def test_reasons_say_which_of_the_two_words_has_a_feature(trained):
-    corrector = Corrector(pipeline.load(trained, "ll-rnn"), Homophones(SOUNDS))
+    corrector = Corrector(accord.load(trained, "ll-rnn"), Homophones(SOUNDS))
     words = ["les", "petite", "filles", "dorment", "."]
     suggestion = Suggestion(place=1, word="petite", other="petites", gain=0.0, here=0.0)
     reasons = corrector.reasons(words, suggestion)
@@ -132,8 +132,8 @@ def test_the_right_sentence_of_a_pair_is_found_by_its_repair(corrector):
 
 def test_pairs_that_a_closed_vocabulary_cannot_read_are_left_out(tmp_path):
     set = {"train.epochs": 1, "analyse.protocol": "closed"}
-    run = pipeline.run("tiny", set=set, models=["ll-rnn"], until="evaluate", runs=tmp_path)
-    scorer = pipeline.load(run.folder)
+    run = accord.run("tiny", set=set, models=["ll-rnn"], until="evaluate", runs=tmp_path)
+    scorer = accord.load(run.folder)
     known = Pair("number", "la fille dort", "la filles dort")
     unknown = Pair("number", "la schtroumpfette dort", "la schtroumpfettes dort")
     assert readable([known, unknown], scorer) == [known]
@@ -160,7 +160,7 @@ def test_the_commands(trained, small_lexique, tmp_path):
     found = json.loads(done.output)["suggestions"]
     assert "petites" in {sentence[each["start"] : each["end"]] for each in found}
     assert all(sum(each["why"].values()) == pytest.approx(each["gain"]) for each in found)
-    small = pipeline.export(trained, "ll-rnn", tmp_path / "small", compact=True)
+    small = accord.export(trained, "ll-rnn", tmp_path / "small", compact=True)
     asked = ["correct", sentence, "--run", str(small), "--margin", "1", "--json"]
     of_small = json.loads(CliRunner().invoke(app, asked).output)["suggestions"]
     assert [each["suggestion"] for each in of_small] == [each["suggestion"] for each in found]

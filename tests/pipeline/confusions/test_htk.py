@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from lattice_cases import LATTICES
 from typer.testing import CliRunner
 
-from pipeline.cli.main import app
-from pipeline.confusions.htk import SILENT
-from pipeline.confusions.htk.fields import fields_of
-from pipeline.confusions.htk.writing import text_of
-from pipeline.confusions.lattice import Arc, Lattice
-from pipeline.confusions.lattice_file import read_lattices, read_lists, write_lattices
+from accord.pipeline.cli.main import app
+from accord.pipeline.confusions.htk import SILENT
+from accord.pipeline.confusions.htk.fields import fields_of
+from accord.pipeline.confusions.htk.writing import text_of
+from accord.pipeline.confusions.lattice import Arc, Lattice
+from accord.pipeline.confusions.lattice_file import read_lattices, read_lists, write_lattices
 
 # A word, then a choice, and a link that says nothing.
 ON_LINKS = """VERSION=1.0

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from lattice_cases import LATTICES, every_path
 from typer.testing import CliRunner
 
-from pipeline.cli.main import app
-from pipeline.confusions.lattice import Arc, Lattice
-from pipeline.confusions.lattice_file import read_lattices, read_lists, write_lattices
+from accord.pipeline.cli.main import app
+from accord.pipeline.confusions.lattice import Arc, Lattice
+from accord.pipeline.confusions.lattice_file import read_lattices, read_lists, write_lattices
 
 
 @given(LATTICES, st.integers(1, 8))

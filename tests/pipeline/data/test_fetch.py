@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from corpora.formats import read_orangesum
-from corpora.sources import Repository
-from pipeline.cli.main import app
-from pipeline.data import catalogue
-from pipeline.data import folders as data
-from pipeline.data.fetch import FetchError, fetch, git_blob_id
-from pipeline.data.git_folder import check_out
-from pipeline.evaluation.suite import read_suite
+from accord.corpora.formats import read_orangesum
+from accord.corpora.sources import Repository
+from accord.pipeline.cli.main import app
+from accord.pipeline.data import catalogue
+from accord.pipeline.data import folders as data
+from accord.pipeline.data.fetch import FetchError, fetch, git_blob_id
+from accord.pipeline.data.git_folder import check_out
+from accord.pipeline.evaluation.suite import read_suite
 
 TEXT = "un mot\tune définition\n".encode()
 MORE = bytes(range(7))
@@ -264,7 +264,7 @@ def test_an_endless_download_is_stopped(home, tmp_path, monkeypatch):
     release = tmp_path / "repository" / "raw" / "r1"
     release.mkdir(parents=True)
     (release / "a.conllu").write_bytes(TEXT)
-    monkeypatch.setattr("pipeline.data.fetch.MOST_BYTES", len(TEXT) - 1)
+    monkeypatch.setattr("accord.pipeline.data.fetch.MOST_BYTES", len(TEXT) - 1)
     bank = Repository((tmp_path / "repository").as_uri(), "r1", {"a.conllu": None}, "MIT")
     monkeypatch.setitem(catalogue.REPOSITORIES, "bank", bank)
     with pytest.raises(FetchError, match="expected at most"):
@@ -273,7 +273,7 @@ def test_an_endless_download_is_stopped(home, tmp_path, monkeypatch):
 
 
 def test_a_server_that_says_nothing_is_given_up(home, monkeypatch):
-    monkeypatch.setattr("pipeline.data.fetch.SILENCE", 0.2)
+    monkeypatch.setattr("accord.pipeline.data.fetch.SILENCE", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         bank = Repository(
             f"http://127.0.0.1:{silent.getsockname()[1]}", "r1", {"a.conllu": None}, "MIT"

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-import pipeline
-from pipeline.display.figures_learning import learning_curve
+import accord
+from accord.pipeline.display.figures_learning import learning_curve
 
 
 def test_a_run_over_sizes_of_text_draws_its_learning_curve(tmp_path):
@@ -16,7 +16,7 @@ def test_a_run_over_sizes_of_text_draws_its_learning_curve(tmp_path):
         "  small-300: {corpus: {limit: 300}}\n"
         "  other: {}\n"
     )
-    report = pipeline.run(str(config), runs=tmp_path / "runs").folder / "report"
+    report = accord.run(str(config), runs=tmp_path / "runs").folder / "report"
     drawn = (report / "learning.svg").read_text(encoding="utf-8")
     assert all(name in drawn for name in ("small", "sentences of training text"))
     assert "other" not in drawn

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pipeline.display import progress
+from accord.pipeline.display import progress
 
 TOTAL = 500
 

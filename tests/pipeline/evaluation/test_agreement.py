@@ -4,19 +4,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import pipeline
-from models.common.files.arrays import load_array
-from pipeline.compare import agree
-from pipeline.compare.scored_models import find
-from pipeline.evaluation import score_rows
-from pipeline.evaluation.agreement import agreement, margins, measure_agreement
-from pipeline.evaluation.pair import Pair
-from pipeline.evaluation.report.by_construction import constructions
-from pipeline.evaluation.suite import read_suite
-from pipeline.evaluation.suite_encoding import encode_suite, is_made_of
-from pipeline.prepared.encoded_forms import suites
-from pipeline.prepared.suite_ids import Suite
-from pipeline.prepared.vocabulary import Vocabulary
+import accord
+from accord.models.common.files.arrays import load_array
+from accord.pipeline.compare import agree
+from accord.pipeline.compare.scored_models import find
+from accord.pipeline.evaluation import score_rows
+from accord.pipeline.evaluation.agreement import agreement, margins, measure_agreement
+from accord.pipeline.evaluation.pair import Pair
+from accord.pipeline.evaluation.report.by_construction import constructions
+from accord.pipeline.evaluation.suite import read_suite
+from accord.pipeline.evaluation.suite_encoding import encode_suite, is_made_of
+from accord.pipeline.prepared.encoded_forms import suites
+from accord.pipeline.prepared.suite_ids import Suite
+from accord.pipeline.prepared.vocabulary import Vocabulary
 
 PAIRS = [
     Pair("simple", "la fille mange une pomme .", "la fille mangent une pomme ."),
@@ -43,7 +43,7 @@ def judged(tmp_path_factory):
     def run(protocol):
         changes = {"train.epochs": 2, "analyse.protocol": protocol}
         changes["analyse.suites"] = f"[{folder / 'pairs'}]"
-        return pipeline.run("tiny", set=changes, runs=folder / "runs")
+        return accord.run("tiny", set=changes, runs=folder / "runs")
 
     return run
 
@@ -88,7 +88,7 @@ def test_a_suite_comes_back_from_its_file_as_it_was(tmp_path):
 @pytest.mark.parametrize("model", ["rnn", "ll-rnn"])
 def test_a_suite_is_judged_as_if_pair_by_pair_by_hand(judged, model):
     run = judged("open")
-    scorer = pipeline.load(run.folder, model)
+    scorer = accord.load(run.folder, model)
     encoded = run.artefacts[model, "encode"].folder
     figures, found = measure_agreement(scorer.model, scorer.spelling, encoded, "pairs")
     expected = np.array([by_hand(scorer, pair) for pair in PAIRS])
@@ -137,7 +137,7 @@ def test_a_change_of_any_suite_is_noticed_though_their_files_have_the_same_names
 
     def recipe():
         suites = f"[{tmp_path / 'one'}, {tmp_path / 'two'}]"
-        run = pipeline.run(
+        run = accord.run(
             "tiny", set={"analyse.suites": suites}, until="analyse", runs=tmp_path / "runs"
         )
         return run.artefacts["ll-rnn", "analyse"].folder
@@ -155,11 +155,11 @@ def test_suites_that_would_overwrite_each_other_or_a_split_are_refused(tmp_path,
         write(tmp_path / name, PAIRS[:1])
     suites = [str(tmp_path / name) for name in names]
     with pytest.raises(ValueError, match=rf"found '{names[0][2:]}' twice"):
-        pipeline.run("tiny", set={"analyse.suites": suites}, until="analyse", runs=tmp_path / "r")
+        accord.run("tiny", set={"analyse.suites": suites}, until="analyse", runs=tmp_path / "r")
 
 
 def test_pairs_with_words_that_are_not_known_are_counted_and_not_judged(judged):
-    scorer = pipeline.load(judged("closed").folder, "ll-rnn")
+    scorer = accord.load(judged("closed").folder, "ll-rnn")
     strange = Pair("simple", "le xylophage dort .", "le xylophage dorment .")
     suite = encode_suite([*PAIRS, strange], scorer.vocabulary)
     assert suite.known.tolist() == [True] * 4 + [False]

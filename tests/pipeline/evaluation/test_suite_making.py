@@ -5,9 +5,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import lexicon
-from pipeline.evaluation.suite import read_suite
-from pipeline.evaluation.suite_making import make_suite
+from accord import lexicon
+from accord.pipeline.evaluation.suite import read_suite
+from accord.pipeline.evaluation.suite_making import make_suite
 
 DATA = Path(__file__).parents[2] / "data"
 

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-import pipeline
-from pipeline.cli.main import app
-from pipeline.compare.agree import groups, judged
-from pipeline.compare.agreement_items import items, of_different_lengths, summary, telling
-from pipeline.evaluation.agreement import SCORINGS
-from pipeline.evaluation.pair import Pair, text_of, words_of
-from pipeline.evaluation.suite import pair_table, read_suite, suite_files, suite_name
+import accord
+from accord.pipeline.cli.main import app
+from accord.pipeline.compare.agree import groups, judged
+from accord.pipeline.compare.agreement_items import items, of_different_lengths, summary, telling
+from accord.pipeline.evaluation.agreement import SCORINGS
+from accord.pipeline.evaluation.pair import Pair, text_of, words_of
+from accord.pipeline.evaluation.suite import pair_table, read_suite, suite_files, suite_name
 
 
 def written(folder, name, text):
@@ -44,7 +44,7 @@ def test_a_full_stop_is_a_word_of_its_own_as_score_has_it(tiny_run, tmp_path):
     suite = written(tmp_path / "mine", "Verbes.txt", f"True\t{raw[0]}\nFalse\t{raw[1]}\n")
     (pair,) = read_suite(suite)
     assert pair == Pair("Verbes", "Le chien de l' homme dort .", "Le chien de l' homme dorment .")
-    scorer = pipeline.load(tiny_run.folder, "ll-rnn")
+    scorer = accord.load(tiny_run.folder, "ll-rnn")
     (found,) = judged([tiny_run.folder], suite)["ll-rnn"].margins
     assert found[0] == pytest.approx(margin(scorer, raw, lambda words: words), abs=1e-4)
     assert found[1] == pytest.approx(margin(scorer, raw, lambda words: words[5:6]), abs=1e-4)
@@ -211,7 +211,7 @@ CONTEXT = "True\tle chat dort .\nFalse\tles chats dort .\nTrue\til dort\nFalse\t
 def test_where_only_the_context_differs_the_word_behind_it_is_compared(tiny_run, tmp_path):
     suite = written(tmp_path / "mine", "sujet.txt", CONTEXT)
     asked = judged([tiny_run.folder], suite)
-    scorer = pipeline.load(tiny_run.folder, "rnn")
+    scorer = accord.load(tiny_run.folder, "rnn")
     found = pd.DataFrame(asked["rnn"].margins, columns=SCORINGS)
     first, second = (("le chat dort .", "les chats dort ."), ("il dort", "il ne dort pas"))
     region = [margin(scorer, first, lambda words: words[:2])]

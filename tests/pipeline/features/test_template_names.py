@@ -2,10 +2,10 @@
 
 import pytest
 
-import pipeline
-from lexicon.analysis import FEATURES
-from pipeline.features.template_names import check, chosen, sides
-from pipeline.sections import FeaturiseParams, VectorParams
+import accord
+from accord.lexicon.analysis import FEATURES
+from accord.pipeline.features.template_names import check, chosen, sides
+from accord.pipeline.sections import FeaturiseParams, VectorParams
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_what_is_read_or_predicted_is_some_of_the_templates(key, number):
 
 def test_a_mistake_is_found_before_the_first_stage_runs(tmp_path):
     with pytest.raises(ValueError, match=r"model 'rnn', .* the nearest is 'gender'"):
-        pipeline.run("tiny", set={"featurise.templates": ["form", "gendre"]}, runs=tmp_path)
+        accord.run("tiny", set={"featurise.templates": ["form", "gendre"]}, runs=tmp_path)
     assert not list(tmp_path.glob("artefacts/*"))
 
 
@@ -96,9 +96,9 @@ def test_a_table_of_ones_own_may_have_features_of_its_own(tmp_path):
         "analyse.lexicon": [str(table), "tiny"],
         "featurise.templates": ["form", "registerxsem"],
     }
-    made = pipeline.run("tiny", set=settings, until="featurise", runs=tmp_path / "runs")
+    made = accord.run("tiny", set=settings, until="featurise", runs=tmp_path / "runs")
     names = made.artefacts["ll-rnn", "featurise"].folder / "names.json"
     assert "Register=Std×Sem=Anl" in names.read_text(encoding="utf-8")
     settings["featurise.templates"] = ["form", "registre"]
     with pytest.raises(ValueError, match="unknown template 'registre'; the nearest is 'register'"):
-        pipeline.run("tiny", set=settings, until="featurise", runs=tmp_path / "runs")
+        accord.run("tiny", set=settings, until="featurise", runs=tmp_path / "runs")

@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import corpora
-import lexicon
-from lexicon.analysis import FEATURES
-from pipeline.data.folders import folder_of
-from pipeline.features import TEMPLATES, word_vectors
-from pipeline.features.templates import fill
-from pipeline.prepared.special_words import END, UNKNOWN
-from pipeline.sections import FeaturiseParams, VectorParams
+from accord import corpora
+from accord import lexicon
+from accord.lexicon.analysis import FEATURES
+from accord.pipeline.data.folders import folder_of
+from accord.pipeline.features import TEMPLATES, word_vectors
+from accord.pipeline.features.templates import fill
+from accord.pipeline.prepared.special_words import END, UNKNOWN
+from accord.pipeline.sections import FeaturiseParams, VectorParams
 
 FORMS = [END, UNKNOWN, "le", "portes", "1999", "XIVe", "zorglubons"]
 COUNTS = [9, 1, 5, 2, 1, 0, 0]

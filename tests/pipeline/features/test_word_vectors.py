@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.features import word_vectors
-from pipeline.features.word_vectors import WordVectors, find, reduced
-from pipeline.prepared.special_words import END, UNKNOWN
-from pipeline.sections import FeaturiseParams, VectorParams
-from pipeline.stages import featurise
+from accord.pipeline.features import word_vectors
+from accord.pipeline.features.word_vectors import WordVectors, find, reduced
+from accord.pipeline.prepared.special_words import END, UNKNOWN
+from accord.pipeline.sections import FeaturiseParams, VectorParams
+from accord.pipeline.stages import featurise
 
 VECTORS = {"Paris": [1, 0, 0], "paris": [0, 1, 0], "le": [0, 0, 1], "Lyon": [2, 0, 0]}
 VECTORS |= {"lyon": [0, 2, 0], "SNCF": [0, 0, 3], "Jean-Paul": [5, 5, 5]}

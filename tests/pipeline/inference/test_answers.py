@@ -5,20 +5,20 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import pipeline
-from models.common.registry import imported
-from pipeline.compare.agree import accuracy, groups, judged
-from pipeline.inference.explain import Explainer, split
-from pipeline.inference.generate import Generator
-from pipeline.inference.scorer import ANSWERS
-from pipeline.inference.vectors import Vectors
+import accord
+from accord.models.common.registry import imported
+from accord.pipeline.compare.agree import accuracy, groups, judged
+from accord.pipeline.inference.explain import Explainer, split
+from accord.pipeline.inference.generate import Generator
+from accord.pipeline.inference.scorer import ANSWERS
+from accord.pipeline.inference.vectors import Vectors
 
 SENTENCE = "La petite fille mange."
 
 
 @pytest.fixture(scope="module")
 def french():
-    return pipeline.load()
+    return accord.load()
 
 
 def test_every_question_has_a_function():
@@ -28,17 +28,17 @@ def test_every_question_has_a_function():
 def test_it_says_which_model_it_is(french, tiny_run, tmp_path):
     assert repr(french).startswith("<Accord: bundled model 'french', 821,")
     assert repr(french).endswith("parameters, protocol open>")
-    of_run = repr(pipeline.load(tiny_run.folder, "rnn"))
+    of_run = repr(accord.load(tiny_run.folder, "rnn"))
     assert of_run.startswith(f"<Accord: run model 'rnn' of {tiny_run.folder}, ")
-    arpa = pipeline.export(tiny_run.folder, "rnn", tmp_path / "rnn.arpa", order=1)
-    assert repr(pipeline.load(arpa)).startswith("<Accord: arpa model 'rnn.arpa', ")
+    arpa = accord.export(tiny_run.folder, "rnn", tmp_path / "rnn.arpa", order=1)
+    assert repr(accord.load(arpa)).startswith("<Accord: arpa model 'rnn.arpa', ")
 
 
 def test_surprisal_is_asked_of_a_sentence_of_several_and_of_a_table(french, tmp_path):
     words = french.surprisal(SENTENCE)
     assert words["word"].tolist() == ["La", "petite", "fille", "mange", "."]
     table = pd.DataFrame({"sentence": [SENTENCE, "Le chat dort."]})
-    expected = pipeline.surprisal(table, french)
+    expected = accord.surprisal(table, french)
     pd.testing.assert_frame_equal(french.surprisal(table["sentence"].tolist()), expected)
     pd.testing.assert_frame_equal(french.surprisal(table), expected)
     assert expected["surprisal"].head(5).tolist() == pytest.approx(words["surprisal"].tolist())
@@ -50,10 +50,10 @@ def test_surprisal_is_asked_of_a_sentence_of_several_and_of_a_table(french, tmp_
 
 def test_what_is_expected_is_that_of_the_features_asked_for(french):
     found = french.expect("Les petites …", "Number", "Gender")
-    expected = pipeline.expect("Les petites …", french, ["Number", "Gender"])
+    expected = accord.expect("Les petites …", french, ["Number", "Gender"])
     pd.testing.assert_frame_equal(found, expected)
     assert found["Number=Plur"].iloc[-1] > 0.5
-    pd.testing.assert_frame_equal(french.expect(SENTENCE), pipeline.expect(SENTENCE, french))
+    pd.testing.assert_frame_equal(french.expect(SENTENCE), accord.expect(SENTENCE, french))
 
 
 def test_words_are_explained_or_the_likeliest_where_none_are_named(french):

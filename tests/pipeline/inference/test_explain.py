@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from pipeline import load, run
-from pipeline.cli.main import app
-from pipeline.display.drawing import svg
-from pipeline.display.figures import weight_map
-from pipeline.evaluation import score_rows
-from pipeline.inference.explain import Explainer, split, telling_features
-from pipeline.inference.explain_page import page
-from pipeline.prepared.special_words import END
+from accord import load, run
+from accord.pipeline.cli.main import app
+from accord.pipeline.display.drawing import svg
+from accord.pipeline.display.figures import weight_map
+from accord.pipeline.evaluation import score_rows
+from accord.pipeline.inference.explain import Explainer, split, telling_features
+from accord.pipeline.inference.explain_page import page
+from accord.pipeline.prepared.special_words import END
 
 BEGINNING = "La petite fille est très …"
 

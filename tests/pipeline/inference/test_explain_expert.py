@@ -3,14 +3,14 @@
 import pytest
 from plug_in_cases import install
 
-from pipeline import load, run
-from pipeline.inference.explain import Explainer, split
+from accord import load, run
+from accord.pipeline.inference.explain import Explainer, split
 
 ECHO = '''
 import numpy as np
 import torch
 
-from models.common.batching import NO_WORD, preceding
+from accord.models.common.batching import NO_WORD, preceding
 
 
 class Echo:

@@ -6,14 +6,14 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from lexicon.analysis import UPOS
-from models.common.batching import Sentences
-from models.network.generation import Reading, Sampling
-from pipeline import load
-from pipeline.cli.main import app
-from pipeline.inference.generate import Generator
-from pipeline.inference.held.constraints import Constraint, parse
-from pipeline.prepared.special_words import END_ID, UNKNOWN_ID
+from accord.lexicon.analysis import UPOS
+from accord.models.common.batching import Sentences
+from accord.models.network.generation import Reading, Sampling
+from accord import load
+from accord.pipeline.cli.main import app
+from accord.pipeline.inference.generate import Generator
+from accord.pipeline.inference.held.constraints import Constraint, parse
+from accord.pipeline.prepared.special_words import END_ID, UNKNOWN_ID
 
 
 @pytest.fixture(scope="module")

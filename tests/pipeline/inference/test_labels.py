@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import pipeline
-from corpora.sources import read
-from pipeline import load
-from pipeline.cli.main import app
-from pipeline.inference.generate import Generator
-from pipeline.inference.held.condition import perplexities, tell
-from pipeline.inference.held.priming import prime
-from pipeline.prepared.labels import read_labels, read_values
-from pipeline.runner.pack import pack, unpack
-from pipeline.runner.run import _overrides
-from pipeline.runner.sweep import sweep
-from pipeline.sections import CorpusParams
-from pipeline.stages import corpus
+import accord
+from accord.corpora.sources import read
+from accord import load
+from accord.pipeline.cli.main import app
+from accord.pipeline.inference.generate import Generator
+from accord.pipeline.inference.held.condition import perplexities, tell
+from accord.pipeline.inference.held.priming import prime
+from accord.pipeline.prepared.labels import read_labels, read_values
+from accord.pipeline.runner.pack import pack, unpack
+from accord.pipeline.runner.run import _overrides
+from accord.pipeline.runner.sweep import sweep
+from accord.pipeline.sections import CorpusParams
+from accord.pipeline.stages import corpus
 
 GENRES = ("plain", "loud")
 SENTENCE = "le chien dort ."
@@ -52,7 +52,7 @@ def changes(sources) -> dict:
 @pytest.fixture(scope="module")
 def this(changes, tmp_path_factory):
     runs = tmp_path_factory.mktemp("runs")
-    return pipeline.run("tiny", set=changes, models=["ll-rnn"], until="evaluate", runs=runs)
+    return accord.run("tiny", set=changes, models=["ll-rnn"], until="evaluate", runs=runs)
 
 
 def test_labels_become_numbers_by_the_order_of_the_alphabet(this):
@@ -103,7 +103,7 @@ def test_what_is_no_label_is_refused(this, tiny_run):
 
 
 def test_an_exported_model_keeps_its_labels(this, tmp_path):
-    pipeline.export(this.folder, "ll-rnn", tmp_path / "given")
+    accord.export(this.folder, "ll-rnn", tmp_path / "given")
     own, given = load(this.folder), load(tmp_path / "given")
     for scorer in (own, given):
         tell(scorer, ["genre=loud", "source=one.tsv"])
@@ -147,6 +147,6 @@ def test_a_condition_needs_labels_and_labels_have_to_be_there(sources, tmp_path)
     with pytest.raises(ValueError, match="source expects several sources, found one"):
         CorpusParams((sources[0],), labels=("source",))
     with pytest.raises(ValueError, match=r"condition: input expects labels .* corpus\.labels"):
-        pipeline.run(
+        accord.run(
             "tiny", set={"train.condition": "input"}, models=["ll-rnn"], runs=tmp_path / "runs"
         )

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 import torch
 
-import pipeline
-from pipeline import load, run
-from pipeline.inference.explain import Explainer, split
-from pipeline.inference.meaning import MEANING
+import accord
+from accord import load, run
+from accord.pipeline.inference.explain import Explainer, split
+from accord.pipeline.inference.meaning import MEANING
 
 BEGINNING = "La petite fille mange une …"
 SENTENCE = "La petite fille mange une xylophone."
@@ -85,7 +85,7 @@ def test_the_words_sought_are_those_whose_meaning_gives_most(runs):
 
 def test_an_exported_model_has_its_vectors(runs, tmp_path):
     model = load(runs["predicted"].folder)
-    again = load(pipeline.export(runs["predicted"].folder, "ll-rnn", tmp_path / "exported"))
+    again = load(accord.export(runs["predicted"].folder, "ll-rnn", tmp_path / "exported"))
     scores = [[word.log_p for word in each.score(SENTENCE)] for each in (model, again)]
     assert scores[0] == scores[1]
 
@@ -98,7 +98,7 @@ def test_models_without_vectors_seek_nothing(tiny_run):
 
 @pytest.mark.parametrize("name", ["both", "predicted"])
 def test_a_compact_export_keeps_the_vectors_and_what_is_read(runs, name, tmp_path):
-    folder = pipeline.export(runs[name].folder, "ll-rnn", tmp_path / "small", compact=True)
+    folder = accord.export(runs[name].folder, "ll-rnn", tmp_path / "small", compact=True)
     assert (folder / "psi.compact.npz").exists() == (name == "predicted")
     small, whole = load(folder), load(runs[name].folder)
     ours, theirs = ([word.log_p for word in each.score(SENTENCE)] for each in (small, whole))

@@ -7,10 +7,10 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from models.network.generation import Reading
-from pipeline import load
-from pipeline.cli.main import app
-from pipeline.inference.generate import Generator
+from accord.models.network.generation import Reading
+from accord import load
+from accord.pipeline.cli.main import app
+from accord.pipeline.inference.generate import Generator
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-import pipeline
-from pipeline.cli.main import app
-from pipeline.inference.nbest import read_nbest
-from pipeline.inference.rescore import Terms, Weights, distance, error_rate, tuned
+import accord
+from accord.pipeline.cli.main import app
+from accord.pipeline.inference.nbest import read_nbest
+from accord.pipeline.inference.rescore import Terms, Weights, distance, error_rate, tuned
 
 DATA = Path(__file__).parents[2] / "data"
 WORDS = st.lists(st.sampled_from("abc"), max_size=6)
@@ -43,7 +43,7 @@ def test_tuned_weights_repair_agreement_in_other_sentences(trained):
 
 def test_no_weights_of_the_grid_are_better_than_the_tuned_ones(trained):
     lists = read_nbest(DATA / "dev.nbest")
-    terms = Terms.of(lists, pipeline.load(trained, "ll-rnn"))
+    terms = Terms.of(lists, accord.load(trained, "ll-rnn"))
     best = error_rate(lists, tuned(lists, terms).best(terms))
     assert best < error_rate(lists, Weights(0, 0).best(terms))
     for model in (0.1, 0.3, 1, 3):
@@ -51,7 +51,7 @@ def test_no_weights_of_the_grid_are_better_than_the_tuned_ones(trained):
 
 
 def test_lists_with_words_that_a_closed_vocabulary_lacks_stay_and_are_named(tmp_path):
-    run = pipeline.run(
+    run = accord.run(
         "tiny",
         set={"train.epochs": 1, "analyse.protocol": "closed"},
         models=["ll-rnn"],
@@ -100,7 +100,7 @@ def test_a_list_without_reference_cannot_tune(trained):
     lists = read_nbest(DATA / "dev.nbest")
     lists[3].reference = None
     with pytest.raises(ValueError, match="'d4' has no reference: expected one for every list"):
-        tuned(lists, Terms.of(lists, pipeline.load(trained, "ll-rnn")))
+        tuned(lists, Terms.of(lists, accord.load(trained, "ll-rnn")))
 
 
 @given(WORDS, WORDS, WORDS)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipeline import load
-from pipeline.inference.scorer import Scorer
-from pipeline.reading.reader import Reader
+from accord import load
+from accord.pipeline.inference.scorer import Scorer
+from accord.pipeline.reading.reader import Reader
 
 
 def test_no_sentences_have_no_scores(tiny_run):

@@ -6,9 +6,9 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from pipeline import load
-from pipeline.cli.main import app
-from pipeline.inference.vectors import Vectors, inflection
+from accord import load
+from accord.pipeline.cli.main import app
+from accord.pipeline.inference.vectors import Vectors, inflection
 
 
 @pytest.fixture(scope="module")

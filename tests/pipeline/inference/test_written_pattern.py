@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-import pipeline
-from models.network.generation import Reading
-from pipeline import load
-from pipeline.inference.generate import Generator
-from pipeline.prepared.special_words import UNKNOWN_ID, is_special
+import accord
+from accord.models.network.generation import Reading
+from accord import load
+from accord.pipeline.inference.generate import Generator
+from accord.pipeline.prepared.special_words import UNKNOWN_ID, is_special
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def scorer(tmp_path_factory):
     changes = {"analyse.protocol": "open", "train.epochs": 1}
     runs = tmp_path_factory.mktemp("open")
     chosen = {"models": ["ll-rnn"], "until": "evaluate"}
-    return load(pipeline.run("tiny", set=changes, **chosen, runs=runs).folder)
+    return load(accord.run("tiny", set=changes, **chosen, runs=runs).folder)
 
 
 def first_words(generator: Generator) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import pytest
 
-import pipeline
+import accord
 
 
 @pytest.fixture(scope="session")
@@ -10,4 +10,4 @@ def subwords(tmp_path_factory):
     """A run whose model spells words in letters."""
     changes = {"encode.merges": 0, "train.epochs": 1}
     runs = tmp_path_factory.mktemp("subwords")
-    return pipeline.run("tiny", set=changes, models=["rnn"], until="evaluate", runs=runs)
+    return accord.run("tiny", set=changes, models=["rnn"], until="evaluate", runs=runs)

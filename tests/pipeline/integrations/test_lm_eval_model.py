@@ -9,8 +9,8 @@ lm_eval = pytest.importorskip("lm_eval")
 from lm_eval.api.instance import Instance  # noqa: E402
 from lm_eval.api.registry import get_model  # noqa: E402
 
-import pipeline  # noqa: E402
-from pipeline.integrations.lm_eval_model import AccordLM  # noqa: E402
+from accord import pipeline  # noqa: E402
+from accord.pipeline.integrations.lm_eval_model import AccordLM  # noqa: E402
 
 
 @pytest.fixture(scope="module")

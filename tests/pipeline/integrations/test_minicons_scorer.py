@@ -5,15 +5,15 @@ import math
 
 import pytest
 
-import pipeline
-from pipeline.integrations.minicons_scorer import AccordScorer
+import accord
+from accord.pipeline.integrations.minicons_scorer import AccordScorer
 
 SENTENCES = ["L'homme dort-il ?", "La petite fille mange une pomme.", "Le xylophage dort."]
 
 
 @pytest.fixture(scope="module")
 def scored(tiny_run):
-    return pipeline.load(tiny_run.folder, "ll-rnn").score_all(SENTENCES)
+    return accord.load(tiny_run.folder, "ll-rnn").score_all(SENTENCES)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_tokens_are_the_words_of_score(scorer, scored):
 
 def test_a_model_of_subwords_has_scores_but_no_ranks(subwords):
     scorer = AccordScorer(subwords.folder, "rnn")
-    scored = pipeline.load(subwords.folder, "rnn").score(SENTENCES[1])
+    scored = accord.load(subwords.folder, "rnn").score(SENTENCES[1])
     assert scorer.token_score(SENTENCES[1]) == [[(w.form, w.log_p) for w in scored[:-1]]]
     with pytest.raises(ValueError, match="expected a model of words, got one of subwords"):
         scorer.token_score(SENTENCES[1], rank=True)

@@ -6,9 +6,9 @@ import pytest
 
 spacy = pytest.importorskip("spacy")
 
-import pipeline  # noqa: E402
-from pipeline.integrations import spacy_component  # noqa: E402, F401
-from pipeline.reading.expect import expect  # noqa: E402
+from accord import pipeline  # noqa: E402
+from accord.pipeline.integrations import spacy_component  # noqa: E402, F401
+from accord.pipeline.reading.expect import expect  # noqa: E402
 
 TEXT = "L'homme dort. C'est-à-dire que la petite fille mange une pomme."
 

@@ -5,15 +5,15 @@ from functools import partial
 
 import pytest
 
-import pipeline
-from pipeline.page.questions import Models
-from pipeline.page.server import PageServer
+import accord
+from accord.pipeline.page.questions import Models
+from accord.pipeline.page.server import PageServer
 
 
 @pytest.fixture(scope="session")
 def models(tiny_run) -> Models:
     return Models(
-        {name: partial(pipeline.load, tiny_run.folder, name) for name in ("ll-rnn", "rnn")}
+        {name: partial(accord.load, tiny_run.folder, name) for name in ("ll-rnn", "rnn")}
     )
 
 

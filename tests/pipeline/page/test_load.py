@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-import pipeline
-from pipeline.page.questions import Models
+import accord
+from accord.pipeline.page.questions import Models
 
 AT_ONCE = 20
 JSON = {"Content-Type": "application/json"}
@@ -66,7 +66,7 @@ def test_one_thread_computes_whoever_asks(tiny_run):
 
     def loaded(name: str):
         computing.append(threading.get_ident())
-        return pipeline.load(tiny_run.folder, name)
+        return accord.load(tiny_run.folder, name)
 
     models = Models({name: partial(loaded, name) for name in ("ll-rnn", "rnn")})
     with ThreadPoolExecutor(2) as threads:
@@ -76,7 +76,7 @@ def test_one_thread_computes_whoever_asks(tiny_run):
 
 
 def test_a_sentence_is_answered_while_the_readings_are_read(tiny_run):
-    models = Models({"ll-rnn": partial(pipeline.load, tiny_run.folder, "ll-rnn")})
+    models = Models({"ll-rnn": partial(accord.load, tiny_run.folder, "ll-rnn")})
     models.load_first()
     readings = models._model("ll-rnn").readings
     begun, answered, read = threading.Event(), threading.Event(), readings.read

@@ -4,9 +4,9 @@ import shutil
 
 from typer.testing import CliRunner
 
-import pipeline
-from pipeline.cli.main import app
-from pipeline.cli.page import _loaders
+import accord
+from accord.pipeline.cli.main import app
+from accord.pipeline.cli.page import _loaders
 
 
 def test_the_models_of_a_run_are_offered_by_name_with_the_last_first(tiny_run, tmp_path):
@@ -18,7 +18,7 @@ def test_the_models_of_a_run_are_offered_by_name_with_the_last_first(tiny_run, t
 
 
 def test_without_a_trained_model_it_ends_with_a_word(tmp_path):
-    begun = pipeline.run("tiny", until="corpus", runs=tmp_path).folder
+    begun = accord.run("tiny", until="corpus", runs=tmp_path).folder
     for folder, said in (
         (begun, "is not finished: expected a trained model"),
         (tmp_path / "none", "is no trained model: expected"),

@@ -6,12 +6,12 @@ import math
 import numpy as np
 import pytest
 
-import pipeline
-from pipeline.inference.explain import Explainer
-from pipeline.page.families import all_families, families, members
-from pipeline.page.readings import Reading
-from pipeline.prepared.special_words import END
-from pipeline.reading.expect import expect
+import accord
+from accord.pipeline.inference.explain import Explainer
+from accord.pipeline.page.families import all_families, families, members
+from accord.pipeline.page.readings import Reading
+from accord.pipeline.prepared.special_words import END
+from accord.pipeline.reading.expect import expect
 
 TEXT = "Les chiens du voisin dorment."
 ASK = {"model": "ll-rnn", "text": TEXT}
@@ -19,7 +19,7 @@ ASK = {"model": "ll-rnn", "text": TEXT}
 
 @pytest.fixture(scope="module")
 def scorer(tiny_run):
-    return pipeline.load(tiny_run.folder, "ll-rnn")
+    return accord.load(tiny_run.folder, "ll-rnn")
 
 
 def test_a_sentence_is_read_as_the_commands_read_it(models, scorer):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import pipeline.page
-from pipeline.page.server import PageServer
+import accord.pipeline.page
+from accord.pipeline.page.server import PageServer
 
 QUESTION = json.dumps({"ask": "about", "model": "ll-rnn"})
 

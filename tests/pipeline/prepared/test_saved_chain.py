@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import pipeline
-from lexicon import LexiconError
-from pipeline.prepared.special_words import UNKNOWN
+import accord
+from accord.lexicon import LexiconError
+from accord.pipeline.prepared.special_words import UNKNOWN
 
 NEW = "zorgulle"  # which no table and no training text has
 BEGINNINGS = [f"{first}{vowel}" for first, vowel in product("bcdfglmnprst", "aeiou")]
@@ -45,7 +45,7 @@ def run(table):
     def up_to(stage: str):
         changes = settings | {"train.epochs": 1}
         runs = table.parent / "runs"
-        return pipeline.run("tiny", set=changes, models=["ll-rnn"], until=stage, runs=runs)
+        return accord.run("tiny", set=changes, models=["ll-rnn"], until=stage, runs=runs)
 
     return up_to
 
@@ -65,12 +65,12 @@ def test_ids_are_made_anew_when_a_lexicon_changes(table, run):
 
 def test_a_model_refuses_a_changed_lexicon_unless_it_has_its_own(table, run, tmp_path):
     made = run("evaluate")
-    exported = pipeline.export(made.folder, "ll-rnn", tmp_path / "given")
-    before = pipeline.load(made.folder).score(NEW)
+    exported = accord.export(made.folder, "ll-rnn", tmp_path / "given")
+    before = accord.load(made.folder).score(NEW)
     write_table(table, "ADV")
     with pytest.raises(LexiconError, match=r"mots\.tsv changed since .* `accord run`"):
-        pipeline.load(made.folder).score(NEW)
-    assert pipeline.load(exported).score(NEW) == before
+        accord.load(made.folder).score(NEW)
+    assert accord.load(exported).score(NEW) == before
     table.unlink()
     with pytest.raises(LexiconError, match=r"no file .*mots\.tsv"):
-        pipeline.load(made.folder).score(NEW)
+        accord.load(made.folder).score(NEW)

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.common.batching import Sentences
-from models.spelling.subwords import count_subwords
-from pipeline.prepared.subwords import BOUNDARY, BYTES, Speller
+from accord.models.common.batching import Sentences
+from accord.models.spelling.subwords import count_subwords
+from accord.pipeline.prepared.subwords import BOUNDARY, BYTES, Speller
 
 COUNTS = {"la": 40, "petite": 30, "petites": 20, "pêche": 5, "10 000": 1}
 FORMS = [*COUNTS, "çà", "ß", "€ha"]

@@ -4,11 +4,11 @@ from collections import Counter
 
 import pandas as pd
 
-from pipeline.artefacts.arrow import rows, write_rows
-from pipeline.prepared.written_forms import WRITTEN, read_written, save_written
-from pipeline.sections import TokeniseParams
-from pipeline.stages import tokenise
-from pipeline.stages.corpus import SCHEMA
+from accord.pipeline.artefacts.arrow import rows, write_rows
+from accord.pipeline.prepared.written_forms import WRITTEN, read_written, save_written
+from accord.pipeline.sections import TokeniseParams
+from accord.pipeline.stages import tokenise
+from accord.pipeline.stages.corpus import SCHEMA
 
 
 def test_the_commonest_spelling_is_kept_and_small_letters_where_it_is_a_tie(tmp_path):

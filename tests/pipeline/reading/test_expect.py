@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import corpora
-import pipeline
-from corpora.text import lines
-from pipeline.prepared.special_words import END
-from pipeline.reading.expect import expect
-from pipeline.reading.feature_values import FeatureValues
-from pipeline.reading.reader import Reader, probabilities
+from accord import corpora
+import accord
+from accord.corpora.text import lines
+from accord.pipeline.prepared.special_words import END
+from accord.pipeline.reading.expect import expect
+from accord.pipeline.reading.feature_values import FeatureValues
+from accord.pipeline.reading.reader import Reader, probabilities
 
 TINY = Path(corpora.__file__).parent / "tiny.txt"
 FEATURES = ["Number", "Gender", "pos", "VerbForm"]
@@ -25,11 +25,11 @@ def scorers(tiny_run, tmp_path_factory):
     """Of a softmax over words, of signatures, of signatures with shares, and over n-grams."""
     changes = {"featurise.values": "weighted", "background.kind": "ngram", "train.epochs": 1}
     runs = tmp_path_factory.mktemp("ngrams")
-    over_ngrams = pipeline.run("tiny", set=changes, models=["ll-rnn"], until="evaluate", runs=runs)
+    over_ngrams = accord.run("tiny", set=changes, models=["ll-rnn"], until="evaluate", runs=runs)
     return {
-        "rnn": pipeline.load(tiny_run.folder, "rnn"),
-        "ll-rnn": pipeline.load(tiny_run.folder, "ll-rnn"),
-        "ngrams": pipeline.load(over_ngrams.folder, "ll-rnn"),
+        "rnn": accord.load(tiny_run.folder, "rnn"),
+        "ll-rnn": accord.load(tiny_run.folder, "ll-rnn"),
+        "ngrams": accord.load(over_ngrams.folder, "ll-rnn"),
     }
 
 

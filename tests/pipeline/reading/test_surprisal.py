@@ -8,18 +8,18 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-import pipeline
-from pipeline.cli.main import app
-from pipeline.reading.reader import Reader
-from pipeline.reading.stimuli import Regions, read_table
-from pipeline.reading.table import MEASURES, surprisal
+import accord
+from accord.pipeline.cli.main import app
+from accord.pipeline.reading.reader import Reader
+from accord.pipeline.reading.stimuli import Regions, read_table
+from accord.pipeline.reading.table import MEASURES, surprisal
 
 STIMULI = Path(__file__).parents[2] / "data" / "stimuli.csv"
 
 
 @pytest.fixture(scope="module")
 def scorer(tiny_run):
-    return pipeline.load(tiny_run.folder, "ll-rnn")
+    return accord.load(tiny_run.folder, "ll-rnn")
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def words(scorer):
     return surprisal(read_table(STIMULI, "sentence"), scorer, regions="regions", expect=["Number"])
 
 
-def accord(*arguments):
+def command(*arguments):
     return CliRunner().invoke(app, [str(each) for each in arguments])
 
 
@@ -94,7 +94,7 @@ def test_frequencies_are_those_of_lexique(fetched, scorer):
 
 
 def test_several_models_have_their_rows_one_after_the_other(tiny_run, scorer):
-    both = {"rnn": pipeline.load(tiny_run.folder, "rnn"), "ll-rnn": scorer}
+    both = {"rnn": accord.load(tiny_run.folder, "rnn"), "ll-rnn": scorer}
     table = pd.DataFrame({"sentence": ["Le chat dort.", "La fille mange."]})
     found = surprisal(table, both)
     assert found["model"].unique().tolist() == ["rnn", "ll-rnn"]
@@ -105,8 +105,8 @@ def test_several_models_have_their_rows_one_after_the_other(tiny_run, scorer):
 
 def test_a_model_of_subwords_has_surprisals_and_no_rank(tmp_path):
     changes = {"encode.merges": 0, "train.epochs": 1}
-    run = pipeline.run("tiny", set=changes, models=["rnn"], until="evaluate", runs=tmp_path)
-    spelling = pipeline.load(run.folder, "rnn")
+    run = accord.run("tiny", set=changes, models=["rnn"], until="evaluate", runs=tmp_path)
+    spelling = accord.load(run.folder, "rnn")
     table = surprisal(pd.DataFrame({"sentence": ["Le chat dort."]}), spelling)
     assert "surprisal" in table and "rank" not in table
     with pytest.raises(ValueError, match="expected a model over words"):
@@ -115,10 +115,10 @@ def test_a_model_of_subwords_has_surprisals_and_no_rank(tmp_path):
 
 def test_a_closed_vocabulary_names_every_word_that_it_lacks(tmp_path):
     changes = {"analyse.protocol": "closed", "train.epochs": 1}
-    run = pipeline.run("tiny", set=changes, models=["ll-rnn"], until="evaluate", runs=tmp_path)
+    run = accord.run("tiny", set=changes, models=["ll-rnn"], until="evaluate", runs=tmp_path)
     table = pd.DataFrame({"sentence": ["Le chat dort.", "Le xylophage zozote."]})
     with pytest.raises(ValueError, match="'xylophage' in sentence 2, 'zozote' in sentence 2"):
-        surprisal(table, pipeline.load(run.folder, "ll-rnn"))
+        surprisal(table, accord.load(run.folder, "ll-rnn"))
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_a_file_that_is_no_such_table_is_named_with_its_line(tmp_path, name, con
 
 
 def test_one_command_makes_a_table_and_a_plot(tiny_run, tmp_path):
-    done = accord(
+    done = command(
         *("surprisal", STIMULI, "--regions", "regions", "--run", tiny_run.folder),
         *("--models", "rnn,ll-rnn", "--expect", "Number=Plur"),
         *("--to", tmp_path / "words.csv", "--plot", tmp_path / "words.svg"),
@@ -210,7 +210,7 @@ def test_one_command_makes_a_table_and_a_plot(tiny_run, tmp_path):
 
 def test_a_text_is_printed_as_csv(tiny_run, tmp_path):
     (tmp_path / "a.txt").write_text("Le chat dort.\nLa fille mange.\n", encoding="utf-8")
-    done = accord("surprisal", tmp_path / "a.txt", "--run", tiny_run.folder)
+    done = command("surprisal", tmp_path / "a.txt", "--run", tiny_run.folder)
     assert done.exit_code == 0, done.output
     assert done.stdout.splitlines()[0].startswith(
         "row,line,sentence,position,word,start,end,surprisal"
@@ -228,12 +228,12 @@ def test_a_text_is_printed_as_csv(tiny_run, tmp_path):
     ],
 )
 def test_options_that_cannot_be_meant_are_refused(tiny_run, arguments, said):
-    done = accord("surprisal", STIMULI, "--run", tiny_run.folder, *arguments)
+    done = command("surprisal", STIMULI, "--run", tiny_run.folder, *arguments)
     assert done.exit_code == 2 and said in done.stderr
 
 
 def test_expectations_are_shown_and_drawn_along_a_sentence(tiny_run, tmp_path):
-    done = accord(
+    done = command(
         *("expect", "les chiens du voisin …", "--features", "Number=Plur,pos"),
         *("--run", tiny_run.folder, "--models", "rnn,ll-rnn"),
         *("--plot", tmp_path / "e.svg", "--to", tmp_path / "e.parquet"),
@@ -246,9 +246,9 @@ def test_expectations_are_shown_and_drawn_along_a_sentence(tiny_run, tmp_path):
 
 
 def test_models_of_other_runs_and_exported_ones_stand_beside_each_other(tiny_run, tmp_path):
-    pipeline.export(tiny_run.folder, "ll-rnn", tmp_path / "shared")
+    accord.export(tiny_run.folder, "ll-rnn", tmp_path / "shared")
     models = ["rnn", f"{tiny_run.folder}/ll-rnn", str(tmp_path / "shared")]
-    done = accord(
+    done = command(
         *("expect", "les chiens …", "--features", "Number=Plur", "--run", tiny_run.folder),
         *("--models", ",".join(models), "--to", tmp_path / "e.csv"),
     )

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pipeline.runner.sweep import read_jobs
+from accord.pipeline.runner.sweep import read_jobs
 
 
 @pytest.mark.parametrize(

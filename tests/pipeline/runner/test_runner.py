@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-import pipeline
-from pipeline.artefacts import store
-from pipeline.artefacts.verify import faults
-from pipeline.config.configuration import load_config
-from pipeline.evaluation import score_rows
-from pipeline.runner.run import Run
+import accord
+from accord.pipeline.artefacts import store
+from accord.pipeline.artefacts.verify import faults
+from accord.pipeline.config.configuration import load_config
+from accord.pipeline.evaluation import score_rows
+from accord.pipeline.runner.run import Run
 
-ACCORD = [sys.executable, "-m", "pipeline.cli.main"]
+ACCORD = [sys.executable, "-m", "accord.pipeline.cli.main"]
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_a_changed_parameter_makes_its_stage_stale_and_says_why(runs):
 
 def test_the_report_is_written_anew_where_what_it_tells_changes_and_no_file_does(runs, capsys):
     changes = {"train.epochs": 3, "ll-rnn.encode.classes_by": "evenly"}
-    again = pipeline.run("tiny", set=changes, runs=runs)
+    again = accord.run("tiny", set=changes, runs=runs)
     page = (again.folder / "report" / "index.html").read_text(encoding="utf-8")
     assert "<tr><td>encode.classes_by</td><td>neighbours</td><td>evenly</td></tr>" in page
     said = capsys.readouterr().err
@@ -79,7 +79,7 @@ def test_each_of_two_files_that_are_called_alike_is_read_anew_when_it_changes(tm
         path.parent.mkdir(parents=True)
         path.write_text("\n".join(rows))
     chain = {"analyse.lexicon": [str(path) for path in paths]}
-    pipeline.run("tiny", set=chain, until="analyse", runs=tmp_path / "runs")
+    accord.run("tiny", set=chain, until="analyse", runs=tmp_path / "runs")
     config = load_config("tiny", [f"analyse.lexicon={chain['analyse.lexicon']}"])
     for name, path in zip("ab", paths, strict=True):
         content = path.read_text()
@@ -96,7 +96,7 @@ def test_a_width_that_changes_nothing_makes_nothing_stale(runs):
 def test_variants_of_a_configuration_stand_side_by_side(runs, capsys):
     first = (runs / "tiny" / "run.json").read_bytes()
     settings = {"set": {"train.epochs": 3, "ll-rnn.train.epochs": 1}, "runs": runs}
-    other = pipeline.run("tiny", models=["ll-rnn"], name="short", **settings)
+    other = accord.run("tiny", models=["ll-rnn"], name="short", **settings)
     assert other.folder == runs / "short"
     assert set(score_rows.scores(other.folder)["model"]) == {"ll-rnn"}
     assert (runs / "tiny" / "run.json").read_bytes() == first
@@ -105,11 +105,11 @@ def test_variants_of_a_configuration_stand_side_by_side(runs, capsys):
     assert "train [ll-rnn]" in said
     assert "corpus" not in said, "what they share is made once"
     with pytest.raises(ValueError, match="a run cannot be called artefacts"):
-        pipeline.run("tiny", name="artefacts", runs=runs)
+        accord.run("tiny", name="artefacts", runs=runs)
 
 
 def test_what_comes_out_the_same_reruns_nothing_below_it(runs, capsys):
-    pipeline.run("tiny", set={"train.epochs": 3}, force=["tokenise"], runs=runs)
+    accord.run("tiny", set={"train.epochs": 3}, force=["tokenise"], runs=runs)
     said = capsys.readouterr().err
     assert "tokenise [rnn]: forced" in said
     assert "analyse" not in said
@@ -118,7 +118,7 @@ def test_what_comes_out_the_same_reruns_nothing_below_it(runs, capsys):
 def test_python_is_told_of_a_wrong_stage_before_anything_runs(tmp_path):
     for wrong in ({"until": "trian"}, {"force": ["trian"]}):
         with pytest.raises(ValueError, match="unknown stage 'trian'; the nearest is 'train'"):
-            pipeline.run("tiny", runs=tmp_path, **wrong)
+            accord.run("tiny", runs=tmp_path, **wrong)
     assert not list(tmp_path.iterdir())
 
 
@@ -132,7 +132,7 @@ def test_models_that_agree_share_artefacts(tiny_run):
 
 
 def test_two_runs_of_the_same_seed_are_the_same_to_the_last_bit(tmp_path, tiny_run):
-    again = pipeline.run("tiny", set={"train.epochs": 3}, runs=tmp_path)
+    again = accord.run("tiny", set={"train.epochs": 3}, runs=tmp_path)
     for key, artefact in tiny_run.artefacts.items():
         repeated = again.artefacts[key].meta["files"]
         for name, digest in artefact.meta["files"].items():
@@ -153,7 +153,7 @@ def test_a_folder_from_a_newer_version_is_refused(runs):
     content = json.loads(manifest.read_text(encoding="utf-8"))
     manifest.write_text(json.dumps(content | {"format": store.FORMAT + 1}))
     with pytest.raises(ValueError, match=r"run\.json was written by a newer Accord"):
-        pipeline.run("tiny", runs=runs)
+        accord.run("tiny", runs=runs)
 
 
 def test_an_interrupt_keeps_what_is_done_and_the_next_run_goes_on(tmp_path):
@@ -225,12 +225,12 @@ def test_two_processes_in_one_folder_do_not_disturb_each_other(tmp_path, times):
 
 
 def test_a_finished_run_stands_until_another_is_finished_in_its_place(tmp_path):
-    run = pipeline.run("tiny", set={"train.epochs": 1}, runs=tmp_path / "runs")
+    run = accord.run("tiny", set={"train.epochs": 1}, runs=tmp_path / "runs")
     before = (run.folder / "run.json").read_bytes()
     empty = tmp_path / "empty.txt"
     empty.write_text("")
     with pytest.raises(ValueError, match="is empty"):
-        pipeline.run("tiny", set={"corpus.source": str(empty)}, runs=tmp_path / "runs")
-    pipeline.run("tiny", set={"featurise.forms": 7}, until="encode", runs=tmp_path / "runs")
+        accord.run("tiny", set={"corpus.source": str(empty)}, runs=tmp_path / "runs")
+    accord.run("tiny", set={"featurise.forms": 7}, until="encode", runs=tmp_path / "runs")
     assert (run.folder / "run.json").read_bytes() == before
-    assert pipeline.load(run.folder).score("Le chat dort.")
+    assert accord.load(run.folder).score("Le chat dort.")

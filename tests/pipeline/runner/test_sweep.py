@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import pipeline
-from pipeline.compare.agree import judged
-from pipeline.compare.scored_models import find
-from pipeline.compare.significance import compare
-from pipeline.compare.table import gather
-from pipeline.runner.pack import pack, unpack
-from pipeline.trained.resolve import JOBS
+import accord
+from accord.pipeline.compare.agree import judged
+from accord.pipeline.compare.scored_models import find
+from accord.pipeline.compare.significance import compare
+from accord.pipeline.compare.table import gather
+from accord.pipeline.runner.pack import pack, unpack
+from accord.pipeline.trained.resolve import JOBS
 
 ROOT = Path(__file__).parents[3]
 PAPER_LIMIT = 40 * 2**20  # bytes that the nine models of the preset may take on the way
@@ -35,7 +35,7 @@ def runs(tmp_path_factory) -> Path:
 
 
 def swept(folder: Path, launcher: list[str] = ALONE) -> str:
-    command = [*launcher, "-m", "pipeline.runner.sweep", str(folder), "--at-once", "1"]
+    command = [*launcher, "-m", "accord.pipeline.runner.sweep", str(folder), "--at-once", "1"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -54,7 +54,7 @@ def test_what_was_trained_elsewhere_is_not_trained_again(
     elsewhere = gather(find(str(packed)))
     assert set(unpack(packed, runs=runs)) == {"rnn", "ll-rnn"}
     capsys.readouterr()
-    here = pipeline.run("tiny", set=changes, runs=runs)
+    here = accord.run("tiny", set=changes, runs=runs)
     assert "train [" not in capsys.readouterr().err
     _check_same(elsewhere, gather(find(str(here.folder))))
     assert len(compare(packed)) == 2
@@ -93,7 +93,7 @@ def test_processes_together_train_what_one_trains(tmp_path, runs):
     chosen = {"set": ["train.epochs=2"], "models": ["ll-rnn"], "runs": runs}
     pack("tiny", packed, **chosen)
     swept(packed, TOGETHER)
-    alone = pipeline.run("tiny", until="train", **chosen)
+    alone = accord.run("tiny", until="train", **chosen)
     folders = packed / "trained" / "ll-rnn", alone.artefacts["ll-rnn", "train"].folder
     curves = [pd.read_csv(folder / "curve.csv")["valid_nats"].tolist() for folder in folders]
     assert len(curves[0]) == 2
@@ -107,7 +107,7 @@ def test_what_was_damaged_on_the_way_is_not_trained_on_and_ends_no_other(tmp_pat
     path = next(damaged.glob("encode-*/train.ids.npy"))
     path.write_bytes(path.read_bytes()[:-4] + b"\1\0\0\0")
     done = subprocess.run(
-        [*ALONE, "-m", "pipeline.runner.sweep", str(damaged), str(whole)],
+        [*ALONE, "-m", "accord.pipeline.runner.sweep", str(damaged), str(whole)],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -148,7 +148,7 @@ def test_no_training_outlives_a_sweep_that_is_killed(endless):
 
 def _begun(packed: Path) -> tuple[subprocess.Popen, int]:
     """A sweep whose first model is in training, and the process that trains it."""
-    command = [*ALONE, "-m", "pipeline.runner.sweep", str(packed), "--at-once", "1"]
+    command = [*ALONE, "-m", "accord.pipeline.runner.sweep", str(packed), "--at-once", "1"]
     sweep = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
     while not (packed / "trained" / "rnn" / "steps.csv").exists():
         assert sweep.poll() is None, sweep.stderr.read()
@@ -171,7 +171,7 @@ def test_the_papers_models_are_small_enough_to_carry(tmp_path, fetched):
 
 
 def test_a_folder_that_was_not_packed_is_refused_in_a_sentence(tmp_path):
-    command = [*ALONE, "-m", "pipeline.runner.sweep", str(tmp_path)]
+    command = [*ALONE, "-m", "accord.pipeline.runner.sweep", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert f"{tmp_path}: expected a folder that `accord pack` wrote" in done.stderr

@@ -8,17 +8,17 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-import pipeline
-from models.common.batching import Sentences
-from models.common.files.weights import load_tensors
-from pipeline.artefacts.artefact import read_json
-from pipeline.cli.main import app
-from pipeline.inference.explain import Explainer
-from pipeline.inference.generate import Generator
-from pipeline.inference.vectors import Vectors
-from pipeline.prepared.trained import load_trained
-from pipeline.reading.expect import expect
-from pipeline.sharing.compact import export as compact_export
+import accord
+from accord.models.common.batching import Sentences
+from accord.models.common.files.weights import load_tensors
+from accord.pipeline.artefacts.artefact import read_json
+from accord.pipeline.cli.main import app
+from accord.pipeline.inference.explain import Explainer
+from accord.pipeline.inference.generate import Generator
+from accord.pipeline.inference.vectors import Vectors
+from accord.pipeline.prepared.trained import load_trained
+from accord.pipeline.reading.expect import expect
+from accord.pipeline.sharing.compact import export as compact_export
 
 ROOT = Path(__file__).parents[3]
 SENTENCES = [
@@ -37,7 +37,7 @@ def run(tmp_path_factory):
     (folder / "words.tsv").write_text("".join([header, *rows[::4]]))
     settings = {"train.epochs": 2, "analyse.lexicon": f"[closed, {folder / 'words.tsv'}, guesser]"}
     chosen = {"models": ["ll-rnn"], "until": "evaluate"}
-    return pipeline.run("tiny", set=settings, **chosen, runs=folder / "runs")
+    return accord.run("tiny", set=settings, **chosen, runs=folder / "runs")
 
 
 @pytest.fixture(scope="module")
@@ -51,12 +51,12 @@ def folder(run, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(run):
-    return pipeline.load(run.folder)
+    return accord.load(run.folder)
 
 
 @pytest.fixture(scope="module")
 def small(folder):
-    return pipeline.load(folder)
+    return accord.load(folder)
 
 
 def test_scores_are_those_of_the_whole_model_within_the_precision(whole, small):
@@ -140,7 +140,7 @@ def test_the_folder_is_small_and_has_nothing_twice(run, folder, tmp_path):
         *("endings.npz", "model-00001-of-00001.safetensors"),
     }
     assert all(path.stat().st_size <= 16_000_000 for path in folder.iterdir())
-    pipeline.export(run.folder, "ll-rnn", tmp_path / "large")
+    accord.export(run.folder, "ll-rnn", tmp_path / "large")
     small, large = (
         sum(path.stat().st_size for path in each.iterdir()) for each in (folder, tmp_path / "large")
     )
@@ -155,7 +155,7 @@ def test_rows_are_in_int8_only_if_validation_bears_it(run, folder, tmp_path, mon
     losses = read_json(folder / "config.json")["rounding"]
     assert abs(losses["int8"] / losses["before"] - 1) < 0.002
     monkeypatch.setattr(compact_export, "MOST", 0.0)
-    pipeline.export(run.folder, "ll-rnn", tmp_path / "half", compact=True)
+    accord.export(run.folder, "ll-rnn", tmp_path / "half", compact=True)
     kept = load_tensors(tmp_path / "half" / "model-00001-of-00001.safetensors")
     assert {value.dtype for value in kept.values()} == {torch.float16}
     said = capsys.readouterr()
@@ -165,8 +165,8 @@ def test_rows_are_in_int8_only_if_validation_bears_it(run, folder, tmp_path, mon
 def test_what_has_no_small_form_is_refused(tmp_path):
     settings = {"train.epochs": 1, "background.kind": "ngram"}
     chosen = {"models": ["ll-rnn"], "until": "evaluate"}
-    run = pipeline.run("tiny", set=settings, **chosen, runs=tmp_path / "runs")
+    run = accord.run("tiny", set=settings, **chosen, runs=tmp_path / "runs")
     with pytest.raises(ValueError, match=r"background.kind: a small form expects unigram"):
-        pipeline.export(run.folder, "ll-rnn", tmp_path / "out", compact=True)
+        accord.export(run.folder, "ll-rnn", tmp_path / "out", compact=True)
     with pytest.raises(ValueError, match="expected a folder for a compact model"):
-        pipeline.export(run.folder, "ll-rnn", tmp_path / "out.arpa", compact=True)
+        accord.export(run.folder, "ll-rnn", tmp_path / "out.arpa", compact=True)

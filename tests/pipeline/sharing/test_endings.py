@@ -4,11 +4,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-import lexicon
-from pipeline.data.folders import folder_of
-from pipeline.prepared.special_words import UNKNOWN
-from pipeline.prepared.unknown_words import Classes
-from pipeline.sharing.compact.unknown_words import Endings, encode_endings, guesser_of
+from accord import lexicon
+from accord.pipeline.data.folders import folder_of
+from accord.pipeline.prepared.special_words import UNKNOWN
+from accord.pipeline.prepared.unknown_words import Classes
+from accord.pipeline.sharing.compact.unknown_words import Endings, encode_endings, guesser_of
 
 GUESSER = guesser_of(lexicon.load(["closed", "tiny", "guesser"], folder=folder_of))
 ENDS = ("a", "e", "es", "s", "ment", "tion", "eur", "euse", "er", "é", "ées", "ait", "ons", "ux")

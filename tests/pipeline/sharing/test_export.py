@@ -11,16 +11,16 @@ import pytest
 from huggingface_hub import ModelCard
 from typer.testing import CliRunner
 
-import pipeline
-from pipeline.artefacts.artefact import Damaged
-from pipeline.cli.main import app
-from pipeline.inference.scorer import Scorer
+import accord
+from accord.pipeline.artefacts.artefact import Damaged
+from accord.pipeline.cli.main import app
+from accord.pipeline.inference.scorer import Scorer
 
 ROOT = Path(__file__).parents[3]
 SENTENCES = ["La petite fille mange une pomme.", "Un zyglotron dort.", "Les chats noirs dorment."]
 BY_LOAD = """
 import json, sys
-from pipeline import load
+from accord import load
 scored = load(sys.argv[1]).score_all(json.loads(sys.argv[2]))
 print(json.dumps([[(w.form, w.log_p.hex(), w.spelled) for w in words] for words in scored]))
 """
@@ -29,7 +29,7 @@ print(json.dumps([[(w.form, w.log_p.hex(), w.spelled) for w in words] for words 
 ASKED = """
 import json, sys
 from typer.testing import CliRunner
-from pipeline.cli.main import app
+from accord.pipeline.cli.main import app
 asked = [CliRunner().invoke(app, ["nearest", "le", "--run", place]) for place in sys.argv[1:]]
 print(json.dumps([(each.exit_code, each.stderr) for each in asked]))
 """
@@ -63,12 +63,12 @@ def elsewhere(program: str, place: str, folder: Path, **environment: str) -> lis
 
 def test_scores_are_the_same_in_another_place(tiny_run, exported, tmp_path):
     shutil.copytree(exported, tmp_path / "taken")
-    assert elsewhere(BY_LOAD, "taken", tmp_path) == scored(pipeline.load(tiny_run.folder, "ll-rnn"))
+    assert elsewhere(BY_LOAD, "taken", tmp_path) == scored(accord.load(tiny_run.folder, "ll-rnn"))
 
 
 def test_where_no_model_is_named_it_is_the_last_of_a_run_or_the_exported_one(tiny_run, exported):
-    assert scored(pipeline.load(tiny_run.folder)) == scored(
-        pipeline.load(tiny_run.folder, "ll-rnn")
+    assert scored(accord.load(tiny_run.folder)) == scored(
+        accord.load(tiny_run.folder, "ll-rnn")
     )
     said = [
         CliRunner().invoke(app, ["score", "-", "--run", str(run)], input=SENTENCES[0]).stdout
@@ -85,7 +85,7 @@ def test_the_hub_is_asked_for_what_is_no_folder(exported, tmp_path):
     (cache / "refs" / "main").write_text("0a1b")
     hub = {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(tmp_path)}
     found = elsewhere(BY_LOAD, "someone/small-french", tmp_path, **hub)
-    assert found == scored(pipeline.load(exported))
+    assert found == scored(accord.load(exported))
 
 
 def test_what_is_neither_here_nor_on_the_hub_is_said_and_a_run_is_not_looked_for_there(tmp_path):
@@ -130,9 +130,9 @@ def test_a_model_with_n_grams_takes_their_counts_along(tmp_path, pretraining):
         "background.pretraining": pretraining,
     }
     chosen = {"models": ["ll-rnn"], "until": "evaluate"}
-    run = pipeline.run("tiny", set=settings, **chosen, runs=tmp_path / "runs")
-    pipeline.export(run.folder, "ll-rnn", tmp_path / "out")
-    assert scored(pipeline.load(tmp_path / "out")) == scored(pipeline.load(run.folder, "ll-rnn"))
+    run = accord.run("tiny", set=settings, **chosen, runs=tmp_path / "runs")
+    accord.export(run.folder, "ll-rnn", tmp_path / "out")
+    assert scored(accord.load(tmp_path / "out")) == scored(accord.load(run.folder, "ll-rnn"))
     assert "training text as numbers" in (tmp_path / "out" / "README.md").read_text()
 
 
@@ -143,24 +143,24 @@ def test_a_damaged_file_is_named(exported, tmp_path, name):
     data[len(data) // 2] ^= 1
     (folder / name).write_bytes(data)
     with pytest.raises((Damaged, ValueError), match=name):
-        pipeline.load(folder)
+        accord.load(folder)
 
 
 def test_what_a_model_was_not_yet_run_to_is_named(tmp_path):
     changes = {"train.epochs": 1}
-    run = pipeline.run("tiny", set=changes, until="train", models=["rnn"], runs=tmp_path)
+    run = accord.run("tiny", set=changes, until="train", models=["rnn"], runs=tmp_path)
     with pytest.raises(FileNotFoundError, match="expected evaluate of rnn, found none"):
-        pipeline.export(run.folder, "rnn", tmp_path / "exported")
+        accord.export(run.folder, "rnn", tmp_path / "exported")
 
 
 def test_a_folder_that_is_there_is_not_overwritten(tiny_run, tmp_path):
     (tmp_path / "mine").mkdir()
     with pytest.raises(FileExistsError, match="mine is there already"):
-        pipeline.export(tiny_run.folder, "ll-rnn", tmp_path / "mine")
+        accord.export(tiny_run.folder, "ll-rnn", tmp_path / "mine")
     with pytest.raises(ValueError, match="expected one of the models rnn, ll-rnn, got lstm"):
-        pipeline.export(tiny_run.folder, "lstm", tmp_path / "other")
+        accord.export(tiny_run.folder, "lstm", tmp_path / "other")
     with pytest.raises(FileNotFoundError, match="mine is no trained model: expected"):
-        pipeline.load(tmp_path / "mine")
+        accord.load(tmp_path / "mine")
 
 
 def test_a_model_that_tells_unknown_words_apart_takes_its_lexicons_along(tmp_path):
@@ -170,9 +170,9 @@ def test_a_model_that_tells_unknown_words_apart_takes_its_lexicons_along(tmp_pat
     words.write_text("".join([header, *rows[::4]]))  # so that most words are unknown
     settings = {"train.epochs": 1, "analyse.lexicon": f"[closed, {words}, guesser]"}
     chosen = {"models": ["ll-rnn"], "until": "evaluate"}
-    run = pipeline.run("tiny", set=settings, **chosen, runs=tmp_path / "runs")
-    expected = scored(pipeline.load(run.folder, "ll-rnn"))
-    pipeline.export(run.folder, "ll-rnn", tmp_path / "out")
+    run = accord.run("tiny", set=settings, **chosen, runs=tmp_path / "runs")
+    expected = scored(accord.load(run.folder, "ll-rnn"))
+    accord.export(run.folder, "ll-rnn", tmp_path / "out")
     assert (tmp_path / "out" / "lexicons.json").exists()
     words.unlink()
     assert elsewhere(BY_LOAD, str(tmp_path / "out"), tmp_path, XDG_CACHE_HOME="empty") == expected

@@ -8,9 +8,9 @@ import pytest
 from automaton_cases import Automaton, OpenFst, cost
 from typer.testing import CliRunner
 
-import pipeline
-from pipeline.cli.main import app
-from pipeline.evaluation import score_rows
+import accord
+from accord.pipeline.cli.main import app
+from accord.pipeline.evaluation import score_rows
 
 DATA = Path(__file__).parents[2] / "data"
 SENTENCES = ["La petite fille mange une pomme.", "Les chats noirs dorment."]
@@ -29,7 +29,7 @@ ARPA = [name for name in FILES if ".arpa" in name]
 def run(tmp_path_factory) -> Path:
     """A closed vocabulary, so that nothing is spelled."""
     settings = {"train.epochs": 12, "analyse.protocol": "closed"}
-    return pipeline.run("tiny", set=settings, runs=tmp_path_factory.mktemp("runs")).folder
+    return accord.run("tiny", set=settings, runs=tmp_path_factory.mktemp("runs")).folder
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_a_network_is_written_as_ngrams_that_do_about_as_well(run, exported, nam
     table = score_rows.scores(run).set_index(["model", "split", "metric"])["value"]
     assert own == pytest.approx(table["ll-rnn", "test", "perplexity"], abs=0.1)
     assert 0.9 * own < file < 2 * counted
-    scored = pipeline.load(exported / name).score_all(SENTENCES)
+    scored = accord.load(exported / name).score_all(SENTENCES)
     words = [word.form for word in scored[0]]
     assert words == ["la", "petite", "fille", "mange", "une", "pomme", ".", "</s>"]
     assert all(math.isfinite(word.log_p) for sentence in scored for word in sentence)
@@ -60,7 +60,7 @@ def test_a_network_is_written_as_ngrams_that_do_about_as_well(run, exported, nam
 def test_kenlm_reads_the_same(exported):
     kenlm = pytest.importorskip("kenlm")
     for name in ARPA:
-        judge, scorer = kenlm.LanguageModel(str(exported / name)), pipeline.load(exported / name)
+        judge, scorer = kenlm.LanguageModel(str(exported / name)), accord.load(exported / name)
         for words in scorer.score_all(SENTENCES):
             text = " ".join(word.form for word in words[:-1])
             theirs = [log_p for log_p, _, _ in judge.full_scores(text, bos=True, eos=True)]
@@ -72,7 +72,7 @@ def test_kenlm_reads_the_same(exported):
 def test_the_automaton_of_ngrams_says_what_they_say(read, exported):
     automaton = read(exported / "own.fst.txt")
     assert len(automaton.final) > 1000
-    for words in pipeline.load(exported / "own.arpa").score_all(SENTENCES):
+    for words in accord.load(exported / "own.arpa").score_all(SENTENCES):
         found = cost(automaton, [word.form for word in words[:-1]])
         assert found == pytest.approx(-sum(word.log_p for word in words), rel=1e-4)
 
@@ -86,7 +86,7 @@ def test_the_automaton_of_hidden_states_has_few_states_and_does_as_well(read, na
     assert file < 2 * counted
     assert 10 < len(automaton.final) <= 41  # one more lists every word
     assert any(f"{len(automaton.final) - 1} states" in line for line in said)
-    for words in pipeline.load(exported / "own.arpa").score_all(SENTENCES):
+    for words in accord.load(exported / "own.arpa").score_all(SENTENCES):
         assert math.isfinite(cost(automaton, [word.form for word in words[:-1]]))
 
 
@@ -103,13 +103,13 @@ def test_lists_are_ranked_by_the_file(exported):
 def test_a_file_says_which_words_and_what_else_it_lacks(tmp_path):
     lines = ["\\data\\", "ngram 1=3", "", "\\1-grams:", "-99\t<s>", "-0.3\t</s>", "-0.3\tChat"]
     (tmp_path / "m.arpa").write_text("\n".join([*lines, "", "\\end\\", ""]))
-    scorer = pipeline.load(tmp_path / "m.arpa")
+    scorer = accord.load(tmp_path / "m.arpa")
     assert [word.form for word in scorer.score("Chat")] == ["Chat", "</s>"]
     with pytest.raises(ValueError, match="'chien' is not in this file, which has no <unk>"):
         scorer.score("chien")
     lines[1:2], lines[-1:] = ["ngram 1=4"], ["-0.6\tchat", "-0.6\t<unk>"]
     (tmp_path / "m.arpa").write_text("\n".join([*lines, "", "\\end\\", ""]))
-    words = pipeline.load(tmp_path / "m.arpa").score("Chat chien")
+    words = accord.load(tmp_path / "m.arpa").score("Chat chien")
     assert [word.form for word in words] == ["chat", "chien", "</s>"]
     assert words[1].log_p == pytest.approx(-0.6 * math.log(10))
     assert [word.spelled for word in words] == [False, True, False]
@@ -119,12 +119,12 @@ def test_a_file_says_which_words_and_what_else_it_lacks(tmp_path):
 
 def test_what_cannot_be_meant_is_refused(run, tmp_path):
     with pytest.raises(ValueError, match="as --order, --samples, --prune and --states are of"):
-        pipeline.export(run, "ll-rnn", tmp_path / "folder", samples=10)
+        accord.export(run, "ll-rnn", tmp_path / "folder", samples=10)
     with pytest.raises(ValueError, match="samples: expected 1 or more, got 0"):
-        pipeline.export(run, "ll-rnn", tmp_path / "m.arpa", samples=0)
+        accord.export(run, "ll-rnn", tmp_path / "m.arpa", samples=0)
     with pytest.raises(ValueError, match="threshold: expected a share from 0 to under 1"):
-        pipeline.export(run, "ll-rnn", tmp_path / "m.arpa", prune=1.5)
+        accord.export(run, "ll-rnn", tmp_path / "m.arpa", prune=1.5)
     with pytest.raises(ValueError, match=r"expected a file .fst.txt for --states"):
-        pipeline.export(run, "ll-rnn", tmp_path / "m.arpa", states=10)
+        accord.export(run, "ll-rnn", tmp_path / "m.arpa", states=10)
     with pytest.raises(ValueError, match="--states: expected no --order and no --prune"):
-        pipeline.export(run, "ll-rnn", tmp_path / "m.fst.txt", states=10, order=4)
+        accord.export(run, "ll-rnn", tmp_path / "m.fst.txt", states=10, order=4)

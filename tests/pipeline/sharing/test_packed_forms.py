@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.sharing.compact.forms import BLOCK, Forms
+from accord.pipeline.sharing.compact.forms import BLOCK, Forms
 
 FORMS = st.sets(st.text(min_size=1, max_size=12), max_size=5 * BLOCK).map(sorted)
 

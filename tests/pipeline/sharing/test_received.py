@@ -18,17 +18,17 @@ from pyarrow import parquet
 from received_cases import seal
 from typer.testing import CliRunner
 
-import pipeline
-from models.common.files.weights import load_tensors, save_tensors
-from pipeline.artefacts.artefact import read_json, write_json
-from pipeline.cli.main import app
+import accord
+from accord.models.common.files.weights import load_tensors, save_tensors
+from accord.pipeline.artefacts.artefact import read_json, write_json
+from accord.pipeline.cli.main import app
 
 SENTENCE = "La petite fille mange une pomme."
 
 
 @pytest.fixture(scope="module")
 def exported(tiny_run, tmp_path_factory) -> Path:
-    return pipeline.export(tiny_run.folder, "ll-rnn", tmp_path_factory.mktemp("exports") / "sound")
+    return accord.export(tiny_run.folder, "ll-rnn", tmp_path_factory.mktemp("exports") / "sound")
 
 
 @pytest.fixture
@@ -211,7 +211,7 @@ def test_weights_too_large_to_compute_with_give_no_figure(folder):
     """Each of them is a number; what they come to is none."""
     fill(folder, 3e38)
     refused(folder, "is not finite")
-    scorer = pipeline.load(folder)
+    scorer = accord.load(folder)
     for text in (SENTENCE, "Un zyglotron"):
         with pytest.raises(FloatingPointError, match="not finite"):
             scorer.score(text)
@@ -225,4 +225,4 @@ def test_what_is_sound_is_taken(folder):
     seal(folder)
     (folder / "README.md").write_text("Mine.")
     (folder / ".gitattributes").write_text("*.safetensors lfs")
-    assert pipeline.load(folder).score(SENTENCE)
+    assert accord.load(folder).score(SENTENCE)

@@ -15,9 +15,9 @@ import received_cases
 import torch
 from received_cases import seal
 
-import pipeline
-from models.common.files.weights import load_tensors, save_tensors
-from pipeline.artefacts.artefact import read_json, write_json
+import accord
+from accord.models.common.files.weights import load_tensors, save_tensors
+from accord.pipeline.artefacts.artefact import read_json, write_json
 
 SENTENCE = "Le zyglotron dort."
 SHARD = "model-00001-of-00001.safetensors"
@@ -26,7 +26,7 @@ SHARD = "model-00001-of-00001.safetensors"
 @pytest.fixture(scope="module")
 def exported(tiny_run, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("exports") / "sound"
-    return pipeline.export(tiny_run.folder, "ll-rnn", folder, compact=True)
+    return accord.export(tiny_run.folder, "ll-rnn", folder, compact=True)
 
 
 @pytest.fixture
@@ -130,4 +130,4 @@ def test_a_background_that_is_none(folder, text):
 
 def test_what_is_sound_is_taken(folder):
     seal(folder)
-    assert pipeline.load(folder).score(SENTENCE)
+    assert accord.load(folder).score(SENTENCE)

@@ -2,7 +2,7 @@
 
 import pytest
 
-import pipeline
+import accord
 
 TABLE = "form\tlemma\tupos\tfeats\nchat\tchat\tNOUN\tGender=Masc\nchien\tchien\tNOM\t_\n"
 
@@ -11,7 +11,7 @@ def run(tmp_path, **overrides):
     (tmp_path / "mine.tsv").write_text(TABLE, encoding="utf-8")
     chain = f"[tiny, {tmp_path / 'mine.tsv'}]"
     keys = {"analyse.lexicon": chain} | overrides
-    return pipeline.run("tiny", set=keys, until="analyse", runs=tmp_path / "runs")
+    return accord.run("tiny", set=keys, until="analyse", runs=tmp_path / "runs")
 
 
 def test_a_bad_row_is_left_out_and_named(tmp_path, capsys):
@@ -43,5 +43,5 @@ def test_what_a_treebank_as_a_lexicon_says_is_read_anew_when_it_changes(tmp_path
     keys = {"analyse.lexicon": f"[tiny, treebank:{treebank}, guesser]"}
     for tag, reason in (("NOUN", "analyse [rnn]: not made yet"), ("VERB", "mine.conllu changed")):
         treebank.write_text(row.format(tag), encoding="utf-8")
-        pipeline.run("tiny", set=keys, until="analyse", runs=tmp_path / "runs")
+        accord.run("tiny", set=keys, until="analyse", runs=tmp_path / "runs")
         assert reason in capsys.readouterr().err

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipeline.artefacts.arrow import rows, splits
-from pipeline.sections import CorpusParams
-from pipeline.stages import corpus
+from accord.pipeline.artefacts.arrow import rows, splits
+from accord.pipeline.sections import CorpusParams
+from accord.pipeline.stages import corpus
 
 
 def made(out, *sources: str, **params) -> dict[str, list[str]]:

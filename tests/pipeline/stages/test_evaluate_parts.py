@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import pipeline
-from corpora.sources import read
-from pipeline.evaluation.score_rows import read_scores
+import accord
+from accord.corpora.sources import read
+from accord.pipeline.evaluation.score_rows import read_scores
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def this(tmp_path_factory):
         (folder / f"{name}.txt").write_text("\n".join(chosen), encoding="utf-8")
     sources = [str(folder / f"{name}.txt") for name in ("few", "many")]
     changes = {"corpus.source": sources, "train.epochs": 1, "corpus.test": 40}
-    return pipeline.run("tiny", set=changes, runs=folder / "runs")
+    return accord.run("tiny", set=changes, runs=folder / "runs")
 
 
 def test_the_parts_of_a_split_add_up_to_it(this):

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 import pytest
 
-import pipeline
+import accord
 
 GOLDEN = Path(__file__).parents[2] / "data" / "golden-losses.csv"
 STEPS = 50
@@ -34,5 +34,5 @@ def test_the_losses_are_those_of_before(tiny_run):
 
 if __name__ == "__main__":
     with TemporaryDirectory() as folder:
-        made = pipeline.run("tiny", set={"train.epochs": 3}, runs=folder)
+        made = accord.run("tiny", set={"train.epochs": 3}, runs=folder)
         losses(made).round(6).to_csv(GOLDEN, index=False)

@@ -5,10 +5,10 @@ import tracemalloc
 import pandas as pd
 import pytest
 
-from pipeline.artefacts import arrow
-from pipeline.prepared.special_words import END, UNKNOWN
-from pipeline.sections import CorpusParams, EncodeParams
-from pipeline.stages import corpus, encode, tokenise
+from accord.pipeline.artefacts import arrow
+from accord.pipeline.prepared.special_words import END, UNKNOWN
+from accord.pipeline.sections import CorpusParams, EncodeParams
+from accord.pipeline.stages import corpus, encode, tokenise
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 import pytest
 
-import pipeline
-from models.parts import HISTORIES
-from pipeline.evaluation import score_rows
+import accord
+from accord.models.parts import HISTORIES
+from accord.pipeline.evaluation import score_rows
 
 SENTENCES = ["La petite fille mange une pomme.", "Un zyglotron dort."]
 
@@ -20,7 +20,7 @@ def run(tmp_path_factory):
         "train: {output: background}\n"
         f"models:\n{models}"
     )
-    return pipeline.run(str(folder / "histories.yaml"), runs=folder / "runs")
+    return accord.run(str(folder / "histories.yaml"), runs=folder / "runs")
 
 
 @pytest.mark.parametrize("history", HISTORIES)
@@ -28,8 +28,8 @@ def test_a_model_of_each_history_is_measured_and_exported(run, history, tmp_path
     table = score_rows.scores(run.folder)
     of_model = table[(table["model"] == history) & (table["metric"] == "perplexity")]
     assert of_model["value"].between(1, 1000).all() and len(of_model)
-    pipeline.export(run.folder, history, tmp_path / "out")
-    there, here = pipeline.load(tmp_path / "out"), pipeline.load(run.folder, history)
+    accord.export(run.folder, history, tmp_path / "out")
+    there, here = accord.load(tmp_path / "out"), accord.load(run.folder, history)
     assert there.score_all(SENTENCES) == here.score_all(SENTENCES)
 
 

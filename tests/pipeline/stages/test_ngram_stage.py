@@ -6,16 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import pipeline
-from models.ngram.arpa.reading import read_arpa
-from pipeline import export
-from pipeline.compare.scored_models import find
-from pipeline.evaluation import score_rows
-from pipeline.prepared.vocabulary import Vocabulary
+import accord
+from accord.models.ngram.arpa.reading import read_arpa
+from accord.pipeline import export
+from accord.pipeline.compare.scored_models import find
+from accord.pipeline.evaluation import score_rows
+from accord.pipeline.prepared.vocabulary import Vocabulary
 
 
 def test_a_model_over_ngrams_trains_scores_and_is_loaded_again(tmp_path):
-    run = pipeline.run(
+    run = accord.run(
         "tiny",
         set={"train.epochs": 2, "background.kind": "ngram", "background.order": 3},
         until="evaluate",
@@ -24,13 +24,13 @@ def test_a_model_over_ngrams_trains_scores_and_is_loaded_again(tmp_path):
     inputs = {stage: run.artefacts["ll-rnn", stage].folder for stage in ("tokenise", "evaluate")}
     stored = np.load(inputs["evaluate"] / "test.log_p.npy")
     text = pd.read_feather(inputs["tokenise"] / "test.arrow")["words"][0]
-    words = pipeline.load(run.folder, "ll-rnn").score(" ".join(text))
+    words = accord.load(run.folder, "ll-rnn").score(" ".join(text))
     assert [word.log_p for word in words] == pytest.approx(stored[: len(words)], abs=1e-4)
 
 
 def test_another_smoothing_is_refused_by_name(tmp_path):
     with pytest.raises(ValueError, match="expected one of add-alpha, jelinek-mercer, kneser-ney"):
-        pipeline.run("tiny", set={"background.smoothing": "kneser"}, runs=tmp_path)
+        accord.run("tiny", set={"background.smoothing": "kneser"}, runs=tmp_path)
 
 
 def test_ngrams_alone_are_a_model_of_a_run_that_nothing_is_trained_for(tmp_path):
@@ -39,13 +39,13 @@ def test_ngrams_alone_are_a_model_of_a_run_that_nothing_is_trained_for(tmp_path)
         "base: tiny\ntrain: {output: background}\nbackground: {kind: ngram, order: 3}\n"
         "models:\n  kneser-ney: {}\n  add-alpha: {background: {smoothing: add-alpha, order: 2}}"
     )
-    run = pipeline.run(str(config), runs=tmp_path / "runs")
+    run = accord.run(str(config), runs=tmp_path / "runs")
     figures = score_rows.scores(run.folder).set_index(["model", "split", "metric"])["value"]
     perplexity = {model: figures[model, "test", "perplexity"] for model in run.config.models}
     assert perplexity["kneser-ney"] < perplexity["add-alpha"] < math.inf
     listed = figures["kneser-ney", "train", "parameters"]
     assert listed == int(listed) > figures["add-alpha", "train", "parameters"]
-    words = pipeline.load(run.folder, "kneser-ney").score("Le chat dort.")
+    words = accord.load(run.folder, "kneser-ney").score("Le chat dort.")
     assert all(math.isfinite(word.log_p) and word.log_p < 0 for word in words)
 
 
@@ -55,7 +55,7 @@ def test_exported_ngrams_score_the_test_as_the_run_did(tmp_path):
         "base: tiny\nanalyse: {protocol: closed}\ntrain: {output: background}\n"
         "background: {kind: ngram, order: 3}\nmodels: {kneser-ney: {}}"
     )
-    run = pipeline.run(str(config), until="evaluate", runs=tmp_path / "runs")
+    run = accord.run(str(config), until="evaluate", runs=tmp_path / "runs")
     path = export(run.folder, "kneser-ney", tmp_path / "kneser-ney.arpa.gz")
     scored = find(str(run.folder))[0]
     ngrams = read_arpa(path, Vocabulary(run.artefacts["kneser-ney", "analyse"].folder).forms)
@@ -72,18 +72,18 @@ def test_ngrams_of_a_file_are_a_background_from_outside(tmp_path):
         "base: tiny\nanalyse: {protocol: closed}\ntrain: {output: background}\n"
         "background: {kind: ngram, order: 3}\nmodels: {kneser-ney: {}}"
     )
-    made = pipeline.run(str(counted), runs=tmp_path / "runs")
+    made = accord.run(str(counted), runs=tmp_path / "runs")
     path = export(made.folder, "kneser-ney", tmp_path / "kneser-ney.arpa")
     over = {"analyse.protocol": "closed", "train.epochs": 1, "background.kind": "arpa"}
     with pytest.raises(ValueError, match="expected the path of a file for kind: arpa"):
-        pipeline.run("tiny", set=over, runs=tmp_path / "runs")
+        accord.run("tiny", set=over, runs=tmp_path / "runs")
     over |= {"background.arpa": str(path), "train.learning_rate": 1e-9}
-    run = pipeline.run("tiny", set=over, models=["ll-rnn"], runs=tmp_path / "runs")
+    run = accord.run("tiny", set=over, models=["ll-rnn"], runs=tmp_path / "runs")
     # A network that has learned nothing says almost what the file says.
     nats = score_rows.scores(run.folder).set_index(["model", "split", "metric"])["value"]
     expected = score_rows.scores(made.folder).set_index(["model", "split", "metric"])["value"]
     assert nats["ll-rnn", "test", "nats per word"] == pytest.approx(
         expected["kneser-ney", "test", "nats per word"], abs=0.1
     )
-    words = pipeline.load(run.folder, "ll-rnn").score("Le chat dort.")
+    words = accord.load(run.folder, "ll-rnn").score("Le chat dort.")
     assert all(math.isfinite(word.log_p) for word in words)

@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-import lexicon
-import pipeline
-from corpora.tokenise import normalise
-from models.features.phi import Features
-from models.spelling.open_vocabulary import load_spelling
-from pipeline.cli.main import app
-from pipeline.data.folders import folder_of
-from pipeline.evaluation.measure import measure
-from pipeline.prepared.special_words import END, UNKNOWN, UNKNOWN_ID, is_special
-from pipeline.prepared.unknown_words import Classes
+from accord import lexicon
+import accord
+from accord.corpora.tokenise import normalise
+from accord.models.features.phi import Features
+from accord.models.spelling.open_vocabulary import load_spelling
+from accord.pipeline.cli.main import app
+from accord.pipeline.data.folders import folder_of
+from accord.pipeline.evaluation.measure import measure
+from accord.pipeline.prepared.special_words import END, UNKNOWN, UNKNOWN_ID, is_special
+from accord.pipeline.prepared.unknown_words import Classes
 
 STRANGE = "La xylophoniste zorglube 1987 fois à Tchernihiv, dit Łukasz ☺."
 TEXT = ["La petite fille mange une pomme.", STRANGE]
@@ -27,7 +27,7 @@ CLOSED = lexicon.load(["closed"], folder=folder_of)
 
 @pytest.fixture(scope="module", params=["rnn", "ll-rnn"])
 def scorer(tiny_run, request):
-    return pipeline.load(tiny_run.folder, request.param)
+    return accord.load(tiny_run.folder, request.param)
 
 
 @settings(max_examples=40)
@@ -62,7 +62,7 @@ def test_the_stage_and_the_scorer_agree(tiny_run, scorer):
 
 def test_unknown_words_have_the_mass_that_words_seen_once_leave(tmp_path):
     changes = {"analyse.lexicon": "[closed]"}
-    run = pipeline.run("tiny", set=changes, until="encode", runs=tmp_path)
+    run = accord.run("tiny", set=changes, until="encode", runs=tmp_path)
     made = {s: run.artefacts["ll-rnn", s].folder for s in ("analyse", "background", "encode")}
     types = pd.read_parquet(made["analyse"] / "types.parquet")
     mass = np.load(made["background"] / "b.npy")
@@ -98,7 +98,7 @@ def test_a_string_is_of_the_class_that_the_guesser_says_and_is_spelled_from_it(g
 
 
 def test_the_class_of_the_guess_is_likelier_than_others_to_spell_the_word(guesses):
-    from models.spelling.ngram import NGramSpelling
+    from accord.models.spelling.ngram import NGramSpelling
 
     once, classes = guesses
     ids = classes.ids(once) - UNKNOWN_ID
@@ -113,7 +113,7 @@ def test_more_frequent_words_have_more_of_what_is_left_to_unseen_ones(tmp_path, 
     masses = []
     for unseen in ("alike", "frequency"):
         changes["background.unseen"] = unseen
-        run = pipeline.run(
+        run = accord.run(
             "tiny", set=changes, models=["ll-rnn"], until="background", runs=tmp_path
         )
         folder = {s: run.artefacts["ll-rnn", s].folder for s in ("analyse", "background")}
@@ -133,16 +133,16 @@ def is_unseen(types: pd.DataFrame) -> np.ndarray:
 
 def test_frequencies_need_a_lexicon_that_has_them(tmp_path):
     with pytest.raises(ValueError, match=r"analyse\.frequency: lexique"):
-        pipeline.run("tiny", set={"background.unseen": "frequency"}, runs=tmp_path)
+        accord.run("tiny", set={"background.unseen": "frequency"}, runs=tmp_path)
 
 
-def accord(*words, text=None):
+def command(*words, text=None):
     return CliRunner().invoke(app, ["score", *map(str, words)], input=text)
 
 
 def test_the_command_scores_a_file_and_marks_what_is_spelled(tiny_run, tmp_path):
     (tmp_path / "texte.txt").write_text("\n".join([TEXT[0], "", TEXT[1]]))
-    done = accord(tmp_path / "texte.txt", "--run", tiny_run.folder)
+    done = command(tmp_path / "texte.txt", "--run", tiny_run.folder)
     assert done.exit_code == 0, done.output
     head, first, second, total = done.stdout.splitlines()
     assert head.split()[:2] == ["log", "p"]
@@ -151,9 +151,9 @@ def test_the_command_scores_a_file_and_marks_what_is_spelled(tiny_run, tmp_path)
 
 
 def test_the_command_reads_standard_input_and_prints_json_lines(tiny_run):
-    expected = pipeline.load(tiny_run.folder, "rnn").score_all(TEXT)
+    expected = accord.load(tiny_run.folder, "rnn").score_all(TEXT)
     options = ["-", "--run", tiny_run.folder, "--model", "rnn", "--json"]
-    done = accord(*options, text="\n".join(TEXT))
+    done = command(*options, text="\n".join(TEXT))
     assert done.exit_code == 0, done.output
     sentences, total = map(json.loads, done.stdout.splitlines()), json.loads(done.stderr)
     for found, words in zip(sentences, expected, strict=True):
@@ -165,7 +165,7 @@ def test_the_command_reads_standard_input_and_prints_json_lines(tiny_run):
 
 
 def test_no_text_is_one_clear_line(tiny_run):
-    done = accord("-", "--run", tiny_run.folder, text="\n \n")
+    done = command("-", "--run", tiny_run.folder, text="\n \n")
     assert done.exit_code == 2
     assert done.stderr == "error: -: expected a sentence a line, found no text\n"
 
@@ -182,11 +182,11 @@ def half_known(tmp_path_factory):
     rows[columns].to_csv(folder / "half.tsv", sep="\t", index=False)
     changes = {"analyse.lexicon": f"[closed, {folder / 'half.tsv'}, guesser]"}
     changes |= {"background.spelling": "neural", "train.epochs": 1}
-    return pipeline.run("tiny", set=changes, until="evaluate", runs=folder / "runs")
+    return accord.run("tiny", set=changes, until="evaluate", runs=folder / "runs")
 
 
 def test_where_there_are_classes_the_stage_and_the_scorer_agree_too(half_known):
-    scorer = pipeline.load(half_known.folder, "ll-rnn")
+    scorer = accord.load(half_known.folder, "ll-rnn")
     assert scorer.spelling.classes > 2
     words = pd.read_feather(scorer.parts.artefacts["tokenise"] / "test.arrow")["words"].head(5)
     _, scored = measure(scorer.model, scorer.spelling, scorer.parts.artefacts["encode"], "test")
@@ -207,7 +207,7 @@ def test_words_of_one_class_have_one_signature_whether_training_has_them_or_not(
 
 
 def test_signs_are_known_whether_training_has_them_or_not(half_known):
-    scorer = pipeline.load(half_known.folder, "ll-rnn")
+    scorer = accord.load(half_known.folder, "ll-rnn")
     analysed = scorer.parts.artefacts["analyse"]
     types, analyses = (pd.read_parquet(analysed / f"{n}.parquet") for n in ("types", "analyses"))
     counts = types.set_index("form")["count"]
@@ -223,7 +223,7 @@ def test_numbers_are_what_the_rule_says_though_no_lexicon_lists_them(tmp_path):
     lines = [f"Le chat {number} dort 12 heures.\n" for number in range(40)]
     (tmp_path / "small.txt").write_text("".join(lines), encoding="utf-8")
     changes = {"corpus.source": tmp_path / "small.txt", "analyse.lexicon": "[closed, tiny]"}
-    run = pipeline.run("tiny", set=changes, until="analyse", runs=tmp_path / "runs")
+    run = accord.run("tiny", set=changes, until="analyse", runs=tmp_path / "runs")
     made = run.artefacts["ll-rnn", "analyse"].folder
     types, analyses = (pd.read_parquet(made / f"{n}.parquet") for n in ("types", "analyses"))
     (number,) = types.index[types["form"] == "12"]
@@ -237,7 +237,7 @@ def test_words_of_a_small_text_are_not_taken_for_the_signs_that_come_once_in_it(
     (tmp_path / "small.txt").write_text("".join(lines), encoding="utf-8")
     for chain in ("[closed, tiny]", "[closed, tiny, guesser]"):
         changes = {"corpus.source": tmp_path / "small.txt", "analyse.lexicon": chain}
-        run = pipeline.run("tiny", set=changes, until="analyse", runs=tmp_path / "runs")
+        run = accord.run("tiny", set=changes, until="analyse", runs=tmp_path / "runs")
         made = run.artefacts["ll-rnn", "analyse"].folder
         analyses = pd.read_parquet(made / "analyses.parquet")
         assert {*analyses["source"][analyses["word"] == UNKNOWN_ID]} <= {"guesser"}

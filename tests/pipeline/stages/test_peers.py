@@ -3,20 +3,20 @@
 import numpy as np
 import pytest
 
-import pipeline
-from models.common.batching import Sentences
-from models.spelling.subwords import count_subwords
-from pipeline.cli.score import Total, Unit
-from pipeline.compare.agree import judged
-from pipeline.evaluation import score_rows
-from pipeline.evaluation.measure import score
-from pipeline.inference.explain import Explainer
-from pipeline.inference.generate import Generator
-from pipeline.inference.vectors import Vectors
-from pipeline.prepared.encoded import read_sentences, read_text
-from pipeline.prepared.encoded_forms import read_forms
-from pipeline.prepared.subwords import BOUNDARY, Speller
-from pipeline.prepared.trained import load_trained
+import accord
+from accord.models.common.batching import Sentences
+from accord.models.spelling.subwords import count_subwords
+from accord.pipeline.cli.score import Total, Unit
+from accord.pipeline.compare.agree import judged
+from accord.pipeline.evaluation import score_rows
+from accord.pipeline.evaluation.measure import score
+from accord.pipeline.inference.explain import Explainer
+from accord.pipeline.inference.generate import Generator
+from accord.pipeline.inference.vectors import Vectors
+from accord.pipeline.prepared.encoded import read_sentences, read_text
+from accord.pipeline.prepared.encoded_forms import read_forms
+from accord.pipeline.prepared.subwords import BOUNDARY, Speller
+from accord.pipeline.prepared.trained import load_trained
 
 MODELS = """
 base: tiny
@@ -46,7 +46,7 @@ STRINGS = ["La petite zouave mange une pomme.", "Les chats dorment, dit-elle."]
 def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("peers")
     (folder / "peers.yaml").write_text(MODELS)
-    return pipeline.run(str(folder / "peers.yaml"), runs=folder / "runs")
+    return accord.run(str(folder / "peers.yaml"), runs=folder / "runs")
 
 
 def test_their_figures_have_the_same_denominators(finished):
@@ -65,7 +65,7 @@ def test_strings_from_elsewhere_have_the_same_denominators_under_every_model(fin
     totals = {}
     for model in finished.config.models:
         totals[model] = Total(Unit.nats)
-        for words in pipeline.load(finished.folder, model).score_all(STRINGS):
+        for words in accord.load(finished.folder, model).score_all(STRINGS):
             totals[model].add(words)
     sizes = {(each.sentences, each.words, each.characters) for each in totals.values()}
     assert len(sizes) == 1
@@ -96,7 +96,7 @@ def test_a_sentence_costs_what_its_units_cost(finished, model):
 
 
 def test_a_model_of_pieces_scores_what_a_person_types(finished):
-    scorer = pipeline.load(finished.folder, "pieces")
+    scorer = accord.load(finished.folder, "pieces")
     words = scorer.score("la petite zouave mange 三.")
     assert [word.form for word in words][:3] == ["la", "petite", "zouave"]
     assert all(np.isfinite(word.log_p) for word in words)
@@ -141,7 +141,7 @@ def over_backgrounds(tmp_path_factory):
     (folder / "pretraining.txt").write_text("La petite fille mange une pomme.\n" * 50)
     models = OVER_BACKGROUNDS.replace("PRETRAINING", str(folder / "pretraining.txt"))
     (folder / "models.yaml").write_text(models)
-    return pipeline.run(str(folder / "models.yaml"), runs=folder / "runs")
+    return accord.run(str(folder / "models.yaml"), runs=folder / "runs")
 
 
 def test_models_of_subwords_may_have_backgrounds(over_backgrounds, tmp_path):
@@ -151,8 +151,8 @@ def test_models_of_subwords_may_have_backgrounds(over_backgrounds, tmp_path):
     nats = scores.xs(("test", "nats per word"), level=("split", "metric"))
     assert nats["uniform"] > 1 + nats["unigram"] > 1 + nats.drop(["uniform", "unigram"]).max()
     for model in nats.index:
-        pipeline.export(over_backgrounds.folder, model, tmp_path / model)
-        here, there = pipeline.load(over_backgrounds.folder, model), pipeline.load(tmp_path / model)
+        accord.export(over_backgrounds.folder, model, tmp_path / model)
+        here, there = accord.load(over_backgrounds.folder, model), accord.load(tmp_path / model)
         assert here.score("la petite zouave dort.") == there.score("la petite zouave dort.")
 
 
@@ -167,7 +167,7 @@ def test_before_anything_is_learned_subwords_are_as_likely_as_they_are_frequent(
 
 
 def test_what_a_model_of_units_cannot_tell_is_refused_by_name(finished):
-    scorer = pipeline.load(finished.folder, "letters")
+    scorer = accord.load(finished.folder, "letters")
     for ask in (Explainer, Generator):
         with pytest.raises(ValueError, match="expected a model with a log-linear output"):
             ask(scorer)

@@ -5,11 +5,11 @@ import json
 import pytest
 from plug_in_cases import install
 
-import pipeline
-from pipeline.config.configuration import load_config
-from pipeline.config.help import explain
-from pipeline.evaluation.metrics import METRICS
-from pipeline.runner.run import Run
+import accord
+from accord.pipeline.config.configuration import load_config
+from accord.pipeline.config.help import explain
+from accord.pipeline.evaluation.metrics import METRICS
+from accord.pipeline.runner.run import Run
 
 JORDAN = '''
 from typing import Annotated
@@ -17,7 +17,7 @@ from typing import Annotated
 import torch
 from torch import nn
 
-from pipeline.evaluation.metrics import METRICS
+from accord.pipeline.evaluation.metrics import METRICS
 
 
 class KeptInputs(nn.Module):
@@ -92,10 +92,10 @@ def test_one_file_from_outside_is_explained_chosen_trained_loaded_and_watched(in
     )
 
     config, runs = str(installed / "mine.yaml"), installed / "runs"
-    run = pipeline.run(config, runs=runs)
+    run = accord.run(config, runs=runs)
     saved = json.loads((run.artefacts["kept_inputs", "train"].folder / "recipe.json").read_text())
     assert saved["encoder"] == {"kind": "kept_inputs", "memory": 0.25}
-    assert pipeline.load(run.folder).model.encoder.memory == 0.25
+    assert accord.load(run.folder).model.encoder.memory == 0.25
     assert "| worst" in (run.folder / "report" / "table.md").read_text().splitlines()[0]
     assert "evaluate: metric 'bad' is left out: division by zero" in capsys.readouterr().err
 

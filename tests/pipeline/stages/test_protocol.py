@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.artefacts.arrow import rows, write_rows
-from pipeline.config.configuration import load_config
-from pipeline.stages.corpus import SCHEMA
-from pipeline.stages.table import STAGES
+from accord.pipeline.artefacts.arrow import rows, write_rows
+from accord.pipeline.config.configuration import load_config
+from accord.pipeline.stages.corpus import SCHEMA
+from accord.pipeline.stages.table import STAGES
 
 PREPARED = ("tokenise", "analyse", "featurise", "background")
 

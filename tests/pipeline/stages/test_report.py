@@ -4,8 +4,8 @@ import re
 from datetime import date
 from importlib.metadata import version
 
-import pipeline
-from pipeline.compare.significance import compare
+import accord
+from accord.pipeline.compare.significance import compare
 
 
 def page_of(run) -> str:
@@ -22,7 +22,7 @@ def test_it_tells_which_differences_are_real_as_the_command_does(tiny_run):
 def test_models_of_other_sentences_are_not_said_to_differ(tmp_path):
     config = tmp_path / "seeds.yaml"
     config.write_text("base: tiny\nmodels: {one: {}, two: {corpus: {seed: 2}}}")
-    run = pipeline.run(str(config), set={"train.epochs": 1}, runs=tmp_path)
+    run = accord.run(str(config), set={"train.epochs": 1}, runs=tmp_path)
     assert "Is it chance?" not in page_of(run)
 
 

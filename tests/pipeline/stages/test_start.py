@@ -10,20 +10,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import pipeline
-from models.common.files.json_file import load_json
-from models.common.files.weights import load_tensors
-from models.training.step.steps import Steps
-from pipeline.artefacts.artefact import Damaged
-from pipeline.compare.audit import audit, starts
-from pipeline.config.configuration import load_config
-from pipeline.evaluation import score_rows
-from pipeline.evaluation.report.comparison import comparison
-from pipeline.evaluation.score_rows import read_epochs, read_scores
-from pipeline.prepared.encoded import read_sentences
-from pipeline.runner.pack import pack, unpack
-from pipeline.trained import start as start_module
-from pipeline.trained.start import start_artefact
+import accord
+from accord.models.common.files.json_file import load_json
+from accord.models.common.files.weights import load_tensors
+from accord.models.training.step.steps import Steps
+from accord.pipeline.artefacts.artefact import Damaged
+from accord.pipeline.compare.audit import audit, starts
+from accord.pipeline.config.configuration import load_config
+from accord.pipeline.evaluation import score_rows
+from accord.pipeline.evaluation.report.comparison import comparison
+from accord.pipeline.evaluation.score_rows import read_epochs, read_scores
+from accord.pipeline.prepared.encoded import read_sentences
+from accord.pipeline.runner.pack import pack, unpack
+from accord.pipeline.trained import start as start_module
+from accord.pipeline.trained.start import start_artefact
 
 ROOT = Path(__file__).parents[3]
 NEW = "Le zyglotron mange une pomme et le zyglotron dort."
@@ -34,7 +34,7 @@ BRIEF = {"train.epochs": 2, "train.batch": 4, "train.learning_rate": 1e-3}
 @pytest.fixture(scope="module")
 def start(tiny_run, tmp_path_factory) -> Path:
     """The model of the tiny preset, exported."""
-    return pipeline.export(tiny_run.folder, "ll-rnn", tmp_path_factory.mktemp("exports") / "small")
+    return accord.export(tiny_run.folder, "ll-rnn", tmp_path_factory.mktemp("exports") / "small")
 
 
 @pytest.fixture(scope="module")
@@ -56,13 +56,13 @@ def mine(tmp_path) -> str:
 
 def go_on(config: str, start: Path, runs: Path, until: str | None = "train", **changes):
     settings = {"train.start": start, **BRIEF, **changes}
-    return pipeline.run(config, set=settings, until=until, runs=runs)
+    return accord.run(config, set=settings, until=until, runs=runs)
 
 
 def tiny(changes: dict, folder: Path):
     """The LL-RNN of the tiny preset with changes, as far as it is exported."""
     runs = folder / "runs"
-    return pipeline.run("tiny", set=changes, models=["ll-rnn"], until="evaluate", runs=runs)
+    return accord.run("tiny", set=changes, models=["ll-rnn"], until="evaluate", runs=runs)
 
 
 def folder(run, stage: str) -> Path:
@@ -79,7 +79,7 @@ def test_on_its_own_text_it_begins_where_the_start_ended(mine, tiny_run, start, 
 
 
 def test_a_small_form_is_a_start_like_the_whole_one(mine, tiny_run, start, text, tmp_path):
-    small = pipeline.export(tiny_run.folder, "ll-rnn", tmp_path / "small", compact=True)
+    small = accord.export(tiny_run.folder, "ll-rnn", tmp_path / "small", compact=True)
     plain = start_artefact(str(small)).folder
     for name in ("b.npy", "phi.npz", "spelling.json", "names.json"):
         assert (plain / name).read_bytes() == (start / name).read_bytes(), name
@@ -106,7 +106,7 @@ def test_a_small_form_is_a_start_like_the_whole_one(mine, tiny_run, start, text,
 
 
 def test_a_small_form_of_another_version_is_unfolded_anew(tiny_run, tmp_path, monkeypatch):
-    small = str(pipeline.export(tiny_run.folder, "ll-rnn", tmp_path / "small", compact=True))
+    small = str(accord.export(tiny_run.folder, "ll-rnn", tmp_path / "small", compact=True))
     before = start_artefact(small).folder
     assert start_artefact(small).folder == before
     monkeypatch.setattr(start_module, "UNFOLDING", start_module.UNFOLDING + 1)
@@ -126,19 +126,19 @@ def test_vectors_and_what_is_read_are_the_starts_own(mine, tmp_path, read):
         "train.epochs": 1,
     }
     first = tiny(meaning, tmp_path)
-    start = pipeline.export(first.folder, "ll-rnn", tmp_path / "start")
+    start = accord.export(first.folder, "ll-rnn", tmp_path / "start")
     (tmp_path / "vectors.npz").unlink()  # none is needed any more
     run = go_on(mine, start, tmp_path / "runs", until="evaluate", **OLD_TEXT)
     assert (folder(run, "featurise") / "psi.npz").exists()
     valid = read_sentences(first.artefacts["ll-rnn", "encode"].folder, "valid")
     assert np.array_equal(valid.ids, read_sentences(folder(run, "encode"), "valid").ids)
-    nats = -pipeline.load(start).model.score(valid).mean()
+    nats = -accord.load(start).model.score(valid).mean()
     assert read_epochs(folder(run, "train"))["valid_nats"][0] == pytest.approx(nats, abs=1e-6)
 
 
 def test_words_of_the_text_become_known_and_the_features_stay(mine, start, text, tmp_path):
     run = go_on(mine, start, tmp_path, **{"corpus.source": text, "corpus.seed": 3})
-    before, after = pipeline.load(start), pipeline.load(run.folder)
+    before, after = accord.load(start), accord.load(run.folder)
     assert not before.vocabulary.knows(["zyglotron"])
     assert after.vocabulary.knows(["zyglotron", "fille"])
     names = [load_json(at / "names.json", list) for at in (start, folder(run, "featurise"))]
@@ -193,15 +193,15 @@ def test_a_packed_training_goes_on_from_the_start_too(mine, start, text, tmp_pat
     settings = {"train.start": start, **BRIEF, "corpus.source": text}
     changes = [f"{key}={value}" for key, value in settings.items()]
     pack(mine, tmp_path / "packed", set=changes, runs=tmp_path / "packing")
-    sweep = [sys.executable, "-m", "pipeline.runner.sweep", str(tmp_path / "packed")]
+    sweep = [sys.executable, "-m", "accord.pipeline.runner.sweep", str(tmp_path / "packed")]
     subprocess.run(sweep, cwd=ROOT, check=True, capture_output=True)
     there = load_tensors(tmp_path / "packed" / "trained" / "mine" / "weights.safetensors")
-    run = pipeline.run(mine, set=changes, runs=tmp_path / "here")
+    run = accord.run(mine, set=changes, runs=tmp_path / "here")
     here = load_tensors(folder(run, "train") / "weights.safetensors")
     assert all((here[name] == there[name]).all() for name in here)
     unpack(tmp_path / "packed", runs=tmp_path / "packing")
     capsys.readouterr()
-    pipeline.run(mine, set=changes, runs=tmp_path / "packing")
+    accord.run(mine, set=changes, runs=tmp_path / "packing")
     assert "train [" not in capsys.readouterr().err
 
 
@@ -260,7 +260,7 @@ def test_what_agrees_with_the_start_may_be_stated(mine, start, tmp_path):
 
 def test_only_a_model_of_features_of_an_open_vocabulary_is_a_start(mine, tmp_path):
     closed = tiny({"analyse.protocol": "closed", "train.epochs": 1}, tmp_path)
-    exported = pipeline.export(closed.folder, "ll-rnn", tmp_path / "closed")
+    exported = accord.export(closed.folder, "ll-rnn", tmp_path / "closed")
     with pytest.raises(
         ValueError, match=r"expected a model with analyse\.protocol: open, .* closed"
     ):
@@ -287,7 +287,7 @@ def test_what_the_start_holds_decides_what_is_made_anew(mine, start, text, tmp_p
 
 @pytest.mark.parametrize("compact", [False, True])
 def test_an_audit_computes_again_from_the_start(mine, tiny_run, compact, text, tmp_path):
-    start = pipeline.export(tiny_run.folder, "ll-rnn", tmp_path / "start", compact=compact)
+    start = accord.export(tiny_run.folder, "ll-rnn", tmp_path / "start", compact=compact)
     run = go_on(mine, start, tmp_path, until="encode", **{"corpus.source": text})
     answers = audit(run.folder).set_index("part")
     assert answers["train"].to_dict() == {"vocabulary": "yes", "φ": "yes", "b": "yes"}
@@ -297,12 +297,12 @@ def test_an_audit_computes_again_from_the_start(mine, tiny_run, compact, text, t
 
 def test_an_adapted_model_is_exported_and_gone_on_from_again(mine, start, text, tmp_path):
     run = go_on(mine, start, tmp_path / "runs", None, **{"corpus.source": text})
-    exported = pipeline.export(run.folder, "mine", tmp_path / "adapted")
+    exported = accord.export(run.folder, "mine", tmp_path / "adapted")
     about = load_json(exported / "config.json", dict)
     assert [each["name"] for each in about["corpora"]] == ["tiny", "mine.txt"]
     assert [each["name"] for each in about["lexicons"]] == ["tiny"]
     assert str(start) not in (exported / "recipe.json").read_text()
-    here, there = pipeline.load(run.folder), pipeline.load(exported)
+    here, there = accord.load(run.folder), accord.load(exported)
     assert [w.log_p for w in here.score(NEW)] == [w.log_p for w in there.score(NEW)]
     again = go_on(mine, exported, tmp_path / "again", **{"corpus.source": text})
     assert again.artefacts["mine", "train"]
@@ -311,8 +311,8 @@ def test_an_adapted_model_is_exported_and_gone_on_from_again(mine, start, text, 
 def test_an_adapted_model_is_written_as_ngrams_but_not_in_a_small_form(mine, start, text, tmp_path):
     run = go_on(mine, start, tmp_path / "runs", None, **{"corpus.source": text})
     for name, samples in (("own.arpa", None), ("drawn.arpa", 20)):
-        file = pipeline.export(run.folder, "mine", tmp_path / name, order=2, samples=samples)
-        assert pipeline.load(file).score("la fille dort .")[0].log_p < 0
+        file = accord.export(run.folder, "mine", tmp_path / name, order=2, samples=samples)
+        assert accord.load(file).score("la fille dort .")[0].log_p < 0
     with pytest.raises(ValueError, match=r"train\.start: a small form expects none, got a start"):
-        pipeline.export(run.folder, "mine", tmp_path / "small", compact=True)
+        accord.export(run.folder, "mine", tmp_path / "small", compact=True)
     assert not (tmp_path / "small").exists()

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import pipeline
-from pipeline.artefacts.model_files import FIGURES
-from pipeline.compare.pruning import pruned
-from pipeline.compare.scored_models import find
-from pipeline.config import configuration
-from pipeline.config.configuration import load_config
+import accord
+from accord.pipeline.artefacts.model_files import FIGURES
+from accord.pipeline.compare.pruning import pruned
+from accord.pipeline.compare.scored_models import find
+from accord.pipeline.config import configuration
+from accord.pipeline.config.configuration import load_config
 
 PRESET = Path(configuration.__file__).parent / "presets" / "survey.yaml"
 SMALL = {
@@ -33,7 +33,7 @@ def survey(tmp_path_factory) -> Path:
 
 
 def trained(survey: Path, model: str):
-    return pipeline.run(
+    return accord.run(
         str(survey / "survey.yaml"),
         set=SMALL,
         models=(model,),
@@ -54,8 +54,8 @@ def test_each_system_learns_and_is_measured(survey, model):
 @pytest.mark.parametrize("model", ["read-letters-cnn", "characters-hierarchical", "tree"])
 def test_what_is_given_away_answers_as_it_did(survey, model, tmp_path):
     finished = trained(survey, model)
-    pipeline.export(finished.folder, model, tmp_path / model)
-    here, there = pipeline.load(finished.folder, model), pipeline.load(tmp_path / model)
+    accord.export(finished.folder, model, tmp_path / model)
+    here, there = accord.load(finished.folder, model), accord.load(tmp_path / model)
     assert here.score("la petite fille dort.") == there.score("la petite fille dort.")
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import pipeline
-from pipeline.runner.pack import pack, unpack
-from pipeline.runner.sweep import _train
-from pipeline.trained.resolve import find
+import accord
+from accord.pipeline.runner.pack import pack, unpack
+from accord.pipeline.runner.sweep import _train
+from accord.pipeline.trained.resolve import find
 
 ROOT = Path(__file__).parents[3]
 ONE_EPOCH = ["train.epochs=1", "analyse.protocol=closed"]
@@ -24,7 +24,7 @@ def taught_by(tmp_path_factory):
     for fold in (1, 2):
         changes = [*ONE_EPOCH, "train.folds=2", f"train.fold={fold}"]
         chosen = {"models": ["ll-rnn"], "name": f"fold-{fold}", "until": "evaluate"}
-        pipeline.run("tiny", set=changes, **chosen, runs=runs)
+        accord.run("tiny", set=changes, **chosen, runs=runs)
     return runs
 
 
@@ -37,17 +37,17 @@ def changes(runs: Path) -> list[str]:
 
 def test_a_model_is_taught_by_those_of_runs_and_known_by_their_files(taught_by, capsys):
     chosen = {"models": ["ll-rnn"], "until": "evaluate", "runs": taught_by}
-    this = pipeline.run("tiny", set=changes(taught_by), name="student", **chosen)
+    this = accord.run("tiny", set=changes(taught_by), name="student", **chosen)
     train = this.artefacts["ll-rnn", "train"]
     written = json.loads((train.folder / "recipe.json").read_text())
     assert written["teachers"]["models"] == ["fold-1", "ll-rnn"]
     assert sum(name.endswith("weights.safetensors") for name in train.meta["data"]) == 2
-    plain = pipeline.run("tiny", set=ONE_EPOCH, name="plain", **chosen)
+    plain = accord.run("tiny", set=ONE_EPOCH, name="plain", **chosen)
     steps = [
         (run.artefacts["ll-rnn", "train"].folder / "steps.csv").read_text() for run in (this, plain)
     ]
     assert steps[0] != steps[1]
-    assert pipeline.load(this.folder).score("Le chat dort.")
+    assert accord.load(this.folder).score("Le chat dort.")
 
 
 def test_teachers_are_packed_with_the_student_and_teach_the_same_elsewhere(taught_by, tmp_path):
@@ -55,18 +55,18 @@ def test_teachers_are_packed_with_the_student_and_teach_the_same_elsewhere(taugh
     options = {"set": changes(taught_by), "models": ["ll-rnn"], "name": "packed"}
     job = pack("tiny", packed, **options, runs=taught_by)["ll-rnn"]
     assert len(job["recipe"]["teachers"]["models"]) == 2
-    command = [sys.executable, "-m", "pipeline.runner.sweep", str(packed)]
+    command = [sys.executable, "-m", "accord.pipeline.runner.sweep", str(packed)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert unpack(packed, runs=taught_by) == ["ll-rnn"]
-    here = pipeline.run("tiny", **options, until="evaluate", runs=taught_by)
+    here = accord.run("tiny", **options, until="evaluate", runs=taught_by)
     elsewhere = (packed / "trained" / "ll-rnn" / "weights.safetensors").read_bytes()
     trained = here.artefacts["ll-rnn", "train"].folder
-    expected = pipeline.load(here.folder).score("Le chat dort.")
+    expected = accord.load(here.folder).score("Le chat dort.")
     assert (trained / "weights.safetensors").read_bytes() == elsewhere
     (found,) = find(packed / "trained" / "ll-rnn")
     assert found.folders["train"] == packed / "trained" / "ll-rnn"
-    assert pipeline.load(packed, "ll-rnn").score("Le chat dort.") == expected
+    assert accord.load(packed, "ll-rnn").score("Le chat dort.") == expected
 
 
 TOGETHER = """
@@ -90,14 +90,14 @@ def test_teachers_and_their_student_are_trained_elsewhere_in_one_call(taught_by,
     ]
     for module in WITHOUT.split():
         (tmp_path / f"{module}.py").write_text("raise ImportError(__name__)")
-    command = [sys.executable, "-m", "pipeline.runner.sweep", str(packed), "--at-once", "3"]
+    command = [sys.executable, "-m", "accord.pipeline.runner.sweep", str(packed), "--at-once", "3"]
     path = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
     done = subprocess.run(command, cwd=ROOT, env=path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].startswith("student: test")
     assert unpack(packed, runs=taught_by) == ["fold-1", "fold-2", "student"]
     capsys.readouterr()
-    pipeline.run(str(config), until="evaluate", runs=taught_by)
+    accord.run(str(config), until="evaluate", runs=taught_by)
     assert "train [" not in capsys.readouterr().err
 
 
@@ -105,7 +105,7 @@ def test_a_student_is_not_trained_without_its_teachers(taught_by, tmp_path):
     packed, config = tmp_path / "packed", tmp_path / "together.yaml"
     config.write_text(TOGETHER.replace("PACKED", str(packed)))
     with pytest.raises(FileNotFoundError, match="trained before it teaches; found none"):
-        pipeline.run(str(config), runs=taught_by)
+        accord.run(str(config), runs=taught_by)
     with pytest.raises(ValueError, match=r"expected models of .* that come before the one they"):
         pack(str(config), packed, models=["fold-1", "student"], runs=taught_by)
     pack(str(config), packed, runs=taught_by)
@@ -116,7 +116,7 @@ def test_a_student_is_not_trained_without_its_teachers(taught_by, tmp_path):
 def test_what_cannot_teach_is_refused(taught_by, tmp_path):
     settings = [*ONE_EPOCH, f"train.teachers={{models: [{tmp_path / 'nothing'}]}}"]
     with pytest.raises(FileNotFoundError, match="a run, RUN/MODEL, PACKED"):
-        pipeline.run("tiny", set=settings, runs=tmp_path / "runs")
+        accord.run("tiny", set=settings, runs=tmp_path / "runs")
     other = [*changes(taught_by), "corpus.seed=7"]
     with pytest.raises(ValueError, match="expected a model over the same words"):
-        pipeline.run("tiny", set=other, models=["ll-rnn"], runs=taught_by)
+        accord.run("tiny", set=other, models=["ll-rnn"], runs=taught_by)

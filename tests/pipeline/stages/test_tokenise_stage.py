@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipeline.artefacts import arrow
-from pipeline.sections import TokeniseParams
-from pipeline.stages import corpus, tokenise
+from accord.pipeline.artefacts import arrow
+from accord.pipeline.sections import TokeniseParams
+from accord.pipeline.stages import corpus, tokenise
 
 
 @pytest.fixture

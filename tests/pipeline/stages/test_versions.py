@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-import pipeline
-from pipeline.stages import tokenise
-from pipeline.stages.table import STAGES
+import accord
+from accord.pipeline.stages import tokenise
+from accord.pipeline.stages.table import STAGES
 from tests import golden
 
 
@@ -36,7 +36,7 @@ def planted(expected, tmp_path, monkeypatch):
     monkeypatch.setattr(tokenise, "tokenised", lambda texts: (each[::-1] for each in right(texts)))
 
     def run():
-        made = pipeline.run("tiny", set=golden.TINY, until="analyse", runs=tmp_path)
+        made = accord.run("tiny", set=golden.TINY, until="analyse", runs=tmp_path)
         found = golden.of_run(made)
         return {name: expected["tiny"][name] for name in found}, found
 

@@ -10,9 +10,9 @@ from zipfile import ZipFile
 import pytest
 from typer.testing import CliRunner
 
-import pipeline
-from pipeline.cli.main import app
-from pipeline.trained import resolve
+import accord
+from accord.pipeline.cli.main import app
+from accord.pipeline.trained import resolve
 
 ROOT = Path(__file__).parents[3]
 SENTENCE = "La petite fille mange une pomme."
@@ -31,7 +31,7 @@ COMMANDS = (
 @pytest.fixture(scope="module")
 def small(tiny_run, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("box") / "french"
-    return pipeline.export(tiny_run.folder, "ll-rnn", folder, compact=True)
+    return accord.export(tiny_run.folder, "ll-rnn", folder, compact=True)
 
 
 @pytest.fixture
@@ -40,14 +40,14 @@ def in_the_box(small, monkeypatch) -> None:
 
 
 def test_it_is_loaded_where_nothing_is_named_and_by_its_name(in_the_box, small):
-    named = pipeline.load(small).score(SENTENCE)
-    assert pipeline.load().score(SENTENCE) == named
-    assert pipeline.load("french").score(SENTENCE) == named
+    named = accord.load(small).score(SENTENCE)
+    assert accord.load().score(SENTENCE) == named
+    assert accord.load("french").score(SENTENCE) == named
     with pytest.raises(ValueError, match="expected the run that has the model rnn"):
-        pipeline.load(model="rnn")
+        accord.load(model="rnn")
     for alone in ("french", small):
         with pytest.raises(ValueError, match=f"{alone} is one model: expected a run that has"):
-            pipeline.load(alone, "rnn")
+            accord.load(alone, "rnn")
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
@@ -69,7 +69,7 @@ def test_a_copy_without_a_model_says_so_and_what_to_do(monkeypatch, tmp_path):
         assert told.exit_code == 1 and told.stderr.count("\n") == 1
         assert "comes without a model" in told.stderr and "--run FOLDER" in told.stderr
     with pytest.raises(FileNotFoundError, match="comes without a model"):
-        pipeline.load()
+        accord.load()
 
 
 def test_a_wheel_brings_it(small, tmp_path):
@@ -88,7 +88,7 @@ def test_a_wheel_brings_it(small, tmp_path):
         for name in archive.namelist():
             archive.extract(name, site)
     done = subprocess.run(
-        [sys.executable, "-m", "pipeline.cli.main", "score", "-"],
+        [sys.executable, "-m", "accord.pipeline.cli.main", "score", "-"],
         input=SENTENCE,
         env=os.environ | {"PYTHONPATH": str(site)},
         cwd=tmp_path,

@@ -2,11 +2,11 @@
 
 import pytest
 
-import pipeline
-from pipeline.artefacts.model_files import MODEL
-from pipeline.runner.pack import pack
-from pipeline.runner.sweep import sweep
-from pipeline.trained.resolve import BUNDLED_FOLDER, find, is_hub_id, one
+import accord
+from accord.pipeline.artefacts.model_files import MODEL
+from accord.pipeline.runner.pack import pack
+from accord.pipeline.runner.sweep import sweep
+from accord.pipeline.trained.resolve import BUNDLED_FOLDER, find, is_hub_id, one
 
 SENTENCE = "Le chat dort."
 
@@ -38,7 +38,7 @@ def test_the_bundled_model_is_one_folder_for_all_stages():
 
 
 def test_an_exported_model_and_a_file_of_ngrams_are_one_model_each(tiny_run, tmp_path):
-    folder = pipeline.export(tiny_run.folder, "ll-rnn", tmp_path / "mine")
+    folder = accord.export(tiny_run.folder, "ll-rnn", tmp_path / "mine")
     found = one(folder)
     assert (found.name, found.kind, found.weights) == ("mine", "exported", folder / MODEL)
     assert found.protocol == "open"
@@ -53,9 +53,9 @@ def test_models_of_a_packed_folder_are_loaded_once_they_are_trained(packed):
     found = one(packed)
     assert (found.kind, found.protocol) == ("packed", "open")
     assert found.scores == found.folders["train"] == packed / "trained" / "ll-rnn"
-    run = pipeline.run("tiny", set={"train.epochs": 1}, runs=packed.parent / "runs").folder
+    run = accord.run("tiny", set={"train.epochs": 1}, runs=packed.parent / "runs").folder
     for name in ("rnn", "ll-rnn"):
-        scores = [pipeline.load(place, name).score(SENTENCE) for place in (packed, run)]
+        scores = [accord.load(place, name).score(SENTENCE) for place in (packed, run)]
         assert scores[0] == scores[1]
 
 
@@ -78,7 +78,7 @@ def test_a_wrong_name_is_told_with_the_nearest(tiny_run, tmp_path):
         one("french", "rnn")
     with pytest.raises(ValueError, match="expected the run that has the model rnn, found none"):
         one(model="rnn")
-    begun = pipeline.run("tiny", until="corpus", runs=tmp_path).folder
+    begun = accord.run("tiny", until="corpus", runs=tmp_path).folder
     for ask in (find, one):
         with pytest.raises(FileNotFoundError, match="expected a trained model, found none"):
             ask(begun)

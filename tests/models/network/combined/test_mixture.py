@@ -6,16 +6,16 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from models.background.ngram import NGramBackground
-from models.background.unigram import Unigram
-from models.common.batching import END, Sentences
-from models.network.background_only import BackgroundOnly
-from models.network.combined.cache import Cache
-from models.network.combined.log_linear_mixture import chunks, likeliest_exponents, score
-from models.network.combined.mixture import likeliest_weights, mixed, stacked_distributions
-from models.network.language_model import LanguageModel
-from models.ngram.smoothing.kneser_ney import kneser_ney
-from models.recipe import Recipe
+from accord.models.background.ngram import NGramBackground
+from accord.models.background.unigram import Unigram
+from accord.models.common.batching import END, Sentences
+from accord.models.network.background_only import BackgroundOnly
+from accord.models.network.combined.cache import Cache
+from accord.models.network.combined.log_linear_mixture import chunks, likeliest_exponents, score
+from accord.models.network.combined.mixture import likeliest_weights, mixed, stacked_distributions
+from accord.models.network.language_model import LanguageModel
+from accord.models.ngram.smoothing.kneser_ney import kneser_ney
+from accord.models.recipe import Recipe
 
 FEATURES = random_features(WORDS, width=3, real=False)
 MASS = np.arange(1.0, WORDS + 1)

@@ -6,13 +6,13 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS
 
-from models.background.unigram import Unigram
-from models.common.batching import END, Sentences
-from models.network.combined import neighbours
-from models.network.combined.neighbours import Followed, Neighbours
-from models.network.language_model import LanguageModel
-from models.network.states import states
-from models.recipe import Recipe
+from accord.models.background.unigram import Unigram
+from accord.models.common.batching import END, Sentences
+from accord.models.network.combined import neighbours
+from accord.models.network.combined.neighbours import Followed, Neighbours
+from accord.models.network.language_model import LanguageModel
+from accord.models.network.states import states
+from accord.models.recipe import Recipe
 
 FEATURES = random_features(WORDS, width=3, real=False)
 

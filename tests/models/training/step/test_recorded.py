@@ -9,12 +9,12 @@ import torch
 
 from benchmarks.outputs import vocabulary
 from benchmarks.training_step import text_of
-from models.background.ngram import NGramBackground
-from models.network.language_model import LanguageModel
-from models.ngram.model import rows_of
-from models.ngram.smoothing.kneser_ney import kneser_ney
-from models.recipe import Recipe
-from models.training.trainer import Trainer
+from accord.models.background.ngram import NGramBackground
+from accord.models.network.language_model import LanguageModel
+from accord.models.ngram.model import rows_of
+from accord.models.ngram.smoothing.kneser_ney import kneser_ney
+from accord.models.recipe import Recipe
+from accord.models.training.trainer import Trainer
 
 FEATURES, MASS = vocabulary(20_000)
 TEXT, VALID = text_of(MASS, 20_000), text_of(MASS, 400)

@@ -1,0 +1,61 @@
+"""Accord: language models that know French morphology.
+
+    import accord
+
+    model = accord.load()  # the bundled French model
+    model.surprisal("La petite fille mange une pomme.")  # a table with a row for each word
+
+Each name below is imported when it is first used. So `import accord` is quick, and a machine with
+only torch, numpy and safetensors can train models.
+"""
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from accord.pipeline.inference.expectations import expect
+    from accord.pipeline.inference.scorer import explain, generate, load, score
+    from accord.pipeline.inference.surprisal import surprisal
+    from accord.pipeline.runner.run import run
+    from accord.pipeline.trained.export import export
+
+__version__ = "0.1.0"
+
+# Threads that wait for each other sleep instead of spinning. That costs a training step about 5 %
+# on a quiet machine. Where another program uses a core, spinning takes time from the very thread
+# that is waited for, and a step takes twice as long (`python -m benchmarks busy`). torch reads the
+# variable when it is imported, so it is set here. A value that the user has set is kept.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+MODULES = {
+    "expect": "accord.pipeline.inference.expectations",
+    "explain": "accord.pipeline.inference.scorer",
+    "export": "accord.pipeline.trained.export",
+    "generate": "accord.pipeline.inference.scorer",
+    "load": "accord.pipeline.inference.scorer",
+    "run": "accord.pipeline.runner.run",
+    "score": "accord.pipeline.inference.scorer",
+    "surprisal": "accord.pipeline.inference.surprisal",
+}
+__all__ = [
+    "__version__",
+    "expect",
+    "explain",
+    "export",
+    "generate",
+    "load",
+    "run",
+    "score",
+    "surprisal",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in MODULES:
+        return getattr(import_module(MODULES[name]), name)
+    raise AttributeError(f"module 'accord' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *MODULES})
