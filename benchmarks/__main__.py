@@ -68,9 +68,9 @@ def lexicons(names: list[str]) -> None:
     """Measure how fast lexicons are parsed, opened and looked up."""
     import pandas as pd
 
-    from benchmarks.lookups import measure_lexicon
     from accord.pipeline.cli.console import print_table
     from accord.pipeline.data.folders import folder_of
+    from benchmarks.lookups import measure_lexicon
 
     table = pd.DataFrame([measure_lexicon(name, folder=folder_of) for name in names])
     for column, digits in (
@@ -124,8 +124,8 @@ def memory(words: int, processes: int, scratch: Path | None) -> None:
     """Measure the peak memory of each stage that prepares a text, on two generated texts."""
     from tempfile import TemporaryDirectory
 
-    from benchmarks.preparation import compared, measure
     from accord.pipeline.cli.console import print_table
+    from benchmarks.preparation import compared, measure
 
     overrides = [f"tokenise.processes={processes}"]
     costs = []
@@ -158,8 +158,8 @@ def load(run: list[Path], questions: int, at_once: int) -> None:
     import pandas as pd
 
     from accord import corpora
-    from benchmarks.page import WARM_UP, differing, measure_load
     from accord.pipeline.cli.console import print_table
+    from benchmarks.page import WARM_UP, differing, measure_load
 
     texts = [sentence.text for sentence in corpora.read("tiny")]
     found = measure_load(run, texts, questions, at_once)

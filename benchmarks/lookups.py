@@ -12,16 +12,16 @@ from unittest.mock import patch
 import numpy as np
 import torch
 
-from benchmarks.outputs import vocabulary
 from accord.lexicon.index import TextLexicon
 from accord.lexicon.reading import LexiconError
 from accord.lexicon.registry import find
-from accord.models.background.unigram import Unigram
+from accord.models.background.base import Unigram
 from accord.models.common.batching import END, Sentences
 from accord.models.network.language_model import LanguageModel
 from accord.models.recipe import Recipe
 from accord.models.spelling.ngram import NGramSpelling
-from accord.models.spelling.open_vocabulary import Forms, open_score
+from accord.models.spelling.spelling import WrittenText, open_score
+from benchmarks.outputs import vocabulary
 
 
 class Speed(NamedTuple):
@@ -89,7 +89,7 @@ def scoring_speeds(sizes: Sequence[int], rounds: int = 5) -> dict[int, float]:
     ids[LENGTH - 1 :: LENGTH] = END
     sentences = Sentences(ids, np.full(SENTENCES, LENGTH))
     distinct, positions = np.unique(ids, return_inverse=True)
-    text = Forms([made[i % len(made)] for i in distinct], np.where(ids == END, -1, positions))
+    text = WrittenText([made[i % len(made)] for i in distinct], np.where(ids == END, -1, positions))
     models = {size: _model(size) for size in sizes}
     taken: dict[int, list[float]] = {size: [] for size in sizes}
     for _ in range(rounds + 1):

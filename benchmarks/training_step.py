@@ -22,14 +22,14 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from benchmarks.outputs import FEW, BenchSetting, Training, vocabulary
-from accord.models.background.ngram import NGramBackground
-from accord.models.background.unigram import Unigram
+from accord.models.background.base import Unigram
+from accord.models.background.ngram_background import NGramBackground
+from accord.models.background.ngrams import kneser_ney
 from accord.models.common.batching import END, Sentences
 from accord.models.network.language_model import LanguageModel
-from accord.models.ngram.smoothing.kneser_ney import kneser_ney
 from accord.models.recipe import Recipe
 from accord.models.training.trainer import Trainer
+from benchmarks.outputs import FEW, BenchSetting, Training, vocabulary
 
 HERE = Path(__file__).parents[1]
 AT_ONCE = {"cpu": 1, "cuda": 25}  # steps in a turn

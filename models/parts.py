@@ -1,4 +1,15 @@
-"""Every part that a configuration can name: where it is, what it is, and its settings.
+"""The table of all parts a configuration can name: name → module:class, meaning, settings. No torch.
+
+All map inputs (T × B × E) and a state to outputs (T × B × H) and the state after them, so that a
+text may be read in pieces.
+
+All have `loss(h, targets)`, `log_prob(h)` and `log_prob_of(h, words)`; what is registered builds
+one over a `Given`.
+
+A history is made from `Given`, and is a background whose masses sum to one in every context.
+
+All have the form p(w | h) = a(hw) + γ(h)·p(w | h′), h′ being h without its oldest word; below the
+empty context stands `base`, a distribution over all words: uniform unless it says otherwise.
 
 A part is imported when it is chosen, so that this table can be read without torch. Its keyword-only
 parameters are its settings, with the types and defaults that stand here: a test compares the two.
@@ -17,21 +28,21 @@ ENCODERS = Registry(
     "accord.encoders",
     {
         "hierarchical": Part(
-            "accord.models.encoders.hierarchical:Hierarchical",
+            "accord.models.zoo.encoders:Hierarchical",
             "Two clocks, for models of letters or pieces: the upper one ticks where a word ends.",
             {"reads": "ends of words"},
         ),
         "jordan": Part(
-            "accord.models.encoders.jordan:Jordan",
+            "accord.models.zoo.encoders:Jordan",
             "Recurrence from the output: z_t = tanh(W·ψ_t + U·h_{t−1} + c), h_t = V·z_t.",
         ),
         "linear": Part(
-            "accord.models.encoders.linear:Linear",
+            "accord.models.encoders.feed_forward:Linear",
             "A log-linear model without a network, the other limit of the LL-RNN: h_t = M·ψ_t.",
             {"hidden": "none"},
         ),
         "mogrifier": Part(
-            "accord.models.encoders.mogrifier:Mogrifier",
+            "accord.models.zoo.encoders:Mogrifier",
             "An LSTM whose input and state gate each other in rounds before each step.",
             BETWEEN_LAYERS,
             rounds=Setting(int, 5, "of gating, input and state in turn"),
@@ -58,18 +69,18 @@ ENCODERS = Registry(
             BETWEEN_LAYERS,
         ),
         "lstm-window": Part(
-            "accord.models.encoders.recurrent_window:LSTMWindow",
+            "accord.models.encoders.feed_forward:LSTMWindow",
             "An LSTM over the last words alone, from an empty state: a sequence length that is "
             "fixed.",
             BETWEEN_LAYERS,
             order=Setting(int, 8, "words that are read, the last one included"),
         ),
         "reservoir": Part(
-            "accord.models.encoders.reservoir:Reservoir",
+            "accord.models.zoo.encoders:Reservoir",
             "A recurrent net that is drawn and not trained, but for the readout from its states.",
         ),
         "scrn": Part(
-            "accord.models.encoders.scrn:SCRN",
+            "accord.models.zoo.encoders:SCRN",
             "Slow context units beside Elman's (Mikolov et al. 2015).",
             slow=Setting(int, 40, "units of the slow context"),
             alpha=Setting(float, 0.95, "how much of it is kept from word to word"),
@@ -81,7 +92,7 @@ ENCODERS = Registry(
             reach=Setting(int, 512, "positions that are attended to, the last one included"),
         ),
         "window": Part(
-            "accord.models.encoders.window:Window",
+            "accord.models.encoders.feed_forward:Window",
             "The feed-forward model of Bengio et al. (2003): h_t sees the last inputs only.",
             BETWEEN_LAYERS,
             order=Setting(int, 4, "words that are read, the last one included"),
@@ -112,20 +123,20 @@ OUTPUTS = Registry(
     "accord.outputs",
     {
         "adaptive": Part(
-            "accord.models.outputs.adaptive:adaptive",
+            "accord.models.outputs.softmax:adaptive",
             "PyTorch's adaptive softmax: the rare words in clusters of smaller vectors.",
         ),
         "background": Part(
-            "accord.models.outputs.background:background",
+            "accord.models.outputs.softmax:background",
             "The background b by itself, so that nothing is trained.",
         ),
         "classes": Part(
-            "accord.models.outputs.class_based:classes",
+            "accord.models.zoo.outputs:classes",
             "First the class of a word (see encode.classes), then the word among those of its "
             "class.",
         ),
         "tree": Part(
-            "accord.models.outputs.class_based:tree",
+            "accord.models.zoo.outputs:tree",
             "A tree of classes: that of a word (see encode.classes), smaller ones in it, then the "
             "word.",
             branches=Setting(int, 16, "of a node below the classes, at most"),
@@ -151,12 +162,12 @@ OUTPUTS = Registry(
             temperature=TEMPERATURE,
         ),
         "sampled": Part(
-            "accord.models.outputs.sampled:sampled",
+            "accord.models.zoo.outputs:sampled",
             "A softmax that compares the next word with a sample of words in training.",
             samples=Setting(int, 1024, "words drawn at each step, for all of its words together"),
         ),
         "noise-contrastive": Part(
-            "accord.models.outputs.sampled:noise_contrastive",
+            "accord.models.zoo.outputs:noise_contrastive",
             "A softmax that learns in training to tell the next word from a sample of words.",
             samples=Setting(int, 1024, "words drawn at each step, for all of its words together"),
         ),
@@ -178,21 +189,21 @@ SMOOTHINGS = Registry(
     "accord.smoothings",
     {
         "add-alpha": Part(
-            "accord.models.ngram.smoothing.add_alpha:add_alpha",
+            "accord.models.zoo.smoothing:add_alpha",
             "Every n-gram counts α more than it occurs, and there is no backing off.",
             alpha=Setting(float, 0.1, "how often more than it occurs every n-gram is counted"),
         ),
         "jelinek-mercer": Part(
-            "accord.models.ngram.smoothing.jelinek_mercer:jelinek_mercer",
+            "accord.models.zoo.smoothing:jelinek_mercer",
             "Linear interpolation of the orders (Jelinek & Mercer 1980), weighted by leaving one "
             "out.",
         ),
         "kneser-ney": Part(
-            "accord.models.ngram.smoothing.kneser_ney:kneser_ney",
+            "accord.models.background.ngrams:kneser_ney",
             "Modified Kneser-Ney, interpolated (Chen & Goodman 1998), as KenLM estimates it.",
         ),
         "witten-bell": Part(
-            "accord.models.ngram.smoothing.witten_bell:witten_bell",
+            "accord.models.zoo.smoothing:witten_bell",
             "A context leaves to shorter ones what its new words had (Witten & Bell 1991), "
             "interpolated.",
         ),
@@ -206,11 +217,11 @@ HISTORIES = Registry(
     "accord.histories",
     {
         "classes": Part(
-            "accord.models.background.history.classes:classes",
+            "accord.models.zoo.histories:classes",
             "The classes of the last words (Brown et al. 1992), those of `encode.classes`.",
         ),
         "factored": Part(
-            "accord.models.background.history.factored:factored",
+            "accord.models.zoo.histories:factored",
             "The last words with their factors (Bilmes & Kirchhoff 2003), of which one is given "
             "up a time.",
             factors=Setting(
@@ -218,10 +229,10 @@ HISTORIES = Registry(
             ),
         ),
         "skip": Part(
-            "accord.models.background.history.skip:skip",
+            "accord.models.zoo.histories:skip",
             "The last words, and the same with one of them skipped, interpolated (Goodman 2001).",
         ),
-        "words": Part("accord.models.background.history.words:words", "The last words."),
+        "words": Part("accord.models.background.ngram_background:words", "The last words."),
     },
 )
 
@@ -231,16 +242,17 @@ INPUTS = Registry(
     "accord.inputs",
     {
         "features": Part(
-            "accord.models.features.choice:features", "Its features: φ, or ψ where it has others."
+            "accord.models.features.embedding:features",
+            "Its features: φ, or ψ where it has others.",
         ),
-        "words": Part("accord.models.features.choice:words", "Which word it is: one-hot."),
+        "words": Part("accord.models.features.embedding:words", "Which word it is: one-hot."),
         "letters-cnn": Part(
-            "accord.models.features.letters:letters_cnn",
+            "accord.models.zoo.letters:letters_cnn",
             "Its letters (see featurise.letters), by a convolutional net with a highway.",
             {"reads": "letters"},
         ),
         "letters-lstm": Part(
-            "accord.models.features.letters:letters_lstm",
+            "accord.models.zoo.letters:letters_lstm",
             "Its letters (see featurise.letters), by two LSTMs.",
             {"reads": "letters"},
         ),
@@ -256,14 +268,14 @@ CONDITIONS = Registry(
     "condition",
     "accord.conditions",
     {
-        "none": Part("accord.models.features.condition:none", "It is told nothing."),
+        "none": Part("accord.models.network.condition:none", "It is told nothing."),
         "input": Part(
-            "accord.models.features.condition:Condition",
+            "accord.models.network.condition:Condition",
             "A vector that is added to what is read of each word.",
             dropout=LABEL_DROPOUT,
         ),
         "crossed": Part(
-            "accord.models.features.condition:Condition",
+            "accord.models.network.condition:Condition",
             "That, and weights of features for each label.",
             dropout=LABEL_DROPOUT,
         ),
@@ -290,7 +302,7 @@ PHASES = Registry(
             epochs=AT_MOST,
         ),
         "growth": Part(
-            "accord.models.training.growth:grow",
+            "accord.models.zoo.grow_prune:grow",
             "A network is trained while it is narrow, and widened then.",
             times=Setting(int, 2, "narrower the hidden layers are at first", least=2),
             epochs=AT_MOST,
@@ -304,13 +316,15 @@ SOLVERS = Registry(
     "solver",
     "accord.solvers",
     {
-        "gradient": Part("accord.models.training.trainer:Trainer", "The optimiser trains all weights."),
+        "gradient": Part(
+            "accord.models.training.trainer:Trainer", "The optimiser trains all weights."
+        ),
         "least-squares": Part(
-            "accord.models.training.gradient_free.least_squares:least_squares",
+            "accord.models.zoo.gradient_free:least_squares",
             "Those of the output are solved for, and the others stay as they were drawn.",
         ),
         "evolution": Part(
-            "accord.models.training.gradient_free.evolution:evolve",
+            "accord.models.zoo.gradient_free:evolve",
             "The same, with an encoder that is bred.",
             generations=Setting(int, 20, "of the evolution", least=1),
         ),
@@ -322,7 +336,9 @@ OPTIMISERS = Registry(
     "optimiser",
     "accord.optimisers",
     {
-        "adamw": Part("accord.models.training.optimisers:adamw", "Adam with decoupled weight decay."),
+        "adamw": Part(
+            "accord.models.training.optimisers:adamw", "Adam with decoupled weight decay."
+        ),
         "rmsprop": Part(
             "accord.models.training.optimisers:rmsprop",
             "Steps over the root of the mean square of gradients.",

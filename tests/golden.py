@@ -37,8 +37,8 @@ from accord.lexicon.analysis import everything
 from accord.lexicon.closed import Closed
 from accord.lexicon.dictionaries import ladl, lexique, table, treebank, unimorph
 from accord.lexicon.reading import Report
-from accord.pipeline.artefacts import fingerprint
-from accord.pipeline.artefacts.arrow import open_table
+from accord.pipeline.artefacts.artefact import hash_of_value
+from accord.pipeline.artefacts.tables import open_table
 from accord.pipeline.runner.run import WHOLE_RUN, Run
 from accord.pipeline.stages.table import STAGES
 
@@ -113,7 +113,7 @@ def of_run(run: Run) -> Entries:
             files = {file: content(artefact.folder / file, name) for file in artefact.meta["files"]}
             made_from = [artefact.meta[key] for key in ("params", "data", "version")]
             found[label] = {
-                "made from": fingerprint.of_value(made_from)[:16],
+                "made from": hash_of_value(made_from)[:16],
                 "reads": sorted({labels[each.folder] for each in above}),
                 "files": files,
             }

@@ -135,10 +135,18 @@ def test_rooms_import_what_stands_below_them_and_nothing_in_a_circle():
 @pytest.mark.parametrize(
     ("file", "line", "arrow"),
     [
-        ("models/common/checks.py", "from accord.models.network import states", "accord.models.network.states"),
+        (
+            "models/common/checks.py",
+            "from accord.models.network import states",
+            "accord.models.network.states",
+        ),
         ("models/features/phi.py", "import accord.pipeline.sections", "accord.pipeline.sections"),
         ("lexicon/dictionaries/ladl.py", "from accord.corpora import read", "corpora"),
-        ("pipeline/prepared/encoded.py", "from accord.pipeline.cli.main import app", "accord.pipeline.cli.main"),
+        (
+            "pipeline/prepared/encoded.py",
+            "from accord.pipeline.cli.main import app",
+            "accord.pipeline.cli.main",
+        ),
     ],
 )
 def test_a_planted_wrong_arrow_is_found(tmp_path, file, line, arrow):
@@ -152,7 +160,9 @@ def test_a_planted_wrong_arrow_is_found(tmp_path, file, line, arrow):
 
 def test_a_planted_circle_is_found_also_for_types():
     graph = arrows(modules_of(ROOT))
-    graph["accord.models.common.checks"] = graph["accord.models.common.checks"] | {"accord.models.features.phi"}
+    graph["accord.models.common.checks"] = graph["accord.models.common.checks"] | {
+        "accord.models.features.phi"
+    }
     assert {"accord.models.common.checks", "accord.models.features.phi"} <= set(circles(graph))
 
 
@@ -220,6 +230,6 @@ def test_nothing_that_is_read_can_be_code(path):
             assert name not in FORBIDDEN["call"] or called.endswith(".eval"), called
         assert called not in ("torch.load", "torch.save"), called
         if called == "np.load":
-            assert path.name == "arrays.py", "accord.models.common.files.arrays checks what a file claims"
+            assert path.name == "arrays.py", "accord.models.common.files checks what a file claims"
         if called == "yaml.load":
             assert path.name == "strict_yaml.py", "strict_yaml takes nothing but data"

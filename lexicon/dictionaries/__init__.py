@@ -1,1 +1,1 @@
-"""The dictionaries themselves, one file for each family."""
+"""The dictionaries, one file for each family."""

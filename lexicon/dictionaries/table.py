@@ -8,7 +8,16 @@ from pathlib import Path
 
 from accord.lexicon.analysis import UPOS, join_feats
 from accord.lexicon.index import TextLexicon
-from accord.lexicon.reading import BadRow, LexiconRow, Report, amount, check_names, header, lines, rows
+from accord.lexicon.reading import (
+    BadRow,
+    LexiconRow,
+    Report,
+    amount,
+    check_names,
+    header,
+    lines,
+    rows,
+)
 
 REQUIRED = ("form", "lemma", "upos", "feats")
 FEATURE = re.compile(r"[^\s=|]+=[^\s=|]+")

@@ -7,7 +7,15 @@ from pathlib import Path
 
 from accord.lexicon.analysis import join_feats
 from accord.lexicon.index import TextLexicon
-from accord.lexicon.reading import LexiconRow, Report, check_word, columns, lines, rows, with_auxiliary
+from accord.lexicon.reading import (
+    LexiconRow,
+    Report,
+    check_word,
+    columns,
+    lines,
+    rows,
+    with_auxiliary,
+)
 
 # First feature → UPOS and the feats that it says.
 CLASS = {

@@ -1,1 +1,1 @@
-"""b(K, x), the prior mass of every word: unigram, n-gram, and how counts are discounted."""
+"""b(K, x): the mass that words have before the features speak; n-grams."""

@@ -1,9 +1,10 @@
-"""The background b(K, x): the mass that words have before the features speak."""
+"""What a background answers; unigram, uniform; prior mass from counts."""
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from accord.models.background.ngrams import discount
 from accord.models.common.batching import Sentences
 from accord.models.features.phi import Features
 
@@ -116,3 +117,182 @@ class Background(nn.Module):
                 f"{features.signature_count} signatures, "
                 f"got one for {made_for[0]} words in {made_for[1]}"
             )
+
+
+class Unigram(Background):
+    """b(x) = mass[x], whatever the context.
+
+    The logarithms are kept in double precision: b(x)/B_s, the share of a word in its signature,
+    is the difference of two of them.
+    """
+
+    is_static = True
+
+    def __init__(self, features: Features, mass: np.ndarray):
+        super().__init__(features)
+        mass = _checked(mass, features.vocabulary_size)
+        log_class_mass = _log_sums(mass, features.signature, features.signature_count)
+        log_total = np.logaddexp.reduce(log_class_mass)
+        with np.errstate(divide="ignore"):  # the logarithm of no mass is −inf, as it should be
+            log_mass = np.log(mass) - log_total
+        for name, array in (("log_mass", log_mass), ("log_sums", log_class_mass - log_total)):
+            self.register_buffer(name, torch.from_numpy(array), persistent=False)
+        self.mass = mass
+        self.cumulative: Tensor | None = None  # made when first drawn from
+
+    def _ordered(self) -> np.ndarray:
+        return np.lexsort((-self.mass, self.of_word))  # in a signature by falling mass
+
+    def class_mass(self, context: Tensor | None = None) -> Tensor:
+        return self.log_sums
+
+    def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
+        return self.log_mass[words]
+
+    def log_masses(self, context: Tensor | None = None) -> Tensor:
+        return self.log_mass
+
+    def log_share(self) -> Tensor:
+        """log b(x)/B_s of every word: −inf of one without mass, also where s has none."""
+        of_signature = self.log_sums[torch.from_numpy(self.of_word).to(self.log_sums.device)]
+        return (self.log_mass - of_signature).nan_to_num(nan=-torch.inf, neginf=-torch.inf)
+
+    def fixed_shares(self) -> Tensor:
+        return self.log_share()
+
+    def word_masses(self) -> np.ndarray:
+        return self.mass
+
+    def regrouped(self, features: Features) -> "Unigram":
+        return Unigram(features, self.log_mass.exp().cpu().numpy())
+
+    def contenders(self, k: int) -> Tensor:
+        """The k heaviest words of each signature: the others have k before them always."""
+        positions = self.starts[:-1, None] + torch.arange(k, device=self.starts.device)
+        return self.members[positions[positions < self.starts[1:, None]]]
+
+    def draw(self, signatures: Tensor, context: Tensor | None, chance: Chance) -> Tensor:
+        if self.cumulative is None:
+            self.cumulative = self._cumulative_shares()
+        lot = torch.rand(
+            len(signatures), dtype=torch.float64, device=signatures.device, generator=chance
+        )
+        # A little less than drawn: rounding must not carry a lot into the next signature.
+        drawn = torch.searchsorted(self.cumulative, signatures + lot * (1 - 1e-9), right=True)
+        return self.members[drawn]
+
+    def _cumulative_shares(self) -> Tensor:
+        """Signature s and the share of it up to each of its members, in one ascending row."""
+        signature = torch.arange(len(self.log_sums), device=self.starts.device)
+        signature = signature.repeat_interleave(self.starts.diff())
+        share = (self.log_mass[self.members] - self.log_sums[signature]).exp().nan_to_num()
+        total = torch.cat([share.new_zeros(1), share.cumsum(0)])
+        before = total[self.starts[:-1]]
+        whole = (total[self.starts[1:]] - before).clamp(min=torch.finfo(share.dtype).tiny)
+        return signature + (total[1:] - before[signature]) / whole[signature]
+
+
+class Uniform(Unigram):
+    """b(x) = 1/V."""
+
+    def __init__(self, features: Features):
+        super().__init__(features, np.ones(features.vocabulary_size))
+
+
+def _checked(mass, words: int) -> np.ndarray:
+    """The mass in double precision, or a refusal that says which entry is bad."""
+    mass = np.asarray(mass, dtype=np.float64)
+    if mass.shape != (words,):
+        raise ValueError(f"mass: expected {words} numbers, one per word; got shape {mass.shape}")
+    wrong = ~(np.isfinite(mass) & (mass >= 0))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise ValueError(f"mass: expected finite numbers ≥ 0, got {mass[at]} at index {at}")
+    if not mass.any():
+        raise ValueError(f"mass: expected a positive sum, got {words} zeros")
+    return mass
+
+
+def _log_sums(mass: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
+    """log Σ mass of each group, relative to its heaviest word, so that 1e-300 and 1e300 survive."""
+    heaviest = np.zeros(groups)
+    np.maximum.at(heaviest, group, mass)
+    of_word = heaviest[group]
+    relative = np.divide(mass, of_word, where=of_word > 0, out=np.zeros_like(mass))
+    with np.errstate(divide="ignore"):
+        return np.log(heaviest) + np.log(np.bincount(group, relative, minlength=groups))
+
+
+UNSEEN_SIGNATURE = 0.5  # the most that a signature counts when none of its words was seen
+
+
+def discounted(counts: np.ndarray, signature: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Absolute discounting: what words of a signature lose goes to its words not seen.
+
+    b(x) = max(c(x) − D, 0) / N for a word that was seen, share(x)·D·T_s / U_s / N for one that was
+    not, T_s being how many words of its signature s were seen and U_s the shares of those that
+    were not; where all were seen, all have their shares of it. A signature keeps the mass of its
+    words, whatever their number. All that were not seen together count as often as those that
+    were seen once (Good & Turing): a large lexicon has many, and few of them are ever met. A word
+    of no share that was not seen has no mass.
+    """
+    lost = discount(counts)
+    seen = np.bincount(signature, weights=counts > 0)
+    unseen = np.bincount(signature, weights=share * (counts == 0))
+    met = (counts > 0) | (share > 0)
+    freed = np.where(seen > 0, lost * seen, unseen_signature(counts[met], signature[met]))
+    shares = np.where(unseen > 0, unseen, np.bincount(signature, weights=share))
+    per_share = np.divide(freed, shares, where=shares > 0, out=np.zeros_like(freed))
+    receives = (counts == 0) | (unseen[signature] == 0)
+    mass = np.maximum(counts - lost, 0) + np.where(receives, share * per_share[signature], 0)
+    return mass / mass.sum()
+
+
+def unseen_signature(counts: np.ndarray, signature: np.ndarray) -> float:
+    """What a signature counts when none of its words was seen."""
+    total = np.bincount(signature, weights=counts)
+    unseen = np.sum((total == 0) & (np.bincount(signature) > 0))
+    return min(UNSEEN_SIGNATURE, max(np.sum(total == 1), 1) / max(unseen, 1))
+
+
+ROUNDS = 50  # each halves the range in which λ is looked for
+
+
+def adapted(before: np.ndarray, counts: np.ndarray, read_as: np.ndarray) -> np.ndarray:
+    """b = λ·c/N + (1 − λ)·b₀ of the words that had mass before, which are the first of all.
+
+    New words count for the unknown ones that they were read as, and then have their part of the
+    mass of these: (c(x) − D)/C of it, C being the count of all that are read as the same, while
+    the unknown one keeps D for each, as by absolute discounting.
+    """
+    known = len(before)
+    new, of_new = counts[known:].astype(float), read_as[known:]
+    as_read = counts[:known] + np.bincount(of_new, new, minlength=known)
+    share = text_share(before, as_read)
+    mass = share * as_read / max(as_read.sum(), 1) + (1 - share) * before
+    kept = discount(new)
+    per_count = mass / np.maximum(as_read, 1)
+    lost = np.bincount(of_new, new - kept, minlength=known)
+    return np.concatenate([mass - per_count * lost, per_count[of_new] * (new - kept)])
+
+
+def text_share(before: np.ndarray, counts: np.ndarray) -> float:
+    """λ, for which the text is likeliest, each word being left out of the counts it is scored by.
+
+    Σ c·log(λ·(c − 1)/(N − 1) + (1 − λ)·b₀) is concave: λ is where its slope is 0, or an end.
+    """
+    seen = counts > 0
+    counts, before = counts[seen], before[seen]
+    others = (counts - 1) / max(counts.sum() - 1, 1)
+
+    def slope(share: float) -> float:
+        mixed = share * others + (1 - share) * before
+        return float((counts * (others - before) / np.maximum(mixed, 1e-300)).sum())
+
+    low, high = 0.0, 1.0
+    if slope(low) <= 0:
+        return low
+    for _ in range(ROUNDS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
+    return low

@@ -1,14 +1,26 @@
-"""Sentences in batches: as one stream cut into windows of time, or each by itself."""
+"""Sentences, batches, encoder states; what a language model answers. No torch at import."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
-
-from accord.models.common import ranges
+from torch import Tensor
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+def in_a_row(starts: np.ndarray | int, lengths: np.ndarray) -> np.ndarray:
+    """All positions of the first range, then all of the second…"""
+    before = np.cumsum(lengths) - lengths
+    return np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
+
+
+def in_columns(starts: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A column for each range, 0 below the shorter ones, and which are positions: (T × B)."""
+    steps = np.arange(lengths.max(initial=0))[:, None]
+    is_place = steps < lengths
+    return np.where(is_place, starts + steps, 0), is_place
 
 
 class Sentences(NamedTuple):
@@ -29,7 +41,7 @@ class Sentences(NamedTuple):
     @property
     def offsets(self) -> np.ndarray:
         """How many words of its sentence are before each word."""
-        return ranges.in_a_row(0, self.lengths)
+        return in_a_row(0, self.lengths)
 
     def chosen(self, chosen: np.ndarray) -> "Sentences":
         """Those of which it is true."""
@@ -69,7 +81,7 @@ class Batch(NamedTuple):
     goes_on: bool  # whether columns go on from the batch before
 
 
-class Reading(Protocol):
+class BatchPlan(Protocol):
     """What a recipe says of how a text is read."""
 
     text: str
@@ -81,7 +93,7 @@ class Reading(Protocol):
 
 
 def batches(
-    sentences: Sentences, recipe: Reading, generator: np.random.Generator
+    sentences: Sentences, recipe: BatchPlan, generator: np.random.Generator
 ) -> Iterator[Batch]:
     """One epoch."""
     if recipe.text == "sentences":
@@ -90,7 +102,7 @@ def batches(
     return windows(sentences, recipe, generator)
 
 
-def drawn(sentences: int, recipe: Reading) -> np.ndarray:
+def drawn(sentences: int, recipe: BatchPlan) -> np.ndarray:
     """The sentences that an epoch reads: all, or with bagging as many drawn from them, some twice.
 
     Every epoch of one seed reads the same (Breiman 1996).
@@ -117,7 +129,7 @@ def by_length(
     groups = [order[start : start + batch] for start in range(0, len(order), batch)]
     for number in generator.permutation(len(groups)):
         chosen = groups[number]
-        positions, is_word = ranges.in_columns(starts[chosen], sentences.lengths[chosen])
+        positions, is_word = in_columns(starts[chosen], sentences.lengths[chosen])
         targets = np.where(is_word, sentences.ids[positions], NO_WORD)
         yield Batch(*_after(targets), positions, False)
 
@@ -133,7 +145,7 @@ def of_like_length(sentences: Sentences, at_once: int) -> Iterator[tuple[np.ndar
         longest = int(sentences.lengths[order[first]])
         chosen = order[first : first + max(1, at_once // longest)]
         first += len(chosen)
-        yield ranges.in_columns(starts[chosen], sentences.lengths[chosen])
+        yield in_columns(starts[chosen], sentences.lengths[chosen])
 
 
 def _after(targets: np.ndarray) -> "tuple[Tensor, Tensor]":
@@ -144,11 +156,11 @@ def _after(targets: np.ndarray) -> "tuple[Tensor, Tensor]":
 
 
 def windows(
-    sentences: Sentences, recipe: Reading, generator: np.random.Generator
+    sentences: Sentences, recipe: BatchPlan, generator: np.random.Generator
 ) -> Iterator[Batch]:
     """One epoch of the shuffled stream, every column going on where it stopped."""
     order = generator.permutation(drawn(len(sentences.lengths), recipe))
-    stream = ranges.in_a_row(sentences.starts[order], sentences.lengths[order])
+    stream = in_a_row(sentences.starts[order], sentences.lengths[order])
     columns = min(recipe.batch, len(stream))
     length = len(stream) // columns
     positions = stream[: length * columns].reshape(columns, length).T
@@ -160,7 +172,7 @@ def windows(
         start = stop
 
 
-def _window_length(recipe: Reading, generator: np.random.Generator) -> int:
+def _window_length(recipe: BatchPlan, generator: np.random.Generator) -> int:
     """Most windows near the full length, some near half, so that their borders move (AWD-LSTM)."""
     if not recipe.vary_bptt:
         return recipe.bptt
@@ -172,3 +184,36 @@ def _tensor(array: np.ndarray) -> "Tensor":
     import torch  # here, as who only counts or keeps sentences need not load it
 
     return torch.from_numpy(np.ascontiguousarray(array, dtype=np.int64))
+
+
+class Model(Protocol):
+    """Any language model; one of subwords answers only `score`, in its own way."""
+
+    def score(self, sentences: Sentences) -> np.ndarray:
+        """log p of every word of every sentence in order, END included, in nats."""
+
+    def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
+        """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
+
+    def log_distributions(self, sentences: Sentences) -> "Tensor":
+        """log p of every word of the vocabulary in every place: (N × V)."""
+
+
+State = tuple[tuple[Tensor, ...], ...]
+
+
+def detached(state: State) -> State:
+    """The same state, cut from the graph that computed it."""
+    return tuple(tuple(tensor.detach() for tensor in layer) for layer in state)
+
+
+def columns(state: State, chosen: Tensor | slice) -> State:
+    """Those columns of a state, whole in memory, as the kernels of a GPU want it."""
+    return tuple(tuple(tensor[:, chosen].contiguous() for tensor in layer) for layer in state)
+
+
+class ColumnShare(Protocol):
+    """Which columns of a batch pass here, where several processes share them."""
+
+    of: int  # how many columns the whole batch has
+    columns: slice

@@ -1,1 +1,1 @@
-"""What is known of words before the network speaks: words that are primed, spellings that match."""
+"""A trained model under constraints: automata, patterns, primed words, features switched off."""

@@ -12,10 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from accord.models.constraints.letters import DIGITS, OTHER, letters
-from accord.models.constraints.ngram_arcs import NGramArcs
+from accord.models.background.ngram_automaton import NGramArcs
+from accord.models.constraints.regular_expression import DIGITS, OTHER, letters
 from accord.models.spelling.ngram import NGramSpelling
-from accord.models.spelling.strings import STOP
+from accord.models.spelling.spelling import STOP
 
 History = tuple[int, ...]  # the symbols of a word so far, its last one first
 

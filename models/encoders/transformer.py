@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from accord.models.encoders.variational_dropout import VariationalDropout
+from accord.models.encoders.recurrent import VariationalDropout
 
 HEAD = 64  # width of an attention head, where the layer is wide enough
 
@@ -36,7 +36,9 @@ class Transformer(nn.Module):
         if hidden % (2 * heads):
             raise ValueError(f"hidden: expected a multiple of {2 * heads}, got {hidden}")
         self.into, self.out = nn.Linear(inputs, hidden), nn.Linear(hidden, outputs)
-        self.layers = nn.ModuleList(_Layer(hidden, dropout, heads, reach) for _ in range(layers))
+        self.layers = nn.ModuleList(
+            _TransformerLayer(hidden, dropout, heads, reach) for _ in range(layers)
+        )
         self.norm = nn.LayerNorm(hidden)
 
     def forward(self, inputs: Tensor, state) -> tuple[Tensor, tuple]:
@@ -52,7 +54,7 @@ class Transformer(nn.Module):
         )
 
 
-class _Layer(nn.Module):
+class _TransformerLayer(nn.Module):
     """x + attention(norm(x)), then x + feed-forward(norm(x))."""
 
     def __init__(self, hidden: int, dropout: float, heads: int, reach: int):

@@ -1,1 +1,1 @@
-"""Φ by signature, the product with it, the embedding that reads words by their features."""
+"""Φ, and how the encoder reads words by it."""

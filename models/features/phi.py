@@ -1,4 +1,4 @@
-"""Φ: what is known of every word, kept once per distinct row.
+"""Φ by signature; Φ grown by words and features of another text.
 
 Words with the same row of Φ have the same a·φ(x). Each distinct row is a *signature*; a word is
 then no more than the number of its signature, and every computation of the log-linear model costs
@@ -9,16 +9,19 @@ space of meanings gives it: a·φ(x) = a_sparse·φ_sparse(x) + a_dense·v(x). A
 distinct pair of the two.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from accord.models.common import ranges
+from accord.models.common.batching import in_a_row
 from accord.models.common.checks import check_range
-from accord.models.common.files.arrays import load_arrays
+from accord.models.common.files import load_arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +157,7 @@ class Features:
         _, first, number = np.unique(pairs, return_index=True, return_inverse=True)
         rows = self.signature[first]
         lengths = np.diff(self.indptr)[rows]
-        entry = ranges.in_a_row(self.indptr[rows], lengths)
+        entry = in_a_row(self.indptr[rows], lengths)
         return Features(
             _ends(lengths),
             self.indices[entry],
@@ -171,7 +174,7 @@ class Features:
             return self
         number = np.where(is_merged, np.sum(~is_merged), np.cumsum(~is_merged) - 1)
         lengths = np.diff(self.indptr)[~is_merged]
-        entry = ranges.in_a_row(self.indptr[:-1][~is_merged], lengths)
+        entry = in_a_row(self.indptr[:-1][~is_merged], lengths)
         return replace(
             self,
             indptr=_ends(np.append(lengths, 0)),
@@ -267,3 +270,52 @@ def _check_rows(indptr, indices, values, feature_count: int) -> None:
     if not np.isfinite(values).all():
         at = int(np.argmin(np.isfinite(values)))
         raise ValueError(f"values: expected finite numbers, got {values[at]} at index {at}")
+
+
+# The parameters of a language model that have a row for each feature.
+BY_FEATURE = {"embedding.weight", "output.weight", "output.bias", "output.label_weight"}
+
+
+def with_words(features: Features, read_as: np.ndarray) -> Features:
+    """More words, each in the signature of a word that is there."""
+    more = features.signature[read_as]
+    return replace(features, signature=np.concatenate([features.signature, more]))
+
+
+def with_own_features(features: Features, words: np.ndarray, first: int) -> Features:
+    """A further sparse feature for each of these words, of value 1, numbered from `first` on.
+
+    That is after the sparse features there are; a Ψ may have the numbers of dense ones as sparse
+    ones that no word has, and these go up.
+    """
+    own = np.zeros(features.vocabulary_size, np.int64)
+    own[words] = 1 + np.arange(len(words))
+    split = features.split_by(own)
+    own = split.group_of_signatures("own", own)
+    ends = split.indptr[1:][own > 0]
+    return replace(
+        split,
+        indptr=split.indptr + np.concatenate(([0], np.cumsum(own > 0))),
+        indices=np.insert(split.indices, ends, first + own[own > 0] - 1),
+        values=np.insert(split.values, ends, 1.0),
+        feature_count=features.feature_count + len(words),
+    )
+
+
+def by_name(
+    tensors: Mapping[str, Tensor], before: Sequence[str], after: Sequence[str]
+) -> dict[str, Tensor]:
+    """The weights for other features: each has the row of its name, and zeros if it is new."""
+    row = {name: number for number, name in enumerate(before)}
+    kept = torch.tensor([place for place, name in enumerate(after) if name in row])
+    rows = torch.tensor([row[name] for name in after if name in row])
+    grown = dict(tensors)
+    for parameter in BY_FEATURE & tensors.keys():
+        found = tensors[parameter]
+        if len(found) != len(before):
+            raise ValueError(
+                f"{parameter}: expected {len(before):,} rows, one per feature; got {len(found):,}"
+            )
+        grown[parameter] = found.new_zeros(len(after), *found.shape[1:])
+        grown[parameter][kept] = found[rows]
+    return grown

@@ -1,1 +1,1 @@
-"""Whole models: the language model, b alone, a frozen model as b, constraints, generation."""
+"""Whole models: they are built, read sentences, generate."""

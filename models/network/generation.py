@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from accord.models.common.batching import END, Sentences
-from accord.models.common.state import State, columns
+from accord.models.common.batching import END, Sentences, State, columns
 from accord.models.network.language_model import LanguageModel
 from accord.models.outputs.log_linear import LogLinear, log_linear_of
 
@@ -72,7 +71,7 @@ def nucleus(p: Tensor, mass: float) -> Tensor:
     return torch.zeros_like(p).scatter(1, at, largest.masked_fill(before >= mass, 0))
 
 
-class Reading(NamedTuple):
+class Beam(NamedTuple):
     """Beginnings of one length, read side by side."""
 
     model: LanguageModel
@@ -82,7 +81,7 @@ class Reading(NamedTuple):
     state: State
 
     @classmethod
-    def of(cls, model: LanguageModel, start: Sequence[int], count: int) -> "Reading":
+    def of(cls, model: LanguageModel, start: Sequence[int], count: int) -> "Beam":
         """The same start several times."""
         words = torch.tensor([END, *start], device=model.embedding.weight.device)
         h, state = model(words.unsqueeze(1).expand(-1, count), model.encoder.initial_state(count))
@@ -95,12 +94,12 @@ class Reading(NamedTuple):
         contexts = self.model.contexts(Sentences(ids.ravel(), np.full(len(ids), ids.shape[1])))
         return torch.from_numpy(contexts[ids.shape[1] - 1 :: ids.shape[1]]).to(self.text.device)
 
-    def after(self, rows: Tensor, words: Tensor, log_p: Tensor) -> "Reading":
+    def after(self, rows: Tensor, words: Tensor, log_p: Tensor) -> "Beam":
         """Some of the beginnings, each with one more word."""
         h, state = self.model(words.unsqueeze(0), columns(self.state, rows))
         text = torch.cat([self.text[rows], words.unsqueeze(1)], dim=1)
         scores = torch.cat([self.log_p[rows], log_p.unsqueeze(1)], dim=1)
-        return Reading(self.model, text, scores, h.squeeze(0), state)
+        return Beam(self.model, text, scores, h.squeeze(0), state)
 
     def generated(self, row: int) -> Generated:
         scores = self.log_p[row].tolist()
@@ -118,7 +117,7 @@ def sample(
 ) -> list[Generated]:
     """So many sentences with this start, of at most so many generated words."""
     output = log_linear_of(model)
-    reading = Reading.of(model, start, count)
+    reading = Beam.of(model, start, count)
     positions = np.arange(count)  # of the beginnings among all sentences
     sentences: list[Generated | None] = [None] * count
     for _ in range(longest):
@@ -172,7 +171,7 @@ def beam(model: LanguageModel, start: Sequence[int], width: int, longest: int) -
     room for all beginnings the search is exact.
     """
     output = log_linear_of(model)
-    reading = Reading.of(model, start, 1)
+    reading = Beam.of(model, start, 1)
     ended: list[Generated] = []
     for _ in range(longest):
         context, so_far = reading.context, reading.log_p.sum(dim=1)
@@ -195,6 +194,6 @@ def beam(model: LanguageModel, start: Sequence[int], width: int, longest: int) -
     return ended
 
 
-def _only(reading: Reading, rows: Tensor) -> Reading:
+def _only(reading: Beam, rows: Tensor) -> Beam:
     state = columns(reading.state, rows)
-    return Reading(reading.model, reading.text[rows], reading.log_p[rows], reading.h[rows], state)
+    return Beam(reading.model, reading.text[rows], reading.log_p[rows], reading.h[rows], state)

@@ -1,5 +1,6 @@
-"""The language model: words in, features of words, an encoder, an output layer."""
+"""ψ → encoder → output: loss, scores; built from a recipe."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -8,23 +9,73 @@ import torch
 from torch import Tensor, nn
 
 from accord.models.background.base import Background
-from accord.models.common.batching import Sentences
+from accord.models.common.batching import Sentences, State
 from accord.models.common.kernels import BeforeState
-from accord.models.common.registry import parted
-from accord.models.common.state import State
-from accord.models.encoders.choice import encoder, reads_ends
-from accord.models.encoders.variational_dropout import VariationalDropout
-from accord.models.features.choice import Psi, embedding, reads_letters
-from accord.models.features.condition import Condition
-from accord.models.features.ends_of_words import EndsOfWords
+from accord.models.common.registry import Choice, parted
+from accord.models.encoders.recurrent import VariationalDropout
+from accord.models.features.embedding import (
+    EndsOfWords,
+    FeatureEmbedding,
+    Psi,
+    embedding,
+    reads_letters,
+)
 from accord.models.features.phi import Features
-from accord.models.network import prefix_tree
-from accord.models.network.output_layer import output_layer
-from accord.models.network.states import WORDS_AT_ONCE, states, with_others
+from accord.models.network.condition import Condition
+from accord.models.network.states import (
+    WORDS_AT_ONCE,
+    begin_alike,
+    score_beside,
+    states,
+    with_others,
+)
 from accord.models.outputs.log_linear import LogLinear
 from accord.models.outputs.signatures import ScoredSignatures
-from accord.models.parts import CONDITIONS
+from accord.models.outputs.softmax import OutputContext
+from accord.models.parts import CONDITIONS, ENCODERS, OUTPUTS
 from accord.models.recipe import Recipe
+
+
+def output_layer(
+    recipe: Recipe,
+    features: Features,
+    background: Background,
+    embedding: FeatureEmbedding,
+    classes: np.ndarray | None,
+    labels: int = 0,
+) -> nn.Module:
+    """Log-linear, or another over the signatures; `classes` has the class of each word.
+
+    So many labels stand beside h, where they are crossed with features.
+    """
+    given = OutputContext(
+        output=parted(recipe.output)[0],
+        features=features,
+        background=background,
+        size=recipe.embedding if recipe.tied else recipe.hidden,
+        embedding=embedding if recipe.tied else None,
+        classes=classes,
+        beside=labels if parted(recipe.condition)[0] == "crossed" else 0,
+    )
+    return OUTPUTS.make(recipe.output, given)
+
+
+def reads_ends(choice: Choice) -> bool:
+    """Whether the encoder chosen wants to know where words end, by one more input."""
+    return ENCODERS.part(parted(choice)[0]).about.get("reads") == "ends of words"
+
+
+def encoder(choice: Choice, *, weight_dropout: float = 0.0, **shape) -> nn.Module:
+    """The encoder chosen; the dropout of recurrent weights is for those that have some."""
+    if weight_dropout:
+        kind, _ = parted(choice)
+        if "weight_dropout" not in inspect.signature(ENCODERS[kind]).parameters:
+            raise ValueError(
+                f"weight_dropout: a {kind} trains no recurrent weights to drop; expected 0"
+            )
+        shape["weight_dropout"] = weight_dropout
+    return ENCODERS.make(choice, **shape)
+
 
 IN_BACKGROUND = ("output.background.", "output.calibration.")  # which that of others brings
 
@@ -50,7 +101,7 @@ class LanguageModel(nn.Module):
     that words are read one-hot. The baseline RNN is this model with one-hot features and a uniform
     background. `classes` of words are for the output that predicts these first; `ends` says which
     subwords are the last of a word, for an encoder that wants to know; `labels` how many labels of
-    each kind a sentence may have, for a model that is told them (accord.models.features.condition).
+    each kind a sentence may have, for a model that is told them (accord.models.network.condition).
     """
 
     def __init__(
@@ -161,8 +212,8 @@ class LanguageModel(nn.Module):
     @torch.inference_mode()
     def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
         """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
-        if sentences.labels is None and prefix_tree.begin_alike(sentences):
-            return prefix_tree.score_beside(self, sentences, others)
+        if sentences.labels is None and begin_alike(sentences):
+            return score_beside(self, sentences, others)
         scores = np.zeros((len(sentences.ids), 1 + len(others)))
         for positions, words, h, context in states(self, sentences):
             parts = (x.split(WORDS_AT_ONCE) for x in (h, with_others(words, others), context))

@@ -18,10 +18,10 @@ import torch
 from torch import Tensor, nn
 
 from accord.models.common.batching import Sentences
-from accord.models.network.background_only import BackgroundOnly
+from accord.models.network.background_models import BackgroundOnly
 from accord.models.network.states import states
 from accord.models.outputs.log_linear import LogLinear
-from accord.models.outputs.signature_output import SignatureOutput
+from accord.models.outputs.softmax import SignatureOutput
 
 TIE = 1e-6  # nats: words that differ by less are equally likely
 IMPOSSIBLE = -1e4  # of what is below, p is 0 in every precision

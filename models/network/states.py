@@ -1,4 +1,8 @@
-"""The states in which sentences are read, each by itself, from where every text begins."""
+"""Sentences read one by one or as a tree of their beginnings.
+
+A *branch* is a word after a beginning. The sentences of an agreement suite differ in few words:
+in CLAMS French 753,896 words and ends are 201,987 branches, which leave 114,468 beginnings.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,13 +12,20 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accord.models.common.batching import END, Sentences, of_like_length
-from accord.models.common.state import State
+from accord.models.common.batching import (
+    END,
+    NO_WORD,
+    Sentences,
+    State,
+    columns,
+    in_columns,
+    of_like_length,
+)
 
 WORDS_AT_ONCE = 4096  # read in one batch, padding included
 
 
-class Reader(Protocol):
+class StateReader(Protocol):
     """What reads sentences: the part of a language model that its states are asked of."""
 
     embedding: nn.Module
@@ -41,7 +52,7 @@ class States(NamedTuple):
 
 
 @contextmanager
-def nothing_dropped(model: Reader) -> Iterator[None]:
+def nothing_dropped(model: StateReader) -> Iterator[None]:
     """The model as it scores, and afterwards as it was, in training or not."""
     was_training = model.training
     model.train(False)
@@ -51,7 +62,7 @@ def nothing_dropped(model: Reader) -> Iterator[None]:
         model.train(was_training)
 
 
-def states(model: Reader, sentences: Sentences, training: bool = False) -> Iterator[States]:
+def states(model: StateReader, sentences: Sentences, training: bool = False) -> Iterator[States]:
     """The states before all words of the sentences, nothing being dropped.
 
     In `training` the contexts are those that a model learned with.
@@ -69,7 +80,7 @@ def states(model: Reader, sentences: Sentences, training: bool = False) -> Itera
             yield States(positions[is_word], targets[chosen], h[chosen], context)
 
 
-def _read(model: Reader, words: Tensor, labels: Tensor | None) -> Tensor:
+def _read(model: StateReader, words: Tensor, labels: Tensor | None) -> Tensor:
     """The encoder's outputs; what is very long is read in pieces, in room that does not grow."""
     state, outputs = model.encoder.initial_state(words.shape[1]), []
     for start in range(0, len(words), WORDS_AT_ONCE):
@@ -83,3 +94,75 @@ def with_others(words: Tensor, others: Sequence[int]) -> Tensor:
     """Each word and, beside it, the same others: (N × 1 + M)."""
     beside = words.new_tensor(list(others)).expand(len(words), -1)
     return torch.cat([words.unsqueeze(1), beside], dim=1)
+
+
+TREE_WORDS_AT_ONCE = 1 << 16  # in one tree, padding included
+BRANCHES_AT_ONCE = 4096  # scored together
+SORTED_BY = 32  # words: few sentences have more in common
+COMPARED = 4  # words, to see whether sentences have much in common
+
+
+def begin_alike(sentences: Sentences) -> bool:
+    """Whether most sentences begin as another does, so that a tree is worth its while."""
+    _, ids = _rows(sentences, np.arange(len(sentences.lengths)), COMPARED)
+    return 2 * len(np.unique(ids, axis=0)) < len(ids)
+
+
+@torch.inference_mode()
+def score_beside(model: StateReader, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
+    """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
+    device = model.embedding.weight.device
+    contexts = model.contexts(sentences)
+    scores = np.zeros((len(sentences.ids), 1 + len(others)))
+    for positions, ids in _trees(sentences):
+        begins, branch = _branches(ids)
+        first = positions.T[begins.T]
+        words = with_others(
+            torch.from_numpy(sentences.ids[first].astype(np.int64)).to(device), others
+        )
+        context = torch.from_numpy(contexts[first]).to(device)
+        with nothing_dropped(model):
+            h = torch.cat(list(_outputs(model, ids, begins)))
+            parts = zip(*(x.split(BRANCHES_AT_ONCE) for x in (h, words, context)), strict=True)
+            log_p = torch.cat([model.output.log_prob_of(*part) for part in parts])
+        is_word = ids != NO_WORD
+        scores[positions[is_word]] = log_p.double().cpu().numpy()[branch[is_word]]
+    return scores
+
+
+def _trees(sentences: Sentences) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Sentences that begin alike together, a row each: positions in the text and ids (B × T)."""
+    _, ids = _rows(sentences, np.arange(len(sentences.lengths)), SORTED_BY)
+    order = np.lexsort(ids.T[::-1])
+    size = max(1, TREE_WORDS_AT_ONCE // sentences.lengths.max())
+    for start in range(0, len(order), size):
+        chosen = order[start : start + size]
+        yield _rows(sentences, chosen, sentences.lengths[chosen].max())
+
+
+def _rows(sentences: Sentences, chosen: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Places and ids of the first words of some sentences, NO_WORD behind an end (B × T)."""
+    lengths = np.minimum(sentences.lengths[chosen], most)
+    positions, is_word = (each.T for each in in_columns(sentences.starts[chosen], lengths))
+    return positions, np.where(is_word, sentences.ids[positions], NO_WORD).astype(np.int64)
+
+
+def _branches(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which words begin a branch, and the branch of each word, numbered step by step (B × T)."""
+    begins = np.ones(ids.shape, bool)
+    begins[1:] = np.logical_or.accumulate(ids[1:] != ids[:-1], axis=1)
+    begins &= ids != NO_WORD
+    return begins, np.cumsum(begins.T).reshape(ids.T.shape).T - 1
+
+
+def _outputs(model: StateReader, ids: np.ndarray, begins: np.ndarray) -> Iterator[Tensor]:
+    """The encoder's outputs before the words that begin a branch, step by step (N × H)."""
+    device = model.embedding.weight.device
+    words, state = np.array([END]), model.encoder.initial_state(1)
+    column = np.zeros(len(ids), np.int64)  # of the state, in which each sentence is read
+    for step in range(ids.shape[1]):
+        h, state = model(torch.from_numpy(words).to(device).unsqueeze(0), state)
+        yield h[0, torch.from_numpy(column[begins[:, step]]).to(device)]
+        goes_on = begins[:, step] & (ids[:, step] != END)
+        state = columns(state, torch.from_numpy(column[goes_on]).to(device))
+        words, column = ids[goes_on, step], np.cumsum(goes_on) - 1

@@ -17,9 +17,9 @@ from accord.models.common.checks import check_words
 from accord.models.common.kernels import BeforeState
 from accord.models.common.registry import Choice
 from accord.models.features.phi import Features
-from accord.models.outputs.given import Given
 from accord.models.outputs.log_linear import LogLinear
 from accord.models.outputs.signatures import ScoredSignatures
+from accord.models.outputs.softmax import OutputContext
 from accord.models.parts import EXPERTS
 
 
@@ -147,7 +147,7 @@ class BesideExpert(Background):
 
 
 def expert(
-    given: Given,
+    given: OutputContext,
     *,
     expert: Choice = "copy",
     background_gate: bool = False,

@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from accord.models.background.base import Background
 from accord.models.common.checks import check_words
 from accord.models.common.kernels import Aside, BeforeState, apart, side_by_side, times_rows
+from accord.models.features.embedding import FeatureProduct, tied_weight
 from accord.models.features.phi import Features
-from accord.models.features.product import FeatureProduct, tied_weight
-from accord.models.outputs.given import Given
 from accord.models.outputs.signatures import Adjustable, ScoredSignatures
+from accord.models.outputs.softmax import OutputContext
 
 BLOCK = 1 << 14  # words scored at a time where all are asked for
 
@@ -190,7 +190,7 @@ def log_linear_of(model: nn.Module) -> LogLinear:
 
 
 def log_linear(
-    given: Given,
+    given: OutputContext,
     *,
     background_gate: bool = False,
     temperature: bool = False,

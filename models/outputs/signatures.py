@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accord.models.background.base import Background, Chance
-from accord.models.background.unigram import Unigram
+from accord.models.background.base import Background, Chance, Unigram
 from accord.models.common.batching import Sentences
 from accord.models.common.kernels import log_softmax_at
 from accord.models.features.phi import Features

@@ -1,13 +1,83 @@
-"""The full softmax: one vector per word. What LogLinear is with φ = one-hot and b uniform."""
+"""Softmax, self-normalised and adaptive softmax over signatures; `output: background`."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NoReturn
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from accord.models.background.base import Background, Unigram
 from accord.models.common.checks import check_words
-from accord.models.features.product import FeatureProduct, tied_weight
-from accord.models.outputs.given import Given
+from accord.models.features.embedding import FeatureEmbedding, FeatureProduct, tied_weight
+from accord.models.features.phi import Features
+
+
+class SignatureOutput(nn.Module):
+    """p(x | K) = p(s(x) | K) · b(x)/B_s(x), with p(s | K) from the layer within.
+
+    So a word that training lacks, one of a signature with words that it has, keeps its mass, as in
+    the log-linear model: a softmax over words would learn that it does not occur.
+    """
+
+    def __init__(self, within: nn.Module, features: Features, background: Unigram):
+        super().__init__()
+        self.within = within
+        signature = torch.from_numpy(features.signature)
+        self.register_buffer("signature", signature, persistent=False)
+        self.register_buffer("log_share", background.log_share(), persistent=False)
+
+    def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
+        check_words("words", targets, len(self.signature))
+        return self.within.loss(h, self.signature[targets]) - self.log_share[targets].float().mean()
+
+    def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
+        check_words("words", words, len(self.signature))
+        return self.within.log_prob_of(h, self.signature[words]) + self.log_share[words].float()
+
+    def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
+        return self.within.log_prob(h)[:, self.signature] + self.log_share.float()
+
+
+@dataclass(frozen=True)
+class OutputContext:
+    """The words by their features, b, and what the network has for every output."""
+
+    output: str  # its name, for errors
+    features: Features
+    background: Background
+    size: int  # of h
+    embedding: FeatureEmbedding | None  # whose weights the output shares, if it is tied
+    classes: np.ndarray | None  # of each word, where there are some
+    beside: int = 0  # numbers that stand behind h
+
+    @property
+    def tied(self) -> dict:
+        """What a softmax over the signatures takes to share its weights."""
+        if self.embedding is None:
+            return {}
+        return {"weight": self.embedding.weight, "product": self.embedding.product}
+
+    @cached_property
+    def unigram(self) -> Unigram:
+        """The background, refused if it depends on the context."""
+        if not isinstance(self.background, Unigram):
+            raise ValueError(
+                f"output: {self.output} cannot use a background that depends on the context; "
+                f"expected background.kind: unigram or uniform"
+            )
+        return self.background
+
+    @property
+    def mass(self) -> np.ndarray:
+        """How frequent each signature is."""
+        return self.unigram.class_mass().exp().numpy()
+
+    def over_signatures(self, within: nn.Module) -> SignatureOutput:
+        """A layer that predicts signatures as one of words, which share as the background says."""
+        return SignatureOutput(within, self.features, self.unigram)
 
 
 class Softmax(nn.Module):
@@ -86,14 +156,14 @@ def log_share(mass: np.ndarray) -> np.ndarray:
     return np.log(mass / mass.sum())
 
 
-def softmax(given: Given) -> nn.Module:
+def softmax(given: OutputContext) -> nn.Module:
     """One vector for each signature, and all of them compared at each step."""
     mass = given.mass
     return given.over_signatures(Softmax(len(mass), given.size, mass=mass, **given.tied))
 
 
 def self_normalised(
-    given: Given,
+    given: OutputContext,
     *,
     penalty: float = 0.1,  # on the square of log Z
 ) -> nn.Module:
@@ -101,3 +171,69 @@ def self_normalised(
     if penalty < 0:
         raise ValueError(f"output: self-normalised.penalty: expected 0 or more, got {penalty}")
     return given.over_signatures(SelfNormalised(given.mass, given.size, penalty, **given.tied))
+
+
+class Adaptive(nn.Module):
+    """`AdaptiveLogSoftmaxWithLoss`, which wants words by falling frequency, for words as they are.
+
+    `mass` says how frequent each word is; without it the ids are taken to fall in frequency. With
+    it frequent words and the clusters start from its logarithm, as in a softmax.
+    """
+
+    def __init__(
+        self,
+        words: int,
+        size: int,
+        *,
+        mass: np.ndarray | None = None,
+        cutoffs: list[int] | None = None,
+    ):
+        super().__init__()
+        by_rank = np.arange(words) if mass is None else np.argsort(-mass, kind="stable")
+        self.register_buffer("rank", torch.from_numpy(np.argsort(by_rank)), persistent=False)
+        cutoffs = cutoffs or default_cutoffs(words)
+        self.inner = nn.AdaptiveLogSoftmaxWithLoss(size, words, cutoffs, head_bias=True)
+        if mass is not None:
+            first, *others = np.split(mass[by_rank], cutoffs)
+            heads = log_share(np.concatenate([first, [cluster.sum() for cluster in others]]))
+            self.inner.head.bias.data.copy_(torch.from_numpy(heads))
+
+    def loss(self, h: Tensor, targets: Tensor) -> Tensor:
+        return -self.log_prob_of(h, targets).mean()
+
+    def log_prob_of(self, h: Tensor, words: Tensor) -> Tensor:
+        check_words("words", words, len(self.rank))
+        if words.dim() > 1:
+            return torch.stack([self.log_prob_of(h, column) for column in words.T], dim=1)
+        with self._full_precision(h):
+            return self.inner(h.to(self.inner.head.weight.dtype), self.rank[words]).output
+
+    def log_prob(self, h: Tensor) -> Tensor:
+        with self._full_precision(h):
+            return self.inner.log_prob(h.to(self.inner.head.weight.dtype))[:, self.rank]
+
+    @staticmethod
+    def _full_precision(h: Tensor) -> torch.autocast:
+        """PyTorch's layer mixes precisions under autocast, and fails."""
+        return torch.autocast(h.device.type, enabled=False)
+
+
+def default_cutoffs(words: int) -> list[int]:
+    """Where the authors cut vocabularies of 10,000, 44,000 and 793,000 words, by the nearest."""
+    if words > 200_000:
+        return [4_000, 40_000, 200_000]
+    return [cutoff for cutoff in (2_000, 10_000) if cutoff < words / 2] or [max(1, words // 2)]
+
+
+def adaptive(given: OutputContext) -> nn.Module:
+    """PyTorch's adaptive softmax: the rare words in clusters of smaller vectors."""
+    signatures = given.features.signature_count
+    return given.over_signatures(Adaptive(signatures, given.size, mass=given.mass))
+
+
+def background(given: OutputContext) -> NoReturn:
+    """The background b by itself, so that nothing is trained."""
+    raise ValueError(
+        "output: background is b by itself, without a network; a model of subwords, or one that "
+        "is the background of another, has none to take its place"
+    )

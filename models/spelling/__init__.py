@@ -1,1 +1,1 @@
-"""Strings that no list holds: spelling models, subwords, and the open vocabulary made of both."""
+"""Every string has a probability: character models of unknown words."""

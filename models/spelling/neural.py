@@ -11,8 +11,14 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from accord.models.common.batching import NO_WORD, by_length, of_like_length
-from accord.models.common.files.weights import load_tensors, load_weights
-from accord.models.spelling.strings import STOP, Alphabet, Spelling, in_a_row, numbers
+from accord.models.common.weights import load_tensors, load_weights
+from accord.models.spelling.spelling import (
+    STOP,
+    Alphabet,
+    Spelling,
+    in_a_row,
+    numbers,
+)
 
 EMBEDDING, HIDDEN, DROPOUT = 24, 96, 0.2
 BATCH, EPOCHS, LEARNING_RATE = 32, 7, 5e-3

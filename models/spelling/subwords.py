@@ -5,11 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from accord.models.common import ranges
-from accord.models.common.batching import Sentences
-from accord.models.common.files.arrays import load_array, load_arrays
-from accord.models.common.files.json_file import load_json
-from accord.models.common.protocol import Model
+from accord.models.common.batching import Model, Sentences, in_a_row
+from accord.models.common.files import load_array, load_arrays, load_json
 
 BOUNDARY = "\n"  # ends every word, and is in none
 SPELLER = "subwords.json"  # what spells any string, in the form of the `tokenizers` package
@@ -30,7 +27,7 @@ class Subwords:
     def spell(self, text: Sentences) -> Sentences:
         """Sentences of subwords."""
         lengths = self._lengths(text)
-        positions = ranges.in_a_row(self.starts[:-1][text.ids], lengths)
+        positions = in_a_row(self.starts[:-1][text.ids], lengths)
         return Sentences(
             self.subwords[positions], np.add.reduceat(lengths, text.starts), text.labels
         )

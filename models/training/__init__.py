@@ -1,1 +1,1 @@
-"""The training loop, its state and checkpoints, averages of weights, several processes."""
+"""The training loop and the parts of a step."""

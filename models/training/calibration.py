@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from accord.models.common.batching import Sentences
-from accord.models.network.combined.mixture import likeliest_weights
+from accord.models.common.mixture import likeliest_weights
 from accord.models.network.language_model import LanguageModel
 from accord.models.network.states import WORDS_AT_ONCE, states
 from accord.models.outputs.signatures import OCTAVES, share_in_class

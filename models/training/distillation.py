@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from accord.models.common.batching import Sentences
-from accord.models.network.combined.mixture import likeliest_weights
+from accord.models.common.mixture import likeliest_weights
 from accord.models.network.language_model import LanguageModel, Seen
 from accord.models.network.states import States, states
 from accord.models.outputs.log_linear import LogLinear

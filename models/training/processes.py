@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, distributed, nn
 
-from accord.models.common.batching import NO_WORD, Batch, Sentences
-from accord.models.common.state import State, columns
+from accord.models.common.batching import NO_WORD, Batch, Sentences, State, columns
 
 
 def join() -> bool:
@@ -45,7 +44,7 @@ def is_first() -> bool:
 
 
 @dataclass(frozen=True)
-class Share:
+class ProcessShare:
     """Which of some items a process has; where there are too few, one that counts as another's."""
 
     first: int
@@ -54,12 +53,12 @@ class Share:
     counts: bool
 
     @classmethod
-    def in_row(cls, items: int, rank: int, processes: int) -> "Share":
+    def in_row(cls, items: int, rank: int, processes: int) -> "ProcessShare":
         first, stop = rank * items // processes, (rank + 1) * items // processes
         return cls(first, max(stop, first + 1), items, stop > first)
 
     @classmethod
-    def own(cls, items: int) -> "Share":
+    def own(cls, items: int) -> "ProcessShare":
         return cls.in_row(items, rank(), count())
 
     @property

@@ -16,20 +16,17 @@ from torch import nn
 
 from accord.models.common.batching import Sentences
 from accord.models.common.device import be_deterministic, choose_device, freed_memory_kept
-from accord.models.common.files.weights import load_weights, parameters_of, save_tensors
+from accord.models.common.files import WEIGHTS
+from accord.models.common.weights import load_weights, parameters_of, save_tensors
 from accord.models.network.language_model import LanguageModel
 from accord.models.recipe import Recipe
 from accord.models.training import processes
 from accord.models.training.calibration import fit_calibration, fit_temperature
-from accord.models.training.checkpoint import Checkpoints, parse
-from accord.models.training.curve import CURVE, Epoch, write_curve
-from accord.models.training.ema import WeightAverage
-from accord.models.training.files import WEIGHTS
+from accord.models.training.checkpoint import Checkpoints, TrainingState, WeightAverage, parse
+from accord.models.training.log import CURVE, STEPS, Epoch, StepLog, write_curve
 from accord.models.training.optimisers import optimiser
 from accord.models.training.regularisers import LossTerm, regularisers
-from accord.models.training.step.log import STEPS, StepLog
-from accord.models.training.step.steps import Steps
-from accord.models.training.training_state import TrainingState
+from accord.models.training.step import Steps
 
 CHECKED_EVERY = 50  # steps between two looks at the losses, for which a GPU is waited for
 
@@ -170,7 +167,7 @@ class Trainer:
 
     def _validated(self, valid: Sentences, epoch: int) -> float:
         """Nats per word, each process scoring its share of the sentences."""
-        share = processes.Share.own(len(valid.lengths))
+        share = processes.ProcessShare.own(len(valid.lengths))
         log_p = self.model.score(share.sentences(valid)).sum() * share.counts
         nats = -processes.total(float(log_p)) / len(valid.ids)
         if not math.isfinite(nats):
@@ -211,7 +208,9 @@ class Trainer:
             self._refuse_other(values["recipe"])
             now.unpack(tensors, values)
             if now.encoder:
-                now.encoder = processes.Share.own(now.encoder[0][0].shape[1]).state(now.encoder)
+                now.encoder = processes.ProcessShare.own(now.encoder[0][0].shape[1]).state(
+                    now.encoder
+                )
             logged = values["logged"]
             self.say(f"goes on from epoch {now.epoch}, step {now.step}")
         self.log.cut(logged)

@@ -1,1 +1,1 @@
-"""Folders named by the hash of what they are made from: written whole, verified, read back."""
+"""Folders named by what they are made from."""

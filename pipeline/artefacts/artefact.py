@@ -1,4 +1,4 @@
-"""An artefact: a finished folder that can tell whether it is still what was written.
+"""A finished folder that can tell whether it is what was written; hashes; Inputs.
 
 Its `meta.json` holds the hash of every file in it and all that it was made from, and its name is
 the hash of the latter. Needs the standard library only.
@@ -13,8 +13,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from accord.models.common.files.whole_file import write_whole
-from accord.pipeline.artefacts import fingerprint
+from accord.models.common.files import write_whole
+
+
+def hash_of_file(path: Path) -> str:
+    """The SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def hash_of_value(value: Any) -> str:
+    """The SHA-256 of a value in canonical JSON."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
 
 FORMAT = 2  # of meta.json and run.json; a reader refuses what is newer than itself
 META = "meta.json"
@@ -56,7 +68,7 @@ class Artefact:
 
     def faults(self) -> Iterator[str]:
         """What is wrong with each file, every one of them read."""
-        return map(_fault, self._changed((), fingerprint.of_file))
+        return map(_fault, self._changed((), hash_of_file))
 
     def _changed(self, files: tuple[str, ...], digest: Callable[[Path], str]) -> Iterator[Path]:
         for name, expected in self.digests(files).items():
@@ -116,7 +128,7 @@ class FinishedRun:
 
 def name_of(made_from: Mapping[str, Any]) -> str:
     """An artefact's name: its stage, and the hash of all that it depends on."""
-    return f"{made_from['stage']}-{fingerprint.of_value(made_from)[:16]}"
+    return f"{made_from['stage']}-{hash_of_value(made_from)[:16]}"
 
 
 def _fault(path: Path) -> str:
@@ -131,7 +143,7 @@ def _digest(path: Path) -> str:
 
 @cache
 def _digest_once(path: Path, size: int, changed: int) -> str:
-    return fingerprint.of_file(path)
+    return hash_of_file(path)
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:

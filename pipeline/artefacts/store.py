@@ -1,4 +1,4 @@
-"""The store of artefacts: finished folders, each put in place in one move.
+"""Artefacts put in place in one move; runs verified.
 
 An artefact lies in `artefacts/STAGE-KEY/`. Names are relative, so the folder of runs can be moved.
 """
@@ -10,10 +10,19 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from accord.models.common.files.whole_file import clear_partial, write_whole
-from accord.pipeline.artefacts import fingerprint
-from accord.pipeline.artefacts.artefact import FORMAT, META, Artefact, write_json
-from accord.pipeline.display.progress import say
+from accord.models.common.files import clear_partial, write_whole
+from accord.pipeline.artefacts.artefact import (
+    ARTEFACTS,
+    FORMAT,
+    MANIFEST,
+    META,
+    Artefact,
+    hash_of_file,
+    name_of,
+    read_json,
+    write_json,
+)
+from accord.pipeline.display.messages import say
 
 
 class Store:
@@ -95,7 +104,7 @@ class Store:
 def _hashes(folder: Path) -> dict[str, str]:
     """Of all files but META, which a process killed just before the end may have left."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != META)
-    return {path.relative_to(folder).as_posix(): fingerprint.of_file(path) for path in files}
+    return {path.relative_to(folder).as_posix(): hash_of_file(path) for path in files}
 
 
 def publish(artefact: Artefact, folder: Path) -> None:
@@ -117,3 +126,55 @@ def publish(artefact: Artefact, folder: Path) -> None:
 def _copy_whole(source: str, target: str) -> None:
     """Copy a file so that a reader finds the old one or the new one."""
     write_whole(Path(target), Path(source).read_bytes())
+
+
+UNREADABLE = (OSError, ValueError)  # damaged, missing, or of a format that seems newer
+Artefacts = dict[tuple[str, str], Artefact]  # by model and stage
+
+
+def faults(run: Path) -> Iterator[str]:
+    """What is wrong with a run, each with the name of the file or folder."""
+    if not run.is_dir():
+        raise FileNotFoundError(f"{run} is no run: expected a folder with {MANIFEST}")
+    try:
+        manifest = read_json(run / MANIFEST)
+    except UNREADABLE as error:
+        yield str(error)
+        return
+    artefacts: Artefacts = {}
+    for model, stages in manifest["models"].items():
+        for stage, name in stages.items():
+            try:
+                artefacts[model, stage] = Artefact.read(run.parent / ARTEFACTS / name)
+            except UNREADABLE as error:
+                yield str(error)
+    for artefact in {artefact.folder: artefact for artefact in artefacts.values()}.values():
+        yield from _differences(artefact)
+    for (model, _), artefact in artefacts.items():
+        yield from _origins(artefact, model, artefacts)
+    if (run / "report" / META).exists():
+        yield from _copy(run / "report")
+
+
+def _differences(artefact: Artefact) -> Iterator[str]:
+    yield from artefact.faults()
+    yield from artefact.strangers()
+
+
+def _origins(artefact: Artefact, model: str, artefacts: Artefacts) -> Iterator[str]:
+    """Whether it was made from the artefacts above it as they are, and is named accordingly."""
+    if artefact.folder.name != name_of(artefact.made_from):
+        yield f"{artefact.folder} was made as {name_of(artefact.made_from)}"
+    for label, digests in artefact.meta["inputs"].items():
+        of_model, _, stage = label.rpartition("/")  # a stage over all models names the model too
+        above = artefacts.get((of_model or model, stage))
+        if above and not digests.items() <= above.meta["files"].items():
+            yield f"{artefact.folder} was made from something else than {above.folder}"
+
+
+def _copy(report: Path) -> Iterator[str]:
+    """The report lies in the run's own folder too, for people to find."""
+    try:
+        yield from _differences(Artefact.read(report))
+    except UNREADABLE as error:
+        yield str(error)

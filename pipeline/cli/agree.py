@@ -49,9 +49,9 @@ def agree(
     ] = None,
 ) -> None:
     """Show how often each model finds the right sentence of a minimal pair the likelier one."""
-    from accord.pipeline.compare import agreement_items
-    from accord.pipeline.compare.agree import groups, judged, side_by_side
-    from accord.pipeline.display.progress import say
+    from accord.pipeline.compare import agreement
+    from accord.pipeline.compare.agreement import groups, judged, side_by_side
+    from accord.pipeline.display.messages import say
     from accord.pipeline.trained.resolve import BUNDLED
 
     make_room(items)
@@ -59,15 +59,15 @@ def agree(
     if by != "construction":
         rows.append(groups(suite, by, pooled=True))
     asked = judged(runs or [Path(BUNDLED)], suite)
-    for scoring in agreement_items.telling(asked):
+    for scoring in agreement.telling(asked):
         for of_pairs in rows:
             print_table(side_by_side(asked, of_pairs, scoring))
             print()
-    print_table(agreement_items.summary(asked, rows[0]))
+    print_table(agreement.summary(asked, rows[0]))
     if items:
-        agreement_items.items(asked, suite).to_csv(items, index=False)
+        agreement.items(asked, suite).to_csv(items, index=False)
         say(f"margins: {items}")
-    if count := agreement_items.of_different_lengths(asked):
+    if count := agreement.of_different_lengths(asked):
         say(f"pairs with sentences of different lengths: {count:,}; a whole favours the shorter")
     say("intervals take pairs for independent; those made from a few templates are not")
 
@@ -112,14 +112,14 @@ def plant(
 
     from accord.corpora import read_words
     from accord.lexicon.dictionaries.lexique import Homophones
-    from accord.pipeline.confusions import planted
+    from accord.pipeline.correction import confuse
     from accord.pipeline.data.folders import folder_of
 
     if to.suffix != ".csv":
         raise ValueError(f"--to: expected a name that ends in .csv, got {to}")
     make_room(to)
     chosen = islice(read_words(corpus, folder=folder_of, split=split), limit)
-    table = planted.plant((words for _, words in chosen), Homophones.load(folder_of), seed)
+    table = confuse.plant((words for _, words in chosen), Homophones.load(folder_of), seed)
     table.to_csv(to, index=False)
     print_table(table.groupby("construction").size().rename("pairs").reset_index())
     print(f"written to {to}; `accord corrections {to}` and `accord agree RUN --suite {to}` ask it")

@@ -13,7 +13,7 @@ from accord.pipeline.cli.score import Text, numbered_sentences
 
 if TYPE_CHECKING:
     from accord.lexicon.dictionaries.lexique import Homophones
-    from accord.pipeline.confusions.correct import Reasons
+    from accord.pipeline.correction.correct import Reasons
 
 
 MARGIN = 5.0  # nats; about what planted homophones in UD French are found best with
@@ -36,9 +36,8 @@ def correct(
     """Suggest words that agree better, or that sound the same and fit better, and say why."""
     import pandas as pd
 
-    from accord.pipeline.confusions.correct import Corrector
-    from accord.pipeline.confusions.rows import rows
-    from accord.pipeline.display.progress import track
+    from accord.pipeline.correction.correct import Corrector, rows
+    from accord.pipeline.display.messages import track
 
     sentences = numbered_sentences(text)
     corrector, found = Corrector(load_model(run, model), _homophones()), []
@@ -76,19 +75,18 @@ def corrections(
     ] = MARGIN,
 ) -> None:
     """Show how many planted errors `accord correct` repairs, and how often it is wrong."""
-    from accord.pipeline.confusions.correct import Corrector
-    from accord.pipeline.confusions.measure import Judged, readable
-    from accord.pipeline.display.progress import say
-    from accord.pipeline.evaluation.suite import read_suite
+    from accord.pipeline.correction.correct import Corrector, JudgedCorrections, readable
+    from accord.pipeline.display.messages import say
+    from accord.pipeline.evaluation.suites import read_suite
 
     pairs, development = read_suite(suite), read_suite(tune) if tune else []
     corrector = Corrector(load_model(run, model), _homophones())
     if tune:
-        margin = Judged.of(readable(development, corrector.scorer), corrector).tuned()
+        margin = JudgedCorrections.of(readable(development, corrector.scorer), corrector).tuned()
     known = readable(pairs, corrector.scorer)
     if len(known) < len(pairs):
         say(f"pairs left out, with words the model does not know: {len(pairs) - len(known):,}")
-    table = Judged.of(known, corrector).table(margin)
+    table = JudgedCorrections.of(known, corrector).table(margin)
     shares = {name: table[name].map("{:.1%}".format) for name in table.columns[1:]}
     print_table(table.astype({"planted": int}).assign(**shares).rename_axis("error").reset_index())
     print(f"margin: {margin:.2f} nats; half of the sentences have one error, half have none")
@@ -119,10 +117,10 @@ def nbest(
     from itertools import islice
 
     from accord.corpora import read_words
-    from accord.pipeline.confusions.channel import Channel
-    from accord.pipeline.confusions.lattice_file import is_lattice_file, write_lattices
+    from accord.pipeline.correction.confuse import Channel
+    from accord.pipeline.correction.nbest import write_nbest
     from accord.pipeline.data.folders import folder_of
-    from accord.pipeline.inference.nbest import write_nbest
+    from accord.pipeline.zoo.lattices import is_lattice_file, write_lattices
 
     make_room(to)
     vocabulary = load_model(known, None).vocabulary.known if known else None

@@ -1,11 +1,14 @@
-"""What every command shares: errors reported in a line or two, exit codes, tables."""
+"""Errors in a line, exit codes, tables; torch imported quickly."""
 
+import importlib
 import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import wraps
+from importlib.metadata import version
 from pathlib import Path
 from pkgutil import resolve_name
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
@@ -17,6 +20,7 @@ from accord.pipeline.display.tables import markdown
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 Set = Annotated[
     list[str] | None,
@@ -61,7 +65,7 @@ tracebacks = False  # set by --verbose
 
 def _readable(source: str) -> str:
     """The name of a configuration, refused before anything heavy is imported for it."""
-    from accord.pipeline.config.files import layered  # here, as most commands read no YAML
+    from accord.pipeline.config.presets import layered  # here, as most commands read no YAML
 
     try:
         layered(source)
@@ -186,3 +190,31 @@ def listed(text: str) -> list[str]:
 def print_table(table: "pd.DataFrame") -> None:
     """A table in plain text that is Markdown too: first column left, the others right."""
     print(markdown(table))
+
+
+# How 500 operations behave on tensors that hold no numbers, which PyTorch's compiler asks.
+RULES = "torch._meta_registrations"
+TRIED = "2.13."  # another version may want them at once
+
+
+def import_torch() -> None:
+    """Load PyTorch, if it is not, but the rules only before what needs them.
+
+    That is its compiler, which optimisers ask too: both find PyTorch as they expect it.
+    """
+    if "torch" in sys.modules or not version("torch").startswith(TRIED):
+        return
+    sys.modules[RULES] = ModuleType(RULES)
+    import torch
+
+    del sys.modules[RULES], torch._meta_registrations
+    sys.meta_path.insert(0, _RulesFirst())
+
+
+class _RulesFirst:
+    """Is asked for each module that is not loaded yet: finds none, but sees what is to come."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name.startswith("torch._"):  # so are the compiler and what it is made of
+            sys.meta_path.remove(self)
+            importlib.import_module(RULES)

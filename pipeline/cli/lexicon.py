@@ -53,7 +53,7 @@ def show(
     """Show what every lexicon that is here says of a word, and the φ that --lexicon gives it."""
     import pandas as pd
 
-    from accord.pipeline.compare.lexicon_views import features_of, known_beside
+    from accord.pipeline.compare.lexicons import features_of, known_beside
 
     if not word.strip():
         raise ValueError(f"expected a word to look up, got {word!r}")
@@ -93,7 +93,7 @@ def coverage(
     """Show how much of a corpus lexicons cover, by part of speech where the corpus has them."""
     from accord.lexicon.evaluation import coverage as measure
     from accord.lexicon.evaluation import gaps as find_gaps
-    from accord.pipeline.compare.lexicon_views import counted_words
+    from accord.pipeline.compare.lexicons import counted_words
 
     words = counted_words(corpus)
     chain = _load(lexicon)
@@ -130,7 +130,7 @@ def guesser(
     ] = False,
 ) -> None:
     """Measure guessers on the forms of a tenth of the lemmas, which they do not learn from."""
-    from accord.pipeline.compare.lexicon_views import guesser_table
+    from accord.pipeline.compare.lexicons import guesser_table
 
     taught = _load(lexicon, lowercase)
     print_table(guesser_table(taught, listed(kinds), treebank or (), seed, lowercase))
@@ -150,7 +150,7 @@ def compare(
     runs: Runs = Path("runs"),
 ) -> None:
     """Train the last model of a configuration with each chain of lexicons, and compare them."""
-    from accord.pipeline.compare.lexicon_comparison import compare_lexicons
+    from accord.pipeline.compare.lexicons import compare_lexicons
 
     chains = lexicons.split()
     if not chains:
@@ -178,7 +178,7 @@ def _load(chain: str, lowercase: bool = False) -> "Lexicon":
     """The lexicons of a chain; rows that a table of one's own has in vain are reported."""
     from accord import lexicon
     from accord.pipeline.data.folders import folder_of
-    from accord.pipeline.display.progress import say
+    from accord.pipeline.display.messages import say
 
     names = listed(chain)
     found = lexicon.load(names, folder=folder_of, lowercase=lowercase)

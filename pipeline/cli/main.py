@@ -12,7 +12,7 @@ import typer
 
 from accord.pipeline.cli import console
 from accord.pipeline.cli.console import Group, Later, commands_of
-from accord.pipeline.display.progress import set_level
+from accord.pipeline.display.messages import set_level
 
 COMMANDS = {
     **commands_of(
@@ -91,7 +91,7 @@ COMMANDS = {
         },
     ),
     **commands_of(
-        "accord.pipeline.cli.condition",
+        "accord.pipeline.cli.score",
         {
             "condition": "Show the perplexity of sentences under their label, under none and "
             "under a wrong one.",

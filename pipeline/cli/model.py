@@ -7,10 +7,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.pipeline.cli.console import command, is_path, listed, make_room, print_table
-from accord.pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
-from accord.pipeline.display.progress import say
-from accord.pipeline.inference.quick_torch import import_torch
+from accord.pipeline.cli.console import (
+    command,
+    import_torch,
+    is_path,
+    listed,
+    make_room,
+    print_table,
+)
+from accord.pipeline.cli.options import (
+    Condition,
+    Prime,
+    PrimeTune,
+    PrimeWeight,
+    under,
+)
+from accord.pipeline.display.messages import say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,8 +153,14 @@ def rescore(
     ] = 0.0,
 ) -> None:
     """Rank n-best lists or lattices anew with a model, and print the best hypothesis of each."""
-    from accord.pipeline.confusions.lattice_file import read_lists
-    from accord.pipeline.inference.rescore import Terms, Weights, error_rate, oracle, tuned
+    from accord.pipeline.correction.nbest import (
+        Terms,
+        Weights,
+        error_rate,
+        oracle,
+        tuned,
+    )
+    from accord.pipeline.zoo.lattices import read_lists
 
     lists, development = read_lists(nbest), read_lists(tune) if tune else []
     scorer = load_model(run, model)
@@ -262,12 +280,12 @@ def nearest(
 @command
 def inflection(run: TrainedRun = None, model: Model = None) -> None:
     """Show how often vector arithmetic finds another form of a lemma, judged by the lexicon."""
-    from accord.pipeline.inference.vectors import Vectors
+    from accord.pipeline.inference.vectors import ReadVectors
     from accord.pipeline.inference.vectors import inflection as measure
 
     scorer = load_model(run, model)
     analyses = scorer.parts.analyses(["word", "lemma", "upos", "feats", "source"])
-    table = measure(Vectors(scorer), analyses.astype(dict.fromkeys(("upos", "feats"), str)))
+    table = measure(ReadVectors(scorer), analyses.astype(dict.fromkeys(("upos", "feats"), str)))
     shares = table.columns[3:]
     print_table(table.assign(**{name: table[name].map("{:.1%}".format) for name in shares}))
 

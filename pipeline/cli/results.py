@@ -52,7 +52,7 @@ def compare(
     ] = None,
 ) -> None:
     """Compare the models of several runs in one table, training those that are not trained."""
-    from accord.pipeline.compare import table as comparing
+    from accord.pipeline.compare import tables as comparing
     from accord.pipeline.compare.scored_models import difference_in_text
 
     found = comparing.find_or_run(sources, set=set or (), seeds=seeds, runs=runs)
@@ -77,7 +77,7 @@ def significance(
     ] = None,
 ) -> None:
     """Show which differences between a run's models are real, by a paired bootstrap."""
-    from accord.pipeline.compare.significance import compare as compare_pairs
+    from accord.pipeline.compare.tables import compare as compare_pairs
 
     print_table(compare_pairs(run, against))
 
@@ -90,12 +90,12 @@ def prune(
     ] = "50,80,90",
 ) -> None:
     """Show the perplexity of a model as the smallest weights of each matrix become zeros."""
-    from accord.pipeline.compare.pruning import pruned
     from accord.pipeline.compare.scored_models import find
+    from accord.pipeline.zoo.conversions import compare_pruned
 
     for found in find(model):
         print(found.name)
-        print_table(pruned(found, [float(share) / 100 for share in listed(zeros)]))
+        print_table(compare_pruned(found, [float(share) / 100 for share in listed(zeros)]))
 
 
 @command
@@ -109,11 +109,11 @@ def tables(
     ] = 0,
 ) -> None:
     """Print the tables of the LL-RNN paper beside the figures of a run of the preset `paper`."""
-    from accord.pipeline.compare.paper.tables import tables
+    from accord.pipeline.compare.paper import tables
 
     print(tables(run), end="")
     if sentences:
-        from accord.pipeline.compare.paper.sentences import drawn_sentences
+        from accord.pipeline.compare.paper import drawn_sentences
 
         print(f"\n{drawn_sentences(run, sentences)}", end="")
 
@@ -171,7 +171,7 @@ def combine(
 @command
 def verify(run: RunFolder) -> None:
     """Read every file of a run and its artefacts, and name those that are changed or damaged."""
-    from accord.pipeline.artefacts.verify import faults
+    from accord.pipeline.artefacts.store import faults
 
     found = list(dict.fromkeys(faults(run)))
     for fault in found:
@@ -226,7 +226,7 @@ def export(
     ] = False,
 ) -> None:
     """Write a model with its card into a folder for `load`, as n-grams, or as an automaton."""
-    from accord.pipeline.sharing.export import export as write
+    from accord.pipeline.trained.export import export as write
 
     how = {"order": order, "samples": samples, "prune": prune, "states": states}
     print(write(run, model, to, compact, **how))

@@ -9,7 +9,16 @@ from typing import Annotated
 
 import typer
 
-from accord.pipeline.cli.console import Configuration, Models, Name, Runs, Seeds, Set, command, print_table
+from accord.pipeline.cli.console import (
+    Configuration,
+    Models,
+    Name,
+    Runs,
+    Seeds,
+    Set,
+    command,
+    print_table,
+)
 
 
 @command
@@ -132,7 +141,7 @@ def config(
 ) -> None:
     """Explain every key of a configuration, or print the file of a preset to copy it."""
     if preset:
-        from accord.pipeline.config.files import preset_text
+        from accord.pipeline.config.presets import preset_text
 
         print(preset_text(preset), end="")
     else:

@@ -1,4 +1,4 @@
-"""`accord score`: what a trained model makes of a text."""
+"""score, condition."""
 
 import json as jsons
 import math
@@ -14,10 +14,16 @@ import typer
 
 from accord.corpora.text import lines
 from accord.corpora.tokenise import normalise
-from accord.pipeline.cli.console import command, is_path
-from accord.pipeline.cli.model import Model, RunOrNGrams, load_model
-from accord.pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
-from accord.pipeline.display.progress import say
+from accord.pipeline.cli.console import command, is_path, print_table
+from accord.pipeline.cli.model import Model, RunOrNGrams, TrainedRun, load_model
+from accord.pipeline.cli.options import (
+    Condition,
+    Prime,
+    PrimeTune,
+    PrimeWeight,
+    under,
+)
+from accord.pipeline.display.messages import say
 
 if TYPE_CHECKING:
     from accord.pipeline.inference.scorer import Word
@@ -179,3 +185,21 @@ def _as_json(number: int, words: "Sequence[Word]", unit: Unit) -> str:
     each = [asdict(word) | {"log_p": word.log_p * unit.in_a_nat} for word in words]
     line = {"line": number, "unit": unit, "log_p": log_p, "words": each}
     return jsons.dumps(line, ensure_ascii=False)
+
+
+@command
+def condition(
+    run: TrainedRun = None,
+    model: Model = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Kind of label to judge; by default the first one."),
+    ] = None,
+    split: Annotated[str, typer.Option(help="Split of the run to score.")] = "test",
+) -> None:
+    """Show the perplexity of sentences under their label, under none and under a wrong one."""
+    from accord.pipeline.inference.conditioning import perplexities
+
+    table = perplexities(load_model(run, model), kind, split)
+    shown = {name: table[name].map("{:,.1f}".format) for name in ("right", "none", "wrong")}
+    print_table(table.assign(words=table["words"].map("{:,}".format), **shown))

@@ -8,7 +8,13 @@ import typer
 
 from accord.pipeline.cli.console import command, listed, make_room, print_table
 from accord.pipeline.cli.model import Beginning, Model, TrainedRun, expect_words, load_model
-from accord.pipeline.cli.under import Condition, Prime, PrimeTune, PrimeWeight, under
+from accord.pipeline.cli.options import (
+    Condition,
+    Prime,
+    PrimeTune,
+    PrimeWeight,
+    under,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,8 +72,8 @@ def surprisal(
 
     The columns of the table are kept. Without --to the words are printed as CSV.
     """
-    from accord.pipeline.reading.stimuli import read_table
-    from accord.pipeline.reading.table import surprisal as measure
+    from accord.pipeline.inference.surprisal import read_table
+    from accord.pipeline.inference.surprisal import surprisal as measure
 
     _check_files(to, plot)
     found = read_table(table, column)
@@ -89,7 +95,7 @@ def surprisal(
     else:
         words.to_csv(sys.stdout, index=False)
     if plot:
-        from accord.pipeline.display.figures_reading import draw, surprisal_by_region
+        from accord.pipeline.display.reading_figures import draw, surprisal_by_region
 
         draw(surprisal_by_region(words, by), plot)
         print(f"figure: {plot}")
@@ -112,7 +118,7 @@ def expect(
 
     Over the values of a feature, 'none' among them, they sum to one.
     """
-    from accord.pipeline.reading.expect import expect as measure
+    from accord.pipeline.inference.expectations import expect as measure
 
     expect_words(text)
     _check_files(to, plot)
@@ -123,7 +129,7 @@ def expect(
         print_table(_of_feature(table, feature))
         print()
     if plot:
-        from accord.pipeline.display.figures_reading import draw, expectations
+        from accord.pipeline.display.reading_figures import draw, expectations
 
         draw(expectations(table, listed(features)), plot)
         print(f"figure: {plot}")

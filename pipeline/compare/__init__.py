@@ -1,1 +1,1 @@
-"""Several models or lexicons side by side."""
+"""Models or lexicons side by side."""

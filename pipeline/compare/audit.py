@@ -19,14 +19,12 @@ import pandas as pd
 
 from accord.lexicon.registry import find
 from accord.models.common.registry import parted
-from accord.pipeline.artefacts import fingerprint
-from accord.pipeline.artefacts.arrow import rows, splits, write_rows
-from accord.pipeline.artefacts.artefact import META, FinishedRun
-from accord.pipeline.artefacts.model_files import START
+from accord.pipeline.artefacts.artefact import META, FinishedRun, hash_of_file
+from accord.pipeline.artefacts.names import START, is_special
+from accord.pipeline.artefacts.tables import rows, splits, write_rows
 from accord.pipeline.config.configuration import Sections, checked_sections
-from accord.pipeline.display.progress import track
-from accord.pipeline.prepared.special_words import is_special
-from accord.pipeline.prepared.written_forms import WRITTEN
+from accord.pipeline.dataset.unknown_words import WRITTEN
+from accord.pipeline.display.messages import track
 from accord.pipeline.stages.table import STAGES
 from accord.pipeline.stages.tokenise import SCHEMA
 from accord.pipeline.trained.start import start_artefact
@@ -182,4 +180,4 @@ def _words(analysed: Path) -> list[str]:
 def _digests(folder: Path, files: Sequence[str] = ("*",)) -> dict[str, str]:
     """The hashes of what a stage made, by name, as far as names or patterns choose it."""
     paths = [path for pattern in files for path in folder.glob(pattern) if path.name != META]
-    return {path.name: fingerprint.of_file(path) for path in paths}
+    return {path.name: hash_of_file(path) for path in paths}

@@ -3,14 +3,25 @@
 import numpy as np
 import pandas as pd
 
-from accord.models.common.batching import Sentences
-from accord.models.common.protocol import Model
-from accord.models.network.combined.log_linear_mixture import chunks, likeliest_exponents, score
-from accord.models.network.combined.mixture import likeliest_weights, mixed, stacked_distributions
-from accord.pipeline.compare.extra_parts import LogP, most_helpful, of_cache, of_neighbours, one_network
+from accord.models.common.batching import Model, Sentences
+from accord.models.common.mixture import (
+    chunks,
+    likeliest_exponents,
+    likeliest_weights,
+    mixed,
+    score,
+    stacked_distributions,
+)
 from accord.pipeline.compare.scored_models import Scored, check_same_text, named
-from accord.pipeline.display.progress import say, track
-from accord.pipeline.prepared.trained import load_trained
+from accord.pipeline.display.messages import say, track
+from accord.pipeline.trained.network import load_trained
+from accord.pipeline.zoo.mixture_parts import (
+    LogP,
+    most_helpful,
+    of_cache,
+    of_neighbours,
+    one_network,
+)
 
 # Log-probabilities, each part's of all words in each place of validation, from which a log-linear
 # combination finds its weights: 1 GiB.

@@ -7,14 +7,18 @@ from pathlib import Path
 import numpy as np
 
 from accord.models.common.batching import Sentences
-from accord.models.common.files.arrays import load_array
-from accord.models.spelling.open_vocabulary import load_spelling
-from accord.pipeline.display.seeds import without_seed
-from accord.pipeline.display.short_names import short_names
-from accord.pipeline.evaluation.same_text import is_same_text
-from accord.pipeline.prepared.encoded import held_out, read_sentences, read_sizes
-from accord.pipeline.prepared.encoded_forms import read_forms
-from accord.pipeline.prepared.special_words import UNKNOWN_ID
+from accord.models.common.files import load_array
+from accord.models.spelling.spelling import load_spelling
+from accord.pipeline.artefacts.names import UNKNOWN_ID
+from accord.pipeline.dataset.encoded import (
+    held_out,
+    is_same_text,
+    read_forms,
+    read_sentences,
+    read_sizes,
+)
+from accord.pipeline.display.messages import short_names
+from accord.pipeline.display.tables import without_seed
 from accord.pipeline.trained import resolve
 from accord.pipeline.trained.resolve import TrainedModel
 

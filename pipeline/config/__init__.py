@@ -1,1 +1,1 @@
-"""YAML files become frozen dataclasses; the presets are files to copy."""
+"""YAML becomes checked sections."""

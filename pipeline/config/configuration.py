@@ -1,4 +1,6 @@
-"""The configuration: one YAML file, one section per stage, one entry per model.
+"""Load, override and check; what would not be heeded is refused.
+
+What names a model outweighs what names none, whatever their order.
 
 `models` maps a model's name to what it changes in any section, and `base` names a configuration to
 start from. A section's keys and defaults are the fields of the stage's frozen dataclass.
@@ -7,19 +9,94 @@ start from. A section's keys and defaults are the fields of the stage's frozen d
 import math
 import re
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from accord.models.recipe import MOVED, Recipe
-from accord.pipeline.config.effects import Sections, effective
-from accord.pipeline.config.files import layered, short
-from accord.pipeline.config.overrides import as_layer, read_overrides, say_replaced
-from accord.pipeline.config.start import with_start
-from accord.pipeline.display.nearest import nearest
+from accord.pipeline.config.effects import Sections, effective, with_start
+from accord.pipeline.config.presets import layered, parse, short
+from accord.pipeline.display.messages import nearest, say
 from accord.pipeline.stages.table import STAGES
+
+Layer = dict[str, dict[str, Any]]  # section -> key -> value
+
+
+@dataclass(frozen=True)
+class Override:
+    """One key, and the model for which it is changed; None: for all."""
+
+    model: str | None
+    section: str
+    key: str
+    value: Any
+
+
+def read_overrides(texts: Iterable[str], models: Iterable[str]) -> list[Override]:
+    """What `--set` says, if it names models that there are."""
+    return [_read(text, [*models]) for text in texts]
+
+
+def _read(text: str, models: Sequence[str]) -> Override:
+    match = re.fullmatch(r"(?:([^=]+)\.)?(\w+)\.(\w+)=(.*)", text, re.DOTALL)
+    if not match:
+        raise ValueError(
+            f"expected --set section.key=value or model.section.key=value, found '{text}'"
+        )
+    model, section, key, value = match.groups()
+    if model is not None and model not in models:
+        raise ValueError(f"--set {text}: no model '{model}'{nearest(model, models)}")
+    if model is not None and section in STAGES and STAGES[section].over_models:
+        raise ValueError(f"--set {text}: {section} is of all models; expected {section}.{key}=…")
+    found = _value(value, _kind(section, key), f"the value of --set {text.partition('=')[0]}")
+    return Override(model, section, key, found)
+
+
+def _value(text: str, kind: Any, where: str) -> Any:
+    """YAML, but where text is expected all of it, and where a list is, what commas separate."""
+    found = text if kind is str else parse(text, where)
+    if isinstance(found, str) and _is_list(kind):
+        return [item.strip() for item in found.split(",")]
+    return found
+
+
+def _kind(section: str, key: str) -> Any:
+    """What is expected of a key, None of one that there is not."""
+    return get_type_hints(STAGES[section].params).get(key) if section in STAGES else None
+
+
+def _is_list(kind: Any) -> bool:
+    """Whether a list is expected, if only among other things."""
+    return any(get_origin(each) is tuple for each in (kind, *get_args(kind)))
+
+
+def as_layer(overrides: Iterable[Override], model: str | None) -> Layer:
+    """What the overrides change for a model alone; for None, what they change for all."""
+    found: Layer = {}
+    for each in overrides:
+        if each.model == model:
+            found.setdefault(each.section, {})[each.key] = each.value
+    return found
+
+
+def say_replaced(overrides: Sequence[Override], models: Mapping[str, Mapping[str, Any]]) -> None:
+    """A line for each key that is changed for all models, where some had a value of their own."""
+    for section, keys in as_layer(overrides, None).items():
+        for key, value in keys.items():
+            named = {each.model for each in overrides if (each.section, each.key) == (section, key)}
+            replaced = [
+                model
+                for model, changes in models.items()
+                if (changes.get(section) or {}).get(key, value) != value and model not in named
+            ]
+            if replaced:
+                say(
+                    f"--set {section}.{key} is for all models, also for those that have a value of "
+                    f"their own: {', '.join(replaced)}; --set MODEL.{section}.{key} is for one"
+                )
+
 
 RENAMED = {  # keys of earlier versions
     "beside": "pretraining",

@@ -1,12 +1,16 @@
-"""Keys that would be read and not heeded, because of others: refused, or said."""
+"""Keys that have no effect are refused; keys that an initial checkpoint decides are taken from it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from accord.models.common.registry import parted
 from accord.models.parts import ENCODERS
-from accord.pipeline.display.progress import say
+from accord.models.recipe import Recipe
+from accord.pipeline.artefacts.names import is_compact
+from accord.pipeline.dataset.unknown_words import read_chain
+from accord.pipeline.display.messages import say
+from accord.pipeline.trained.start import start_folder, start_params
 
 Sections = Mapping[str, Any]  # stage name -> its frozen dataclass
 
@@ -52,3 +56,87 @@ def _with_width(sections: Sections) -> Sections:
 
 def _states_width(layers: Sequence[Mapping]) -> bool:
     return any("hidden" in (layer.get("train") or {}) for layer in layers)
+
+
+# The sections that are the start's, and the keys where it is not all of them: how text is read,
+# what is known of words, and what the weights were made for.
+KEPT = {
+    "tokenise": ("view", "lowercase"),
+    "analyse": ("lexicon", "join", "protocol"),
+    "featurise": None,
+    "background": None,
+    "encode": None,
+    "train": (
+        *("encoder", "output", "layers", "embedding", "hidden", "input", "tied", "condition"),
+    ),
+}
+# What can be gone on from: features of words, every other string spelled, and no labels: another
+# text has others.
+EXPECTED = {
+    "analyse": {"protocol": "open"},
+    "background": {"kind": "unigram"},
+    "encode": {"merges": None},
+    "train": {"is_log_linear": True, "input": "features", "condition": "none"},
+}
+
+Layer = Mapping[str, Any] | None
+Checked = Callable[[Sequence[Layer], str], Sections]
+
+
+def with_start(layers: Sequence[Layer], where: str, checked: Checked) -> Sections:
+    """The sections that the layers state; those that are the start's, if there is one, from it."""
+    asked = checked(layers, where)
+    start, pretraining = asked["train"].start, asked["train"].pretraining
+    if start is None:
+        return asked
+    kept = _kept(start)
+    of_start = checked([kept], f"train.start, {start}")
+    _check_start(start, of_start)
+    found = checked([kept, *layers], where)
+    _refuse_others(start, kept, of_start, found, where)
+    if pretraining != "none":
+        raise ValueError(
+            f"{where}, train.phases: expected no pretraining, as the model goes on from {start}; "
+            f"found {pretraining}"
+        )
+    # They lie in its folder, and are looked for nowhere else; a small form has no lexicons.
+    without = {"analyse": {"frequency": None}, "featurise": {"vectors": None}}
+    if not is_compact(start_folder(start)):
+        without["analyse"]["lexicon"] = ()
+    return {**found, **{name: replace(found[name], **keys) for name, keys in without.items()}}
+
+
+def _kept(start: str) -> dict[str, dict[str, Any]]:
+    """What the start was made with, as a layer of a configuration."""
+    params = start_params(start)
+    params["analyse"]["lexicon"] = read_chain(start_folder(start))["names"]
+    # Whose keys may be those of before.
+    params["train"] = Recipe.settled(Recipe.layered({}, params["train"]))
+    return {
+        section: {key: value for key, value in params[section].items() if not keys or key in keys}
+        for section, keys in KEPT.items()
+    }
+
+
+def _check_start(start: str, sections: Sections) -> None:
+    for section, keys in EXPECTED.items():
+        for key, expected in keys.items():
+            if (value := getattr(sections[section], key)) != expected:
+                raise ValueError(
+                    f"train.start: expected a model with {section}.{key}: {expected or 'null'}, "
+                    f"{start} has {value}"
+                )
+
+
+def _refuse_others(
+    start: str, kept: Mapping[str, Mapping], of_start: Sections, found: Sections, where: str
+) -> None:
+    """Nothing may be stated otherwise than the start has it."""
+    for section, keys in kept.items():
+        for key in keys:
+            has, stated = (getattr(each[section], key) for each in (of_start, found))
+            if has != stated:
+                raise ValueError(
+                    f"{where}, {section}.{key}: expected {has}, as {start} has it, which the model "
+                    f"goes on from; found {stated}"
+                )

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import yaml
 
 from accord.models.common.registry import Registry, parts_chosen
-from accord.pipeline.config.files import preset_names
+from accord.pipeline.config.presets import preset_names
 from accord.pipeline.stages.table import STAGES
 
 

@@ -1,1 +1,1 @@
-"""The catalogue of sources, fetching them, and where they lie."""
+"""Corpora and lexicons are fetched."""

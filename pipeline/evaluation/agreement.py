@@ -1,4 +1,9 @@
-"""Agreement: does a model find the right sentence of a minimal pair likelier than the wrong one?
+"""Minimal pairs judged; the words that are compared.
+
+Where a pair varies the subject and keeps the verb, the words that differ say little: `le` against
+`les`. The word behind them is the same in both, and only its context is right or wrong.
+
+Needs numpy only, as models are also judged where they are trained.
 
 Asked of the whole sentence, its end included, also per word; of the *critical word*, the first that
 differs, after the words that both sentences have in common; of the *critical region*, all from the
@@ -9,16 +14,52 @@ Needs torch, numpy and safetensors only, as it also runs where a model was train
 
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from accord.models.common.protocol import Model
-from accord.models.spelling.open_vocabulary import Forms
-from accord.models.spelling.strings import Spelling
-from accord.pipeline.evaluation.critical_region import regions
+from accord.models.common.batching import Model
+from accord.models.spelling.spelling import Spelling, WrittenText
+from accord.pipeline.dataset.encoded import Suite, read_encoded_suite
 from accord.pipeline.evaluation.measure import score
-from accord.pipeline.prepared.encoded_forms import read_suite
-from accord.pipeline.prepared.suite_ids import Suite
+
+
+class CriticalRegions(NamedTuple):
+    """For each pair, positions in its two sentences (P); the end of a sentence is one too.
+
+    The words that differ stand from `Suite.critical` to before these ends. Where one sentence has
+    no word that the other lacks, the word behind belongs to them in both: what is compared must
+    not be empty.
+    """
+
+    good_end: np.ndarray
+    bad_end: np.ndarray
+    good_after: np.ndarray  # the first word behind the last difference
+    bad_after: np.ndarray
+
+
+def regions(suite: Suite) -> CriticalRegions:
+    found = np.zeros((len(suite.good), 4), np.int64)
+    starts, lengths = suite.sentences.starts, suite.lengths
+    for number in np.flatnonzero(suite.known):
+        good, bad = (
+            suite.form[starts[at] : starts[at] + lengths[at]]  # its end is shared too
+            for at in (suite.good[number], suite.bad[number])
+        )
+        first = suite.critical[number]
+        shared = _shared_end(good[first:], bad[first:])
+        after = np.array([len(good), len(bad)]) - shared
+        found[number, :2] = after + (after == first).any()
+        found[number, 2:] = after
+    return CriticalRegions(*found.T)
+
+
+def _shared_end(good: np.ndarray, bad: np.ndarray) -> int:
+    """How many words both have at their end, that of the sentence included."""
+    shortest = min(len(good), len(bad))
+    differ = good[::-1][:shortest] != bad[::-1][:shortest]
+    return int(np.argmax(differ)) if differ.any() else shortest
+
 
 Z = 1.959963984540054
 # The columns of margins.
@@ -36,14 +77,14 @@ def measure_agreement(
     model: Model, spelling: Spelling | None, encoded: Path, name: str
 ) -> tuple[dict, np.ndarray]:
     """The figures of a suite that was prepared, and the margins of its pairs."""
-    suite, text = read_suite(encoded, name)
+    suite, text = read_encoded_suite(encoded, name)
     start = time.monotonic()
     found = margins(model, spelling, suite, text)
     rate = len(found) / (time.monotonic() - start)
-    return agreement(suite, found) | {"pairs judged per second": rate}, found
+    return agreement_figures(suite, found) | {"pairs judged per second": rate}, found
 
 
-def margins(model: Model, spelling: Spelling | None, suite: Suite, text: Forms) -> np.ndarray:
+def margins(model: Model, spelling: Spelling | None, suite: Suite, text: WrittenText) -> np.ndarray:
     """By how many nats the right one is likelier (pairs × SCORINGS).
 
     NaN where a pair has a word that is not known and cannot be spelled.
@@ -72,7 +113,7 @@ def margins(model: Model, spelling: Spelling | None, suite: Suite, text: Forms) 
     return found
 
 
-def agreement(suite: Suite, margins: np.ndarray) -> dict[str, float]:
+def agreement_figures(suite: Suite, margins: np.ndarray) -> dict[str, float]:
     """Share of pairs judged rightly, in each construction and as the mean over constructions."""
     right = np.where(suite.known[:, None], margins > 0, np.nan)
     figures = {

@@ -9,20 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from accord.models.common.batching import Sentences
+from accord.models.common.batching import Model, Sentences
 from accord.models.common.checks import check_finite
-from accord.models.common.files.arrays import load_array
-from accord.models.common.protocol import Model
-from accord.models.spelling.open_vocabulary import Forms, open_score
-from accord.models.spelling.strings import Spelling
+from accord.models.common.files import load_array
+from accord.models.spelling.spelling import Spelling, WrittenText, open_score
 from accord.models.spelling.subwords import SubwordModel
-from accord.models.training.curve import CURVE, PHASE_CURVES, read_curve
-from accord.pipeline.display.progress import say
-from accord.pipeline.evaluation.metrics import METRICS
-from accord.pipeline.evaluation.metrics.scored_text import ScoredText
-from accord.pipeline.prepared.encoded import read_sentences, read_sizes
-from accord.pipeline.prepared.encoded_forms import read_forms, read_parts
-from accord.pipeline.prepared.special_words import END_ID, UNKNOWN_ID
+from accord.models.training.log import CURVE, PHASE_CURVES, read_curve
+from accord.pipeline.artefacts.names import END_ID, UNKNOWN_ID
+from accord.pipeline.dataset.encoded import read_forms, read_parts, read_sentences, read_sizes
+from accord.pipeline.display.messages import say
+from accord.pipeline.evaluation.metrics import METRICS, ScoredText
 
 if TYPE_CHECKING:
     from accord.models.network.language_model import LanguageModel
@@ -58,7 +54,7 @@ def measure_parts(encoded: Path, split: str, scored: ScoredText) -> dict[str, di
 
 
 def score(
-    model: Model, spelling: Spelling | None, sentences: Sentences, text: Forms
+    model: Model, spelling: Spelling | None, sentences: Sentences, text: WrittenText
 ) -> tuple[np.ndarray, np.ndarray]:
     """log p of every word and end in nats, and which of them had to be spelled.
 

@@ -1,23 +1,118 @@
-"""Feature templates: from words and their analyses to (word, feature, value) rows.
+"""Templates: their names, those of the lexicon, those of the form, factors.
+
+Capitals do not count. What the lexicon says can be crossed: `pos×gender`, `pos*gender` and
+`posxgender` are the same.
 
 A template of the lexicon reads one field of each analysis (`gender` gives `Gender=Fem`), a
 crossed one several at once (`pos×gender` gives `pos=NOUN×Gender=Fem`), a template of the form is
-a function of the word alone (`of_form.py`). The value of a lexicon feature is the weight of the
+a function of the word alone. The value of a lexicon feature is the weight of the
 analyses that carry it: at most 1 for their union, their share of all for the weighted kind.
+
+One that reads `letters` has nothing to say of unknown words, which have none yet.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from types import MappingProxyType
 
+import numpy as np
 import pandas as pd
 
 from accord.lexicon.analysis import FEATURES, feature_names
-from accord.pipeline.display.nearest import nearest
-from accord.pipeline.features import TEMPLATES
-from accord.pipeline.features.rows import rows
-from accord.pipeline.features.template_names import chosen
-from accord.pipeline.prepared.special_words import END, is_unknown
+from accord.models.common.checks import expect
+from accord.models.common.registry import Registry
+from accord.pipeline.artefacts.names import END, END_ID, NOT_TOP, is_unknown, read_as_unknown
+from accord.pipeline.display.messages import nearest
+
+TEMPLATES = Registry("template", "accord.templates", modules=(__name__,))
+OF_ANALYSIS = ("pos", "source", "lemma")  # beside the features of the lexicon
+OF_MEANING = re.compile("(class|cluster)-([1-9][0-9]{0,5})")  # of vectors, of the training text
+VECTORS = "vectors"  # the dense features, and the one that says that there are none
+
+
+def chosen(params, names: Sequence[str] | None) -> list[str]:
+    """The templates of φ: all but those left out; leaving out one that is not there is a mistake.
+
+    `names` are those of the lexicon's features; where they are not known, any name may be one.
+    """
+    templates = [_parsed(template, names, "templates") for template in params.templates]
+    fields = {name for template in templates for name in template.split("×")}
+    left_out = {name.lower() for name in params.without}
+    for name in params.without:
+        if name.lower().partition("=")[0] not in fields:
+            valid = ", ".join(sorted(fields))
+            raise ValueError(f"featurise.without: no template has '{name}'; there are {valid}")
+    return [each for each in templates if not {*each.split("×")} & left_out]
+
+
+def sides(params, names: Sequence[str] | None) -> tuple[Set[str], Set[str]]:
+    """The templates of ψ and of φ: all, or those that `read` and `predict` name."""
+    every = chosen(params, names)
+    if params.vectors and params.vectors.dimensions:
+        every.append(VECTORS)
+    return _side(params.read, every, names, "read"), _side(params.predict, every, names, "predict")
+
+
+def _side(
+    named: Sequence[str] | None, every: Sequence[str], names: Sequence[str] | None, key: str
+) -> Set[str]:
+    if named is None:
+        return {*every}
+    side = {each if each == VECTORS else _parsed(each, names, key) for each in named}
+    for template in sorted(side.difference(every)):
+        raise ValueError(
+            f"featurise.{key}: no '{template}' among the templates{nearest(template, every)}"
+        )
+    return side
+
+
+def check(params, names: Sequence[str] | None) -> None:
+    """Refuse what cannot be meant."""
+    templates = chosen(params, names)
+    for key, side in zip(("read", "predict"), sides(params, names), strict=True):
+        key = "templates" if getattr(params, key) is None else key
+        expect(f"featurise.{key}", bool(side), "one or more that are not left out", "none")
+    needing = [each for each in templates if each.startswith("class-")]
+    if needing and params.vectors is None:
+        raise ValueError(
+            f"featurise.templates: {needing[0]} needs word vectors, such as "
+            f"featurise.vectors: {{source: spacy, dimensions: 0}}"
+        )
+
+
+def _parsed(template: str, names: Sequence[str] | None, key: str) -> str:
+    """A template as φ names it; one that is not known is refused with the nearest."""
+    template = template.lower()
+    if template in TEMPLATES or OF_MEANING.fullmatch(template):
+        return template
+    known = [*OF_ANALYSIS, *(name.lower() for name in (FEATURES if names is None else names))]
+    fields: list[str] = []
+    for part in re.split(r"\s*[×*]\s*", template):
+        parts = _parted_by_x(part, {*known})
+        if parts is None and part != template and (part in TEMPLATES or OF_MEANING.fullmatch(part)):
+            raise ValueError(
+                f"featurise.{key}: expected fields of the lexicon in '{template}', found '{part}', "
+                f"which stands alone"
+            )
+        if parts is None and names is not None:
+            valid = [*TEMPLATES, *known, "class-100", "cluster-100"]
+            raise ValueError(f"featurise.{key}: unknown template '{part}'{nearest(part, valid)}")
+        fields += parts or [part]
+    return "×".join(fields)
+
+
+def _parted_by_x(text: str, names: Set[str]) -> list[str] | None:
+    """The names in a text such as `genderxnumber`; nothing if it holds others."""
+    if text in names:
+        return [text]
+    for place in (place for place, letter in enumerate(text) if letter == "x"):
+        if text[:place] in names and (others := _parted_by_x(text[place + 1 :], names)):
+            return [text[:place], *others]
+    return None
+
+
+def rows(words, features, values=1.0) -> pd.DataFrame:
+    return pd.DataFrame({"word": np.asarray(words), "feature": features, "value": values})
 
 
 def fill(
@@ -107,3 +202,106 @@ def _lemma(params, types: pd.DataFrame, analyses: pd.DataFrame) -> pd.Series:
     by_lemma = pd.Series(counts).groupby(lemma.cat.codes.to_numpy()).sum()
     top = by_lemma[by_lemma > 0].nlargest(params.lemmas).index
     return ("lemma=" + lemma.astype(str)).where(lemma.cat.codes.isin(top))
+
+
+SHAPE = (
+    (r"\d+", "0"),
+    (r"[A-ZÀ-ÖØ-ÞŒ]+", "X"),
+    (r"[^\W\dX_]+", "x"),
+)
+
+
+@TEMPLATES.register("form")
+def form(params, types: pd.DataFrame) -> pd.DataFrame:
+    """A feature of its own for each of the M most frequent words, @notTop for the others.
+
+    A word that training reads as unknown has none.
+    """
+    seen = (types["count"] > (1 if params.forms is None else 0)) & ~read_as_unknown(types)
+    top = seen & (np.arange(len(types)) < (len(types) if params.forms is None else params.forms))
+    return rows(types.index, ("form=" + types["form"]).where(top, NOT_TOP))
+
+
+@TEMPLATES.register("suffix", letters=True)
+def suffix(params, types: pd.DataFrame) -> pd.DataFrame:
+    """The last three letters."""
+    return rows(types.index, "suffix=" + types["form"].str[-3:])
+
+
+@TEMPLATES.register("shape", letters=True)
+def shape(params, types: pd.DataFrame) -> pd.DataFrame:
+    """Capitals as X, other letters as x, digits as 0, runs shortened: `XIVe` is Xx, `1999` is 0."""
+    shape = types["form"]
+    for pattern, sign in SHAPE:
+        shape = shape.str.replace(pattern, sign, regex=True)
+    return rows(types.index, "shape=" + shape)
+
+
+@TEMPLATES.register("number-class", letters=True)
+def number_class(params, types: pd.DataFrame) -> pd.DataFrame:
+    """The paper's example: small numbers, year-like numbers, and the size of any number."""
+    # `int` reads the digits of every script, as `\d` finds them.
+    value = types["form"][types["form"].str.fullmatch(r"\d{1,15}")].map(int).astype(np.int64)
+    small, year = value[value <= 31], value[(value >= 1000) & (value <= 2100)]
+    return pd.concat(
+        [
+            rows(small.index, "number=small"),
+            rows(year.index, "number=year"),
+            rows(value.index, "number=log10", np.log10(1 + value.to_numpy()).round()),
+        ]
+    )
+
+
+@TEMPLATES.register("frequency")
+def frequency(params, types: pd.DataFrame) -> pd.DataFrame:
+    """How common French as a whole finds the word: half powers of ten per million, or unknown."""
+    if "frequency" not in types:
+        raise ValueError(
+            "featurise.templates: frequency needs a lexicon that has frequencies, "
+            "such as analyse.frequency: lexique"
+        )
+    with np.errstate(divide="ignore"):
+        level = np.floor(2 * np.log10(types["frequency"].to_numpy()))
+    known = np.isfinite(level)
+    names = np.where(known, np.where(known, level, 0).astype(int).astype(str), "unknown")
+    return rows(types.index, "frequency=" + pd.Series(names, index=types.index))
+
+
+COLUMNS = {"lemma": "lemma", "pos": "upos"}
+LIKELY = 0.5  # an analysis counts if it is so likely, as a share of the likeliest
+
+
+def factors_of(analyses: pd.DataFrame, words: int, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """A number for what is said of each word; 0 is that of END, and of nothing else.
+
+    An ambiguous word has all that it may be as one: `noun or verb` is a part of speech by itself.
+    """
+    weight = analyses["weight"]
+    likeliest = weight.groupby(analyses["word"]).transform("max")
+    likely = analyses[weight >= LIKELY * likeliest]
+    return {name: _numbers(likely["word"], _said(likely, name), words) for name in names}
+
+
+def _said(analyses: pd.DataFrame, name: str) -> pd.Series:
+    if name in COLUMNS:
+        return analyses[COLUMNS[name]].astype(str)
+    spelled = {each.lower(): each for each in known_names(analyses)}
+    if name not in spelled:
+        raise ValueError(
+            f"background.history: factored: expected factors among "
+            f"{', '.join([*COLUMNS, *spelled])}; found '{name}'"
+        )
+    value = (
+        analyses["feats"].astype(str).str.extract(rf"(?:^|\|){re.escape(spelled[name])}=([^|]+)")
+    )
+    return value[0].fillna("")
+
+
+def _numbers(word: pd.Series, said: pd.Series, words: int) -> np.ndarray:
+    table = (
+        pd.DataFrame({"word": word, "said": said}).drop_duplicates().sort_values(["word", "said"])
+    )
+    together = table.groupby("word")["said"].agg("|".join).reindex(range(words), fill_value="")
+    numbers = 1 + pd.factorize(together)[0]
+    numbers[END_ID] = 0
+    return numbers

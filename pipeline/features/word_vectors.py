@@ -1,4 +1,4 @@
-"""What words are about: the vector of each word of the vocabulary, and short ones for φ.
+"""Vectors of words, classes of words, their letters.
 
     v(x) = s·P·(u(x) − ū)
 
@@ -17,11 +17,14 @@ import pandas as pd
 
 from accord.lexicon import vectors
 from accord.lexicon.vectors import kmeans
-from accord.models.common.files.arrays import load_array, load_arrays
+from accord.models.common.batching import Sentences
+from accord.models.common.files import load_array, load_arrays
+from accord.models.features.clusters import exchange_clusters
+from accord.pipeline.artefacts.names import END_ID, is_special, read_as_unknown
+from accord.pipeline.artefacts.tables import batches
 from accord.pipeline.data.folders import folder_of
-from accord.pipeline.display.progress import say
-from accord.pipeline.features.template_names import VECTORS
-from accord.pipeline.prepared.special_words import is_special, read_as_unknown
+from accord.pipeline.display.messages import say
+from accord.pipeline.features.templates import VECTORS
 from accord.pipeline.sections import SPACY
 
 TEXTS = (".vec", ".vec.gz", ".vec.bz2", ".vec.xz")
@@ -175,3 +178,61 @@ def _with_means(dense: WordVectors, types: pd.DataFrame) -> WordVectors:
     row = dense.row.copy()
     row[means.index] = len(dense.vectors) + np.arange(len(means))
     return WordVectors(np.concatenate([dense.vectors, means.to_numpy(np.float32)]), row)
+
+
+def word_classes(text: Sentences, counts: np.ndarray, classes: int, by: str) -> np.ndarray:
+    """The class of each word, from 0; the words seen less than twice are in it as one word.
+
+    So those that were not seen have a class whose words do occur.
+    """
+    merged = np.arange(len(counts))
+    merged[counts < 2] = np.argmax(counts < 2)
+    text = Sentences(merged[text.ids], text.lengths)
+    mass = np.bincount(text.ids, minlength=len(counts))
+    if by == "neighbours":  # words that occur between the same words
+        found = exchange_clusters(text, len(mass), classes)
+    elif by == "frequency":  # as much of all √mass in each (Mikolov et al. 2011)
+        found = _cut(mass, np.sqrt(mass), classes)
+    else:  # as many words in each: the two levels of a balanced tree
+        found = _cut(mass, mass > 0, classes)
+    return np.unique(found[merged], return_inverse=True)[1]
+
+
+def _cut(mass: np.ndarray, share: np.ndarray, classes: int) -> np.ndarray:
+    """Words by falling mass, cut where their shares have summed up to the next class."""
+    order = np.argsort(-mass, kind="stable")
+    before = np.cumsum(share[order]) - share[order]
+    of_word = np.empty(len(mass), np.int64)
+    of_word[order] = np.minimum(before / share.sum() * classes, classes - 1)
+    return of_word
+
+
+def clusters_of(types: pd.DataFrame, path: Path, classes: int) -> np.ndarray:
+    """The class of each known word by the words beside it in a file of sentences' words."""
+    known = pd.Index(types["form"])
+    ids, lengths = [], []
+    for batch in batches(path):
+        sizes = batch["words"].value_lengths().to_numpy()
+        words = known.get_indexer(batch["words"].flatten().to_pandas())
+        ids.append(np.insert(words, np.cumsum(sizes), END_ID))
+        lengths.append(sizes + 1)
+    text = Sentences(np.concatenate(ids), np.concatenate(lengths))
+    return word_classes(text, types["count"].to_numpy(), classes, "neighbours")
+
+
+LONGEST = 32  # letters of a word that are kept: of a longer one the last, which say its grammar
+BEGIN, END = "<word>", "</word>"  # longer than any letter, hence none
+
+
+def spelled(forms: Sequence[str]) -> np.ndarray:
+    """The letters of each word by number (V × L), between its begin and its end; 0 after it.
+
+    A special word is written with one symbol, which no other has.
+    """
+    rows = [[f] if is_special(f) else [BEGIN, *f[-LONGEST:], END] for f in forms]
+    symbols = sorted({symbol for row in rows for symbol in row})
+    number = {symbol: place for place, symbol in enumerate(symbols, start=1)}
+    table = np.zeros((len(rows), max(map(len, rows))), np.uint16)
+    for place, row in enumerate(rows):
+        table[place, : len(row)] = [number[symbol] for symbol in row]
+    return table

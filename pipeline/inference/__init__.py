@@ -1,1 +1,1 @@
-"""A trained model asked: scores, explanation, generation, word vectors, rescoring."""
+"""Queries to a trained model."""

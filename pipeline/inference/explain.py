@@ -1,4 +1,4 @@
-"""Why a model chose a word: log p split into what the background and each feature gave.
+"""log p split into background, features and −log Z; meaning.
 
     log p(x | K) = log b(K, x) + Σ_f a_f·φ_f(x) − log Z(K)
 
@@ -20,12 +20,45 @@ from torch import Tensor
 
 from accord.models.common.batching import Sentences
 from accord.models.common.checks import check_finite
+from accord.models.features.phi import Features
 from accord.models.network.states import states
 from accord.models.outputs.log_linear import log_linear_of
-from accord.pipeline.inference.meaning import MEANING, Meaning
+from accord.pipeline.artefacts.names import END, END_ID, UNKNOWN_ID
+from accord.pipeline.dataset.vocabulary import IDENTITY
 from accord.pipeline.inference.scorer import Scorer
-from accord.pipeline.prepared.named_features import IDENTITY
-from accord.pipeline.prepared.special_words import END, END_ID, UNKNOWN_ID
+
+MEANING = "meaning"  # the term a_dense·v(x) of an explanation
+
+
+class Meaning:
+    """The vectors of a Φ, asked in the direction in which the network points, a_dense."""
+
+    def __init__(self, phi: Features, first: int):
+        """`first` is the id of the first word that is written; ids fall in frequency."""
+        self.phi = phi
+        if not phi.dimensions:
+            return
+        row = phi.vector[phi.signature[first:]]
+        rows, words = np.unique(row, return_index=True)  # the most frequent word of each vector
+        has_vector = phi.vectors[rows].any(axis=1)
+        self.words = first + words[has_vector]
+        vectors = phi.vectors[rows[has_vector]]
+        self.directions = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    def nats(self, word: int, weights: np.ndarray) -> float | None:
+        """a_dense·v(x), what its meaning gives a word; None where words have no vectors."""
+        if not self.phi.dimensions:
+            return None
+        vector = self.phi.vectors[self.phi.vector[self.phi.signature[word]]]
+        return float(weights[self.phi.sparse_count :] @ vector)
+
+    def sought(self, weights: np.ndarray, most: int) -> list[int]:
+        """The words whose vectors are nearest to what the network asks for, by cosine."""
+        if not self.phi.dimensions:
+            return []
+        nearest = np.argsort(-(self.directions @ weights[self.phi.sparse_count :]), kind="stable")
+        return self.words[nearest[:most]].tolist()
+
 
 EXPERT = "expert"  # the term of the feature that depends on the context
 SPLIT = 3  # so many of the likeliest words are split into terms where none are named

@@ -12,15 +12,15 @@ from zlib import crc32
 
 import pandas as pd
 
-from accord.pipeline.artefacts.arrow import open_table
 from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.display.page import document
+from accord.pipeline.artefacts.names import END
+from accord.pipeline.artefacts.tables import open_table
+from accord.pipeline.dataset.vocabulary import IDENTITY
+from accord.pipeline.display.report_page import document
 from accord.pipeline.display.tables import html_table
 from accord.pipeline.inference.explain import Choice, Explainer, Place, label
 from accord.pipeline.inference.scorer import Scorer, Word
-from accord.pipeline.prepared.named_features import IDENTITY
-from accord.pipeline.prepared.special_words import END
-from accord.pipeline.sharing.parts import Parts
+from accord.pipeline.trained.parts import Parts
 
 SAMPLES, SHORT = 3, range(5, 13)  # so many sentences of so many words are samples
 TERMS = 10  # features shown of a word; the smallest beyond them are summed

@@ -9,14 +9,13 @@ import torch
 
 from accord.corpora.detokenise import detokenise
 from accord.models.common.batching import Sentences
+from accord.models.constraints.constrained import constrained
 from accord.models.constraints.matching import Matching
-from accord.models.network.constraint import constrained
 from accord.models.network.generation import Generated, Sampling, beam, sample
 from accord.models.outputs.log_linear import log_linear_of
-from accord.pipeline.inference.held.constraints import LONGEST, automaton, parse
-from accord.pipeline.inference.held.pattern import Held, pattern_automaton
+from accord.pipeline.artefacts.names import END_ID, UNKNOWN_ID, is_unknown
+from accord.pipeline.inference.constraints import LONGEST, Held, automaton, parse, pattern_automaton
 from accord.pipeline.inference.scorer import Scorer
-from accord.pipeline.prepared.special_words import END_ID, UNKNOWN_ID, is_unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +59,7 @@ class Generator:
     ):
         """With `spelled`, words that are not known may come too, written letter by letter.
 
-        A `pattern` (accord.pipeline.inference.held.pattern) stands in the place of constraints. The
+        A `pattern` (accord.pipeline.inference.constraints) stands in the place of constraints. The
         `analyses` of all words, of which these ask the columns ASKED, are read unless given.
         """
         if pattern is not None and constraints:

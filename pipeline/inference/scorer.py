@@ -12,31 +12,30 @@ from accord.corpora.text import HALF
 from accord.corpora.tokenise import normalise, tokenised
 from accord.models.common.batching import Sentences
 from accord.models.common.registry import imported
-from accord.models.spelling.open_vocabulary import Forms
+from accord.models.spelling.spelling import WrittenText
+from accord.pipeline.artefacts.names import END, END_ID
 from accord.pipeline.evaluation.measure import score
-from accord.pipeline.prepared.special_words import END, END_ID
-from accord.pipeline.sharing.exported import open_parts
+from accord.pipeline.trained.parts import open_parts
 from accord.pipeline.trained.resolve import TrainedModel, one
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from accord.pipeline.sharing.compact.parts import CompactParts
-    from accord.pipeline.sharing.parts import Parts
+    from accord.pipeline.trained.parts import CompactParts, Parts
 
 
 # What else a model is asked, and by which functions. They are imported when they are
 # called, as each imports this module.
 ANSWERS = {
-    "surprisal": "accord.pipeline.reading.table:of_sentences",
-    "expect": "accord.pipeline.reading.expect:expect",
+    "surprisal": "accord.pipeline.inference.surprisal:of_sentences",
+    "expect": "accord.pipeline.inference.expectations:expect",
     "explain": "accord.pipeline.inference.explain:explain",
     "generate": "accord.pipeline.inference.generate:generate",
     "nearest": "accord.pipeline.inference.vectors:nearest",
-    "agree": "accord.pipeline.compare.agree:agree",
+    "agree": "accord.pipeline.compare.agreement:agree",
 }
 # Kinds of models that are read in a way of their own, and by which class.
-READERS = {"arpa": "accord.pipeline.inference.arpa_scorer:ArpaScorer"}
+READERS = {"arpa": "accord.pipeline.zoo.conversions:ArpaScorer"}
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,7 @@ class Scorer:
             for words in texts
         ]
 
-    def encoded(self, texts: Sequence[Sequence[str]]) -> tuple[Sentences, Forms]:
+    def encoded(self, texts: Sequence[Sequence[str]]) -> tuple[Sentences, WrittenText]:
         """Sentences that are words already, in ids and as they are written."""
         forms = list(dict.fromkeys(word for words in texts for word in words))
         place = {form: number for number, form in enumerate(forms)}
@@ -162,9 +161,9 @@ class Scorer:
         batch = Sentences(ids, np.array([len(words) + 1 for words in texts]))
         return batch, self.written(forms, positions)
 
-    def written(self, forms: list[str], positions: np.ndarray) -> Forms:
+    def written(self, forms: list[str], positions: np.ndarray) -> WrittenText:
         """How the words of a text are written, in subwords where the model is of subwords."""
-        return Forms(forms, positions, self.speller.subwords(forms) if self.speller else None)
+        return WrittenText(forms, positions, self.speller.subwords(forms) if self.speller else None)
 
     def cased(self, words: Iterable[str]) -> list[str]:
         """Words in the case that this model reads."""

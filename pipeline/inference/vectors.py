@@ -13,7 +13,7 @@ FEWEST = 3  # lemmas that a change must have been seen in
 CHANGE = ["upos", "feats", "feats_to"]
 
 
-class Vectors:
+class ReadVectors:
     """One vector of length 1 for each signature; words of one signature have the same."""
 
     @torch.inference_mode()
@@ -54,10 +54,10 @@ class Vectors:
 
 def nearest(model: Scorer, word: str, most: int = 10) -> pd.DataFrame:
     """The words whose vectors are nearest to that of a word, its own row being the first."""
-    return Vectors(model).nearest(word, most)
+    return ReadVectors(model).nearest(word, most)
 
 
-def inflection(vectors: Vectors, analyses: pd.DataFrame) -> pd.DataFrame:
+def inflection(vectors: ReadVectors, analyses: pd.DataFrame) -> pd.DataFrame:
     """From one form of a lemma to another: is the word nearest to ψ(x) + change the right one?
 
     A change, such as ADJ Gender=Masc → Gender=Fem, is the mean difference of the two forms over
@@ -93,7 +93,7 @@ def inflection(vectors: Vectors, analyses: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([table, pd.DataFrame([whole])], ignore_index=True)
 
 
-def _forms(vectors: Vectors, analyses: pd.DataFrame) -> pd.DataFrame:
+def _forms(vectors: ReadVectors, analyses: pd.DataFrame) -> pd.DataFrame:
     """What the lexicon, not the guesser, says of the words that have a vector of their own."""
     own = np.bincount(vectors.signature)[vectors.signature] == 1
     own[: vectors.first] = False

@@ -1,1 +1,1 @@
-"""Trained models where people already work: spaCy, lm-evaluation-harness, minicons."""
+"""Trained models inside spaCy, minicons and lm-evaluation-harness."""

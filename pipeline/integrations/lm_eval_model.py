@@ -13,11 +13,11 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 from lm_eval.api.registry import register_model
 
+from accord.pipeline.inference.expectations import SentenceReader
 from accord.pipeline.inference.scorer import load
-from accord.pipeline.reading.reader import Reader
 
 
-class Place(NamedTuple):
+class SpanInText(NamedTuple):
     """A word of a line, or the line's end."""
 
     start: int
@@ -32,7 +32,7 @@ class AccordLM(LM):
 
     def __init__(self, run: str | None = None, model: str | None = None, **harness):
         super().__init__()
-        self.reader = Reader(load(run, model))
+        self.reader = SentenceReader(load(run, model))
 
     def loglikelihood(
         self, requests: Sequence[Instance], disable_tqdm: bool = False
@@ -63,16 +63,16 @@ class AccordLM(LM):
             found.append((log_p, all(place.is_likeliest for place in chosen)))
         return found
 
-    def _read(self, lines: Iterable[str]) -> dict[str, list[Place]]:
+    def _read(self, lines: Iterable[str]) -> dict[str, list[SpanInText]]:
         """The words of each line and, last, its end."""
         texts = list(dict.fromkeys(lines))
-        found: dict[str, list[Place]] = {text: [] for text in texts}
+        found: dict[str, list[SpanInText]] = {text: [] for text in texts}
         for words in self.reader.read(texts):
             # Of subwords only the rolling log p is asked, for which no word need be likeliest.
             rank = words.expected.rank if words.expected else np.zeros(len(words.form))
             columns = zip(words.start, words.end, -words.nats, rank == 1, strict=True)
             for number, place in zip(words.sentence, columns, strict=True):
-                found[texts[number]].append(Place(*(value.item() for value in place)))
+                found[texts[number]].append(SpanInText(*(value.item() for value in place)))
         return found
 
 
@@ -85,7 +85,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         start += len(line) + 1
 
 
-def _behind(text: str, border: int, read: dict[str, list[Place]]) -> Iterator[Place]:
+def _behind(text: str, border: int, read: dict[str, list[SpanInText]]) -> Iterator[SpanInText]:
     """What stands behind a border: words, and ends of lines that other lines follow."""
     for first, line in _lines(text):
         *words, end = read[line]

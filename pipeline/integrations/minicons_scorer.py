@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from accord.pipeline.artefacts.names import END
+from accord.pipeline.inference.expectations import ReadWords, SentenceReader
 from accord.pipeline.inference.scorer import load
-from accord.pipeline.prepared.special_words import END
-from accord.pipeline.reading.reader import Reader, Words
 
 Scored = list[tuple[str, float]] | list[tuple[str, float, int]]
 
@@ -23,7 +23,7 @@ class AccordScorer:
     """Scores sentences: a string or several, always answered by a list."""
 
     def __init__(self, run: str | Path | None = None, model: str | None = None):
-        self.reader = Reader(load(run, model))
+        self.reader = SentenceReader(load(run, model))
 
     def sequence_score(
         self,
@@ -83,7 +83,7 @@ class AccordScorer:
 
     def _sentences(
         self, batch: str | Sequence[str], eos_token: bool = False
-    ) -> Iterator[tuple[str, Words, np.ndarray]]:
+    ) -> Iterator[tuple[str, ReadWords, np.ndarray]]:
         """Each sentence, the words read with it, and the places of its own among them."""
         texts = [batch] if isinstance(batch, str) else list(batch)
         for words in self.reader.read(texts):

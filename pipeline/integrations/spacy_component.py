@@ -17,9 +17,13 @@ from spacy.language import Language
 from spacy.tokens import Doc, Token
 from spacy.util import minibatch
 
+from accord.pipeline.inference.expectations import (
+    FEATURES,
+    ReadWords,
+    SentenceReader,
+    probabilities,
+)
 from accord.pipeline.inference.scorer import load
-from accord.pipeline.reading.expect import FEATURES
-from accord.pipeline.reading.reader import Reader, Words, probabilities
 
 NAME = "accord"
 
@@ -33,7 +37,7 @@ def make(
 
 class Surprisal:
     def __init__(self, run: str | Path | None, model: str | None, features: Sequence[str]):
-        self.reader = Reader(load(run, model), list(features))
+        self.reader = SentenceReader(load(run, model), list(features))
         Token.set_extension("surprisal", default=None, force=True)
         Doc.set_extension("expect", getter=_expected, force=True)
 
@@ -53,7 +57,7 @@ class Surprisal:
                 self._fill(spans, words)
             yield from docs
 
-    def _fill(self, spans: Sequence[tuple[Doc, int, int]], words: Words) -> None:
+    def _fill(self, spans: Sequence[tuple[Doc, int, int]], words: ReadWords) -> None:
         """Give what was read to the tokens of each sentence and to its document."""
         expected = probabilities(self.reader, words)
         for number in np.unique(words.sentence):

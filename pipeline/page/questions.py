@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # a model is imported when one is asked: the page is there before
     from accord.pipeline.inference.scorer import Scorer
-    from accord.pipeline.page.asked_model import Answer, AskedModel
+    from accord.pipeline.page.answers import Answer, AskedModel
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Place:
+class PlaceQuestion:
     model: str
     text: str
     at: int  # the number of the word, from 0
@@ -53,7 +53,7 @@ class About:
         return {"families": model.families, "explained": model.explainer is not None}
 
 
-QUESTIONS = {"read": Read, "place": Place, "write": Write, "about": About}
+QUESTIONS = {"read": Read, "place": PlaceQuestion, "write": Write, "about": About}
 
 
 class Models:
@@ -85,7 +85,7 @@ class Models:
         return self._thread.submit(lambda: asked.answer(self._model(asked.model))).result()
 
     def _loaded(self, name: str) -> "AskedModel":
-        from accord.pipeline.page.asked_model import AskedModel
+        from accord.pipeline.page.answers import AskedModel
 
         if name not in self._load:
             raise ValueError(
@@ -94,7 +94,7 @@ class Models:
         return AskedModel(self._load[name]())
 
 
-def parse(question: Any) -> Read | Place | Write | About:
+def parse(question: Any) -> Read | PlaceQuestion | Write | About:
     """A question from what JSON held; what is missing, unknown or of another kind is named."""
     given = dict(question) if isinstance(question, dict) else {}
     ask = given.pop("ask", None)

@@ -1,20 +1,71 @@
-"""The page's server: one document, one address for questions, asked from this page alone.
+"""The server and its one document.
 
 Python's own server is enough for a GET and a POST. What else a browser could be led to do is
 refused: a name in `Host` that is not this machine's (so no name can be bound to this address from
 outside), another `Origin`, and questions that are not JSON.
 """
 
+import base64
+import hashlib
 import ipaddress
 import json
 import sys
+from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from string import Template
 from urllib.parse import urlsplit
 
-from accord.pipeline.page.document import document, policy
+from accord.pipeline.artefacts.names import END
 from accord.pipeline.page.questions import Models
+
+PARTS = ("labels.js", "state.js", "charts.js", "terms.js", "page.js")  # of its script, in order
+
+
+def document(models: Sequence[str]) -> str:
+    """The page for some models, which it names; the first is asked at first."""
+    given = {
+        "models": list(models),
+        "end": END,
+        "examples": json.loads(_text("examples.json")),
+        **json.loads(_text("labels.json")),
+    }
+    return Template(_text("page.html")).substitute(
+        policy=policy(), style=_style(), script=_script(), given=_in_html(given)
+    )
+
+
+def policy() -> str:
+    """The Content-Security-Policy: this style, this script, questions to this server, no more."""
+    return (
+        f"default-src 'none'; script-src {_hash(_script())}; style-src {_hash(_style())}; "
+        f"connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _style() -> str:
+    return _text("page.css")
+
+
+def _script() -> str:
+    return "".join(_text(name) for name in PARTS)
+
+
+def _in_html(value: object) -> str:
+    """JSON that ends no script element."""
+    return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _text(name: str) -> str:
+    return (files("accord.pipeline.page") / name).read_text(encoding="utf-8")
+
 
 LOOPBACK = "127.0.0.1"
 LARGEST = 1 << 20  # bytes of a question

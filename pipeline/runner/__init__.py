@@ -1,1 +1,1 @@
-"""What must run, in what order, here or elsewhere."""
+"""What must run, in what order, on this machine or another."""

@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from accord.models.common.files import WEIGHTS
 from accord.models.common.registry import outside_files
-from accord.models.training.files import WEIGHTS
 from accord.pipeline.artefacts.artefact import ARTEFACTS, name_of
-from accord.pipeline.artefacts.model_files import FIGURES
+from accord.pipeline.artefacts.names import FIGURES
 from accord.pipeline.artefacts.store import Store
 from accord.pipeline.runner.run import Run, content_of, run
 from accord.pipeline.stages.table import STAGES, above

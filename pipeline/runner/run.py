@@ -15,26 +15,25 @@ from typing import Any, Literal
 
 import numpy as np
 
-from accord.models.common.files.whole_file import clear_partial
-from accord.pipeline.artefacts import fingerprint
+from accord.models.common.files import clear_partial
 from accord.pipeline.artefacts.artefact import (
     ARTEFACTS,
     FORMAT,
     MANIFEST,
     WHOLE_RUN,
     Artefact,
+    hash_of_file,
     name_of,
     read_json,
     write_json,
 )
-from accord.pipeline.artefacts.model_files import START
+from accord.pipeline.artefacts.names import START
 from accord.pipeline.artefacts.store import Store, publish
 from accord.pipeline.config.configuration import Config, load_config
 from accord.pipeline.data.fetch import fetch
 from accord.pipeline.data.folders import MissingData
-from accord.pipeline.display.progress import say
-from accord.pipeline.display.seeds import with_seeds
-from accord.pipeline.display.short_names import short_names
+from accord.pipeline.display.messages import say, short_names
+from accord.pipeline.display.tables import with_seeds
 from accord.pipeline.stages.table import STAGES, Stage, check_names
 from accord.pipeline.trained.resolve import RUNS
 from accord.pipeline.trained.start import check_start, start_artefact
@@ -232,7 +231,7 @@ def content_of(files: Iterable[Path]) -> dict[str, str]:
     """The hash of each file, by a name that stays where the folder of all data is moved."""
     paths = list(dict.fromkeys(path.absolute() for path in files))
     names = short_names([path.parts for path in paths], least=2)
-    return {name: fingerprint.of_file(path) for name, path in zip(names, paths, strict=True)}
+    return {name: hash_of_file(path) for name, path in zip(names, paths, strict=True)}
 
 
 def _plain(value: Any) -> Any:

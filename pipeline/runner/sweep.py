@@ -22,9 +22,9 @@ from threading import Thread
 
 from accord.models.training import processes
 from accord.pipeline.artefacts.artefact import Artefact
-from accord.pipeline.artefacts.model_files import FIGURES
-from accord.pipeline.display.progress import set_level
-from accord.pipeline.prepared.encoded import READ_BY_TRAINING
+from accord.pipeline.artefacts.names import FIGURES
+from accord.pipeline.dataset.encoded import READ_BY_TRAINING
+from accord.pipeline.display.messages import set_level
 from accord.pipeline.sections import EvaluateParams
 from accord.pipeline.stages import evaluate, train
 from accord.pipeline.trained.resolve import JOBS, TRAINED, read_jobs, taught_by

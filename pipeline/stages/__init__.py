@@ -1,1 +1,1 @@
-"""The nine stages, one file each, and what only they use; `order.py` has them in order."""
+"""The nine stages: one table that declares them, one file for each computation."""

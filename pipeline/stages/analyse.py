@@ -1,10 +1,14 @@
-"""Stage `analyse`: the known words, and what the lexicon says of each.
+"""The known words and what the lexicon says; words beyond a start.
+
+The start's words keep their ids, then come the words of the text that it does not know. It reads
+such a word as the unknown one of its class, and this is what φ says of it from now on too.
 
 Under the `open` protocol the known words are the lexicon's forms and the words of training. A
 word outside the lexicon that is seen once also stands for the words of its class that will be met
 later and are not known: training reads it as unknown, so the model learns how often those come.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -14,26 +18,66 @@ import numpy as np
 import pandas as pd
 
 from accord import lexicon
-from accord.pipeline.artefacts.arrow import open_table, splits, word_counts
+from accord.lexicon.chain import SAVED, save
+from accord.models.common.files import load_json
 from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.artefacts.model_files import START
-from accord.pipeline.data.folders import folder_of
-from accord.pipeline.display.progress import say
-from accord.pipeline.evaluation.pair import Pair
-from accord.pipeline.evaluation.suite import read_suite, suite_name, suite_words
-from accord.pipeline.prepared.saved_chain import read_chain, save_chain, save_hashes
-from accord.pipeline.prepared.special_words import (
+from accord.pipeline.artefacts.names import (
     END,
     END_ID,
+    MADE_OF,
     PRETRAINING,
+    START,
     UNKNOWN_ID,
     is_special,
     read_as_unknown,
 )
-from accord.pipeline.prepared.unknown_words import Classes
-from accord.pipeline.prepared.written_forms import WRITTEN, read_written
+from accord.pipeline.artefacts.tables import open_table, splits, word_counts
+from accord.pipeline.data.folders import folder_of
+from accord.pipeline.dataset.unknown_words import (
+    WRITTEN,
+    UnknownClasses,
+    load_chain,
+    read_chain,
+    read_written,
+    save_chain,
+    save_hashes,
+)
+from accord.pipeline.dataset.vocabulary import Vocabulary
+from accord.pipeline.display.messages import say
+from accord.pipeline.evaluation.suites import Pair, read_suite, suite_name, suite_words
 from accord.pipeline.sections import AnalyseParams
-from accord.pipeline.stages.beyond_start import beyond_start
+
+
+def beyond_start(
+    start: Path, words: Iterable[str], counts: Mapping[str, int], sentences: int, out: Path
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The start's words and the others of these, as counted in the text, and their analyses.
+
+    The lexicons go with them, for words that are met later, and what the start was made of.
+    """
+    about = load_json(start / "config.json", dict)
+    made_of = {key: about[key] for key in ("name", "corpora", "lexicons")}
+    (out / MADE_OF).write_text(json.dumps(made_of, ensure_ascii=False, indent=1))
+    known, chain = Vocabulary(start), read_chain(start)
+    save_chain(out, **chain)
+    if (start / SAVED).exists():
+        save(load_chain(start), out)
+    elif len(known.unknown) > 1:  # which lexicons tell apart that lie where data do
+        save_hashes(out, chain["names"])
+    new = sorted(word for word in words if word not in known.known and not is_special(word))
+    forms = [*known.forms, *new]
+    types = pd.DataFrame({"form": forms, "count": [counts.get(form, 0) for form in forms]})
+    types.loc[END_ID, "count"] = sentences
+    types["unknown"] = 0  # the start knows its words, however seldom the text has them
+    classes = range(UNKNOWN_ID, UNKNOWN_ID + len(known.unknown))
+    types.loc[classes, "unknown"] = classes
+    types.loc[len(known.forms) :, "unknown"] = known.ids(new)
+    types["share"] = 1.0
+    analyses = pd.read_parquet(start / "analyses.parquet")
+    read_as = types["unknown"][len(known.forms) :].rename("class").rename_axis("id").reset_index()
+    of_class = read_as.merge(analyses, left_on="class", right_on="word")
+    of_class = of_class.assign(word=of_class["id"])[analyses.columns]
+    return types, pd.concat([analyses, of_class], ignore_index=True)
 
 
 class Texts(NamedTuple):
@@ -190,7 +234,7 @@ def _with_classes(types: pd.DataFrame, chain: lexicon.Lexicon) -> tuple[pd.DataF
     outside = np.array([form not in listed for form in types["form"]])
     types["unknown"] = np.where(outside, UNKNOWN_ID, 0)  # of some class; of which, is learned now
     once = types["form"][read_as_unknown(types)].tolist()
-    classes = Classes.learn(once, chain)
+    classes = UnknownClasses.learn(once, chain)
     types.loc[outside, "unknown"] = classes.ids(types["form"][outside].tolist())
     ids = range(UNKNOWN_ID, UNKNOWN_ID + len(classes.names))
     unknown = pd.DataFrame({"form": classes.names, "count": 0, "unknown": ids})

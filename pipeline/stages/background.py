@@ -7,26 +7,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from accord.models.background import arpa
-from accord.models.background.adapted import adapted
-from accord.models.background.prior import discounted
-from accord.models.common.files.arrays import load_array
+from accord.models.background.base import adapted, discounted
+from accord.models.common.files import load_array
 from accord.models.common.registry import outside_files, parted
 from accord.models.features.phi import Features
 from accord.models.spelling.neural import NeuralSpelling
 from accord.models.spelling.ngram import NGramSpelling
-from accord.models.spelling.open_vocabulary import load_spelling, save_spelling
-from accord.pipeline.artefacts import fingerprint
-from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.artefacts.model_files import START
-from accord.pipeline.features.factors import factors_of
-from accord.pipeline.prepared.special_words import (
+from accord.models.spelling.spelling import load_spelling, save_spelling
+from accord.models.zoo.arpa import prepare
+from accord.pipeline.artefacts.artefact import Inputs, hash_of_file
+from accord.pipeline.artefacts.names import (
     PRETRAINING,
     PRETRAINING_MASS,
+    START,
     UNKNOWN_ID,
     is_special,
     read_as_unknown,
 )
+from accord.pipeline.features.templates import factors_of
 from accord.pipeline.sections import BackgroundParams
 
 RAREST = 0.01  # per million: what a word counts for that the lexicon of frequencies lacks
@@ -57,9 +55,9 @@ def compute(params: BackgroundParams, inputs: Inputs, out: Path) -> None:
         found = factors_of(analyses, len(types), settings["factors"].split())
         np.savez(out / "factors.npz", **found)
     if params.kind == "arpa":
-        about["order"] = arpa.prepare(Path(params.arpa), types["form"].tolist(), mass, out)
+        about["order"] = prepare(Path(params.arpa), types["form"].tolist(), mass, out)
     if others := outside_files(params):  # training counts the n-grams, and must know of changes
-        about["code"] = [fingerprint.of_file(file) for file in others]
+        about["code"] = [hash_of_file(file) for file in others]
     (out / "about.json").write_text(json.dumps(about, indent=1))
     if "unknown" in types:
         _learn_spelling(params, types, out)

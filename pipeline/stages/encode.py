@@ -11,29 +11,32 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accord.models.common.batching import Sentences
-from accord.models.common.files.arrays import load_array
+from accord.models.common.files import load_array
 from accord.models.spelling.subwords import COUNTS, count_subwords
-from accord.pipeline.artefacts.array_file import ArrayFile
-from accord.pipeline.artefacts.arrow import batches, splits, word_counts
 from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.display.progress import say
-from accord.pipeline.evaluation.pair import Pair
-from accord.pipeline.evaluation.suite_encoding import encode_suite
-from accord.pipeline.features.word_classes import word_classes
-from accord.pipeline.prepared.encoded import SIZES, read_sentences
-from accord.pipeline.prepared.encoded_forms import PARTS, read_forms
-from accord.pipeline.prepared.labels import NUMBERS, VALUES
-from accord.pipeline.prepared.special_words import (
+from accord.pipeline.artefacts.names import (
     END,
     END_ID,
     PRETRAINING,
     is_special,
     read_as_unknown,
 )
-from accord.pipeline.prepared.subwords import Speller
-from accord.pipeline.prepared.vocabulary import Vocabulary
+from accord.pipeline.artefacts.tables import ArrayFile, batches, splits, word_counts
+from accord.pipeline.dataset.encoded import (
+    NUMBERS,
+    PARTS,
+    SIZES,
+    VALUES,
+    read_forms,
+    read_sentences,
+)
+from accord.pipeline.dataset.subwords import Speller
+from accord.pipeline.dataset.vocabulary import Vocabulary
+from accord.pipeline.display.messages import say
+from accord.pipeline.evaluation.suites import Pair, encode_suite
+from accord.pipeline.features.word_vectors import word_classes
 from accord.pipeline.sections import EncodeParams
-from accord.pipeline.stages.sentence_labels import label_numbers, label_values
+from accord.pipeline.stages.corpus import label_numbers, label_values
 
 
 def compute(params: EncodeParams, inputs: Inputs, out: Path) -> None:

@@ -1,4 +1,4 @@
-"""Stage `evaluate`: the trained model scores every split it was not trained on, and every suite.
+"""Splits scored, suites judged.
 
 This file and what it imports need only torch, numpy and safetensors: a model is measured where it
 was trained.
@@ -8,12 +8,18 @@ import json
 from pathlib import Path
 
 import numpy as np
+import torch
 
-from accord.models.common.files.weights import load_weights
-from accord.models.spelling.open_vocabulary import load_spelling
+from accord.models.common.batching import Model, Sentences
+from accord.models.common.weights import load_weights
+from accord.models.network.language_model import LanguageModel
+from accord.models.network.states import states
+from accord.models.outputs.softmax import SelfNormalised, SignatureOutput
+from accord.models.spelling.spelling import load_spelling
 from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.artefacts.model_files import FIGURES
-from accord.pipeline.display.progress import say
+from accord.pipeline.artefacts.names import FIGURES, START_WEIGHTS
+from accord.pipeline.dataset.encoded import held_out, read_sentences, suites
+from accord.pipeline.display.messages import say
 from accord.pipeline.evaluation.agreement import measure_agreement
 from accord.pipeline.evaluation.measure import (
     OF_START,
@@ -21,12 +27,32 @@ from accord.pipeline.evaluation.measure import (
     measure_parts,
     training_figures,
 )
-from accord.pipeline.evaluation.metrics.normalisation import normalisation
-from accord.pipeline.prepared.encoded import held_out, read_sentences
-from accord.pipeline.prepared.encoded_forms import suites
-from accord.pipeline.prepared.special_words import START_WEIGHTS
-from accord.pipeline.prepared.trained import load_trained
 from accord.pipeline.sections import EvaluateParams
+from accord.pipeline.trained.network import load_trained
+
+
+@torch.inference_mode()
+def normalisation(model: Model, sentences: Sentences) -> dict[str, float]:
+    """How far log Z is from 0 on a text, and what its words would cost if it were taken for 0.
+
+    Nothing for other models: they do not claim it.
+    """
+    if not isinstance(model, LanguageModel) or not isinstance(model.output, SignatureOutput):
+        return {}
+    output = model.output.within
+    if not isinstance(output, SelfNormalised):
+        return {}
+    log_z, scores = [], []
+    for at in states(model, sentences):
+        signatures = model.output.signature[at.words]
+        score = output.score_of(at.h, signatures)
+        log_z.append((score - output.log_prob_of(at.h, signatures)).cpu())
+        scores.append((score + model.output.log_share[at.words]).cpu())
+    log_z, scores = torch.cat(log_z).double(), torch.cat(scores).double()
+    return {
+        "log Z, root mean square": float(log_z.square().mean().sqrt()),
+        "nats per word without normalising": float(-scores.mean()),
+    }
 
 
 def compute(params: EvaluateParams, inputs: Inputs, out: Path) -> None:

@@ -12,20 +12,15 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from accord.models.common.files.json_file import load_json
-from accord.models.common.files.weights import save_tensors
-from accord.models.features.grown import by_name, with_own_features, with_words
-from accord.models.features.phi import Features
+from accord.models.common.files import load_json
+from accord.models.common.weights import save_tensors
+from accord.models.features.phi import Features, by_name, with_own_features, with_words
 from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.artefacts.model_files import START
-from accord.pipeline.display.progress import say
+from accord.pipeline.artefacts.names import END, NOT_TOP, START, START_WEIGHTS
+from accord.pipeline.display.messages import say
 from accord.pipeline.features import word_vectors
-from accord.pipeline.features.letters import spelled
-from accord.pipeline.features.template_names import VECTORS, check, chosen, sides
-from accord.pipeline.features.templates import fill, known_names
-from accord.pipeline.features.word_classes import clusters_of
-from accord.pipeline.features.word_vectors import WordVectors
-from accord.pipeline.prepared.special_words import END, NOT_TOP, START_WEIGHTS
+from accord.pipeline.features.templates import VECTORS, check, chosen, fill, known_names, sides
+from accord.pipeline.features.word_vectors import WordVectors, clusters_of, spelled
 from accord.pipeline.sections import FeaturiseParams
 from accord.pipeline.trained.start import start_weights
 

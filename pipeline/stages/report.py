@@ -11,19 +11,28 @@ import pandas as pd
 from accord.models.recipe import Recipe
 from accord.models.spelling.subwords import count_subwords
 from accord.pipeline.artefacts.artefact import Artefact, Inputs
-from accord.pipeline.artefacts.model_files import RECIPE
-from accord.pipeline.display import page
-from accord.pipeline.display.drawing import for_page, save
-from accord.pipeline.display.figures import loss_curves, perplexity_bars
-from accord.pipeline.display.figures_agreement import agreement_dots
-from accord.pipeline.display.figures_learning import learning_curve
-from accord.pipeline.display.progress import say
-from accord.pipeline.display.seeds import by_seed
-from accord.pipeline.display.tables import markdown
-from accord.pipeline.evaluation.bootstrap import differences
-from accord.pipeline.evaluation.report import by_construction, by_size
-from accord.pipeline.evaluation.report.comparison import comparison, headline, test_splits
-from accord.pipeline.evaluation.score_rows import of_models, read_epochs
+from accord.pipeline.artefacts.names import RECIPE
+from accord.pipeline.display import report_page
+from accord.pipeline.display.figures import (
+    agreement_dots,
+    for_page,
+    learning_curve,
+    loss_curves,
+    perplexity_bars,
+    save,
+)
+from accord.pipeline.display.messages import say
+from accord.pipeline.display.tables import by_seed, markdown
+from accord.pipeline.evaluation import comparison
+from accord.pipeline.evaluation.comparison import (
+    by_size,
+    comparison_table,
+    headline,
+    of_models,
+    read_epochs,
+    test_splits,
+)
+from accord.pipeline.evaluation.statistics import differences
 from accord.pipeline.inference import explain_page
 from accord.pipeline.sections import ReportParams
 from accord.pipeline.stages.table import STAGES
@@ -40,7 +49,7 @@ def compute(params: ReportParams, inputs: Inputs, out: Path) -> None:
     scores = of_models(of_stage("evaluate"))
     curves = of_models(of_stage("train"), read_epochs)
     coverage = of_models(of_stage("analyse"), lambda folder: pd.read_csv(folder / "coverage.csv"))
-    table = comparison(scores)
+    table = comparison_table(scores)
     scores.to_parquet(out / "scores.parquet", index=False)
     scores.to_csv(out / "scores.csv", index=False)
     (out / "table.md").write_text(markdown(table) + "\n", encoding="utf-8")
@@ -48,10 +57,10 @@ def compute(params: ReportParams, inputs: Inputs, out: Path) -> None:
         "curves": loss_curves(curves),
         "perplexity": perplexity_bars(scores),
     }
-    agreement = by_construction.constructions(scores)
+    agreement = comparison.constructions(scores)
     if len(agreement):
         drawn["agreement"] = agreement_dots(agreement)
-    sizes = by_size.by_size(scores, test_splits(scores)[0], of_stage("encode"))
+    sizes = by_size(scores, test_splits(scores)[0], of_stage("encode"))
     if len(sizes):
         drawn["learning"] = learning_curve(sizes, "perplexity")
     for name, figure in drawn.items():
@@ -59,13 +68,13 @@ def compute(params: ReportParams, inputs: Inputs, out: Path) -> None:
     svgs = {name: for_page(figure) for name, figure in drawn.items()}
     differ = differences(of_stage("evaluate"), of_stage("encode"), test_splits(scores))
     parts = [
-        page.comparison(headline(scores), _about(scores), table, differ, svgs),
-        page.agreement(by_construction.table(agreement), svgs),
+        report_page.comparison(headline(scores), _about(scores), table, differ, svgs),
+        report_page.agreement(comparison.table(agreement), svgs),
         _explained(inputs, models),
-        page.coverage(coverage),
-        page.configuration(_configuration(inputs, models), _made()),
+        report_page.coverage(coverage),
+        report_page.configuration(_configuration(inputs, models), _made()),
     ]
-    text = page.document(params.title, "\n".join(parts))
+    text = report_page.document(params.title, "\n".join(parts))
     (out / "index.html").write_text(text, encoding="utf-8")
     say("report: written")
 

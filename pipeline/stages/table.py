@@ -17,29 +17,28 @@ from accord.lexicon.reading import Report
 from accord.lexicon.registry import BUILT_IN, FROM_PATH, TABLES
 from accord.lexicon.registry import files as lexicon_files
 from accord.models.common.checks import expect
+from accord.models.common.files import WEIGHTS
 from accord.models.common.registry import outside_files
 from accord.models.recipe import Recipe
 from accord.models.spelling.subwords import COUNTS, SPELLER
-from accord.models.training.curve import CURVE, PHASE_CURVES
-from accord.models.training.files import WEIGHTS
+from accord.models.training.log import CURVE, PHASE_CURVES
 from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.artefacts.model_files import FIGURES, RECIPE
-from accord.pipeline.data.folders import folder_of
-from accord.pipeline.display.nearest import nearest
-from accord.pipeline.evaluation.metrics import METRICS
-from accord.pipeline.evaluation.same_text import WRITTEN as SAME_TEXT
-from accord.pipeline.evaluation.suite import suite_files
-from accord.pipeline.features import TEMPLATES, word_vectors
-from accord.pipeline.features.template_names import check
-from accord.pipeline.prepared.encoded import READ_BY_TRAINING, SIZES
-from accord.pipeline.prepared.encoded_forms import PARTS
-from accord.pipeline.prepared.labels import NUMBERS, VALUES
-from accord.pipeline.prepared.special_words import (
+from accord.pipeline.artefacts.names import (
+    FIGURES,
     MADE_OF,
     PRETRAINING_MASS,
+    RECIPE,
     START_WEIGHTS,
 )
-from accord.pipeline.prepared.written_forms import WRITTEN
+from accord.pipeline.data.folders import folder_of
+from accord.pipeline.dataset.encoded import NUMBERS, PARTS, READ_BY_TRAINING, SIZES, VALUES
+from accord.pipeline.dataset.encoded import WRITTEN as SAME_TEXT
+from accord.pipeline.dataset.unknown_words import WRITTEN
+from accord.pipeline.display.messages import nearest
+from accord.pipeline.evaluation.metrics import METRICS
+from accord.pipeline.evaluation.suites import suite_files
+from accord.pipeline.features import word_vectors
+from accord.pipeline.features.templates import TEMPLATES, check
 from accord.pipeline.sections import (
     AnalyseParams,
     BackgroundParams,

@@ -14,11 +14,17 @@ import pyarrow as pa
 
 from accord.corpora.sentence import words as words_of
 from accord.corpora.tokenise import normalise, tokenised
-from accord.pipeline.artefacts.arrow import batches, count_batches, open_table, splits, write_batches
 from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.display.progress import meter, say
-from accord.pipeline.prepared.labels import LABELS
-from accord.pipeline.prepared.written_forms import save_written
+from accord.pipeline.artefacts.tables import (
+    batches,
+    count_batches,
+    open_table,
+    splits,
+    write_batches,
+)
+from accord.pipeline.dataset.encoded import LABELS
+from accord.pipeline.dataset.unknown_words import save_written
+from accord.pipeline.display.messages import meter, say
 from accord.pipeline.sections import TokeniseParams
 
 SCHEMA = pa.schema({"words": pa.list_(pa.string())})

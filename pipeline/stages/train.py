@@ -12,27 +12,30 @@ from pathlib import Path
 
 import torch
 
-from accord.models.background.ngram import FOLDS
+from accord.models.background.ngram_background import FOLDS
 from accord.models.common.batching import Sentences
 from accord.models.common.device import choose_device
-from accord.models.common.files.weights import load_weights, parameters_of, save_tensors
-from accord.models.network.background_only import BackgroundOnly
+from accord.models.common.files import WEIGHTS
+from accord.models.common.weights import load_weights, parameters_of, save_tensors
+from accord.models.network.background_models import BackgroundOnly
 from accord.models.network.language_model import LanguageModel
 from accord.models.parts import PHASES, SOLVERS
 from accord.models.recipe import Recipe
 from accord.models.training import processes
-from accord.models.training.curve import CURVE, Epoch, write_curve
-from accord.models.training.files import WEIGHTS
+from accord.models.training.log import CURVE, Epoch, write_curve
 from accord.models.training.regularisers import LossTerm
 from accord.models.training.trainer import Trainer
 from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.artefacts.model_files import RECIPE
-from accord.pipeline.display.progress import meter, say
-from accord.pipeline.prepared.background import expect_pretraining, training_text
-from accord.pipeline.prepared.encoded import read_text
-from accord.pipeline.prepared.special_words import PRETRAINING, START_WEIGHTS
-from accord.pipeline.prepared.trained import build, build_pretraining
+from accord.pipeline.artefacts.names import PRETRAINING, RECIPE, START_WEIGHTS
+from accord.pipeline.dataset.encoded import read_text
+from accord.pipeline.display.messages import meter, say
 from accord.pipeline.trained import teachers
+from accord.pipeline.trained.network import (
+    build,
+    build_pretraining,
+    expect_pretraining,
+    training_text,
+)
 
 PRETRAINING_BATCH = 4  # times as many texts side by side, as there are more of them
 

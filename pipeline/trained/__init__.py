@@ -1,1 +1,1 @@
-"""Trained models: found by the names that users write, and taught or continued from."""
+"""Trained models are found by name, built, opened, exported and checked."""

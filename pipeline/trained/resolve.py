@@ -20,12 +20,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from accord.models.common.files.json_file import load_json
-from accord.models.training.files import WEIGHTS
-from accord.pipeline.artefacts.artefact import MANIFEST, META, Artefact, FinishedRun, Inputs, read_json
-from accord.pipeline.artefacts.model_files import FIGURES, MODEL, RECIPE
-from accord.pipeline.display.nearest import nearest
-from accord.pipeline.sharing.file_names import CONFIG
+from accord.models.common.files import WEIGHTS, load_json
+from accord.pipeline.artefacts.artefact import (
+    MANIFEST,
+    META,
+    Artefact,
+    FinishedRun,
+    Inputs,
+    read_json,
+)
+from accord.pipeline.artefacts.names import CONFIG, FIGURES, MODEL, RECIPE
+from accord.pipeline.display.messages import nearest
 
 Kind = Literal["bundled", "run", "exported", "packed", "hub", "arpa"]
 

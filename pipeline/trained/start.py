@@ -4,12 +4,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from accord.pipeline.artefacts import fingerprint
-from accord.pipeline.artefacts.artefact import Artefact, read_json
-from accord.pipeline.artefacts.model_files import MODEL
+from accord.pipeline.artefacts.artefact import Artefact, hash_of_file, hash_of_value, read_json
+from accord.pipeline.artefacts.names import CONFIG, MODEL, is_compact
 from accord.pipeline.data.folders import cache_home
-from accord.pipeline.display.progress import say
-from accord.pipeline.sharing.file_names import CONFIG, is_compact
+from accord.pipeline.display.messages import say
 from accord.pipeline.trained import resolve
 
 if TYPE_CHECKING:
@@ -46,23 +44,23 @@ def start_params(start: str) -> dict[str, Any]:
 
 def check_start(start: str) -> None:
     """Refuse a model whose files are not what was written, before anything is made of it."""
-    from accord.pipeline.sharing.exported import open_parts  # here, as it loads torch
+    from accord.pipeline.trained.parts import open_parts  # here, as it loads torch
 
     open_parts(resolve.one(start_folder(start)))
 
 
 def start_weights(folder: Path) -> "dict[str, Tensor]":
-    from accord.models.common.files.weights import load_tensors  # here, as it loads torch
+    from accord.models.common.weights import load_tensors  # here, as it loads torch
 
     return {name: tensor.float() for name, tensor in load_tensors(folder / MODEL).items()}
 
 
 def _unfolded(folder: Path) -> Path:
     """A model's small form as a plain one, in the cache, where each version makes it once."""
-    made_of = [fingerprint.of_file(folder / CONFIG), UNFOLDING]
-    place = cache_home() / "started" / fingerprint.of_value(made_of)[:16]
+    made_of = [hash_of_file(folder / CONFIG), UNFOLDING]
+    place = cache_home() / "started" / hash_of_value(made_of)[:16]
     if not place.exists():
-        from accord.pipeline.sharing.compact.unfold import unfold  # here, as it loads torch
+        from accord.pipeline.trained.export import unfold  # here, as it loads torch
 
         say(f"train.start: unfolding {folder.name} into {place}")
         place.parent.mkdir(parents=True, exist_ok=True)

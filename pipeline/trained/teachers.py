@@ -9,11 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from accord.models.common.files import WEIGHTS
 from accord.models.recipe import Recipe
-from accord.models.training.files import WEIGHTS
-from accord.pipeline.artefacts import fingerprint
-from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.artefacts.model_files import MODEL, RECIPE
+from accord.pipeline.artefacts.artefact import Inputs, hash_of_file, hash_of_value
+from accord.pipeline.artefacts.names import MODEL, RECIPE
 from accord.pipeline.trained import resolve
 from accord.pipeline.trained.resolve import TRAINED, TrainedModel
 
@@ -79,7 +78,7 @@ def take_along(recipe: Recipe, read: Read, folder: Path) -> list[str]:
     for teacher in recipe.teachers.models:
         for model in find(teacher):
             paths = _files(model.folders, read)
-            key = fingerprint.of_value([fingerprint.of_file(path) for path in paths])
+            key = hash_of_value([hash_of_file(path) for path in paths])
             names.append(f"teacher-{key[:16]}")
             (folder / names[-1]).mkdir(parents=True, exist_ok=True)
             for path in paths:
@@ -103,9 +102,9 @@ def distillation(
 
 
 def _load(names: Iterable[str], inputs: Inputs) -> "list[LanguageModel]":
-    from accord.models.background.ngram import FOLDS
+    from accord.models.background.ngram_background import FOLDS
     from accord.models.network.language_model import LanguageModel
-    from accord.pipeline.prepared.trained import load_trained
+    from accord.pipeline.trained.network import load_trained
 
     teachers = []
     for name in names:
@@ -125,7 +124,7 @@ def _check_same_words(name: str, teacher: TrainedModel, inputs: Inputs) -> None:
     """Ids must mean the same words: Φ is the same, or at least the text in ids is."""
     for stage, file in (("featurise", "phi.npz"), ("encode", "train.ids.npy")):
         theirs, own = teacher.folders[stage] / file, inputs[stage] / file
-        if theirs.is_file() and fingerprint.of_file(theirs) == fingerprint.of_file(own):
+        if theirs.is_file() and hash_of_file(theirs) == hash_of_file(own):
             return
     raise ValueError(
         f"train.teachers: expected a model over the same words, prepared from the same text; "

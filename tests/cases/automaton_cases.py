@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.models.automata.wfst import PHI
+from accord.models.zoo.wfst import PHI
 
 
 class Automaton:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from training_cases import RECIPE, model, sentences
 
-from accord.models.training.files import WEIGHTS
+from accord.models.common.files import WEIGHTS
 from accord.models.training.trainer import Trainer
 
 TEXT = sentences()

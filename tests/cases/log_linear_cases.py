@@ -4,8 +4,7 @@ import numpy as np
 import torch
 from hypothesis import strategies
 
-from accord.models.background.base import Background
-from accord.models.background.unigram import Unigram
+from accord.models.background.base import Background, Unigram
 from accord.models.common.batching import preceding
 from accord.models.features.phi import Features
 from accord.models.outputs.log_linear import LogLinear

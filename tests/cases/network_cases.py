@@ -4,7 +4,7 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, rising_prior
 
-from accord.models.background.unigram import Unigram
+from accord.models.background.base import Unigram
 from accord.models.network.language_model import LanguageModel
 from accord.models.recipe import Recipe
 

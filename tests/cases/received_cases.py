@@ -5,15 +5,14 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from accord.pipeline.artefacts import fingerprint
-from accord.pipeline.artefacts.artefact import read_json, write_json
+from accord.pipeline.artefacts.artefact import hash_of_file, read_json, write_json
 from accord.pipeline.cli.main import app
 
 
 def seal(folder: Path) -> None:
     """Give every file the hash it has now."""
     about = read_json(folder / "config.json")
-    about["files"] = {name: fingerprint.of_file(folder / name) for name in about["files"]}
+    about["files"] = {name: hash_of_file(folder / name) for name in about["files"]}
     write_json(folder / "config.json", about)
 
 

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from torch import distributed
 from training_cases import RECIPE, model, sentences
 
-from accord.models.training.files import WEIGHTS
+from accord.models.common.files import WEIGHTS
 from accord.models.training.trainer import Trainer
 
 TEXT = sentences(150)

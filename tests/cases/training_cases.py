@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from accord.models.background.unigram import Unigram
+from accord.models.background.base import Unigram
 from accord.models.common.batching import Sentences
 from accord.models.features.phi import Features
 from accord.models.network.language_model import LanguageModel

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord import corpora
-from accord.corpora.tokenise import LONGEST_REMEMBERED, MOST_MARKS, _remembered, normalise, tokenised
+from accord.corpora.tokenise import (
+    LONGEST_REMEMBERED,
+    MOST_MARKS,
+    _remembered,
+    normalise,
+    tokenised,
+)
 
 # The words of each text, between bars.
 HARD_CASES = """

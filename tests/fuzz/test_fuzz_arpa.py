@@ -9,9 +9,8 @@ import torch
 from fuzz_cases import CASES, damaged, fuzz, outcome
 from hypothesis import strategies as st
 
-from accord.models.ngram.arpa.reading import read_arpa
-from accord.models.ngram.arpa.writing import write_arpa
-from accord.models.ngram.model import NGrams
+from accord.models.background.ngrams import NGrams
+from accord.models.zoo.arpa import read_arpa, write_arpa
 
 FORMS = ["</s>", "le", "été"]
 ARPA = """\

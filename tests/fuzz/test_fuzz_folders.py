@@ -12,8 +12,7 @@ import pytest
 from fuzz_cases import CASES, damaged, fuzz
 
 import accord
-from accord.pipeline.artefacts import fingerprint
-from accord.pipeline.artefacts.artefact import read_json, write_json
+from accord.pipeline.artefacts.artefact import hash_of_file, read_json, write_json
 from accord.pipeline.inference.explain import Explainer
 
 TOLD = (
@@ -56,7 +55,7 @@ def test_damaged_folders(cases, name, compact, exported, tmp_path):
     def check(data: bytes) -> None:
         nonlocal told
         (folder / name).write_bytes(data)
-        about["files"][name] = fingerprint.of_file(folder / name)
+        about["files"][name] = hash_of_file(folder / name)
         write_json(folder / "config.json", about)
         try:
             scorer = accord.load(folder)

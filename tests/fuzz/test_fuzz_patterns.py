@@ -8,9 +8,9 @@ from fuzz_cases import CASES, fuzz
 from hypothesis import strategies as st
 from test_fuzz_constraints import ANALYSES, KNOWN, PIECES, WORDS
 
-from accord.models.network.constraint import Automaton
-from accord.models.network.regular_expression import DEEPEST, MOST_TESTS
-from accord.pipeline.inference.held.pattern import pattern_automaton
+from accord.models.constraints.constrained import WordAutomaton
+from accord.models.constraints.regular_expression import DEEPEST, MOST_TESTS
+from accord.pipeline.inference.constraints import pattern_automaton
 
 SENTENCES = [words for length in range(1, 4) for words in product(KNOWN.values(), repeat=length)]
 # Each test with the words that pass it, one letter for each.
@@ -18,11 +18,11 @@ TESTS = {"DET": "cd", "NOUN&Gender=Masc": "e", "Number=Sing": "cd", ".": "cdef",
 TESTS |= {"la": "d", ".&VERB": "f"}
 
 
-def built(pattern: str, start: int = 0) -> Automaton:
+def built(pattern: str, start: int = 0) -> WordAutomaton:
     return pattern_automaton(pattern, start, WORDS, ANALYSES, list).automaton
 
 
-def allows(automaton: Automaton, words: tuple[int, ...]) -> bool:
+def allows(automaton: WordAutomaton, words: tuple[int, ...]) -> bool:
     group, follow = automaton.group.numpy(), automaton.follow.numpy()
     state = 0
     for word in (*words, 0):

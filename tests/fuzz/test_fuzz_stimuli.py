@@ -11,8 +11,7 @@ from fuzz_cases import CASES, damaged, fuzz, outcome
 from hypothesis import strategies as st
 
 import accord
-from accord.pipeline.reading.stimuli import read_table
-from accord.pipeline.reading.table import surprisal
+from accord.pipeline.inference.surprisal import read_table, surprisal
 
 ROWS = [
     ("1", "Le chien | du voisin | aboie.", "a b c"),

@@ -4,7 +4,7 @@ import torch
 from log_linear_cases import Bigram, random_features, random_mass
 from scipy.stats import chisquare
 
-from accord.models.background.unigram import Uniform, Unigram
+from accord.models.background.base import Uniform, Unigram
 
 
 def test_class_mass_is_the_sum_over_the_words_of_a_signature():

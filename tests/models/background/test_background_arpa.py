@@ -5,8 +5,8 @@ import pytest
 import torch
 from log_linear_cases import random_features
 
-from accord.models.background import arpa
 from accord.models.common.batching import Sentences
+from accord.models.zoo.arpa import ArpaBackground, load, prepare
 
 # As KenLM writes one: 1-grams with <unk>; a word that the vocabulary lacks; an n-gram with <unk>.
 FILE = """
@@ -37,10 +37,10 @@ MASS = np.array([0.2, 0.1, 0.2, 0.3, 0.1, 0.1])
 TEXT = Sentences(np.array([4, 3, 2, 0, 1, 2, 5, 0]), np.array([4, 4]))
 
 
-def background(folder, text=FILE, seed=0) -> arpa.ArpaBackground:
+def background(folder, text=FILE, seed=0) -> ArpaBackground:
     (folder / "b.arpa").write_text(text, encoding="utf-8")
-    order = arpa.prepare(folder / "b.arpa", FORMS, MASS, folder)
-    return arpa.load(random_features(len(FORMS), width=2, seed=seed, real=False), folder, order)
+    order = prepare(folder / "b.arpa", FORMS, MASS, folder)
+    return load(random_features(len(FORMS), width=2, seed=seed, real=False), folder, order)
 
 
 def test_words_have_what_the_file_says_and_those_it_lacks_share_that_of_unk(tmp_path):

@@ -6,14 +6,13 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from accord.models.background.base import Background
-from accord.models.background.ngram import NGramBackground
-from accord.models.background.unigram import Unigram
+from accord.models.background.base import Background, Unigram
+from accord.models.background.ngram_background import NGramBackground
+from accord.models.background.ngrams import kneser_ney
+from accord.models.constraints.constrained import Constrained, WordAutomaton
 from accord.models.features.phi import Features
-from accord.models.network.constraint import Automaton, Constrained
-from accord.models.network.frozen_background import FrozenModelBackground
+from accord.models.network.background_models import FrozenModelBackground
 from accord.models.network.language_model import LanguageModel
-from accord.models.ngram.smoothing.kneser_ney import kneser_ney
 from accord.models.recipe import Recipe
 
 GROUP = np.arange(WORDS) % 3
@@ -39,7 +38,7 @@ def network(features: Features) -> Background:
 
 def held(background: Background) -> Background:
     follow = np.array([[0, 1, -1], [1, -1, 0]])
-    return Constrained(FEATURES, background, Automaton(GROUP, follow))
+    return Constrained(FEATURES, background, WordAutomaton(GROUP, follow))
 
 
 PLAIN = [unigram, ngrams, network]

@@ -6,15 +6,13 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, as_lists, random_sentences, rising_prior
 
-from accord.models.background.history.given import Given
-from accord.models.background.mixture import kinds, likeliest
-from accord.models.background.ngram import lacking
+from accord.models.background.ngram_background import HistoryContext, lacking
+from accord.models.background.ngrams import count, kneser_ney
 from accord.models.common.batching import END, Sentences
-from accord.models.network.background_only import BackgroundOnly
-from accord.models.ngram.counts import count
-from accord.models.ngram.smoothing.kneser_ney import kneser_ney
-from accord.models.ngram.smoothing.witten_bell import witten_bell
+from accord.models.network.background_models import BackgroundOnly
 from accord.models.parts import HISTORIES, SMOOTHINGS
+from accord.models.zoo.histories import kinds, likeliest
+from accord.models.zoo.smoothing import witten_bell
 
 FEATURES = random_features(WORDS, width=3, real=False)
 TEXT = random_sentences(count=90)
@@ -24,7 +22,9 @@ FACTORS = {"lemma": np.array([0, 1, 1, 2, 2, 3, 3, 4, 4]), "pos": np.array([0, *
 
 
 def made(history, order=3, smoothing=kneser_ney, folds=4, text=TEXT, factors=FACTORS):
-    given = Given(FEATURES, [text], order, smoothing, rising_prior, folds, CLASSES, factors)
+    given = HistoryContext(
+        FEATURES, [text], order, smoothing, rising_prior, folds, CLASSES, factors
+    )
     return HISTORIES.make(history, given)
 
 
@@ -143,7 +143,7 @@ def test_the_weights_of_skip_ngrams_sum_to_one_and_a_start_is_a_kind_by_itself()
 
 
 def test_what_a_history_lacks_is_said():
-    given = Given(FEATURES, [TEXT], 3, kneser_ney, rising_prior, 0)
+    given = HistoryContext(FEATURES, [TEXT], 3, kneser_ney, rising_prior, 0)
     with pytest.raises(ValueError, match="history: classes expects classes of words; set encode"):
         HISTORIES.make("classes", given)
     with pytest.raises(ValueError, match="history: factored is of words; a model of subwords"):

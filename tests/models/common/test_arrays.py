@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from accord.models.common.files.arrays import load_array, load_arrays
-from accord.models.common.files.weights import load_weights, save_tensors
+from accord.models.common.files import load_array, load_arrays
+from accord.models.common.weights import load_weights, save_tensors
 from accord.models.features.phi import Features
 
 

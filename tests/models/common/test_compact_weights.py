@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from accord.models.common.files import compact_weights
-from accord.models.common.files.compact_weights import load_compact, packed, save_shards, unpacked
+from accord.models.common import weights as weights_module
+from accord.models.common.weights import load_compact, packed, save_shards, unpacked
 
 
 def weights() -> dict[str, torch.Tensor]:
@@ -38,8 +38,8 @@ def test_rows_of_zeros_and_numbers_beyond_half_precision_are_kept():
 
 
 def test_no_shard_is_larger_than_allowed_and_a_large_matrix_is_cut(tmp_path, monkeypatch):
-    monkeypatch.setattr(compact_weights, "SHARD", 6000)
-    monkeypatch.setattr(compact_weights, "HEADER", 1000)
+    monkeypatch.setattr(weights_module, "SHARD", 6000)
+    monkeypatch.setattr(weights_module, "HEADER", 1000)
     kept = packed(weights(), [])
     paths = save_shards(kept, tmp_path)
     assert len(paths) > 3 and all(path.stat().st_size <= 6000 for path in paths)

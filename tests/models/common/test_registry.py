@@ -57,7 +57,9 @@ def test_every_part_of_a_table_has_the_settings_that_stand_there(registry):
 
 
 def test_to_know_the_parts_torch_is_not_imported():
-    program = "import sys; from accord.models.recipe import Recipe; Recipe(encoder={'kind': 'window'}); "
+    program = (
+        "import sys; from accord.models.recipe import Recipe; Recipe(encoder={'kind': 'window'}); "
+    )
     asked = [sys.executable, "-c", program + "print('torch' in sys.modules)"]
     assert subprocess.run(asked, capture_output=True, text=True).stdout.strip() == "False"
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from spelling_cases import COUNT, made, strings
 
-from accord.models.constraints.letters import OTHER, letters
 from accord.models.constraints.matching import Matching
+from accord.models.constraints.regular_expression import OTHER, letters
 
 MODEL = made("ngram")
 LETTERS = "ab127ж"  # 7 and ж are not in its alphabet

@@ -5,11 +5,15 @@ import pytest
 import torch
 from scipy.optimize import minimize_scalar
 
-from accord.models.background.unigram import Unigram
+from accord.models.background.base import Unigram
 from accord.models.common.batching import END, Sentences
-from accord.models.constraints.priming import likeliest_weight, primed
+from accord.models.constraints.constrained import (
+    WordAutomaton,
+    constrained,
+    likeliest_weight,
+    primed,
+)
 from accord.models.features.phi import Features
-from accord.models.network.constraint import Automaton, constrained
 from accord.models.network.language_model import LanguageModel
 from accord.models.network.next_word import NextWord, WordValues
 from accord.models.recipe import Recipe
@@ -60,7 +64,7 @@ def test_a_primed_model_can_be_held_to_a_constraint():
     """Σ over what is allowed is one, and among it the primed word has its weight."""
     model, allowed = a_model(), np.array([1, 2, 3])
     group = np.isin(np.arange(WORDS), allowed).astype(int)
-    held = Automaton(group, np.array([[-1, 0]]))
+    held = WordAutomaton(group, np.array([[-1, 0]]))
     found = constrained(primed(model, PHI, CHOSEN, 1.0), PHI, held).log_distributions(TEXT)
     expected = model.log_distributions(TEXT).clone()
     expected[:, CHOSEN] += 1.0

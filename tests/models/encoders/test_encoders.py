@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from accord.models.common.state import detached
-from accord.models.encoders.choice import encoder
-from accord.models.encoders.layers.recurrent_layer import RecurrentLayer, in_full_precision
+from accord.models.common.batching import detached
+from accord.models.encoders.recurrent import RecurrentLayer, in_full_precision
+from accord.models.network.language_model import encoder
 from accord.models.parts import ENCODERS
 
 every_encoder = pytest.mark.parametrize("name", ENCODERS)

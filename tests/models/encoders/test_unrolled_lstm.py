@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from accord.models.encoders.layers import unrolled_lstm
-from accord.models.encoders.layers.recurrent_layer import RecurrentLayer
-from accord.models.encoders.recurrent import LSTM
+from accord.models.encoders import unrolled_lstm
+from accord.models.encoders.recurrent import LSTM, RecurrentLayer
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 

@@ -15,10 +15,9 @@ from log_linear_cases import (
     sparse,
 )
 
-from accord.models.background.unigram import Unigram
-from accord.models.features.embedding import FeatureEmbedding
+from accord.models.background.base import Unigram
+from accord.models.features.embedding import FeatureEmbedding, FeatureProduct
 from accord.models.features.phi import Features
-from accord.models.features.product import FeatureProduct
 from accord.models.outputs.log_linear import LogLinear
 
 

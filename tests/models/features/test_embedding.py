@@ -2,7 +2,7 @@ import pytest
 import torch
 from log_linear_cases import dense, random_features
 
-from accord.models.background.unigram import Uniform
+from accord.models.background.base import Uniform
 from accord.models.features.embedding import FeatureEmbedding
 from accord.models.outputs.log_linear import LogLinear
 

@@ -4,8 +4,8 @@ import torch
 from hypothesis import given
 from log_linear_cases import cases, dense, random_features, sparse
 
+from accord.models.features.embedding import PIECE, FeatureProduct
 from accord.models.features.phi import Features
-from accord.models.features.product import PIECE, FeatureProduct
 
 
 @given(cases())

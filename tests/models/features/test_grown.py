@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from accord.models.features.grown import BY_FEATURE, by_name, with_own_features, with_words
-from accord.models.features.phi import Features
-from accord.models.features.product import FeatureProduct
+from accord.models.features.embedding import FeatureProduct
+from accord.models.features.phi import BY_FEATURE, Features, by_name, with_own_features, with_words
 
 SPARSE = Features.from_rows([0, 2, 3, 5, 5], [0, 1, 2, 0, 1], np.ones(5), 3)
 DENSE = SPARSE.with_vectors(np.eye(3, 2, dtype=np.float32), np.array([0, 1, 2, 2]))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from accord.models.features.choice import embedding
+from accord.models.features.embedding import embedding
 from accord.models.features.phi import Features
 from accord.models.recipe import Recipe
 

@@ -7,15 +7,15 @@ from network_cases import FEATURES, network
 from ngram_cases import WORDS, as_lists, random_sentences, rising_prior
 from scipy.stats import chisquare
 
-from accord.models.background.ngram import NGramBackground
-from accord.models.background.unigram import Unigram
+from accord.models.background.base import Unigram
+from accord.models.background.ngram_background import NGramBackground
+from accord.models.background.ngrams import kneser_ney
 from accord.models.common.batching import END, Sentences
 from accord.models.network import next_word
-from accord.models.network.background_only import BackgroundOnly
+from accord.models.network.background_models import BackgroundOnly
 from accord.models.network.generation import LONGEST, written_text
 from accord.models.network.next_word import NextWord, WordValues
-from accord.models.ngram.own import own_ngrams
-from accord.models.ngram.smoothing.kneser_ney import kneser_ney
+from accord.models.zoo.ngram_conversion import own_ngrams
 
 TEXT = random_sentences(count=60)
 

@@ -6,9 +6,9 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from accord.models.background.ngram import NGramBackground
-from accord.models.background.unigram import Unigram
-from accord.models.network.background_only import BackgroundOnly
+from accord.models.background.base import Unigram
+from accord.models.background.ngram_background import NGramBackground
+from accord.models.network.background_models import BackgroundOnly
 from accord.models.parts import SMOOTHINGS
 
 FEATURES = random_features(WORDS, width=3, real=False)

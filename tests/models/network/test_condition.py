@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from accord.models.background.unigram import Unigram
+from accord.models.background.base import Unigram
 from accord.models.common.batching import END, Sentences
-from accord.models.features.condition import Condition
 from accord.models.features.phi import Features
+from accord.models.network.condition import Condition
 from accord.models.network.language_model import LanguageModel
 from accord.models.recipe import Recipe
 from accord.models.training.trainer import Trainer

@@ -14,12 +14,12 @@ from log_linear_cases import (
     sparse,
 )
 
-from accord.models.background.ngram import NGramBackground
-from accord.models.background.unigram import Uniform, Unigram
+from accord.models.background.base import Uniform, Unigram
+from accord.models.background.ngram_background import NGramBackground
+from accord.models.background.ngrams import kneser_ney
 from accord.models.common.batching import Sentences
-from accord.models.network.constraint import Automaton, Constrained, constrained
+from accord.models.constraints.constrained import Constrained, WordAutomaton, constrained
 from accord.models.network.language_model import LanguageModel
-from accord.models.ngram.smoothing.kneser_ney import kneser_ney
 from accord.models.recipe import Recipe
 
 PLURAL, NOUN = 0, 1
@@ -41,7 +41,7 @@ def agreement():
         [forbidden, forbidden, forbidden, 3, forbidden],  # after les
         [forbidden, forbidden, forbidden, forbidden, 0],  # after a noun
     ]
-    return features.split_by(group), Automaton(group, np.array(follow))
+    return features.split_by(group), WordAutomaton(group, np.array(follow))
 
 
 def before_the_next(layer, texts) -> torch.Tensor:
@@ -92,7 +92,7 @@ def test_it_is_the_inner_background_without_the_forbidden_words(made):
     features = random_features().split_by(group)
     follow = np.array([[0, 1, -1], [1, -1, 0]])
     inner = made(features)
-    layer = random_layer(features, Constrained(features, inner, Automaton(group, follow)))
+    layer = random_layer(features, Constrained(features, inner, WordAutomaton(group, follow)))
     texts, states = [[], [9, 3], [3, 1], [1, 5], [4]], [0, 0, 1, 0, 1]
     h, context = random_states(5), before_the_next(layer, texts)
     log_b = inner.log_mass_of(torch.arange(60).expand(5, -1), context[:, :-1])
@@ -110,7 +110,7 @@ def test_it_may_be_added_to_a_trained_layer():
     group = np.arange(60) % 2
     trained = random_layer(features, Uniform(features))
     split = features.split_by(group)
-    everything = Constrained(split, Uniform(split), Automaton(group, np.array([[0, 0]])))
+    everything = Constrained(split, Uniform(split), WordAutomaton(group, np.array([[0, 0]])))
     constrained = random_layer(split, everything, seed=9)
     constrained.load_state_dict(trained.state_dict())
     h = random_states(3)
@@ -142,7 +142,7 @@ def test_what_forbids_nothing_changes_no_probability(made, parts):
     with torch.no_grad():
         for parameter in model.output.parameters():
             parameter.copy_(torch.randn(parameter.shape) if parameter.ndim else torch.tensor(0.7))
-    anything = [Automaton(np.arange(60) % groups, np.zeros((1, groups))) for groups in (3, 2)]
+    anything = [WordAutomaton(np.arange(60) % groups, np.zeros((1, groups))) for groups in (3, 2)]
     held = constrained(model, features, anything[0])
     twice = constrained(held, features, anything[1])
     text = Sentences(np.arange(60), np.array([20, 40]))
@@ -151,14 +151,14 @@ def test_what_forbids_nothing_changes_no_probability(made, parts):
 
 
 def test_a_forbidden_word_leaves_the_state_and_a_sentence_starts_anew():
-    automaton = Automaton(np.array([0, 1]), np.array([[1, -1], [1, 0]]))
+    automaton = WordAutomaton(np.array([0, 1]), np.array([[1, -1], [1, 0]]))
     sentences = Sentences(np.array([1, 0, 1, 0, 0, 1]), np.array([3, 1, 2]))
     assert automaton.states(sentences).tolist() == [0, 0, 1, 0, 0, 1]
 
 
 def test_a_state_without_a_way_out_is_refused():
     features = random_features()
-    nothing = Automaton(np.zeros(60, int), np.array([[-1]]))
+    nothing = WordAutomaton(np.zeros(60, int), np.array([[-1]]))
     layer = random_layer(features, Constrained(features, Uniform(features), nothing))
     with pytest.raises(ValueError, match="a word with mass in every state, state 0 allows none"):
         layer.log_prob(random_states(1), before_the_next(layer, [[2]]))
@@ -166,7 +166,7 @@ def test_a_state_without_a_way_out_is_refused():
 
 def test_groups_that_cut_through_a_signature_are_refused():
     features = sparse([[1.0], [1.0]])
-    automaton = Automaton(np.array([0, 1]), np.array([[0, -1]]))
+    automaton = WordAutomaton(np.array([0, 1]), np.array([[0, -1]]))
     with pytest.raises(ValueError, match=r"one group in signature 0, word 0 .*split_by"):
         Constrained(features, Uniform(features), automaton)
 
@@ -180,4 +180,4 @@ def test_groups_that_cut_through_a_signature_are_refused():
 )
 def test_a_bad_automaton_is_refused(group, follow, message):
     with pytest.raises(ValueError, match=message):
-        Automaton(np.array(group), np.array(follow))
+        WordAutomaton(np.array(group), np.array(follow))

@@ -8,12 +8,12 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from accord.models.background.ngram import NGramBackground
-from accord.models.background.unigram import Uniform, Unigram
-from accord.models.network.constraint import Automaton, constrained
-from accord.models.network.frozen_background import FrozenModelBackground
+from accord.models.background.base import Uniform, Unigram
+from accord.models.background.ngram_background import NGramBackground
+from accord.models.background.ngrams import kneser_ney
+from accord.models.constraints.constrained import WordAutomaton, constrained
+from accord.models.network.background_models import FrozenModelBackground
 from accord.models.network.language_model import LanguageModel
-from accord.models.ngram.smoothing.kneser_ney import kneser_ney
 from accord.models.recipe import Recipe
 from accord.models.training.trainer import Trainer
 
@@ -50,7 +50,7 @@ def test_an_automaton_that_allows_everything_changes_nothing(inner):
     torch.manual_seed(4)
     model = LanguageModel(RECIPE, FEATURES, FrozenModelBackground(FEATURES, below(inner))).eval()
     group = np.arange(WORDS) % 3  # which cuts through signatures
-    held = constrained(model, FEATURES, Automaton(group, np.zeros((1, 3), int)))
+    held = constrained(model, FEATURES, WordAutomaton(group, np.zeros((1, 3), int)))
     assert held.score(OTHER) == pytest.approx(model.score(OTHER), abs=1e-5)
 
 

@@ -8,14 +8,14 @@ import torch
 from log_linear_cases import random_features, random_mass
 from scipy.stats import chisquare
 
-from accord.models.background.ngram import NGramBackground
-from accord.models.background.unigram import Unigram
+from accord.models.background.base import Unigram
+from accord.models.background.ngram_background import NGramBackground
+from accord.models.background.ngrams import kneser_ney
 from accord.models.common.batching import END, Sentences
-from accord.models.network.constraint import Automaton, Constrained
-from accord.models.network.frozen_background import FrozenModelBackground
+from accord.models.constraints.constrained import Constrained, WordAutomaton
+from accord.models.network.background_models import FrozenModelBackground
 from accord.models.network.generation import Sampling, beam, sample
 from accord.models.network.language_model import LanguageModel
-from accord.models.ngram.smoothing.kneser_ney import kneser_ney
 from accord.models.recipe import Recipe
 
 WORDS = 7
@@ -41,7 +41,7 @@ def unigram(features):
 def constrained(features):
     """Words 1 and 2 only at first, then anything but 3."""
     group = np.array([0, 1, 1, 2, 0, 0, 0])
-    automaton = Automaton(group, np.array([[-1, 1, -1], [1, 1, -1]]))
+    automaton = WordAutomaton(group, np.array([[-1, 1, -1], [1, 1, -1]]))
     return Constrained(features, trigram(features), automaton)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from accord.models.background.unigram import Uniform
+from accord.models.background.base import Uniform
 from accord.models.features.phi import Features
 from accord.models.network.language_model import LanguageModel
 from accord.models.recipe import Recipe

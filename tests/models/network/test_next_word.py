@@ -6,10 +6,10 @@ import torch
 from log_linear_cases import Bigram, random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from accord.models.background.ngram import NGramBackground
-from accord.models.background.unigram import Unigram
+from accord.models.background.base import Unigram
+from accord.models.background.ngram_background import NGramBackground
 from accord.models.network import next_word
-from accord.models.network.background_only import BackgroundOnly
+from accord.models.network.background_models import BackgroundOnly
 from accord.models.network.language_model import LanguageModel
 from accord.models.network.next_word import NextWord, WordValues
 from accord.models.parts import SMOOTHINGS

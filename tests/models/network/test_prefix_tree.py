@@ -5,7 +5,7 @@ import pytest
 from training_cases import END, model, sentences
 
 from accord.models.common.batching import Sentences
-from accord.models.network import prefix_tree
+from accord.models.network import states
 
 
 def with_beginnings_in_common(text: Sentences, times: int = 5) -> Sentences:
@@ -25,18 +25,18 @@ def one_by_one(network, text: Sentences) -> np.ndarray:
 @pytest.mark.parametrize("encoder", ["elman", "gru", "lstm", "window"])
 @pytest.mark.parametrize("words_at_once", [1, 200, 1 << 16])
 def test_the_scores_are_those_of_each_sentence_by_itself(encoder, words_at_once, monkeypatch):
-    monkeypatch.setattr(prefix_tree, "WORDS_AT_ONCE", words_at_once)
+    monkeypatch.setattr(states, "WORDS_AT_ONCE", words_at_once)
     network = model(encoder=encoder, weight_dropout=0.0)
     text = with_beginnings_in_common(sentences(20))
-    found = prefix_tree.score_beside(network, text, ())[:, 0]
+    found = states.score_beside(network, text, ())[:, 0]
     np.testing.assert_allclose(found, one_by_one(network, text), atol=1e-5)
     assert network.training, "the model is left as it was"
 
 
 def test_sentences_that_begin_alike_are_told_from_others():
     text = sentences(60)
-    assert not prefix_tree.begin_alike(text)
-    assert prefix_tree.begin_alike(with_beginnings_in_common(text))
+    assert not states.begin_alike(text)
+    assert states.begin_alike(with_beginnings_in_common(text))
 
 
 def test_a_model_reads_no_beginning_twice():

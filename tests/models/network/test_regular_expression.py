@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from accord.models.network.regular_expression import Expression
+from accord.models.constraints.regular_expression import Expression
 
 LETTERS = "abc"
 END = len(LETTERS)

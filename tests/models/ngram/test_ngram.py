@@ -5,13 +5,10 @@ import pytest
 import torch
 from ngram_cases import WORDS, KneserNey, as_lists, random_sentences
 
+from accord.models.background.ngrams import END, count, kneser_ney, stacked
 from accord.models.common.batching import Sentences
-from accord.models.ngram.counts import END, count
-from accord.models.ngram.model import stacked
-from accord.models.ngram.smoothing.add_alpha import add_alpha
-from accord.models.ngram.smoothing.jelinek_mercer import _likeliest
-from accord.models.ngram.smoothing.kneser_ney import kneser_ney
 from accord.models.parts import SMOOTHINGS
+from accord.models.zoo.smoothing import _likeliest, add_alpha
 
 UNIFORM = np.full(WORDS, 1 / WORDS)
 

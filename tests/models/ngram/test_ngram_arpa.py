@@ -7,12 +7,10 @@ import pytest
 import torch
 from ngram_cases import WORDS, random_sentences
 
+from accord.models.background.ngrams import count, kneser_ney
 from accord.models.common.batching import Sentences
-from accord.models.ngram.arpa.reading import read_arpa
-from accord.models.ngram.arpa.writing import write_arpa
-from accord.models.ngram.counts import count
-from accord.models.ngram.smoothing.kneser_ney import kneser_ney
 from accord.models.parts import SMOOTHINGS
+from accord.models.zoo.arpa import read_arpa, write_arpa
 
 FORMS = ["</s>", "le", "la", "l’", "été", "à\u00a0côté", "|", "<unk>", "\\x"]
 UNIFORM = np.full(WORDS, 1 / WORDS)

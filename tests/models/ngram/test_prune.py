@@ -5,13 +5,9 @@ import pytest
 import torch
 from ngram_cases import WORDS, random_sentences
 
-from accord.models.ngram.arpa.reading import read_arpa
-from accord.models.ngram.arpa.writing import write_arpa
-from accord.models.ngram.backoff import Chosen, backed_off
-from accord.models.ngram.counts import END, count
-from accord.models.ngram.model import NGrams
-from accord.models.ngram.prune import _lost, pruned
-from accord.models.ngram.smoothing.kneser_ney import kneser_ney
+from accord.models.background.ngrams import END, NGrams, count, kneser_ney
+from accord.models.zoo.arpa import read_arpa, write_arpa
+from accord.models.zoo.ngram_conversion import Chosen, _lost, backed_off, pruned
 
 TEXT = random_sentences(count=200)
 MODEL = kneser_ney(count(TEXT, 4, WORDS), np.full(WORDS, 1 / WORDS))

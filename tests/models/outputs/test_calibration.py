@@ -5,9 +5,9 @@ import pytest
 import torch
 from log_linear_cases import dense, random_features, random_layer, random_states
 
-from accord.models.background.ngram import NGramBackground
+from accord.models.background.ngram_background import NGramBackground
+from accord.models.background.ngrams import kneser_ney
 from accord.models.common.batching import Sentences
-from accord.models.ngram.smoothing.kneser_ney import kneser_ney
 from accord.models.recipe import Recipe
 
 WORDS = 60

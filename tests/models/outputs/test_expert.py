@@ -18,7 +18,7 @@ from log_linear_cases import (
 )
 from scipy.stats import chisquare
 
-from accord.models.background.unigram import Uniform, Unigram
+from accord.models.background.base import Uniform, Unigram
 from accord.models.common.batching import NO_WORD
 from accord.models.outputs.expert import ExpertLogLinear
 

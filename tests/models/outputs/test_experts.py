@@ -6,8 +6,8 @@ import torch
 from training_cases import END, WORDS, features, model, sentences
 
 from accord.models.common.batching import NO_WORD, Sentences
+from accord.models.constraints.constrained import WordAutomaton, constrained
 from accord.models.features.phi import Features
-from accord.models.network.constraint import Automaton, constrained
 from accord.models.parts import EXPERTS
 
 TEXT = sentences(20)
@@ -58,7 +58,7 @@ def test_constraints_hold_beside_it_and_scores_stay_a_distribution():
     held = constrained(
         copying,
         features(),
-        Automaton(group, np.array([[0, 0, -1]])),
+        WordAutomaton(group, np.array([[0, 0, -1]])),
     )
     p = held.log_distributions(TEXT).double().exp()
     assert torch.allclose(p.sum(dim=1), torch.ones(len(p)).double(), atol=1e-5)

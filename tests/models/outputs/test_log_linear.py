@@ -19,7 +19,7 @@ from log_linear_cases import (
 from scipy.stats import chisquare
 from torch.nn.functional import cross_entropy
 
-from accord.models.background.unigram import Uniform, Unigram
+from accord.models.background.base import Uniform, Unigram
 from accord.models.features.phi import Features
 from accord.models.outputs import log_linear
 from accord.models.outputs.log_linear import LogLinear

@@ -13,7 +13,7 @@ from log_linear_cases import (
     unigram_layer,
 )
 
-from accord.models.background.unigram import Unigram
+from accord.models.background.base import Unigram
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -5,18 +5,19 @@ import pytest
 import torch
 from log_linear_cases import random_states
 
-from accord.models.background.unigram import Uniform, Unigram
-from accord.models.features.embedding import FeatureEmbedding
+from accord.models.background.base import Uniform, Unigram
+from accord.models.features.embedding import FeatureEmbedding, FeatureProduct
 from accord.models.features.phi import Features
-from accord.models.features.product import FeatureProduct
-from accord.models.outputs.adaptive import Adaptive
-from accord.models.outputs.class_based import ClassBased, nested
-from accord.models.outputs.given import Given
 from accord.models.outputs.log_linear import LogLinear
-from accord.models.outputs.sampled import NoiseContrastive, Sampled
-from accord.models.outputs.signature_output import SignatureOutput
-from accord.models.outputs.softmax import SelfNormalised, Softmax
+from accord.models.outputs.softmax import (
+    Adaptive,
+    OutputContext,
+    SelfNormalised,
+    SignatureOutput,
+    Softmax,
+)
 from accord.models.parts import OUTPUTS
+from accord.models.zoo.outputs import ClassBased, NoiseContrastive, Sampled, nested
 
 SIZE = 64
 MASS = np.random.default_rng(0).permutation(40) + 1.0
@@ -52,10 +53,10 @@ def outputs():
     ]
 
 
-def _given(name: str, tied: bool) -> Given:
+def _given(name: str, tied: bool) -> OutputContext:
     embedding = FeatureEmbedding(SHARED, SIZE) if tied else None
     classes = np.arange(40) % 25 % 4
-    return Given(name, SHARED, Unigram(SHARED, MASS), SIZE, embedding, classes)
+    return OutputContext(name, SHARED, Unigram(SHARED, MASS), SIZE, embedding, classes)
 
 
 def _tied(features: Features) -> ClassBased:

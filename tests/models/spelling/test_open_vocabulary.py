@@ -5,13 +5,13 @@ import pytest
 import torch
 from spelling_cases import COUNT, made, strings, tail
 
-from accord.models.background.unigram import Unigram
+from accord.models.background.base import Unigram
 from accord.models.common.batching import Sentences
 from accord.models.features.phi import Features
 from accord.models.network.language_model import LanguageModel
 from accord.models.recipe import Recipe
-from accord.models.spelling import strings as spelling
-from accord.models.spelling.open_vocabulary import Forms, open_score
+from accord.models.spelling import spelling
+from accord.models.spelling.spelling import WrittenText, open_score
 
 ALPHABET = "ab0123456789c"  # c is an escape, and the only one
 UNKNOWN = 1
@@ -38,7 +38,9 @@ def log_p_after(before: list[int], model, speller, words: list[str], asked: list
     positions = [[*[-1] * len(before), place, -1] for place in range(len(asked))]
     texts, positions = [*texts, [*before, 0]], [*positions, [-1] * len(before) + [-1]]
     sentences = Sentences(np.concatenate(texts), np.array(list(map(len, texts))))
-    log_p = open_score(model, sentences, Forms(asked, np.concatenate(positions)), speller, UNKNOWN)
+    log_p = open_score(
+        model, sentences, WrittenText(asked, np.concatenate(positions)), speller, UNKNOWN
+    )
     return log_p[sentences.starts + len(before)]
 
 

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spelling_cases import COUNT, made, strings, tail
 
-from accord.models.spelling import strings as spelling
+from accord.models.spelling import spelling
 from accord.models.spelling.ngram import NGramSpelling
-from accord.models.spelling.open_vocabulary import load_spelling, save_spelling
-from accord.models.spelling.strings import Alphabet
+from accord.models.spelling.spelling import Alphabet, load_spelling, save_spelling
 
 KINDS = ("ngram", "neural")
 CHARACTERS = "ab0123456789c"  # c is not in the alphabet of the words: an escape, and the only one

@@ -6,14 +6,14 @@ import numpy as np
 import torch
 from training_cases import RECIPE, WORDS, log_linear, model, sentences
 
-from accord.models.background.ngram import NGramBackground
-from accord.models.common.files.weights import load_tensors
+from accord.models.background.ngram_background import NGramBackground
+from accord.models.background.ngrams import kneser_ney
+from accord.models.common.files import WEIGHTS
+from accord.models.common.weights import load_tensors
 from accord.models.features.phi import Features
 from accord.models.network.language_model import LanguageModel
 from accord.models.network.states import states
-from accord.models.ngram.smoothing.kneser_ney import kneser_ney
 from accord.models.training.calibration import AS_PREDICTED, fit_calibration
-from accord.models.training.files import WEIGHTS
 from accord.models.training.trainer import Trainer
 
 STEP = 0.02  # of what is fitted, by which nothing may become better

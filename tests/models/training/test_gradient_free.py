@@ -7,14 +7,13 @@ import pytest
 import torch
 from training_cases import RECIPE, WORDS
 
-from accord.models.background.unigram import Unigram
+from accord.models.background.base import Unigram
 from accord.models.common.batching import Sentences
 from accord.models.features.phi import Features
 from accord.models.network.language_model import LanguageModel
 from accord.models.network.states import states
 from accord.models.recipe import Recipe
-from accord.models.training.gradient_free.evolution import evolve
-from accord.models.training.gradient_free.least_squares import fit_readout, moments, solve
+from accord.models.zoo.gradient_free import evolve, fit_readout, moments, solve
 
 UNTIED = replace(RECIPE, tied=False, weight_dropout=0.0, encoder="elman", hidden=32)
 PHI = Features.one_hot(WORDS)

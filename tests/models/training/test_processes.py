@@ -12,8 +12,8 @@ from safetensors.torch import load_file
 from training_cases import RECIPE, sentences
 
 from accord.models.common.batching import batches
-from accord.models.training.files import WEIGHTS
-from accord.models.training.processes import Share
+from accord.models.common.files import WEIGHTS
+from accord.models.training.processes import ProcessShare
 
 STEPS = 50
 SHARED = Path(__file__).parents[2] / "cases" / "shared_training.py"
@@ -37,7 +37,9 @@ def losses(folder: Path) -> np.ndarray:
 @pytest.mark.parametrize("processes", [1, 2, 3, 4, 7])
 def test_the_processes_read_the_columns_of_a_batch_in_order_and_each_once(processes):
     for batch in batches(sentences(), RECIPE, np.random.default_rng(0)):
-        shares = [Share.in_row(batch.words.shape[1], rank, processes) for rank in range(processes)]
+        shares = [
+            ProcessShare.in_row(batch.words.shape[1], rank, processes) for rank in range(processes)
+        ]
         read = [share.batch(batch) for share in shares if share.counts]
         assert torch.equal(torch.cat([part.words for part in read], dim=1), batch.words)
         assert torch.equal(torch.cat([part.targets for part in read], dim=1), batch.targets)

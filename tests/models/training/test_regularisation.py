@@ -8,12 +8,12 @@ import torch
 from torch import nn
 from training_cases import RECIPE, model, sentences
 
-from accord.models.encoders.variational_dropout import VariationalDropout
+from accord.models.encoders.recurrent import VariationalDropout
 from accord.models.features.embedding import FeatureEmbedding
 from accord.models.features.phi import Features
 from accord.models.network.language_model import Seen
 from accord.models.recipe import Recipe
-from accord.models.training.ema import WeightAverage
+from accord.models.training.checkpoint import WeightAverage
 from accord.models.training.regularisers import ActivationPenalty, AdaptorPenalty
 from accord.models.training.trainer import Trainer
 

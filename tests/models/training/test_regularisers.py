@@ -9,13 +9,18 @@ import torch
 from safetensors.torch import load_file
 from training_cases import RECIPE, WORDS, model, sentences
 
-from accord.models.background.unigram import Unigram
+from accord.models.background.base import Unigram
+from accord.models.common.files import WEIGHTS
 from accord.models.features.phi import Features
 from accord.models.network.language_model import LanguageModel, Seen
 from accord.models.outputs.log_linear import LogLinear
 from accord.models.recipe import Recipe
-from accord.models.training.files import WEIGHTS
-from accord.models.training.regularisers import FraternalDropout, PastDecoder, regularisers, with_terms
+from accord.models.training.regularisers import (
+    FraternalDropout,
+    PastDecoder,
+    regularisers,
+    with_terms,
+)
 from accord.models.training.trainer import Trainer
 
 TEXT = sentences()

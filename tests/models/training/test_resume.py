@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from training_cases import RECIPE, log_linear, model, sentences
 
-from accord.models.training.curve import CURVE
+from accord.models.training.log import CURVE
 from accord.models.training.trainer import Trainer
 
 TEXT = sentences()

@@ -7,12 +7,12 @@ import pytest
 import torch
 from training_cases import RECIPE, WORDS, features, model, sentences
 
-from accord.models.background.ngram import NGramBackground
-from accord.models.network.combined.mixture import likeliest_weights
-from accord.models.ngram.smoothing.kneser_ney import kneser_ney
+from accord.models.background.ngram_background import NGramBackground
+from accord.models.background.ngrams import kneser_ney
+from accord.models.common.files import WEIGHTS
+from accord.models.common.mixture import likeliest_weights
 from accord.models.recipe import Teachers
 from accord.models.training.distillation import LEAST_WEIGHT, Distillation, teach
-from accord.models.training.files import WEIGHTS
 from accord.models.training.trainer import Trainer
 
 TEXT = sentences()

@@ -7,10 +7,10 @@ import pytest
 import torch
 from training_cases import RECIPE, log_linear, model, sentences
 
-from accord.models.common.files.weights import load_tensors
+from accord.models.common.files import WEIGHTS
+from accord.models.common.weights import load_tensors
 from accord.models.recipe import Recipe
 from accord.models.training.calibration import fit_temperature
-from accord.models.training.files import WEIGHTS
 from accord.models.training.trainer import Trainer
 
 HOT = replace(RECIPE, output=log_linear(temperature=True))

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[3]
 FIRST = (
     "accord.models.training.trainer",
     "benchmarks.training_step",
-    "accord.pipeline.prepared.trained",
+    "accord.pipeline.trained.network",
     "accord.pipeline.runner.run",
 )
 

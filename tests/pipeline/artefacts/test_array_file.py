@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.pipeline.artefacts.array_file import ArrayFile
-from accord.pipeline.artefacts.spool import Spool
+from accord.pipeline.artefacts.tables import ArrayFile, Spool
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.bool_])

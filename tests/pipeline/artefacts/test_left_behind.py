@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import accord
-from accord.models.common.files import whole_file
-from accord.models.common.files.whole_file import clear_partial, write_whole
+from accord.models.common.files import _of_process, clear_partial, write_whole
 from accord.pipeline.artefacts.store import Store
 
 # Does what the store does, up to the named moment, and dies there.
@@ -99,7 +98,7 @@ def test_what_another_process_makes_is_left_to_it(tmp_path):
 def test_half_written_files_of_the_dead_are_removed_and_those_of_others_are_not(tmp_path):
     child = subprocess.Popen([sys.executable, "-c", ""])
     child.wait()
-    dead, own = (whole_file._of_process(pid) for pid in (child.pid, os.getpid()))
+    dead, own = (_of_process(pid) for pid in (child.pid, os.getpid()))
     kept = {f".run.json{own}", f".run.json.elsewhere.{child.pid}.partial", ".x.partial", "x.txt"}
     for name in (*kept, f".run.json{dead}", f".index.html{dead}"):
         (tmp_path / name).write_text("half")
@@ -116,7 +115,7 @@ def test_the_next_run_leaves_nothing_hidden(tmp_path):
     tokenised = next((runs / "artefacts").glob("tokenise-*"))
     child = subprocess.Popen([sys.executable, "-c", ""])
     child.wait()
-    dead = whole_file._of_process(child.pid)
+    dead = _of_process(child.pid)
     (runs / "artefacts" / f".{tokenised.name}.lock").touch()
     (runs / "artefacts" / ".analyse-0123.partial").mkdir()
     (run.folder / f".run.json{dead}").write_text("{")

@@ -10,7 +10,7 @@ import pytest
 
 import accord
 from accord.pipeline.artefacts.artefact import Damaged
-from accord.pipeline.artefacts.verify import faults
+from accord.pipeline.artefacts.store import faults
 
 ACCORD = [sys.executable, "-m", "accord.pipeline.cli.main"]
 FLIPS, TRUNCATIONS = 200, 100

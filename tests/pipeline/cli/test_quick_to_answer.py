@@ -9,7 +9,7 @@ from importlib.metadata import version
 import pytest
 
 import accord
-from accord.pipeline.inference.quick_torch import RULES, TRIED
+from accord.pipeline.cli.console import RULES, TRIED
 
 DISPLAYED = {f"accord.pipeline.display{room}" for room in ("", ".progress", ".tables")}
 TABLES = {"pandas", "pyarrow"}
@@ -70,7 +70,11 @@ def test_looking_loads_no_network(tmp_path, command, kept_out):
 
 def test_the_help_imports_no_command_and_that_of_a_command_no_network():
     own = {name for name in loaded_by("--help") if name.startswith("pipeline.")}
-    assert own == {"accord.pipeline.cli", "accord.pipeline.cli.console", "accord.pipeline.cli.main"} | DISPLAYED
+    assert (
+        own
+        == {"accord.pipeline.cli", "accord.pipeline.cli.console", "accord.pipeline.cli.main"}
+        | DISPLAYED
+    )
     subprocess.run([sys.executable, "-c", HELPS], check=True)
 
 

@@ -8,11 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from accord.pipeline.cli.main import app
-from accord.pipeline.compare.agree import Judged, groups, judged, side_by_side
+from accord.pipeline.compare.agreement import JudgedSuite, groups, judged, side_by_side
+from accord.pipeline.dataset.vocabulary import Vocabulary
 from accord.pipeline.evaluation.agreement import wilson
-from accord.pipeline.evaluation.pair import Pair
-from accord.pipeline.evaluation.suite_encoding import encode_suite
-from accord.pipeline.prepared.vocabulary import Vocabulary
+from accord.pipeline.evaluation.suites import Pair, encode_suite
 from accord.pipeline.trained.resolve import BUNDLED_FOLDER
 
 DATA = Path(__file__).parents[2] / "data"
@@ -34,7 +33,9 @@ def test_the_table_counts_what_was_judged_and_what_could_not_be(tmp_path):
     pd.DataFrame({"form": ["</s>", *"abcd"], "share": 1.0}).to_parquet(tmp_path / "types.parquet")
     suite = encode_suite(pairs, Vocabulary(tmp_path))
     margins = np.array([[1.0, -1.0], [-1.0, -1.0], [np.nan, np.nan]])
-    table = side_by_side({"m": Judged(suite, margins)}, groups(str(tmp_path), "construction"), 0)
+    table = side_by_side(
+        {"m": JudgedSuite(suite, margins)}, groups(str(tmp_path), "construction"), 0
+    )
     assert table.values.tolist() == [
         ["one", "2", "0.500 [0.095, 0.905]"],
         ["two", "1", "–"],
@@ -47,7 +48,7 @@ def test_a_model_that_knows_no_pair_keeps_its_column(tmp_path):
     (tmp_path / "one.txt").write_text("True\ta b\nFalse\ta c\n")
     pd.DataFrame({"form": ["</s>", "x"], "share": 1.0}).to_parquet(tmp_path / "types.parquet")
     suite = encode_suite([Pair("one", "a b", "a c")], Vocabulary(tmp_path))
-    asked = {"m": Judged(suite, np.full((1, 2), np.nan))}
+    asked = {"m": JudgedSuite(suite, np.full((1, 2), np.nan))}
     table = side_by_side(asked, groups(str(tmp_path), "construction"), 0)
     assert table.values.tolist() == [
         ["one", "1", "–"],

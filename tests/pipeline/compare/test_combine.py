@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 import accord
 from accord.pipeline.cli.main import app
 from accord.pipeline.compare import combine
-from accord.pipeline.compare.extra_parts import of_neighbours
 from accord.pipeline.compare.scored_models import find
+from accord.pipeline.zoo.mixture_parts import of_neighbours
 
 
 @pytest.fixture(scope="module")

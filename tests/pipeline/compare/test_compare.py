@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 import accord
 from accord.pipeline.cli.main import app
 from accord.pipeline.compare.scored_models import find_all
-from accord.pipeline.compare.table import find_or_run, gather, table
-from accord.pipeline.evaluation import score_rows
+from accord.pipeline.compare.tables import find_or_run, gather, table
+from accord.pipeline.evaluation import comparison
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def test_runs_and_configurations_meet_in_one_table(tiny_run, ngrams, tmp_path):
     shown = pd.read_csv(tmp_path / "to" / "table.csv")
     assert list(shown["model"]) == ["tiny/rnn", "ll-rnn", "unigram", "ngrams/rnn"]
     assert (shown["protocol"] == "open").all()
-    scores = score_rows.scores(tiny_run.folder).set_index(["model", "split", "metric"])["value"]
+    scores = comparison.scores(tiny_run.folder).set_index(["model", "split", "metric"])["value"]
     of_ll_rnn = shown.set_index("model").loc["ll-rnn"]
     for title, split, metric, digits in [
         ("perplexity", "test", "perplexity", 1),

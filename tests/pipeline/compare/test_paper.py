@@ -10,15 +10,26 @@ from typer.testing import CliRunner
 
 import accord
 from accord.models.features.phi import Features
-from accord.pipeline.artefacts.arrow import open_table, splits
 from accord.pipeline.artefacts.artefact import FinishedRun
+from accord.pipeline.artefacts.tables import open_table, splits
 from accord.pipeline.cli.main import app
-from accord.pipeline.compare.paper import figures
-from accord.pipeline.compare.paper.data import corpus_table, sentences_table, tags_table
-from accord.pipeline.compare.paper.tables import results_table, tables
+from accord.pipeline.compare.paper import (
+    BEST,
+    BOUNDARIES,
+    CORPUS,
+    NATS,
+    SENTENCES,
+    STRICT,
+    TAGS,
+    corpus_table,
+    results_table,
+    sentences_table,
+    tables,
+    tags_table,
+)
 from accord.pipeline.config.configuration import load_config
-from accord.pipeline.evaluation.suite import read_suite, suite_words
-from accord.pipeline.prepared.named_features import NamedFeatures
+from accord.pipeline.dataset.vocabulary import NamedFeatures
+from accord.pipeline.evaluation.suites import read_suite, suite_words
 
 SMALL = {
     "train.epochs": 1,
@@ -56,16 +67,16 @@ def trained(tmp_path_factory, treebank):
 
 
 def test_the_published_figures_agree_with_each_other():
-    sizes = figures.CORPUS
+    sizes = CORPUS
     rows = sizes["words"] + sizes["contracted rows"]
-    assert rows + figures.BOUNDARIES * sizes["sentences"] == sizes["tokens"]
+    assert rows + BOUNDARIES * sizes["sentences"] == sizes["tokens"]
     assert round(sizes["tokens"] / sizes["sentences"], 2) == sizes["mean sentence length"]
     assert round(sizes["tokens"] / sizes["types"], 2) == sizes["tokens per type"]
-    assert sum(figures.SENTENCES.values()) == sizes["sentences"]
-    assert sum(len(values.split()) for values in figures.TAGS.values()) == 52
-    perplexities = [round(np.exp(figures.NATS[model]["test1"])) for model in ("rnn", figures.BEST)]
+    assert sum(SENTENCES.values()) == sizes["sentences"]
+    assert sum(len(values.split()) for values in TAGS.values()) == 52
+    perplexities = [round(np.exp(NATS[model]["test1"])) for model in ("rnn", BEST)]
     assert perplexities == [433, 161]
-    assert [*figures.NATS] == [*sorted(figures.NATS, key=lambda name: -_forms(name))]
+    assert [*NATS] == [*sorted(NATS, key=lambda name: -_forms(name))]
 
 
 def _forms(model: str) -> int:
@@ -140,15 +151,15 @@ def test_the_paper_counts_every_row_of_every_split(prepared):
 def test_the_sweep_differs_in_the_number_of_forms_only():
     """The list of words begins with the sentence's end, which is none of the M."""
     models = dict(load_config("paper").models)
-    strict = {name: models.pop(name) for name in [*models] if name.endswith(figures.STRICT)}
+    strict = {name: models.pop(name) for name in [*models] if name.endswith(STRICT)}
     rnn, reference = models.pop("rnn"), models["ll-rnn-10"]
-    assert {*models, "rnn"} == {*figures.NATS}
+    assert {*models, "rnn"} == {*NATS}
     for model, sections in models.items():
         featurise = replace(reference["featurise"], forms=_forms(model) + 1)
         assert sections == {**reference, "featurise": featurise}
     assert rnn["train"] == reference["train"]
     for name, sections in strict.items():
-        windows = (rnn if name.startswith("rnn") else models[figures.BEST])["train"]
+        windows = (rnn if name.startswith("rnn") else models[BEST])["train"]
         read = {"encoder": {"kind": "lstm-window", "order": 8}, "text": "sentences", "batch": 8}
         assert sections["train"] == replace(windows, **read)
 

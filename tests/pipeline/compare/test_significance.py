@@ -7,10 +7,10 @@ import pytest
 
 import accord
 from accord.pipeline.artefacts.artefact import FinishedRun
-from accord.pipeline.compare.significance import compare
-from accord.pipeline.evaluation import score_rows
-from accord.pipeline.evaluation.bootstrap import differences, paired_bootstrap
-from accord.pipeline.evaluation.same_text import is_same_text
+from accord.pipeline.compare.tables import compare
+from accord.pipeline.dataset.encoded import is_same_text
+from accord.pipeline.evaluation import comparison
+from accord.pipeline.evaluation.statistics import differences, paired_bootstrap
 
 
 def drawn(generator: np.random.Generator, mean: float) -> tuple[np.ndarray, np.ndarray]:
@@ -57,7 +57,7 @@ def test_the_same_seed_gives_the_same_and_identical_models_differ_by_nothing():
 def test_a_runs_models_are_compared_on_each_test_as_the_report_scores_them(tiny_run):
     table = compare(tiny_run.folder, against="ll-rnn").set_index(["model", "split"])
     assert list(table.index) == [("rnn", "test"), ("ll-rnn", "test")]
-    scores = score_rows.scores(tiny_run.folder).set_index(["model", "split", "metric"])["value"]
+    scores = comparison.scores(tiny_run.folder).set_index(["model", "split", "metric"])["value"]
     nats = {model: scores[model, "test", "nats per word"] for model in ("rnn", "ll-rnn")}
     row = table.loc[("rnn", "test")]
     assert float(row["nats/word more"]) == pytest.approx(nats["rnn"] - nats["ll-rnn"], abs=1e-4)
@@ -75,7 +75,7 @@ def test_seeds_of_a_model_are_one_by_their_mean_loss(tmp_path):
     run = accord.run("tiny", set={"train.epochs": 1}, seeds=2, runs=tmp_path)
     table = compare(run.folder).set_index("model")
     assert list(table.index) == ["rnn", "ll-rnn"]
-    scores = score_rows.scores(run.folder).set_index(["model", "split", "metric"])["value"]
+    scores = comparison.scores(run.folder).set_index(["model", "split", "metric"])["value"]
     nats = [scores[model, "test", "nats per word"] for model in ("rnn", "rnn-seed2")]
     assert table.loc["rnn", "perplexity"] == f"{np.exp(np.mean(nats)):,.1f}"
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from accord.pipeline.config.configuration import load_config
-from accord.pipeline.config.files import layered, preset_names
 from accord.pipeline.config.help import explain, explanations
+from accord.pipeline.config.presets import layered, preset_names
 from accord.pipeline.stages.table import STAGES
 from accord.pipeline.trained.resolve import BUNDLED_FOLDER
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from accord.models.background.unigram import Uniform
+from accord.models.background.base import Uniform
 from accord.models.features.phi import Features
 from accord.models.network.language_model import LanguageModel
 from accord.models.parts import ENCODERS

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from accord.lexicon.dictionaries.lexique import Homophones, Spoken
 from accord.pipeline.cli.main import app
-from accord.pipeline.confusions.channel import COST, Channel
-from accord.pipeline.confusions.lattice_file import read_lists
-from accord.pipeline.inference.nbest import read_nbest
+from accord.pipeline.correction.confuse import COST, Channel
+from accord.pipeline.correction.nbest import read_nbest
+from accord.pipeline.zoo.lattices import read_lists
 
 SOUNDS = [
     *(Spoken("la", "la", "la", 100.0), Spoken("là", "là", "la", 10.0)),

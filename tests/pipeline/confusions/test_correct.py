@@ -9,11 +9,15 @@ from typer.testing import CliRunner
 import accord
 from accord.lexicon.dictionaries.lexique import Homophones, Spoken
 from accord.pipeline.cli.main import app
-from accord.pipeline.confusions.correct import Corrector, Suggestion
-from accord.pipeline.confusions.measure import Judged, readable
-from accord.pipeline.confusions.paradigms import KnownParadigms
-from accord.pipeline.confusions.planted import INFLECTED, OTHER_WORD, plant
-from accord.pipeline.evaluation.pair import Pair
+from accord.pipeline.correction.confuse import INFLECTED, OTHER_WORD, plant
+from accord.pipeline.correction.correct import (
+    Corrector,
+    JudgedCorrections,
+    KnownParadigms,
+    Suggestion,
+    readable,
+)
+from accord.pipeline.evaluation.suites import Pair
 
 SOUNDS = [
     *(Spoken("petite", "petit", "p°tit", 9.0), Spoken("petites", "petit", "p°tit", 5.0)),
@@ -108,7 +112,7 @@ def test_planted_errors_are_one_word_that_sounds_the_same():
 
 
 def test_precision_and_recall_are_counted_as_they_are_defined():
-    judged = Judged(
+    judged = JudgedCorrections(
         construction=np.array(["a", "a", "b", "b"]),
         wrong_gain=np.array([5.0, 3.0, 8.0, -np.inf]),
         repaired=np.array([True, True, False, False]),
@@ -124,7 +128,7 @@ def test_precision_and_recall_are_counted_as_they_are_defined():
 
 def test_the_right_sentence_of_a_pair_is_found_by_its_repair(corrector):
     pair = Pair("number", "les petites filles dorment .", "les petite filles dorment .")
-    judged = Judged.of([pair], corrector)
+    judged = JudgedCorrections.of([pair], corrector)
     assert judged.repaired.tolist() == [
         corrector.best([pair.bad.split()])[0].made(pair.bad.split()) == pair.good.split()
     ]

@@ -9,11 +9,10 @@ from lattice_cases import LATTICES
 from typer.testing import CliRunner
 
 from accord.pipeline.cli.main import app
-from accord.pipeline.confusions.htk import SILENT
-from accord.pipeline.confusions.htk.fields import fields_of
-from accord.pipeline.confusions.htk.writing import text_of
-from accord.pipeline.confusions.lattice import Arc, Lattice
-from accord.pipeline.confusions.lattice_file import read_lattices, read_lists, write_lattices
+from accord.pipeline.correction.nbest import Arc, Lattice
+from accord.pipeline.zoo import SILENT
+from accord.pipeline.zoo.htk import fields_of, text_of
+from accord.pipeline.zoo.lattices import read_lattices, read_lists, write_lattices
 
 # A word, then a choice, and a link that says nothing.
 ON_LINKS = """VERSION=1.0

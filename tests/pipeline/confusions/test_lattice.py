@@ -7,8 +7,8 @@ from lattice_cases import LATTICES, every_path
 from typer.testing import CliRunner
 
 from accord.pipeline.cli.main import app
-from accord.pipeline.confusions.lattice import Arc, Lattice
-from accord.pipeline.confusions.lattice_file import read_lattices, read_lists, write_lattices
+from accord.pipeline.correction.nbest import Arc, Lattice
+from accord.pipeline.zoo.lattices import read_lattices, read_lists, write_lattices
 
 
 @given(LATTICES, st.integers(1, 8))

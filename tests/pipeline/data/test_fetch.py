@@ -18,9 +18,8 @@ from accord.corpora.sources import Repository
 from accord.pipeline.cli.main import app
 from accord.pipeline.data import catalogue
 from accord.pipeline.data import folders as data
-from accord.pipeline.data.fetch import FetchError, fetch, git_blob_id
-from accord.pipeline.data.git_folder import check_out
-from accord.pipeline.evaluation.suite import read_suite
+from accord.pipeline.data.fetch import FetchError, check_out, fetch, git_blob_id
+from accord.pipeline.evaluation.suites import read_suite
 
 TEXT = "un mot\tune définition\n".encode()
 MORE = bytes(range(7))

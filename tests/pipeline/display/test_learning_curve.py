@@ -3,7 +3,7 @@
 import pandas as pd
 
 import accord
-from accord.pipeline.display.figures_learning import learning_curve
+from accord.pipeline.display.figures import learning_curve
 
 
 def test_a_run_over_sizes_of_text_draws_its_learning_curve(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from accord.pipeline.display import progress
+from accord.pipeline.display import messages
 
 TOTAL = 500
 
@@ -23,9 +23,9 @@ class Clock:
 def lines(monkeypatch, capsys, begin: float, each: float, items: int, terminal: bool) -> list[str]:
     """What is shown of work that takes so long to begin, and so long for each item."""
     clock = Clock()
-    monkeypatch.setattr(progress, "time", clock)
-    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: terminal, raising=False)
-    advance = progress.meter("items", TOTAL)
+    monkeypatch.setattr(messages, "time", clock)
+    monkeypatch.setattr(messages.sys.stderr, "isatty", lambda: terminal, raising=False)
+    advance = messages.meter("items", TOTAL)
     clock.now += begin
     for _ in range(items):
         clock.now += each
@@ -62,7 +62,7 @@ def test_the_last_line_says_how_fast_all_of_it_was(monkeypatch, capsys):
 )
 def test_a_rate_is_told_only_of_what_was_seen(pieces, begin):
     now = begin
-    pace = progress.Pace(0.0)
+    pace = messages.Pace(0.0)
     for amount, seconds in pieces:
         now += seconds
         pace.advance(amount, now)

@@ -5,18 +5,15 @@ import pandas as pd
 import pytest
 
 import accord
-from accord.models.common.files.arrays import load_array
-from accord.pipeline.compare import agree
+from accord.models.common.files import load_array
+from accord.pipeline.compare import agreement
 from accord.pipeline.compare.scored_models import find
-from accord.pipeline.evaluation import score_rows
-from accord.pipeline.evaluation.agreement import agreement, margins, measure_agreement
-from accord.pipeline.evaluation.pair import Pair
-from accord.pipeline.evaluation.report.by_construction import constructions
-from accord.pipeline.evaluation.suite import read_suite
-from accord.pipeline.evaluation.suite_encoding import encode_suite, is_made_of
-from accord.pipeline.prepared.encoded_forms import suites
-from accord.pipeline.prepared.suite_ids import Suite
-from accord.pipeline.prepared.vocabulary import Vocabulary
+from accord.pipeline.dataset.encoded import Suite, suites
+from accord.pipeline.dataset.vocabulary import Vocabulary
+from accord.pipeline.evaluation import comparison
+from accord.pipeline.evaluation.agreement import agreement_figures, margins, measure_agreement
+from accord.pipeline.evaluation.comparison import constructions
+from accord.pipeline.evaluation.suites import Pair, encode_suite, is_made_of, read_suite
 
 PAIRS = [
     Pair("simple", "la fille mange une pomme .", "la fille mangent une pomme ."),
@@ -104,7 +101,7 @@ def test_what_a_run_was_asked_is_read_and_another_suite_of_that_name_is_not_take
     judged, tmp_path
 ):
     run = judged("open")
-    found = agree.judged([run.folder], str(run.folder.parents[1] / "pairs"))
+    found = agreement.judged([run.folder], str(run.folder.parents[1] / "pairs"))
     for model in find(str(run.folder)):
         stored = load_array(model.scores / "pairs.margins.npy")
         assert found[model.name].margins.dtype == stored.dtype == np.float32  # not computed anew
@@ -112,12 +109,12 @@ def test_what_a_run_was_asked_is_read_and_another_suite_of_that_name_is_not_take
     other = tmp_path / "pairs"
     other.mkdir()
     write(other, PAIRS[:2])
-    assert len(agree.judged([run.folder], str(other))["rnn"].margins) == 2
+    assert len(agreement.judged([run.folder], str(other))["rnn"].margins) == 2
 
 
 def test_evaluate_records_what_was_judged(judged):
     run = judged("open")
-    scores = score_rows.scores(run.folder).set_index(["model", "split", "metric"])["value"]
+    scores = comparison.scores(run.folder).set_index(["model", "split", "metric"])["value"]
     assert scores["ll-rnn", "pairs", "pairs"] == 4
     assert 0 <= scores["ll-rnn", "pairs", "accuracy"] <= 1
     assert "agreement" in (run.folder / "report" / "table.md").read_text()
@@ -166,7 +163,7 @@ def test_pairs_with_words_that_are_not_known_are_counted_and_not_judged(judged):
     text = scorer.written(suite.forms.tolist(), suite.form)
     found = margins(scorer.model, scorer.spelling, suite, text)
     assert np.isnan(found[4]).all() and not np.isnan(found[:4]).any()
-    figures = agreement(suite, found)
+    figures = agreement_figures(suite, found)
     assert (figures["pairs"], figures["pairs with unknown words"]) == (5, 1)
     assert figures["accuracy: simple"] == (found[:3, 0] > 0).mean()
 
@@ -179,7 +176,7 @@ def test_clams_has_all_its_pairs(fetched):
 
 def test_the_report_shows_how_each_model_judges_each_construction(judged):
     run = judged("open")
-    scores = score_rows.scores(run.folder)
+    scores = comparison.scores(run.folder)
     values = scores.set_index(["model", "split", "metric"])["value"]
     found = constructions(scores)
     assert set(found["group"]) == {"simple", "zébré"} and set(found["model"]) == {"rnn", "ll-rnn"}

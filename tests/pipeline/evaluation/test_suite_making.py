@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from accord import lexicon
-from accord.pipeline.evaluation.suite import read_suite
 from accord.pipeline.evaluation.suite_making import make_suite
+from accord.pipeline.evaluation.suites import read_suite
 
 DATA = Path(__file__).parents[2] / "data"
 

@@ -9,11 +9,24 @@ from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.cli.main import app
-from accord.pipeline.compare.agree import groups, judged
-from accord.pipeline.compare.agreement_items import items, of_different_lengths, summary, telling
+from accord.pipeline.compare.agreement import (
+    groups,
+    items,
+    judged,
+    of_different_lengths,
+    summary,
+    telling,
+)
 from accord.pipeline.evaluation.agreement import SCORINGS
-from accord.pipeline.evaluation.pair import Pair, text_of, words_of
-from accord.pipeline.evaluation.suite import pair_table, read_suite, suite_files, suite_name
+from accord.pipeline.evaluation.suites import (
+    Pair,
+    pair_table,
+    read_suite,
+    suite_files,
+    suite_name,
+    text_of,
+    words_of,
+)
 
 
 def written(folder, name, text):

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from accord.pipeline.features.factors import factors_of
+from accord.pipeline.features.templates import factors_of
 
 ANALYSES = pd.DataFrame(
     [

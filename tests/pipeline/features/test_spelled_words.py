@@ -1,6 +1,6 @@
 """How words are written, in the numbers that networks read."""
 
-from accord.pipeline.features.letters import LONGEST, spelled
+from accord.pipeline.features.word_vectors import LONGEST, spelled
 
 
 def test_words_are_told_apart_by_their_letters_and_special_words_by_themselves():

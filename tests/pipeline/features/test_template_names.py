@@ -4,7 +4,7 @@ import pytest
 
 import accord
 from accord.lexicon.analysis import FEATURES
-from accord.pipeline.features.template_names import check, chosen, sides
+from accord.pipeline.features.templates import check, chosen, sides
 from accord.pipeline.sections import FeaturiseParams, VectorParams
 
 

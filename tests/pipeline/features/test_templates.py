@@ -7,13 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from accord import corpora
-from accord import lexicon
+from accord import corpora, lexicon
 from accord.lexicon.analysis import FEATURES
+from accord.pipeline.artefacts.names import END, UNKNOWN
 from accord.pipeline.data.folders import folder_of
-from accord.pipeline.features import TEMPLATES, word_vectors
-from accord.pipeline.features.templates import fill
-from accord.pipeline.prepared.special_words import END, UNKNOWN
+from accord.pipeline.features import word_vectors
+from accord.pipeline.features.templates import TEMPLATES, fill
 from accord.pipeline.sections import FeaturiseParams, VectorParams
 
 FORMS = [END, UNKNOWN, "le", "portes", "1999", "XIVe", "zorglubons"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from accord.models.common.batching import Sentences
-from accord.pipeline.features.word_classes import word_classes
+from accord.pipeline.features.word_vectors import word_classes
 
 COUNTS = np.array([300, 200, 120, 60, 40, 20, 10, 5, 3, 2, 1, 1, 1, 0, 0])  # of words 0 to 14
 

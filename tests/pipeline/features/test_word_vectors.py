@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from accord.pipeline.artefacts.names import END, UNKNOWN
 from accord.pipeline.features import word_vectors
 from accord.pipeline.features.word_vectors import WordVectors, find, reduced
-from accord.pipeline.prepared.special_words import END, UNKNOWN
 from accord.pipeline.sections import FeaturiseParams, VectorParams
 from accord.pipeline.stages import featurise
 

@@ -7,11 +7,11 @@ import pytest
 
 import accord
 from accord.models.common.registry import imported
-from accord.pipeline.compare.agree import accuracy, groups, judged
+from accord.pipeline.compare.agreement import accuracy, groups, judged
 from accord.pipeline.inference.explain import Explainer, split
 from accord.pipeline.inference.generate import Generator
 from accord.pipeline.inference.scorer import ANSWERS
-from accord.pipeline.inference.vectors import Vectors
+from accord.pipeline.inference.vectors import ReadVectors
 
 SENTENCE = "La petite fille mange."
 
@@ -74,7 +74,7 @@ def test_sentences_are_generated_with_all_that_can_be_asked_of_them(french):
 
 
 def test_neighbours_are_those_of_its_vectors(french):
-    pd.testing.assert_frame_equal(french.nearest("chat", 3), Vectors(french).nearest("chat", 3))
+    pd.testing.assert_frame_equal(french.nearest("chat", 3), ReadVectors(french).nearest("chat", 3))
 
 
 def test_agreement_is_that_of_the_command(french, tmp_path):

@@ -8,13 +8,12 @@ import pytest
 from typer.testing import CliRunner
 
 from accord import load, run
+from accord.pipeline.artefacts.names import END
 from accord.pipeline.cli.main import app
-from accord.pipeline.display.drawing import svg
-from accord.pipeline.display.figures import weight_map
-from accord.pipeline.evaluation import score_rows
+from accord.pipeline.display.figures import svg, weight_map
+from accord.pipeline.evaluation import comparison
 from accord.pipeline.inference.explain import Explainer, split, telling_features
 from accord.pipeline.inference.explain_page import page
-from accord.pipeline.prepared.special_words import END
 
 BEGINNING = "La petite fille est très …"
 
@@ -174,7 +173,7 @@ def test_the_report_explains_sentences_of_its_last_log_linear_model(tiny_run):
 
 def test_the_report_begins_with_who_is_better_and_reads_word_by_word(tiny_run):
     text = (tiny_run.folder / "report" / "index.html").read_text()
-    scores = score_rows.scores(tiny_run.folder)
+    scores = comparison.scores(tiny_run.folder)
     tested = scores[(scores["split"] == "test") & (scores["metric"] == "perplexity")]
     ppl = tested.set_index("model")["value"]
     said = f"{1 - ppl['ll-rnn'] / ppl['rnn']:.0%} lower than that of rnn on test"

@@ -6,14 +6,14 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from accord import load
 from accord.lexicon.analysis import UPOS
 from accord.models.common.batching import Sentences
-from accord.models.network.generation import Reading, Sampling
-from accord import load
+from accord.models.network.generation import Beam, Sampling
+from accord.pipeline.artefacts.names import END_ID, UNKNOWN_ID
 from accord.pipeline.cli.main import app
+from accord.pipeline.inference.constraints import Constraint, parse
 from accord.pipeline.inference.generate import Generator
-from accord.pipeline.inference.held.constraints import Constraint, parse
-from accord.pipeline.prepared.special_words import END_ID, UNKNOWN_ID
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_a_list_of_words_is_read_as_the_model_reads_texts(scorer):
 @pytest.mark.parametrize("start", ["", "les petits", "un xylophoniste"])
 def test_probabilities_sum_to_one_and_unknown_words_have_none(scorer, start, constraints):
     generator = Generator(scorer, start, constraints)
-    reading = Reading.of(generator.model, generator.start_ids, 1)
+    reading = Beam.of(generator.model, generator.start_ids, 1)
     p = generator.model.output.log_prob(reading.h, reading.context).exp().squeeze(0)
     assert p.sum().item() == pytest.approx(1, abs=1e-5)
     assert p[UNKNOWN_ID] == 0
@@ -74,7 +74,7 @@ def test_without_constraints_words_keep_their_proportions(scorer):
     p_free, p_held = (
         each.model.output.log_prob(reading.h, reading.context).squeeze(0)
         for each in (free, held)
-        for reading in [Reading.of(each.model, each.start_ids, 1)]
+        for reading in [Beam.of(each.model, each.start_ids, 1)]
     )
     allowed = p_held.isfinite()
     difference = (p_held - p_free)[allowed]

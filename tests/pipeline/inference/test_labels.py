@@ -7,13 +7,12 @@ import pytest
 from typer.testing import CliRunner
 
 import accord
-from accord.corpora.sources import read
 from accord import load
+from accord.corpora.sources import read
 from accord.pipeline.cli.main import app
+from accord.pipeline.dataset.encoded import read_labels, read_values
+from accord.pipeline.inference.conditioning import perplexities, prime, tell
 from accord.pipeline.inference.generate import Generator
-from accord.pipeline.inference.held.condition import perplexities, tell
-from accord.pipeline.inference.held.priming import prime
-from accord.pipeline.prepared.labels import read_labels, read_values
 from accord.pipeline.runner.pack import pack, unpack
 from accord.pipeline.runner.run import _overrides
 from accord.pipeline.runner.sweep import sweep

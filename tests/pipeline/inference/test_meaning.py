@@ -7,8 +7,7 @@ import torch
 
 import accord
 from accord import load, run
-from accord.pipeline.inference.explain import Explainer, split
-from accord.pipeline.inference.meaning import MEANING
+from accord.pipeline.inference.explain import MEANING, Explainer, split
 
 BEGINNING = "La petite fille mange une …"
 SENTENCE = "La petite fille mange une xylophone."

@@ -7,8 +7,8 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from accord.models.network.generation import Reading
 from accord import load
+from accord.models.network.generation import Beam
 from accord.pipeline.cli.main import app
 from accord.pipeline.inference.generate import Generator
 
@@ -33,7 +33,7 @@ def test_what_the_pattern_allows_keeps_its_odds_and_sums_to_one(scorer):
     free, held = Generator(scorer), Generator(scorer, pattern="DET NOUN")
     log_p = []
     for generator in (free, held):
-        reading = Reading.of(generator.model, [], 1)
+        reading = Beam.of(generator.model, [], 1)
         with torch.no_grad():
             log_p.append(generator.model.output.log_prob(reading.h, reading.context)[0].double())
     allowed = log_p[1].isfinite()

@@ -9,8 +9,14 @@ from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.cli.main import app
-from accord.pipeline.inference.nbest import read_nbest
-from accord.pipeline.inference.rescore import Terms, Weights, distance, error_rate, tuned
+from accord.pipeline.correction.nbest import (
+    Terms,
+    Weights,
+    distance,
+    error_rate,
+    read_nbest,
+    tuned,
+)
 
 DATA = Path(__file__).parents[2] / "data"
 WORDS = st.lists(st.sampled_from("abc"), max_size=6)

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from accord import load
 from accord.pipeline.cli.main import app
-from accord.pipeline.inference.vectors import Vectors, inflection
+from accord.pipeline.inference.vectors import ReadVectors, inflection
 
 
 @pytest.fixture(scope="module")
@@ -17,8 +17,8 @@ def scorer(tiny_run):
 
 
 @pytest.fixture
-def vectors(scorer) -> Vectors:
-    return Vectors(scorer)
+def vectors(scorer) -> ReadVectors:
+    return ReadVectors(scorer)
 
 
 def test_the_nearest_are_those_with_the_largest_cosine_to_what_the_encoder_reads(scorer, vectors):

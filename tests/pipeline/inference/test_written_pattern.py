@@ -7,10 +7,10 @@ import pytest
 import torch
 
 import accord
-from accord.models.network.generation import Reading
 from accord import load
+from accord.models.network.generation import Beam
+from accord.pipeline.artefacts.names import UNKNOWN_ID, is_special
 from accord.pipeline.inference.generate import Generator
-from accord.pipeline.prepared.special_words import UNKNOWN_ID, is_special
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def scorer(tmp_path_factory):
 
 
 def first_words(generator: Generator) -> np.ndarray:
-    reading = Reading.of(generator.model, [], 1)
+    reading = Beam.of(generator.model, [], 1)
     with torch.no_grad():
         log_p = generator.model.output.log_prob(reading.h, reading.context)
     return log_p[0].double().exp().numpy()
@@ -56,7 +56,7 @@ def test_spelled_words_match_and_have_the_probability_that_is_shown(scorer):
         # One of the classes was drawn, and the string from it, among those that match.
         of_class = scorer.spelling.log_prob([word.form])[0] - strings.log_mass
         assert word.log_p < of_class.max() + 1e-6
-    reading = Reading.of(generator.model, [le], 1)
+    reading = Beam.of(generator.model, [le], 1)
     with torch.no_grad():
         p = generator.model.output.log_prob(reading.h, reading.context)[0].double().exp()
     classes = slice(UNKNOWN_ID, UNKNOWN_ID + scorer.spelling.classes)

@@ -7,8 +7,8 @@ import pytest
 spacy = pytest.importorskip("spacy")
 
 from accord import pipeline  # noqa: E402
+from accord.pipeline.inference.expectations import expect  # noqa: E402
 from accord.pipeline.integrations import spacy_component  # noqa: E402, F401
-from accord.pipeline.reading.expect import expect  # noqa: E402
 
 TEXT = "L'homme dort. C'est-à-dire que la petite fille mange une pomme."
 

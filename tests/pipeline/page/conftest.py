@@ -12,9 +12,7 @@ from accord.pipeline.page.server import PageServer
 
 @pytest.fixture(scope="session")
 def models(tiny_run) -> Models:
-    return Models(
-        {name: partial(accord.load, tiny_run.folder, name) for name in ("ll-rnn", "rnn")}
-    )
+    return Models({name: partial(accord.load, tiny_run.folder, name) for name in ("ll-rnn", "rnn")})
 
 
 @pytest.fixture(scope="session")

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 import accord
+from accord.pipeline.artefacts.names import END
+from accord.pipeline.inference.expectations import expect
 from accord.pipeline.inference.explain import Explainer
-from accord.pipeline.page.families import all_families, families, members
-from accord.pipeline.page.readings import Reading
-from accord.pipeline.prepared.special_words import END
-from accord.pipeline.reading.expect import expect
+from accord.pipeline.page.answers import WordReading, all_families, families, members
 
 TEXT = "Les chiens du voisin dorment."
 ASK = {"model": "ll-rnn", "text": TEXT}
@@ -60,7 +59,7 @@ def test_each_term_of_grammar_names_the_readings_it_comes_from(models):
 
 
 def test_a_reading_has_a_crossed_feature_if_it_has_all_its_parts():
-    reading = Reading("chat", "NOUN", ("Gender=Masc", "Number=Plur"), 1.0, "tiny")
+    reading = WordReading("chat", "NOUN", ("Gender=Masc", "Number=Plur"), 1.0, "tiny")
     assert reading.has("pos=NOUN×Number=Plur")
     assert not reading.has("pos=NOUN×Number=Sing")
     assert not reading.has("form=chats")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import accord.pipeline.page
+from accord.pipeline.page import server
 from accord.pipeline.page.server import PageServer
 
 QUESTION = json.dumps({"ask": "about", "model": "ll-rnn"})
@@ -94,7 +94,7 @@ def test_only_this_machine_is_asked_unless_told(server, models):
 
 
 def test_both_languages_have_every_label_that_the_page_asks_for():
-    folder = Path(pipeline.page.__file__).parent
+    folder = Path(server.__file__).parent
     table = json.loads((folder / "labels.json").read_text(encoding="utf-8"))
     for part in table.values():
         assert all(len(both) == 2 and all(both) for both in part.values())

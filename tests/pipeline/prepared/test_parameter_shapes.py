@@ -2,9 +2,9 @@
 
 import pytest
 
-from accord.models.common.files.weights import shapes_of
+from accord.models.common.weights import shapes_of
 from accord.models.recipe import Recipe
-from accord.pipeline.prepared.trained import build, parameter_shapes
+from accord.pipeline.trained.network import build, parameter_shapes
 
 SMALL = {"embedding": 8, "hidden": 16, "layers": 2}
 ENCODERS = ("lstm", "gru", "elman", "irnn", "jordan", "scrn", "window", "transformer", "reservoir")

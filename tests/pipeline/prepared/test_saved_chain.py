@@ -9,7 +9,7 @@ import pytest
 
 import accord
 from accord.lexicon import LexiconError
-from accord.pipeline.prepared.special_words import UNKNOWN
+from accord.pipeline.artefacts.names import UNKNOWN
 
 NEW = "zorgulle"  # which no table and no training text has
 BEGINNINGS = [f"{first}{vowel}" for first, vowel in product("bcdfglmnprst", "aeiou")]

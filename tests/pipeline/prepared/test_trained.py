@@ -5,8 +5,8 @@ import shutil
 
 import numpy as np
 
-from accord.pipeline.prepared.encoded import read_sentences
-from accord.pipeline.prepared.trained import load_trained
+from accord.pipeline.dataset.encoded import read_sentences
+from accord.pipeline.trained.network import load_trained
 
 
 def test_a_model_loads_where_the_device_that_trained_it_is_not(tiny_run, tmp_path, capsys):

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pandas as pd
 
-from accord.pipeline.artefacts.arrow import rows, write_rows
-from accord.pipeline.prepared.written_forms import WRITTEN, read_written, save_written
+from accord.pipeline.artefacts.tables import rows, write_rows
+from accord.pipeline.dataset.unknown_words import WRITTEN, read_written, save_written
 from accord.pipeline.sections import TokeniseParams
 from accord.pipeline.stages import tokenise
 from accord.pipeline.stages.corpus import SCHEMA

@@ -7,13 +7,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from accord import corpora
 import accord
+from accord import corpora
 from accord.corpora.text import lines
-from accord.pipeline.prepared.special_words import END
-from accord.pipeline.reading.expect import expect
-from accord.pipeline.reading.feature_values import FeatureValues
-from accord.pipeline.reading.reader import Reader, probabilities
+from accord.pipeline.artefacts.names import END
+from accord.pipeline.inference.expectations import (
+    FeatureValues,
+    SentenceReader,
+    expect,
+    probabilities,
+)
 
 TINY = Path(corpora.__file__).parent / "tiny.txt"
 FEATURES = ["Number", "Gender", "pos", "VerbForm"]
@@ -63,7 +66,7 @@ def test_a_probability_is_the_sum_over_all_words_of_the_vocabulary(scorers, mode
 
 @pytest.mark.parametrize("model", ["rnn", "ll-rnn", "ngrams"])
 def test_values_sum_to_one_on_a_thousand_contexts(scorers, model):
-    reader = Reader(scorers[model], FEATURES)
+    reader = SentenceReader(scorers[model], FEATURES)
     text = [line.strip() for line in lines(TINY)][:150]
     tables = [probabilities(reader, words) for words in reader.read(text)]
     found = pd.concat(tables)

@@ -10,9 +10,8 @@ from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.cli.main import app
-from accord.pipeline.reading.reader import Reader
-from accord.pipeline.reading.stimuli import Regions, read_table
-from accord.pipeline.reading.table import MEASURES, surprisal
+from accord.pipeline.inference.expectations import SentenceReader
+from accord.pipeline.inference.surprisal import MEASURES, StimulusRegions, read_table, surprisal
 
 STIMULI = Path(__file__).parents[2] / "data" / "stimuli.csv"
 
@@ -110,7 +109,7 @@ def test_a_model_of_subwords_has_surprisals_and_no_rank(tmp_path):
     table = surprisal(pd.DataFrame({"sentence": ["Le chat dort."]}), spelling)
     assert "surprisal" in table and "rank" not in table
     with pytest.raises(ValueError, match="expected a model over words"):
-        Reader(spelling, ["Number"])
+        SentenceReader(spelling, ["Number"])
 
 
 def test_a_closed_vocabulary_names_every_word_that_it_lacks(tmp_path):
@@ -138,7 +137,7 @@ def test_regions_are_parts_between_bars_or_words_between_spaces(scorer, sentence
 
 def test_regions_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match=r"row 2: expected 2 names of regions.*got 1: a"):
-        Regions(["un | deux", "un | deux"], ["a|b", "a"])
+        StimulusRegions(["un | deux", "un | deux"], ["a|b", "a"])
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ import pytest
 
 import accord
 from accord.pipeline.artefacts import store
-from accord.pipeline.artefacts.verify import faults
+from accord.pipeline.artefacts.store import faults
 from accord.pipeline.config.configuration import load_config
-from accord.pipeline.evaluation import score_rows
+from accord.pipeline.evaluation.comparison import scores
 from accord.pipeline.runner.run import Run
 
 ACCORD = [sys.executable, "-m", "accord.pipeline.cli.main"]
@@ -98,7 +98,7 @@ def test_variants_of_a_configuration_stand_side_by_side(runs, capsys):
     settings = {"set": {"train.epochs": 3, "ll-rnn.train.epochs": 1}, "runs": runs}
     other = accord.run("tiny", models=["ll-rnn"], name="short", **settings)
     assert other.folder == runs / "short"
-    assert set(score_rows.scores(other.folder)["model"]) == {"ll-rnn"}
+    assert set(scores(other.folder)["model"]) == {"ll-rnn"}
     assert (runs / "tiny" / "run.json").read_bytes() == first
     assert list(faults(runs / "tiny")) == list(faults(runs / "short")) == []
     said = capsys.readouterr().err

@@ -7,8 +7,8 @@ import pytest
 
 import accord
 from accord.pipeline.config.configuration import load_config
-from accord.pipeline.display.seeds import by_seed, mean_and_spread, with_seeds
-from accord.pipeline.evaluation import score_rows
+from accord.pipeline.display.tables import by_seed, mean_and_spread, with_seeds
+from accord.pipeline.evaluation import comparison
 from accord.pipeline.runner.pack import pack
 
 
@@ -27,7 +27,7 @@ def test_each_trained_model_comes_with_every_seed_and_counted_ones_once(tmp_path
 
 def test_a_family_is_one_row_with_its_mean_and_spread(tmp_path):
     run = accord.run("tiny", set={"train.epochs": 1}, seeds=2, runs=tmp_path)
-    scores = score_rows.scores(run.folder)
+    scores = comparison.scores(run.folder)
     chosen = scores[(scores["split"] == "test") & (scores["metric"] == "perplexity")]
     of_model = chosen.set_index("model")["value"]
     assert list(of_model.index) == ["rnn", "rnn-seed2", "ll-rnn", "ll-rnn-seed2"]

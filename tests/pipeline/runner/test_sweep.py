@@ -13,10 +13,9 @@ import pandas as pd
 import pytest
 
 import accord
-from accord.pipeline.compare.agree import judged
+from accord.pipeline.compare.agreement import judged
 from accord.pipeline.compare.scored_models import find
-from accord.pipeline.compare.significance import compare
-from accord.pipeline.compare.table import gather
+from accord.pipeline.compare.tables import compare, gather
 from accord.pipeline.runner.pack import pack, unpack
 from accord.pipeline.trained.resolve import JOBS
 

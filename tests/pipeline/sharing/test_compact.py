@@ -10,15 +10,15 @@ from typer.testing import CliRunner
 
 import accord
 from accord.models.common.batching import Sentences
-from accord.models.common.files.weights import load_tensors
+from accord.models.common.weights import load_tensors
 from accord.pipeline.artefacts.artefact import read_json
 from accord.pipeline.cli.main import app
+from accord.pipeline.inference.expectations import expect
 from accord.pipeline.inference.explain import Explainer
 from accord.pipeline.inference.generate import Generator
-from accord.pipeline.inference.vectors import Vectors
-from accord.pipeline.prepared.trained import load_trained
-from accord.pipeline.reading.expect import expect
-from accord.pipeline.sharing.compact import export as compact_export
+from accord.pipeline.inference.vectors import ReadVectors
+from accord.pipeline.trained import export as compact_export
+from accord.pipeline.trained.network import load_trained
 
 ROOT = Path(__file__).parents[3]
 SENTENCES = [
@@ -126,7 +126,7 @@ def test_everything_else_that_is_asked_is_answered_alike(whole, small):
     ours, theirs = (expect("Les chats …", each) for each in (small, whole))
     assert ours.columns.tolist() == theirs.columns.tolist()
     np.testing.assert_allclose(*(t.select_dtypes("float") for t in (ours, theirs)), atol=TOLERANCE)
-    near = [Vectors(each).nearest("fille", 3) for each in (small, whole)]
+    near = [ReadVectors(each).nearest("fille", 3) for each in (small, whole)]
     assert near[0]["words"][0] == near[1]["words"][0]
     sentences = Generator(small, "les", ["NOUN Number=Plur"]).sample(3)
     assert all(each.words[0].features for each in sentences)

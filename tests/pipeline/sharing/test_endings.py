@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord import lexicon
+from accord.pipeline.artefacts.names import UNKNOWN
 from accord.pipeline.data.folders import folder_of
-from accord.pipeline.prepared.special_words import UNKNOWN
-from accord.pipeline.prepared.unknown_words import Classes
-from accord.pipeline.sharing.compact.unknown_words import Endings, encode_endings, guesser_of
+from accord.pipeline.dataset.unknown_words import UnknownClasses
+from accord.pipeline.trained.compact_lexicon import Endings, encode_endings, guesser_of
 
 GUESSER = guesser_of(lexicon.load(["closed", "tiny", "guesser"], folder=folder_of))
 ENDS = ("a", "e", "es", "s", "ment", "tion", "eur", "euse", "er", "é", "ées", "ait", "ons", "ux")
@@ -18,15 +18,15 @@ MEANT = zip(ROWS["upos"], ROWS["feats"], strict=True)
 NAMES = [UNKNOWN, *sorted({f"{UNKNOWN} {u} {f}".strip() for u, f in MEANT})]
 
 
-def told_apart(tmp_path_factory) -> Classes:
+def told_apart(tmp_path_factory) -> UnknownClasses:
     path = tmp_path_factory.mktemp("endings") / "endings.npz"
     np.savez_compressed(path, **encode_endings(GUESSER, NAMES))
-    return Classes(NAMES, Endings(path, NAMES))
+    return UnknownClasses(NAMES, Endings(path, NAMES))
 
 
 def test_any_string(tmp_path_factory):
     assert len(NAMES) > 10
-    small, whole = told_apart(tmp_path_factory), Classes(NAMES, GUESSER)
+    small, whole = told_apart(tmp_path_factory), UnknownClasses(NAMES, GUESSER)
     assert len(small.chain.kinds) < len(list(GUESSER.suffixes)) / 2
 
     @given(start=st.text(max_size=5), end=st.sampled_from(ENDS) | st.text("abeimnorst", min_size=1))

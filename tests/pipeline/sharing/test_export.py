@@ -67,9 +67,7 @@ def test_scores_are_the_same_in_another_place(tiny_run, exported, tmp_path):
 
 
 def test_where_no_model_is_named_it_is_the_last_of_a_run_or_the_exported_one(tiny_run, exported):
-    assert scored(accord.load(tiny_run.folder)) == scored(
-        accord.load(tiny_run.folder, "ll-rnn")
-    )
+    assert scored(accord.load(tiny_run.folder)) == scored(accord.load(tiny_run.folder, "ll-rnn"))
     said = [
         CliRunner().invoke(app, ["score", "-", "--run", str(run)], input=SENTENCES[0]).stdout
         for run in (tiny_run.folder, exported)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.cli.main import app
-from accord.pipeline.evaluation import score_rows
+from accord.pipeline.evaluation.comparison import scores
 
 DATA = Path(__file__).parents[2] / "data"
 SENTENCES = ["La petite fille mange une pomme.", "Les chats noirs dorment."]
@@ -48,7 +48,7 @@ def exported(run, tmp_path_factory) -> Path:
 def test_a_network_is_written_as_ngrams_that_do_about_as_well(run, exported, name):
     said = (exported / f"{name}.log").read_text().splitlines()
     own, file, counted = [float(line.split()[2]) for line in said if " on test: " in line]
-    table = score_rows.scores(run).set_index(["model", "split", "metric"])["value"]
+    table = scores(run).set_index(["model", "split", "metric"])["value"]
     assert own == pytest.approx(table["ll-rnn", "test", "perplexity"], abs=0.1)
     assert 0.9 * own < file < 2 * counted
     scored = accord.load(exported / name).score_all(SENTENCES)

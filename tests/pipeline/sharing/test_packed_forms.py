@@ -3,14 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.pipeline.sharing.compact.forms import BLOCK, Forms
+from accord.pipeline.trained.compact_words import BLOCK, FrontCoded
 
 FORMS = st.sets(st.text(min_size=1, max_size=12), max_size=5 * BLOCK).map(sorted)
 
 
 @given(forms=FORMS, other=st.text(max_size=12))
 def test_places_and_forms(forms, other):
-    packed = Forms(**Forms.encode(forms).arrays)
+    packed = FrontCoded(**FrontCoded.encode(forms).arrays)
     assert list(packed) == forms
     assert [packed[place] for place in range(len(forms))] == forms
     assert [packed.find(form) for form in forms] == list(range(len(forms)))
@@ -18,4 +18,4 @@ def test_places_and_forms(forms, other):
 
 
 def test_what_cannot_be_written_is_not_found():
-    assert Forms.encode(["?", "a", "b"]).find("\ud800") == -1
+    assert FrontCoded.encode(["?", "a", "b"]).find("\ud800") == -1

@@ -19,7 +19,7 @@ from received_cases import seal
 from typer.testing import CliRunner
 
 import accord
-from accord.models.common.files.weights import load_tensors, save_tensors
+from accord.models.common.weights import load_tensors, save_tensors
 from accord.pipeline.artefacts.artefact import read_json, write_json
 from accord.pipeline.cli.main import app
 

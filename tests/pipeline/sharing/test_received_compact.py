@@ -16,7 +16,7 @@ import torch
 from received_cases import seal
 
 import accord
-from accord.models.common.files.weights import load_tensors, save_tensors
+from accord.models.common.weights import load_tensors, save_tensors
 from accord.pipeline.artefacts.artefact import read_json, write_json
 
 SENTENCE = "Le zyglotron dort."

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accord.pipeline.artefacts.arrow import rows, splits
+from accord.pipeline.artefacts.tables import rows, splits
 from accord.pipeline.sections import CorpusParams
 from accord.pipeline.stages import corpus
 

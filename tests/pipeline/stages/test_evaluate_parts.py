@@ -6,7 +6,7 @@ import pytest
 
 import accord
 from accord.corpora.sources import read
-from accord.pipeline.evaluation.score_rows import read_scores
+from accord.pipeline.evaluation.comparison import read_scores
 
 
 @pytest.fixture(scope="module")

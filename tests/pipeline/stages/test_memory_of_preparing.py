@@ -5,8 +5,8 @@ import tracemalloc
 import pandas as pd
 import pytest
 
-from accord.pipeline.artefacts import arrow
-from accord.pipeline.prepared.special_words import END, UNKNOWN
+from accord.pipeline.artefacts import tables
+from accord.pipeline.artefacts.names import END, UNKNOWN
 from accord.pipeline.sections import CorpusParams, EncodeParams
 from accord.pipeline.stages import corpus, encode, tokenise
 
@@ -14,7 +14,7 @@ from accord.pipeline.stages import corpus, encode, tokenise
 @pytest.fixture
 def small_batches(monkeypatch):
     """A text of some hundred sentences is then as long as one of some ten thousand."""
-    monkeypatch.setattr(arrow, "BATCH", 50)
+    monkeypatch.setattr(tables, "BATCH", 50)
 
 
 def peak(work, *given) -> int:
@@ -59,7 +59,7 @@ def test_encoding_holds_a_batch_at_a_time(tmp_path, small_batches):
     def encoded(sentences: int) -> int:
         inputs = {"analyse": analysed, "tokenise": folder(tmp_path / f"words {sentences}")}
         rows = ({"words": [known[number % 200], "inconnu"] * 5} for number in range(sentences))
-        arrow.write_rows(inputs["tokenise"] / "train.arrow", tokenise.SCHEMA, rows)
+        tables.write_rows(inputs["tokenise"] / "train.arrow", tokenise.SCHEMA, rows)
         out = folder(tmp_path / f"ids {sentences}")
         return peak(encode.compute, EncodeParams(), inputs, out)
 
@@ -71,9 +71,9 @@ def test_counting_words_holds_a_batch_at_a_time(tmp_path, small_batches):
     def counted(sentences: int) -> int:
         path = tmp_path / f"{sentences}.arrow"
         rows = ({"words": ["un", "deux", "un"]} for _ in range(sentences))
-        arrow.write_rows(path, tokenise.SCHEMA, rows)
-        assert arrow.word_counts(path) == {"un": 2 * sentences, "deux": sentences}
-        return peak(arrow.word_counts, path)
+        tables.write_rows(path, tokenise.SCHEMA, rows)
+        assert tables.word_counts(path) == {"un": 2 * sentences, "deux": sentences}
+        return peak(tables.word_counts, path)
 
     counted(10)
     assert counted(10_000) < 1.3 * counted(1000)

@@ -4,7 +4,7 @@ import pytest
 
 import accord
 from accord.models.parts import HISTORIES
-from accord.pipeline.evaluation import score_rows
+from accord.pipeline.evaluation.comparison import scores
 
 SENTENCES = ["La petite fille mange une pomme.", "Un zyglotron dort."]
 
@@ -25,7 +25,7 @@ def run(tmp_path_factory):
 
 @pytest.mark.parametrize("history", HISTORIES)
 def test_a_model_of_each_history_is_measured_and_exported(run, history, tmp_path):
-    table = score_rows.scores(run.folder)
+    table = scores(run.folder)
     of_model = table[(table["model"] == history) & (table["metric"] == "perplexity")]
     assert of_model["value"].between(1, 1000).all() and len(of_model)
     accord.export(run.folder, history, tmp_path / "out")
@@ -34,6 +34,6 @@ def test_a_model_of_each_history_is_measured_and_exported(run, history, tmp_path
 
 
 def test_histories_make_different_models(run):
-    table = score_rows.scores(run.folder)
+    table = scores(run.folder)
     test = table[(table["split"] == "test") & (table["metric"] == "perplexity")]
     assert test["value"].nunique() == len(HISTORIES)

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 import accord
-from accord.models.ngram.arpa.reading import read_arpa
-from accord.pipeline import export
+from accord import export
+from accord.models.zoo.arpa import read_arpa
 from accord.pipeline.compare.scored_models import find
-from accord.pipeline.evaluation import score_rows
-from accord.pipeline.prepared.vocabulary import Vocabulary
+from accord.pipeline.dataset.vocabulary import Vocabulary
+from accord.pipeline.evaluation.comparison import scores
 
 
 def test_a_model_over_ngrams_trains_scores_and_is_loaded_again(tmp_path):
@@ -40,7 +40,7 @@ def test_ngrams_alone_are_a_model_of_a_run_that_nothing_is_trained_for(tmp_path)
         "models:\n  kneser-ney: {}\n  add-alpha: {background: {smoothing: add-alpha, order: 2}}"
     )
     run = accord.run(str(config), runs=tmp_path / "runs")
-    figures = score_rows.scores(run.folder).set_index(["model", "split", "metric"])["value"]
+    figures = scores(run.folder).set_index(["model", "split", "metric"])["value"]
     perplexity = {model: figures[model, "test", "perplexity"] for model in run.config.models}
     assert perplexity["kneser-ney"] < perplexity["add-alpha"] < math.inf
     listed = figures["kneser-ney", "train", "parameters"]
@@ -80,8 +80,8 @@ def test_ngrams_of_a_file_are_a_background_from_outside(tmp_path):
     over |= {"background.arpa": str(path), "train.learning_rate": 1e-9}
     run = accord.run("tiny", set=over, models=["ll-rnn"], runs=tmp_path / "runs")
     # A network that has learned nothing says almost what the file says.
-    nats = score_rows.scores(run.folder).set_index(["model", "split", "metric"])["value"]
-    expected = score_rows.scores(made.folder).set_index(["model", "split", "metric"])["value"]
+    nats = scores(run.folder).set_index(["model", "split", "metric"])["value"]
+    expected = scores(made.folder).set_index(["model", "split", "metric"])["value"]
     assert nats["ll-rnn", "test", "nats per word"] == pytest.approx(
         expected["kneser-ney", "test", "nats per word"], abs=0.1
     )

@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from accord import lexicon
 import accord
+from accord import lexicon
 from accord.corpora.tokenise import normalise
 from accord.models.features.phi import Features
-from accord.models.spelling.open_vocabulary import load_spelling
+from accord.models.spelling.spelling import load_spelling
+from accord.pipeline.artefacts.names import END, UNKNOWN, UNKNOWN_ID, is_special
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.folders import folder_of
+from accord.pipeline.dataset.unknown_words import UnknownClasses
 from accord.pipeline.evaluation.measure import measure
-from accord.pipeline.prepared.special_words import END, UNKNOWN, UNKNOWN_ID, is_special
-from accord.pipeline.prepared.unknown_words import Classes
 
 STRANGE = "La xylophoniste zorglube 1987 fois à Tchernihiv, dit Łukasz ☺."
 TEXT = ["La petite fille mange une pomme.", STRANGE]
@@ -82,7 +82,7 @@ def guesses():
     stems = ["zorgl", "brax", "plinqu", "gromp", "fliv", "drast", "scob", "prux", "vlim", "tron"]
     once = [stem + ending for stem in stems for ending in ("ation", "ations", "er", "ait", "é")]
     once += [str(number) for number in range(1900, 1912)]
-    return once, Classes.learn(once, chain)
+    return once, UnknownClasses.learn(once, chain)
 
 
 def test_a_string_is_of_the_class_that_the_guesser_says_and_is_spelled_from_it(guesses):
@@ -113,9 +113,7 @@ def test_more_frequent_words_have_more_of_what_is_left_to_unseen_ones(tmp_path, 
     masses = []
     for unseen in ("alike", "frequency"):
         changes["background.unseen"] = unseen
-        run = accord.run(
-            "tiny", set=changes, models=["ll-rnn"], until="background", runs=tmp_path
-        )
+        run = accord.run("tiny", set=changes, models=["ll-rnn"], until="background", runs=tmp_path)
         folder = {s: run.artefacts["ll-rnn", s].folder for s in ("analyse", "background")}
         forms = pd.read_parquet(folder["analyse"] / "types.parquet")
         masses.append(pd.Series(np.load(folder["background"] / "b.npy"), forms["form"]))

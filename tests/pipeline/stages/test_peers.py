@@ -7,16 +7,15 @@ import accord
 from accord.models.common.batching import Sentences
 from accord.models.spelling.subwords import count_subwords
 from accord.pipeline.cli.score import Total, Unit
-from accord.pipeline.compare.agree import judged
-from accord.pipeline.evaluation import score_rows
+from accord.pipeline.compare.agreement import judged
+from accord.pipeline.dataset.encoded import read_forms, read_sentences, read_text
+from accord.pipeline.dataset.subwords import BOUNDARY, Speller
+from accord.pipeline.evaluation import comparison
 from accord.pipeline.evaluation.measure import score
 from accord.pipeline.inference.explain import Explainer
 from accord.pipeline.inference.generate import Generator
-from accord.pipeline.inference.vectors import Vectors
-from accord.pipeline.prepared.encoded import read_sentences, read_text
-from accord.pipeline.prepared.encoded_forms import read_forms
-from accord.pipeline.prepared.subwords import BOUNDARY, Speller
-from accord.pipeline.prepared.trained import load_trained
+from accord.pipeline.inference.vectors import ReadVectors
+from accord.pipeline.trained.network import load_trained
 
 MODELS = """
 base: tiny
@@ -50,7 +49,7 @@ def finished(tmp_path_factory):
 
 
 def test_their_figures_have_the_same_denominators(finished):
-    scores = score_rows.scores(finished.folder)
+    scores = comparison.scores(finished.folder)
     test = scores[scores["split"] == "test"].pivot(index="model", columns="metric", values="value")
     assert set(test.index) == {"words", "pieces", "letters", "classes", "n-grams"}
     for counted in ("words", "sentences"):
@@ -145,7 +144,7 @@ def over_backgrounds(tmp_path_factory):
 
 
 def test_models_of_subwords_may_have_backgrounds(over_backgrounds, tmp_path):
-    scores = score_rows.scores(over_backgrounds.folder).set_index(["model", "split", "metric"])[
+    scores = comparison.scores(over_backgrounds.folder).set_index(["model", "split", "metric"])[
         "value"
     ]
     nats = scores.xs(("test", "nats per word"), level=("split", "metric"))
@@ -172,4 +171,4 @@ def test_what_a_model_of_units_cannot_tell_is_refused_by_name(finished):
         with pytest.raises(ValueError, match="expected a model with a log-linear output"):
             ask(scorer)
     with pytest.raises(ValueError, match="expected a model that reads words by vectors"):
-        Vectors(scorer)
+        ReadVectors(scorer)

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from accord.models.features.phi import Features
 from accord import load, run
-from accord.pipeline.evaluation.score_rows import read_scores
-from accord.pipeline.prepared.encoded import read_text
-from accord.pipeline.prepared.trained import load_trained
+from accord.models.features.phi import Features
+from accord.pipeline.dataset.encoded import read_text
+from accord.pipeline.evaluation.comparison import read_scores
+from accord.pipeline.trained.network import load_trained
 
 SENTENCE = "Pomme une mange fille petite la."  # which nothing else would teach
 ONE_MODEL = {"models": ["ll-rnn"], "until": "evaluate"}

@@ -5,7 +5,7 @@ from datetime import date
 from importlib.metadata import version
 
 import accord
-from accord.pipeline.compare.significance import compare
+from accord.pipeline.compare.tables import compare
 
 
 def page_of(run) -> str:

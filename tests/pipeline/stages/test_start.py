@@ -11,16 +11,14 @@ import pandas as pd
 import pytest
 
 import accord
-from accord.models.common.files.json_file import load_json
-from accord.models.common.files.weights import load_tensors
-from accord.models.training.step.steps import Steps
+from accord.models.common.files import load_json
+from accord.models.common.weights import load_tensors
+from accord.models.training.step import Steps
 from accord.pipeline.artefacts.artefact import Damaged
 from accord.pipeline.compare.audit import audit, starts
 from accord.pipeline.config.configuration import load_config
-from accord.pipeline.evaluation import score_rows
-from accord.pipeline.evaluation.report.comparison import comparison
-from accord.pipeline.evaluation.score_rows import read_epochs, read_scores
-from accord.pipeline.prepared.encoded import read_sentences
+from accord.pipeline.dataset.encoded import read_sentences
+from accord.pipeline.evaluation.comparison import comparison_table, read_epochs, read_scores, scores
 from accord.pipeline.runner.pack import pack, unpack
 from accord.pipeline.trained import start as start_module
 from accord.pipeline.trained.start import start_artefact
@@ -180,13 +178,13 @@ def test_the_table_says_how_good_the_start_was(mine, start, tmp_path):
     for rate in (3.0, 1e-3):  # the first never betters it
         changes = {"corpus.source": text, "train.learning_rate": rate}
         run = go_on(mine, start, tmp_path, **changes, until=None)
-        (rows[rate],) = comparison(score_rows.scores(run.folder)).to_dict("records")
+        (rows[rate],) = comparison_table(scores(run.folder)).to_dict("records")
     assert rows[3.0]["start's ppl"] == rows[3.0]["perplexity"]
     assert rows[1e-3]["start's ppl"] == rows[3.0]["start's ppl"] != rows[1e-3]["perplexity"]
 
 
 def test_only_a_start_has_a_column(tiny_run):
-    assert "start's ppl" not in comparison(score_rows.scores(tiny_run.folder))
+    assert "start's ppl" not in comparison_table(scores(tiny_run.folder))
 
 
 def test_a_packed_training_goes_on_from_the_start_too(mine, start, text, tmp_path, capsys):

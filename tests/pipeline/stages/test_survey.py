@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import accord
-from accord.pipeline.artefacts.model_files import FIGURES
-from accord.pipeline.compare.pruning import pruned
+from accord.pipeline.artefacts.names import FIGURES
 from accord.pipeline.compare.scored_models import find
 from accord.pipeline.config import configuration
 from accord.pipeline.config.configuration import load_config
+from accord.pipeline.zoo.conversions import compare_pruned
 
 PRESET = Path(configuration.__file__).parent / "presets" / "survey.yaml"
 SMALL = {
@@ -61,7 +61,7 @@ def test_what_is_given_away_answers_as_it_did(survey, model, tmp_path):
 
 def test_a_network_is_pruned_further_and_further(survey):
     finished = trained(survey, "lstm")
-    table = pruned(*find(str(finished.folder / "lstm")), [0.5, 0.9])
+    table = compare_pruned(*find(str(finished.folder / "lstm")), [0.5, 0.9])
     assert table["zeros"].tolist() == ["0%", "50%", "90%"]
     left = [int(count.replace(",", "")) for count in table["weights left"]]
     assert left[0] > 1.8 * left[1] > 4 * left[2]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accord.pipeline.artefacts import arrow
+from accord.pipeline.artefacts import tables
 from accord.pipeline.sections import TokeniseParams
 from accord.pipeline.stages import corpus, tokenise
 
@@ -18,23 +18,23 @@ def text(tmp_path):
 
     (tmp_path / "corpus").mkdir()
     schema = corpus.SCHEMA.append(corpus.PART)
-    arrow.write_rows(tmp_path / "corpus" / "train.arrow", schema, map(row, range(50)))
+    tables.write_rows(tmp_path / "corpus" / "train.arrow", schema, map(row, range(50)))
     return tmp_path / "corpus"
 
 
 def made(out, text, **params) -> list[dict]:
     out.mkdir()
     tokenise.compute(TokeniseParams(**params), {"corpus": text}, out)
-    return list(arrow.rows(out / "train.arrow"))
+    return list(tables.rows(out / "train.arrow"))
 
 
 def test_several_processes_make_the_same_file(tmp_path, monkeypatch, text):
-    monkeypatch.setattr(arrow, "BATCH", 7)
+    monkeypatch.setattr(tables, "BATCH", 7)
     (tmp_path / "small").mkdir()
     small = tmp_path / "small" / "train.arrow"
     schema = corpus.SCHEMA.append(corpus.PART)
-    arrow.write_rows(small, schema, arrow.rows(text / "train.arrow"))
-    assert arrow.count_batches(small) == 8
+    tables.write_rows(small, schema, tables.rows(text / "train.arrow"))
+    assert tables.count_batches(small) == 8
     one = made(tmp_path / "one", small.parent, processes=1)
     several = made(tmp_path / "several", small.parent, processes=2)
     assert one == several

@@ -3,7 +3,7 @@
 import pytest
 
 import accord
-from accord.pipeline.artefacts.model_files import MODEL
+from accord.pipeline.artefacts.names import MODEL
 from accord.pipeline.runner.pack import pack
 from accord.pipeline.runner.sweep import sweep
 from accord.pipeline.trained.resolve import BUNDLED_FOLDER, find, is_hub_id, one

@@ -6,16 +6,22 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from accord.models.background.ngram import NGramBackground
-from accord.models.background.unigram import Unigram
+from accord.models.background.base import Unigram
+from accord.models.background.ngram_background import NGramBackground
+from accord.models.background.ngrams import kneser_ney
 from accord.models.common.batching import END, Sentences
-from accord.models.network.background_only import BackgroundOnly
-from accord.models.network.combined.cache import Cache
-from accord.models.network.combined.log_linear_mixture import chunks, likeliest_exponents, score
-from accord.models.network.combined.mixture import likeliest_weights, mixed, stacked_distributions
+from accord.models.common.mixture import (
+    chunks,
+    likeliest_exponents,
+    likeliest_weights,
+    mixed,
+    score,
+    stacked_distributions,
+)
+from accord.models.network.background_models import BackgroundOnly
 from accord.models.network.language_model import LanguageModel
-from accord.models.ngram.smoothing.kneser_ney import kneser_ney
 from accord.models.recipe import Recipe
+from accord.models.zoo.memory import Cache
 
 FEATURES = random_features(WORDS, width=3, real=False)
 MASS = np.arange(1.0, WORDS + 1)

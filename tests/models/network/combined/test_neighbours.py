@@ -6,13 +6,13 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS
 
-from accord.models.background.unigram import Unigram
+from accord.models.background.base import Unigram
 from accord.models.common.batching import END, Sentences
-from accord.models.network.combined import neighbours
-from accord.models.network.combined.neighbours import Followed, Neighbours
 from accord.models.network.language_model import LanguageModel
 from accord.models.network.states import states
 from accord.models.recipe import Recipe
+from accord.models.zoo import memory
+from accord.models.zoo.memory import Neighbourhood, Neighbours
 
 FEATURES = random_features(WORDS, width=3, real=False)
 
@@ -62,7 +62,7 @@ def test_they_are_a_distribution_in_which_words_that_followed_none_are_impossibl
     of_each = [np.full(len(ASKED.ids), word) for word in range(WORDS)]
     p = np.exp([followed.log_p(words, 0.5) for words in of_each])
     assert p.sum(axis=0) == pytest.approx(np.ones(len(ASKED.ids)))
-    followed = Followed(np.array([[3, 4]]), np.array([[0.0, 1.0]]))
+    followed = Neighbourhood(np.array([[3, 4]]), np.array([[0.0, 1.0]]))
     assert followed.log_p(np.array([5]), 1.0) == -np.inf
 
 
@@ -71,10 +71,10 @@ def test_a_text_finds_itself():
     assert followed.distances[:, 0] == pytest.approx(0, abs=1e-4)
     inside = KNOWN.offsets >= 3
     assert (followed.words[inside, 0] == KNOWN.ids[inside]).mean() > 0.9
-    assert followed.words.shape == (len(KNOWN.ids), neighbours.NEAREST)
+    assert followed.words.shape == (len(KNOWN.ids), memory.NEAREST)
 
 
 def test_a_text_whose_states_are_too_many_is_refused(monkeypatch):
-    monkeypatch.setattr(neighbours, "MOST_NUMBERS", 8 * 99)
+    monkeypatch.setattr(memory, "MOST_NUMBERS", 8 * 99)
     with pytest.raises(ValueError, match=r"at most 99 words.*got [\d,]+"):
         Neighbours(network(), KNOWN)

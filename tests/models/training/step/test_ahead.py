@@ -6,7 +6,7 @@ import torch
 from training_cases import model, sentences
 
 from accord.models.common.batching import NO_WORD, batches
-from accord.models.training.step.ahead import ahead, prepare
+from accord.models.training.step import ahead, prepare
 
 
 def test_what_is_made_ahead_comes_in_order_and_not_further_ahead_than_said():

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.outputs import vocabulary
-from benchmarks.training_step import text_of
-from accord.models.background.ngram import NGramBackground
+from accord.models.background.ngram_background import NGramBackground
+from accord.models.background.ngrams import kneser_ney, rows_of
 from accord.models.network.language_model import LanguageModel
-from accord.models.ngram.model import rows_of
-from accord.models.ngram.smoothing.kneser_ney import kneser_ney
 from accord.models.recipe import Recipe
 from accord.models.training.trainer import Trainer
+from benchmarks.outputs import vocabulary
+from benchmarks.training_step import text_of
 
 FEATURES, MASS = vocabulary(20_000)
 TEXT, VALID = text_of(MASS, 20_000), text_of(MASS, 400)

@@ -1,1 +1,0 @@
-"""Models as weighted automata, in which recognisers search."""

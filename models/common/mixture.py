@@ -1,0 +1,117 @@
+"""Mixtures of models, linear (the one EM) and log-linear (Newton).
+
+p(x | K) = Σ_i w_i·p_i(x | K), the weights being positive and of sum one
+
+p(x | K) = Π_i p_i(x | K)^{w_i} / Z(K), normalised over all words; any weights will do
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from accord.models.common.batching import Model, Sentences
+
+ENOUGH = 1e-8  # nats per word: weights are tuned until a round gains less
+ROUNDS = 10_000  # of expectation and maximisation, at most
+
+
+def stacked_distributions(parts: Sequence[Model], sentences: Sentences) -> Tensor:
+    """What each part says of every word in every place: (M × N × V)."""
+    found = [part.log_distributions(sentences).float().cpu() for part in parts]
+    widths = sorted({log_p.shape[1] for log_p in found})
+    if len(widths) > 1:
+        raise ValueError(f"expected models over one vocabulary, got some over {widths} words")
+    return torch.stack(found)
+
+
+def mixed(log_p: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """log Σ_i w_i·p_i of what each part gives each word (M × N): (N)."""
+    with np.errstate(divide="ignore"):  # a part may find a word impossible, or count for nothing
+        return np.logaddexp.reduce(log_p + np.log(weights)[:, None], axis=0)
+
+
+def likeliest_weights(log_p: np.ndarray) -> np.ndarray:
+    """The weights under which a text is likeliest, from what each part gives its words (M × N).
+
+    By expectation and maximisation: w_i becomes the mean share that part i has in each word. The
+    likelihood has one maximum, and rises in every round.
+    """
+    weights = np.full(len(log_p), 1 / len(log_p))
+    possible = log_p[:, np.isfinite(log_p).any(axis=0)]
+    p = np.exp(possible - possible.max(axis=0))
+    before = -np.inf
+    for _ in range(ROUNDS):
+        together = weights @ p
+        mean = np.log(together).mean()
+        if mean - before < ENOUGH:
+            break
+        before = mean
+        weights *= p @ (1 / together) / p.shape[1]
+    return weights
+
+
+WORDS_AT_ONCE = 256  # positions whose distributions are held together
+SMALL_STEP = 1e-4  # weights are tuned until none moves by more
+NEWTON_STEPS = 20  # of Newton's method, at most
+
+
+def score(
+    parts: Sequence[Model], weightings: Sequence[np.ndarray], texts: Iterable[Sentences]
+) -> np.ndarray:
+    """log p of every word of some short texts by each weighting of the parts: (W × N).
+
+    What is slow, the parts' whole distributions, is computed once for all. A part of weight 0 is
+    left out.
+    """
+    found = []
+    for text in texts:
+        log_p = stacked_distributions(parts, text)
+        combined = (_combined(log_p, weights) for weights in weightings)
+        found.append([each[range(len(text.ids)), text.ids].numpy() for each in combined])
+    return np.concatenate(found, axis=1).astype(np.float64)
+
+
+def _combined(log_p: Tensor, weights: np.ndarray) -> Tensor:
+    """What a part of any weight but 0 finds impossible is so, also if the weight is negative."""
+    log_p, weights = log_p[weights != 0], torch.from_numpy(weights[weights != 0]).to(log_p.dtype)
+    is_possible = log_p.isfinite().all(dim=0)
+    log_p = torch.tensordot(weights, log_p.where(is_possible, 0), dims=1)
+    return log_p.masked_fill(~is_possible, -torch.inf).log_softmax(dim=1)
+
+
+def likeliest_exponents(log_p: Tensor, words: np.ndarray) -> np.ndarray:
+    """The weights under which words are likeliest, from what each part says of all (M × N × V).
+
+    By Newton's method, the likelihood being concave:
+
+        ∂ log p(x̄) / ∂w_i = log p_i(x̄) − E_p[log p_i],    −∂² log p(x̄) / ∂w_i∂w_j = Cov_p[i, j]
+    """
+    weights = np.full(len(log_p), 1 / len(log_p))
+    for _ in range(NEWTON_STEPS):
+        gradient, covariance = np.zeros(len(log_p)), np.zeros((len(log_p), len(log_p)))
+        for start in range(0, len(words), WORDS_AT_ONCE):
+            here = slice(start, start + WORDS_AT_ONCE)
+            part, own = log_p[:, here], words[here]
+            p = _combined(part, weights).exp()
+            part = part.where(part.isfinite(), 0)  # 0 times −inf would be no number
+            mean = (p * part).sum(dim=2)
+            gradient += (part[:, range(len(own)), own] - mean).sum(dim=1).numpy()
+            centred = (part - mean.unsqueeze(2)).flatten(start_dim=1)
+            covariance += ((centred * p.flatten()) @ centred.T).numpy()
+        step = np.linalg.lstsq(covariance, gradient, rcond=None)[0]
+        weights = weights + step
+        if np.abs(step).max() < SMALL_STEP:
+            break
+    return weights
+
+
+def chunks(sentences: Sentences) -> Iterator[Sentences]:
+    """Whole sentences, about so many words at a time."""
+    ends = np.cumsum(sentences.lengths)
+    cuts = np.flatnonzero(np.diff(ends // WORDS_AT_ONCE, append=-1))
+    for first, last in zip([0, *(cuts[:-1] + 1)], cuts, strict=True):
+        words = slice(sentences.starts[first], ends[last])
+        labels = None if sentences.labels is None else sentences.labels[first : last + 1]
+        yield Sentences(np.array(sentences.ids[words]), sentences.lengths[first : last + 1], labels)

@@ -1,0 +1,246 @@
+r"""Expressions over words and over letters as automata (Glushkov).
+
+Each test in the expression is a position. Which positions may come first, last, and after each
+other (Glushkov 1961) is an automaton without empty steps; sets of its positions are the states of
+a deterministic one.
+
+A character, `.`, `[aeiou]`, `[^a-z]`, `\d`, and `( ) | * + ?` mean what they do in Python's `re`.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from accord.models.spelling.spelling import ESCAPE, Alphabet
+
+PIECE = r"/(?:\\.|[^/\\\s])+/(?=[\s()|*+?&]|$)|[^\s()|*+?&\"]+"  # /an.*eur/ is one, as km/h is
+TOKEN = re.compile(rf'\s*("[^"]*"|[()|*+?]|(?:{PIECE})(?:&(?:{PIECE}))*|$)')
+REPEAT = ("*", "+", "?")
+FORBIDDEN = -1
+MOST_STATES, MOST_TESTS, DEEPEST = 10_000, 1_000, 100  # of the automaton; words; brackets
+SHOWN = 100  # letters of an expression in an error
+
+
+class Piece(NamedTuple):
+    """What matters of a part of an expression: whether it may be empty, and its ends."""
+
+    nullable: bool = True
+    first: frozenset[int] = frozenset()
+    last: frozenset[int] = frozenset()
+
+
+@dataclass
+class Expression:
+    """A parsed expression: its tests in order, and which of them may follow which."""
+
+    text: str
+    tests: list[str] = field(default_factory=list)
+    after: list[set[int]] = field(default_factory=list)
+
+    def __post_init__(self):
+        self._tokens = [*self._tokenised()]
+        self._check_size()
+        self.whole = self._alternatives()
+        if self._tokens:
+            raise self._wrong("the end", self._tokens[0])
+
+    def reversed(self) -> "Expression":
+        """The same of what is read from its end."""
+        places = range(len(self.tests))
+        self.after = [{before for before in places if at in self.after[before]} for at in places]
+        self.whole = self.whole._replace(first=self.whole.last, last=self.whole.first)
+        return self
+
+    def automaton(self, obeys: np.ndarray, end: int) -> np.ndarray:
+        """`follow` of an Automaton (Q × G) that holds sentences to the expression as a whole.
+
+        `obeys` (P × G) says which groups of words pass each test; the group `end` closes a
+        sentence. What no sentence can be completed from is forbidden. `states` are then the tests
+        that the last word may have passed, of each state.
+        """
+        states: dict[frozenset[int] | None, int] = {None: 0}  # None: nothing has been read
+        rows, accepts, found = [], [], [None]
+        for state in found:  # which grows meanwhile
+            read = (
+                self.whole.first
+                if state is None
+                else set().union(*map(self.after.__getitem__, state))
+            )
+            is_whole = self.whole.nullable if state is None else bool(self.whole.last & state)
+            row = np.full(obeys.shape[1], FORBIDDEN)
+            for group in np.flatnonzero(obeys[sorted(read)].any(axis=0)):
+                reached = frozenset(place for place in read if obeys[place, group])
+                if reached not in states:
+                    states[reached] = len(states)
+                    found.append(reached)
+                row[group] = states[reached]
+            if len(states) > MOST_STATES:
+                raise self._too_large(f"at most {MOST_STATES:,} states")
+            rows.append(row)
+            accepts.append(is_whole)
+        self.states = found
+        return self._trimmed(np.array(rows), np.array(accepts), end)
+
+    def _trimmed(self, follow: np.ndarray, accepts: np.ndarray, end: int) -> np.ndarray:
+        alive = accepts.copy()
+        while (more := ~alive & (alive[follow] & (follow >= 0)).any(axis=1)).any():
+            alive |= more
+        if not alive[0]:
+            raise ValueError(f"'{self.text:.{SHOWN}}': no sentence of known words matches")
+        follow[~alive[follow]] = FORBIDDEN
+        follow[:, end] = np.where(accepts, np.arange(len(follow)), FORBIDDEN)
+        return follow
+
+    def _tokenised(self) -> Iterator[str]:
+        place = 0
+        while place < len(self.text):
+            found = TOKEN.match(self.text, place)
+            if not found:
+                raise self._wrong('a closing "', self.text[place:])
+            if found[1]:
+                yield found[1]
+            place = max(found.end(), place + 1)
+
+    def _check_size(self) -> None:
+        """Brackets are parsed within brackets, and what may follow what is a table of tests."""
+        tests, depth, deepest = 0, 0, 0
+        for token in self._tokens:
+            tests += token not in ("(", ")", "|", *REPEAT)
+            depth += (token == "(") - (token == ")")
+            deepest = max(deepest, depth)
+        if tests > MOST_TESTS:
+            raise self._too_large(f"at most {MOST_TESTS:,} words")
+        if deepest > DEEPEST:
+            raise self._too_large(f"brackets at most {DEEPEST} deep")
+
+    def _alternatives(self) -> Piece:
+        part = self._sequence()
+        while self._tokens[:1] == ["|"]:
+            self._tokens.pop(0)
+            other = self._sequence()
+            part = Piece(
+                part.nullable or other.nullable, part.first | other.first, part.last | other.last
+            )
+        return part
+
+    def _sequence(self) -> Piece:
+        part = Piece()
+        while self._tokens and self._tokens[0] not in ("|", ")"):
+            other = self._repeated()
+            self._link(part.last, other.first)
+            part = Piece(
+                part.nullable and other.nullable,
+                part.first | other.first if part.nullable else part.first,
+                part.last | other.last if other.nullable else other.last,
+            )
+        return part
+
+    def _repeated(self) -> Piece:
+        part = self._single()
+        while self._tokens and self._tokens[0] in REPEAT:
+            sign = self._tokens.pop(0)
+            if sign != "?":
+                self._link(part.last, part.first)
+            part = part._replace(nullable=part.nullable or sign != "+")
+        return part
+
+    def _single(self) -> Piece:
+        token = self._tokens.pop(0)
+        if token in REPEAT:
+            raise self._wrong("a test or a bracket", token)
+        if token == "(":
+            part = self._alternatives()
+            if self._tokens[:1] != [")"]:
+                raise self._wrong(")", self._tokens[0] if self._tokens else "the end")
+            self._tokens.pop(0)
+            return part
+        self.tests.append(token)
+        self.after.append(set())
+        place = frozenset({len(self.tests) - 1})
+        return Piece(False, place, place)
+
+    def _link(self, last: frozenset[int], first: frozenset[int]) -> None:
+        for place in last:
+            self.after[place] |= first
+
+    def _wrong(self, expected: str, found: str) -> ValueError:
+        return ValueError(f"'{self.text:.{SHOWN}}': expected {expected}, found '{found:.{SHOWN}}'")
+
+    def _too_large(self, expected: str) -> ValueError:
+        return ValueError(f"'{self.text:.{SHOWN}}': expected {expected}")
+
+
+UNIT = re.compile(r"\\(.)|\[(\^?)((?:\\.|[^\]\\])+)\]|([()|*+?])|(.)", re.DOTALL)
+RANGE = re.compile(r"\\?(.)(?:-\\?(.))?", re.DOTALL)
+KNOWN_ESCAPE = re.compile(r"\W|d")  # of all others it is not said what they mean
+OTHER = "\N{NULL}"  # stands for every character that neither alphabet nor expression has
+
+DIGITS = "0123456789"
+WIDEST = 10_000  # characters from one to another
+
+Test = Callable[[str], bool]
+
+
+class Letters(NamedTuple):
+    """A deterministic automaton that reads a word from its end, as spelling models write it."""
+
+    follow: np.ndarray  # (Q × D), the state after a character, −1 where no match can come any more
+    accepts: np.ndarray  # (Q), whether a word may be over
+    characters: list[str]  # the D that it tells apart, OTHER among them
+    symbol: np.ndarray  # that a spelling model has for each (D)
+    share: np.ndarray  # of each character among those of its symbol (D)
+
+
+def letters(expression: str, alphabet: Alphabet) -> Letters:
+    """The automaton of all words that an expression matches as a whole."""
+    tests, named, text = _parsed(expression)
+    outside = sorted(c for c in named | {*DIGITS} if c not in alphabet.symbol)
+    characters = [*alphabet.symbol, *outside, OTHER]
+    obeys = np.array([[test(c) for c in characters] for test in tests], bool)
+    obeys = np.pad(obeys.reshape(len(tests), -1), ((0, 0), (0, 1)))  # and the end of the word
+    follow = Expression(text).reversed().automaton(obeys, len(characters))
+    rest = alphabet.others
+    inside = [1 / 10 if alphabet.has_digits and c in DIGITS else 1.0 for c in alphabet.symbol]
+    return Letters(
+        follow[:, :-1],
+        follow[:, -1] >= 0,
+        characters,
+        np.array([alphabet.symbol.get(c, ESCAPE) for c in characters]),
+        np.array([*inside, *[1 / rest] * len(outside), (rest - len(outside)) / rest]),
+    )
+
+
+def _parsed(expression: str) -> tuple[list[Test], set[str], str]:
+    """The tests of single characters, those that they name, and an expression of their numbers."""
+    tests, named, text = [], set(), []
+    for unit in UNIT.finditer(expression):
+        escaped, negated, inside, sign, plain = unit.groups()
+        if sign:
+            text.append(sign)
+            continue
+        if escaped and not KNOWN_ESCAPE.fullmatch(escaped):
+            raise ValueError(f"/{expression}/: expected \\d or an escaped sign, found \\{escaped}")
+        text.append(f'"{len(tests)}"')
+        if plain == ".":
+            tests.append(lambda c: True)
+            continue
+        members = {*DIGITS} if escaped == "d" else _members(inside or escaped or plain)
+        named |= members
+        tests.append(lambda c, members=members, negated=bool(negated): (c in members) != negated)
+    return tests, named, " ".join(text)
+
+
+def _members(inside: str) -> set[str]:
+    """The characters between the brackets of a class, or the only one there is."""
+    if len(inside) == 1:
+        return {inside}
+    found = set()
+    for first, last in RANGE.findall(inside):
+        between = range(ord(first), ord(last or first) + 1)
+        if not 0 < len(between) <= WIDEST:
+            raise ValueError(f"[{inside}]: expected up to {WIDEST:,} characters in rising order")
+        found |= set(map(chr, between))
+    return found

@@ -1,1 +1,0 @@
-"""Recurrent layers, and how a GPU reads several of them at the same time."""

@@ -1,0 +1,121 @@
+"""A background as a model, a model as a background."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from accord.models.background.base import Background, Chance
+from accord.models.common.batching import Sentences
+from accord.models.features.phi import Features
+from accord.models.network.language_model import LanguageModel
+from accord.models.network.states import states, with_others
+from accord.models.outputs.log_linear import log_linear_of
+
+WORDS_AT_ONCE = 1 << 20  # scored together
+
+
+class BackgroundOnly(nn.Module):
+    """p(x | K) = b(K, x), for a background that sums to one; nothing is trained."""
+
+    def __init__(self, background: Background):
+        super().__init__()
+        self.background = background
+
+    def score(self, sentences: Sentences) -> np.ndarray:
+        """log p of every word of every sentence in order, END included, in nats."""
+        return self.score_beside(sentences, ())[:, 0]
+
+    def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
+        """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
+        contexts = self._contexts(sentences)
+        words = torch.from_numpy(sentences.ids.astype(np.int64)).to(contexts.device)
+        at_once = max(1, WORDS_AT_ONCE // (1 + len(others)))
+        log_p = [
+            self.background.log_mass_of(with_others(word, others), context)
+            for word, context in zip(words.split(at_once), contexts.split(at_once), strict=True)
+        ]
+        return torch.cat(log_p).double().cpu().numpy()
+
+    def log_distributions(self, sentences: Sentences) -> Tensor:
+        """log p of every word of the vocabulary in every place: (N × V)."""
+        context = self._contexts(sentences)
+        return self.background.log_masses(context).expand(len(context), -1)
+
+    def parameter_count(self) -> int:
+        """How many probabilities are listed."""
+        return self.background.size
+
+    def _contexts(self, sentences: Sentences) -> Tensor:
+        contexts = torch.from_numpy(self.background.contexts(sentences))
+        return contexts.to(self.background.starts.device)
+
+
+class FrozenModelBackground(Background):
+    """b(K, x) = p(x | K) of a model over the same words, which is not trained any more.
+
+    This is the paper's case of adaptation: a model of much text lies below one of little. The
+    context of a word is the state h in which that model has read the words before it, and what
+    its own background needs to know. Words share the mass of their signature as they do there.
+    """
+
+    def __init__(self, features: Features, model: LanguageModel):
+        super().__init__(features)
+        signature = log_linear_of(model).signature.cpu().numpy()
+        if not np.array_equal(signature, features.signature):
+            raise ValueError(
+                f"background: expected a model over the same {features.vocabulary_size} words and "
+                f"signatures, got one over {len(signature)} words"
+            )
+        self.model = model.requires_grad_(False)
+
+    @property
+    def inner(self) -> Background:
+        """The model's own background."""
+        return self.model.output.background
+
+    @torch.inference_mode()
+    def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
+        width = self.model.output.whole_weight.shape[1]
+        contexts = np.zeros((len(sentences.ids), width), np.float32)
+        for at in states(self.model, sentences):
+            contexts[at.positions] = at.h.cpu()
+        inner = self.inner.contexts(sentences)
+        # Side by side in double precision, which holds every whole number that they may have.
+        return np.column_stack([contexts.astype(np.float64), inner]) if inner.size else contexts
+
+    @torch.no_grad()
+    def class_mass(self, context: Tensor | None = None) -> Tensor:
+        return self.model.output.class_log_prob(*self._apart(context))
+
+    def class_prior(self, context: Tensor | None = None) -> Tensor:
+        return self.inner.class_prior(self._apart(context)[1])
+
+    @torch.no_grad()
+    def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
+        h, inner = self._apart(context)
+        return self.model.output.log_prob_of(h, words, inner)
+
+    @torch.no_grad()
+    def log_masses(self, context: Tensor | None = None) -> Tensor:
+        return self.model.output.log_prob(*self._apart(context))
+
+    def word_masses(self) -> np.ndarray:
+        return self.inner.word_masses()
+
+    def contenders(self, k: int) -> Tensor:
+        return self.inner.contenders(k)
+
+    def draw(self, signatures: Tensor, context: Tensor | None, chance: Chance) -> Tensor:
+        return self.inner.draw(signatures, self._apart(context)[1], chance)
+
+    def regrouped(self, features: Features) -> "FrozenModelBackground":
+        return FrozenModelBackground(
+            features, self.model.over(features, self.model.output.regrouped(features))
+        )
+
+    def _apart(self, context: Tensor) -> tuple[Tensor, Tensor]:
+        """The model's states, and the contexts of its own background."""
+        weight = self.model.output.whole_weight
+        return context[:, : weight.shape[1]].to(weight.dtype), context[:, weight.shape[1] :].long()

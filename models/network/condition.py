@@ -1,0 +1,68 @@
+"""The outside condition C in K: labels of a sentence, such as its topic, genre or source."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from accord.models.common.batching import END, ColumnShare
+
+
+def none(sizes: Sequence[int], size: int) -> None:
+    """It is told nothing."""
+    return None
+
+
+class Condition(nn.Module):
+    """c(K) ∈ {0, 1}^L has a 1 for each label of the sentence, and the encoder reads ψ(x) + c·V.
+
+    Labels are of several kinds, of which a sentence has one each or none. Having none is the vector
+    zero, and a state that is trained in: `dropout` takes each label from that share of sentences.
+    All weights are zero at first, where the model is the one without a condition.
+    """
+
+    def __init__(self, sizes: Sequence[int], size: int, *, dropout: float = 0.2):
+        super().__init__()
+        self.dropout = dropout
+        self.share: ColumnShare | None = None
+        self.weight = nn.Parameter(torch.zeros(sum(sizes), size))
+        numbers = torch.tensor([0, *sizes])
+        # Labels of a kind are numbered from 1, 0 being none; in c they follow those before them.
+        self.register_buffer("first", numbers.cumsum(0)[:-1] - 1, persistent=False)
+        self.register_buffer("sizes", numbers[1:], persistent=False)
+        # The labels of sentences that bring none themselves.
+        self.register_buffer("given", torch.zeros_like(numbers[1:]), persistent=False)
+
+    def forward(self, labels: Tensor | None, words: Tensor) -> Tensor:
+        """c beside each word that is read (T × B × L), from the labels of its sentence (… × k)."""
+        if labels is None:
+            labels = self.given.expand(*words.shape, -1)
+        labels = self._checked(labels.long())
+        if self.training and self.dropout:
+            labels = labels * self._kept(words)
+        at = torch.where(labels > 0, labels + self.first, len(self.weight))
+        room = self.weight.new_zeros(*words.shape, len(self.weight) + 1)
+        return room.scatter_(2, at, 1.0)[..., :-1]
+
+    def _checked(self, labels: Tensor) -> Tensor:
+        if labels.shape[2:] != self.sizes.shape:
+            raise ValueError(
+                f"labels: expected one of each of {len(self.sizes)} kinds, got {labels.shape[2]}"
+            )
+        if labels.device.type == "cpu" and (labels > self.sizes).any():  # a GPU is not waited for
+            raise ValueError(
+                f"labels: expected numbers up to {self.sizes.tolist()}, got "
+                f"{labels.flatten(0, 1).amax(0).tolist()}"
+            )
+        return labels
+
+    def _kept(self, words: Tensor) -> Tensor:
+        """Whether each label is kept, alike at all words of a sentence: (T × B × k)."""
+        steps, columns = words.shape
+        kinds = len(self.sizes)
+        shape = steps + 1, self.share.of if self.share else columns, kinds
+        kept = torch.empty(shape, device=words.device).bernoulli_(1 - self.dropout)
+        if self.share:
+            kept = kept[:, self.share.columns]
+        sentence = (words == END).cumsum(0)  # an end stands before each first word
+        return kept.gather(0, sentence.unsqueeze(2).expand(-1, -1, kinds)).long()

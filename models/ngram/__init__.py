@@ -1,1 +1,0 @@
-"""n-gram models: counts, smoothing, tables, pruning, ARPA files."""

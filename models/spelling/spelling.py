@@ -1,0 +1,208 @@
+"""What a spelling model answers; known words and spelled ones as one distribution.
+
+    spell(u | s) = ν_s·number(u) + (1 − ν_s)·letters(u | s)
+    number(u) = (1 − q)·qⁿ⁻¹·10⁻ⁿ for n digits, 0 for all else: the paper's background of numbers
+
+letters(·|s) writes a word from its end, whose letters tell most of gender, number and tense. In it
+all digits are one letter, `10h30` being `00h00`, and each is then any of ten: numbers inside words
+are by their length too. A character that is not in the alphabet is an escape and then any other of
+Unicode's.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from accord.models.common.batching import END, Model, Sentences
+from accord.models.spelling.subwords import Subwords
+
+CODE_POINTS = 0x110000 - 0x800  # all characters of Unicode; halves of surrogate pairs are none
+STOP, ESCAPE = END, 1  # symbols beside the letters, which are numbered from 2
+FEWEST = 2  # occurrences that a letter needs
+DIGITS = re.compile(r"[0-9]+")
+DIGIT, OTHER_DIGITS = "0", "123456789"
+
+
+class Alphabet:
+    """The letters that words were seen to be written with, 0 standing for all digits."""
+
+    def __init__(self, letters: Sequence[str]):
+        self.letters = list(letters)
+        self.symbol = {letter: number for number, letter in enumerate(letters, start=2)}
+        # Of a model that was saved when each digit was a letter by itself, it still is one.
+        self.has_digits = DIGIT in self.symbol and not self.symbol.keys() & set(OTHER_DIGITS)
+        if self.has_digits:
+            self.symbol |= dict.fromkeys(OTHER_DIGITS, self.symbol[DIGIT])
+
+    @classmethod
+    def of(cls, words: Sequence[str]) -> "Alphabet":
+        counts = Counter(letter for word in words for letter in DIGITS.sub(_zeros, word))
+        return cls(sorted(letter for letter, count in counts.items() if count >= FEWEST))
+
+    def __len__(self) -> int:
+        """How many symbols there are, STOP and ESCAPE included."""
+        return len(self.letters) + 2
+
+    def symbols(self, word: str) -> list[int]:
+        """The letters of a word, the last one first."""
+        return [self.symbol.get(letter, ESCAPE) for letter in reversed(word)]
+
+    def escapes(self, word: str) -> float:
+        """The log-probability of the characters that escapes and digits stand for."""
+        count = sum(letter not in self.symbol for letter in word)
+        digits = sum(map(len, DIGITS.findall(word))) if self.has_digits else 0
+        escaped = count * np.log(self.others) if count else 0.0
+        return -escaped - digits * np.log(10)
+
+    def word(self, symbols: Sequence[int], generator: np.random.Generator) -> str:
+        """The word whose symbols, the last one first, these are; escapes are drawn."""
+        letters = [
+            self.other(generator) if symbol == ESCAPE else self.letters[symbol - 2]
+            for symbol in symbols
+        ]
+        if self.has_digits:
+            letters = [str(generator.integers(10)) if c == DIGIT else c for c in letters]
+        return "".join(reversed(letters))
+
+    @property
+    def others(self) -> int:
+        """How many characters an escape may stand for."""
+        return CODE_POINTS - len(self.symbol)
+
+    def other(self, generator: np.random.Generator) -> str:
+        while True:
+            letter = chr(generator.integers(0x110000))
+            if letter not in self.symbol and not "\ud800" <= letter <= "\udfff":
+                return letter
+
+
+class Spelling:
+    """What both kinds of spelling share; each brings its own `sequences` and `draw_symbols`."""
+
+    def __init__(self, alphabet: Alphabet, numbers: np.ndarray, length: float):
+        self.alphabet = alphabet
+        self.numbers = np.asarray(numbers)  # ν of each class
+        self.length = length  # the mean of a number, 1 / (1 − q)
+
+    @property
+    def classes(self) -> int:
+        return len(self.numbers)
+
+    def log_prob(self, words: Sequence[str]) -> np.ndarray:
+        """log spell(u | s) of each word and class, in nats: (N × S)."""
+        if not all(words):
+            raise ValueError("expected words to spell, found the empty string")
+        sequences = [[*self.alphabet.symbols(word), STOP] for word in words]
+        letters = self.sequences(sequences)
+        letters += np.array([self.alphabet.escapes(word) for word in words])[:, None]
+        number = np.array([self._number(word) for word in words])[:, None]
+        with np.errstate(divide="ignore"):
+            return np.logaddexp(np.log1p(-self.numbers) + letters, np.log(self.numbers) + number)
+
+    def _number(self, word: str) -> float:
+        if not DIGITS.fullmatch(word):
+            return -np.inf
+        stop = 1 / self.length
+        return (len(word) - 1) * np.log1p(-stop) + np.log(stop) - len(word) * np.log(10)
+
+    def draw(self, classes: Sequence[int], generator: np.random.Generator) -> list[str]:
+        """A word of each class, drawn from spell(·|s)."""
+        classes = np.asarray(classes, dtype=np.int64)
+        is_number = generator.random(len(classes)) < self.numbers[classes]
+        words = np.empty(len(classes), dtype=object)
+        lengths = generator.geometric(1 / self.length, is_number.sum())
+        words[is_number] = [
+            "".join(map(str, generator.integers(10, size=length))) for length in lengths
+        ]
+        drawn = self.draw_symbols(classes[~is_number], generator)
+        words[~is_number] = [self.alphabet.word(symbols, generator) for symbols in drawn]
+        return words.tolist()
+
+    def save(self, path: Path) -> None:
+        """Write a file from which `open_vocabulary.load_spelling` makes the same model again."""
+        raise NotImplementedError
+
+    def sequences(self, sequences: Sequence[Sequence[int]]) -> np.ndarray:
+        """log-probability of symbols, given each class: (N × S). The first is never STOP."""
+        raise NotImplementedError
+
+    def draw_symbols(self, classes: np.ndarray, generator: np.random.Generator) -> list[list[int]]:
+        """The symbols of a word of each class, without the STOP after them."""
+        raise NotImplementedError
+
+
+def _zeros(digits: re.Match) -> str:
+    return DIGIT * len(digits[0])
+
+
+def numbers(words: Sequence[str], classes: Sequence[int], count: int) -> tuple[np.ndarray, float]:
+    """ν of each class, half the share of numbers among its words, and their mean length.
+
+    Half, as the letters learn numbers too: what is regular among them, such as years. A mean a
+    little above that of the words seen leaves room for longer ones.
+    """
+    lengths = np.array([len(word) if DIGITS.fullmatch(word) else 0 for word in words])
+    of_class = np.bincount(classes, minlength=count)
+    share = np.bincount(classes, lengths > 0, minlength=count) / np.maximum(of_class, 1)
+    return share / 2, float((lengths.sum() + 2) / ((lengths > 0).sum() + 1))
+
+
+def in_a_row(sequences: Sequence[Sequence[int]]) -> Sentences:
+    """Symbols as a text, in which words are what sentences are elsewhere."""
+    return Sentences(
+        np.array([symbol for symbols in sequences for symbol in symbols], dtype=np.int64),
+        np.array([len(symbols) for symbols in sequences]),
+    )
+
+
+NGRAM, NEURAL = "spelling.json", "spelling.safetensors"
+
+
+class WrittenText(NamedTuple):
+    """How the words of a text are written: the forms, each once, and which of them each word is."""
+
+    forms: Sequence[str]
+    positions: np.ndarray  # of every word among the forms; −1 for the end of a sentence
+    subwords: Subwords | None = None  # that spell each form, for a model of subwords
+
+
+def open_score(
+    model: Model, sentences: Sentences, text: WrittenText, spelling: Spelling, unknown: int
+) -> np.ndarray:
+    """log p of every word and end in nats, spelled where it is not known.
+
+        p(u | K) = [u known] p_known(u | K) + Σ_s p(unk_s | K)·spell(u | s)
+
+    unk_s, one for each class of the spelling model, have the ids from `unknown` on. The sum over
+    all strings is one, as that over the known words and all unk_s is.
+    """
+    classes = range(unknown, unknown + spelling.classes)
+    log_p = model.score_beside(sentences, classes)
+    of_form = np.full((len(text.forms) + 1, len(classes)), -np.inf)  # the last is that of ends
+    if text.forms:
+        of_form[:-1] = spelling.log_prob(text.forms)
+    is_unknown = np.isin(sentences.ids, classes)
+    known = np.where(is_unknown, -np.inf, log_p[:, 0])
+    return np.logaddexp(known, np.logaddexp.reduce(log_p[:, 1:] + of_form[text.positions], axis=1))
+
+
+def save_spelling(spelling: Spelling, folder: Path) -> None:
+    from accord.models.spelling.neural import NeuralSpelling
+
+    spelling.save(folder / (NEURAL if isinstance(spelling, NeuralSpelling) else NGRAM))
+
+
+def load_spelling(folder: Path) -> Spelling | None:
+    """The spelling model that a folder holds; none for a closed vocabulary."""
+    from accord.models.spelling.neural import NeuralSpelling
+    from accord.models.spelling.ngram import NGramSpelling
+
+    if (folder / NEURAL).exists():
+        return NeuralSpelling.load(folder / NEURAL)
+    if (folder / NGRAM).exists():
+        return NGramSpelling.load(folder / NGRAM)
+    return None

@@ -1,1 +1,0 @@
-"""Training without gradients: an output by least squares, an encoder by evolution."""

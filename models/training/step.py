@@ -1,0 +1,306 @@
+"""A training step: a batch is prepared, read, and the weights move.
+
+A step of a large model is some thousand kernels, each of which takes longer to launch than to run.
+A CUDA graph launches all of them at once, but for one shape of its inputs: each shape is computed
+as usual when it is first met, recorded when it is met again, and replayed from then on.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from accord.models.background.base import Background
+from accord.models.common.batching import NO_WORD, Batch, Sentences, State, batches, detached
+from accord.models.common.device import has_bfloat16
+from accord.models.encoders.recurrent import Recurrent, VariationalDropout
+from accord.models.network.condition import Condition
+from accord.models.network.language_model import LanguageModel
+from accord.models.parts import SCHEDULES
+from accord.models.recipe import Recipe
+from accord.models.training import processes
+from accord.models.training.checkpoint import TrainingState
+from accord.models.training.log import StepLog
+from accord.models.training.regularisers import LossTerm, with_terms
+
+AHEAD = 2  # batches
+# Seconds before the thread makes the next batch: first the step is launched that is about to be,
+# which would else wait for the interpreter, and the GPU with it.
+GIVE_WAY = 5e-4
+
+
+class Prepared(NamedTuple):
+    """A batch where it is computed with."""
+
+    words: Tensor  # (T × B)
+    targets: Tensor  # (N), those that are words
+    context: Tensor  # (N × n), what the output needs to know of the words before each target
+    real: Tensor | None  # where the targets are among the T·B, if not everywhere
+    labels: Tensor | None  # of the sentences of the targets (T × B × k), if they have some
+    goes_on: bool  # whether columns go on from the batch before
+    of_terms: tuple[tuple[Tensor, ...], ...] = ()  # what each term of the loss needs to know
+    room: int | None = None  # for what the background adds up, where it must be known beforehand
+
+
+def prepare(
+    batch: Batch,
+    contexts: np.ndarray,
+    device: torch.device,
+    terms: Sequence[LossTerm] = (),
+    labels: np.ndarray | None = None,
+) -> Prepared:
+    """The batch on the device, with what is known of its targets, from that of the whole text."""
+    is_word = batch.targets != NO_WORD
+    positions = batch.positions[is_word.numpy()]
+    context = torch.from_numpy(contexts[positions])
+    real = None if is_word.all() else is_word.flatten().nonzero().squeeze(1)
+    of_words = None if labels is None else torch.from_numpy(labels[batch.positions])
+    sent = (
+        part if part is None else _sent(part, device)
+        for part in (batch.words, batch.targets[is_word], context, real, of_words)
+    )
+    of_terms = tuple(
+        tuple(_sent(part, device) for part in term.of_batch(positions)) for term in terms
+    )
+    return Prepared(*sent, batch.goes_on, of_terms)
+
+
+def _sent(tensor: Tensor, device: torch.device) -> Tensor:
+    """The same on the device. From memory that cannot be paged out, a GPU is not waited for."""
+    if device.type == "cuda":
+        tensor = tensor.pin_memory()
+    return tensor.to(device, non_blocking=True)
+
+
+def ahead(items: Iterable, make: Callable[[Any], Any], number: int = AHEAD) -> Iterator[Any]:
+    """What is made of each item, in order, by a thread that is a few items ahead."""
+
+    def make_later(item: Any) -> Any:
+        time.sleep(GIVE_WAY)
+        return make(item)
+
+    waiting: deque = deque()
+    with ThreadPoolExecutor(1) as thread:
+        for item in items:
+            waiting.append(thread.submit(make_later, item))
+            if len(waiting) > number:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+Compute = Callable[[Prepared, State], tuple[Tensor, State]]
+
+
+class _Recording(NamedTuple):
+    graph: torch.cuda.CUDAGraph
+    batch: Prepared  # what it reads
+    before: State
+    loss: Tensor  # what it writes, beside the gradients
+    after: State
+
+
+class RecordedSteps:
+    """The same as `compute`, which reads a batch and a state and leaves gradients in their place.
+
+    It may wait for nothing that the GPU has computed, and its gradients must stay where they are.
+    """
+
+    def __init__(self, compute: Compute, background: Background):
+        self.compute, self.background = compute, background
+        self.met: set[tuple] = set()
+        self.recordings: dict[tuple, _Recording] = {}
+        self.pool = torch.cuda.graph_pool_handle()  # only one of them runs at a time
+
+    def with_room(self, prepared: Prepared, batch: Batch, contexts: np.ndarray) -> Prepared:
+        """The batch, and for how many entries the background takes room in it."""
+        entries = int(self.background.entries(contexts[batch.positions]))
+        coarse = 1 << max(0, entries.bit_length() - 3)  # so that few rooms differ
+        return prepared._replace(room=-(-entries // coarse) * coarse)
+
+    def __call__(self, batch: Prepared, before: State) -> tuple[Tensor, State]:
+        shape = batch.room, *(tuple(tensor.shape) for tensor in _tensors((batch, before)))
+        if shape not in self.recordings:
+            if shape not in self.met or not _has_memory():
+                self.met.add(shape)
+                return self._compute(batch, before)
+            self.recordings[shape] = self._record(batch, before)
+        recording = self.recordings[shape]
+        given, read = _tensors((batch, before)), _tensors((recording.batch, recording.before))
+        for value, place in zip(given, read, strict=True):
+            place.copy_(value)
+        recording.graph.replay()
+        return recording.loss.clone(), recording.after
+
+    def _record(self, batch: Prepared, before: State) -> _Recording:
+        batch, before = _copied(batch), _copied(before)
+        graph = torch.cuda.CUDAGraph()
+        # What the thread that prepares batches asks of the GPU meanwhile is not recorded.
+        with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
+            loss, after = self._compute(batch, before)
+        return _Recording(graph, batch, before, loss, after)
+
+    def _compute(self, batch: Prepared, before: State) -> tuple[Tensor, State]:
+        self.background.room = batch.room
+        computed = self.compute(batch, before)
+        self.background.room = None
+        return computed
+
+
+def _has_memory() -> bool:
+    """Whether a recording, which keeps the memory of a step, leaves enough to all who compute."""
+    free, total = torch.cuda.mem_get_info()
+    return free > total / 6
+
+
+def _tensors(parts: tuple) -> Iterator[Tensor]:
+    """All of them, however deep."""
+    for part in parts:
+        if isinstance(part, Tensor):
+            yield part
+        elif isinstance(part, tuple):
+            yield from _tensors(part)
+
+
+def _copied(parts: tuple) -> tuple:
+    """The same with tensors of their own."""
+    copies = [
+        part.clone()
+        if isinstance(part, Tensor)
+        else _copied(part)
+        if isinstance(part, tuple)
+        else part
+        for part in parts
+    ]
+    return type(parts)(*copies) if hasattr(parts, "_fields") else tuple(copies)
+
+
+SHARED = (VariationalDropout, Condition)  # what draws for all columns, whoever reads them
+
+
+class Steps:
+    """Takes the steps of a model's training, from where it stands now.
+
+    Each epoch draws its batches from the seed and its own number. On a GPU they are prepared ahead,
+    and steps are recorded and replayed. Of several processes each reads its share of the columns,
+    and all take the same step.
+    """
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        recipe: Recipe,
+        now: TrainingState,
+        log: StepLog,
+        terms: Sequence[LossTerm] = (),
+    ):
+        self.model, self.recipe, self.now, self.log, self.terms = model, recipe, now, log, terms
+        self.device = now.nats.device
+        self.schedule = SCHEDULES.make(recipe.schedule)
+        self.in_bfloat16 = recipe.precision == "bfloat16" and has_bfloat16(self.device)
+        # Processes wait for each other, and windows of a stream alone come in few shapes.
+        is_recorded = (
+            self.device.type == "cuda"
+            and recipe.text == "stream"
+            and processes.count() == 1
+            and model.has_fixed_shapes
+        )
+        self.recorded = (
+            RecordedSteps(self._computed, model.output.background) if is_recorded else None
+        )
+        if is_recorded and isinstance(model.encoder, Recurrent):
+            model.encoder.in_parts = True  # more kernels, which a recording launches for nothing
+        self.dropouts = [each for each in model.modules() if isinstance(each, SHARED)]
+        self.share: processes.ProcessShare | None = (
+            None  # of the last batch, where processes share it
+        )
+
+    def batches(self, train: Sentences) -> Iterator[Batch]:
+        """All of the epoch that is going on."""
+        generator = np.random.default_rng([self.recipe.seed, self.now.epoch])
+        return batches(train, self.recipe, generator)
+
+    def left(self, train: Sentences, contexts: np.ndarray) -> Iterator[tuple[Batch, Prepared]]:
+        """The batches that are left of the epoch, and what this process reads of each."""
+        labels = train.labels_of_words
+
+        def both(batch: Batch) -> tuple[Batch, Prepared]:
+            own = self._share_of(batch).batch(batch) if processes.count() > 1 else batch
+            prepared = prepare(own, contexts, self.device, self.terms, labels)
+            if self.recorded:
+                prepared = self.recorded.with_room(prepared, batch, contexts)
+            return batch, prepared
+
+        left = islice(self.batches(train), self.now.step, None)
+        return ahead(left, both) if self.device.type == "cuda" else map(both, left)
+
+    def take(self, batch: Batch, prepared: Prepared, epoch_words: int) -> int:
+        """One step of the optimiser, on one batch; how many words it read."""
+        now = self.now
+        self._set_learning_rate(epoch_words)
+        count = int((batch.targets != NO_WORD).sum())
+        if processes.count() > 1:
+            self.share = self._share_of(batch)
+            for dropout in self.dropouts:
+                dropout.share = self.share
+        before = self._before(prepared)
+        nats, after = (self.recorded or self._computed)(prepared, before)
+        if processes.count() > 1:
+            learning = [each for each in self.now.parameters() if each.requires_grad]
+            processes.add_up(learning, nats, self.share.weight(batch))
+        norm = nn.utils.clip_grad_norm_(self.now.parameters(), self.recipe.max_grad_norm)
+        now.optimiser.step()
+        if now.average:
+            now.average.update(self.model)
+        self.log.add(nats, norm, now.learning_rate)
+        now.encoder, now.nats = after, now.nats + nats * count
+        now.step, now.words = now.step + 1, now.words + count
+        return count
+
+    def _set_learning_rate(self, epoch_words: int) -> None:
+        """As the schedule has it, if it says it for each step."""
+        done = self.now.epoch - 1 + self.now.words / epoch_words
+        rate = self.schedule.rate(self.recipe.learning_rate, done, self.recipe.epochs)
+        if rate is not None:
+            for group in self.now.optimiser.param_groups:
+                group["lr"] = rate
+
+    def _before(self, batch: Prepared) -> State:
+        """The encoder's state before a batch."""
+        if batch.goes_on and not self._begins_anew():
+            return self.now.encoder
+        return self.model.encoder.initial_state(batch.words.shape[1])
+
+    def _computed(self, batch: Prepared, before: State) -> tuple[Tensor, State]:
+        """Nats per word of a batch, and the state after it; gradients lie beside the weights."""
+        self.now.optimiser.zero_grad(set_to_none=self.recorded is None)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.in_bfloat16):
+            run = partial(
+                self.model.loss,
+                batch.words,
+                batch.targets,
+                before,
+                batch.context,
+                batch.real,
+                batch.labels,
+                self.model.begin(batch.targets, batch.context),
+            )
+            loss, seen = with_terms(run, self.terms, batch.of_terms)
+        loss.backward()
+        return seen.nats.detach(), detached(seen.after)
+
+    def _begins_anew(self) -> bool:
+        """Whether a window is read from the zero state by chance; none is drawn where none can."""
+        share = self.recipe.zero_state
+        return bool(share) and torch.rand(()).item() < share
+
+    def _share_of(self, batch: Batch) -> processes.ProcessShare:
+        """Which columns of a batch this process reads."""
+        return processes.ProcessShare.own(batch.words.shape[1])

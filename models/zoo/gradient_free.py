@@ -1,0 +1,172 @@
+"""Output by least squares, encoder by evolution."""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from accord.models.common.batching import Sentences
+from accord.models.network.language_model import LanguageModel
+from accord.models.network.states import states
+from accord.models.training.calibration import golden_section
+
+RIDGE = 1e-3  # added to the variance of each unit, as a share of the mean variance
+UNSEEN = 5.0  # words in the mean state that each feature is taken to have been seen before
+LEAST, MOST, ROUNDS = -5.0, 1.0, 8  # log κ is looked for between these
+
+
+class Moments(NamedTuple):
+    """What is known of the states before the words of a text."""
+
+    words: int
+    mean: Tensor  # (H)
+    covariance: Tensor  # (H × H)
+    count: Tensor  # of the words of each signature (S)
+    sums: Tensor  # of the states before them, less the mean (S × H)
+
+
+@torch.inference_mode()
+def moments(model: LanguageModel, text: Sentences) -> Moments:
+    size, signature = model.output.weight.shape[1], model.output.signature
+    double = {"dtype": torch.float64, "device": signature.device}
+    total, squares = torch.zeros(size, **double), torch.zeros(size, size, **double)
+    signatures = len(model.output.background.starts) - 1
+    count, sums = torch.zeros(signatures, **double), torch.zeros(signatures, size, **double)
+    for at in states(model, text):
+        h, of = at.h.double(), signature[at.words]
+        total += h.sum(dim=0)
+        squares += h.T @ h
+        count += of.bincount(minlength=signatures)
+        sums.index_add_(0, of, h)
+    mean = total / len(text.ids)
+    covariance = squares / len(text.ids) - mean.outer(mean)
+    return Moments(len(text.ids), mean, covariance, count, sums - count.unsqueeze(1) * mean)
+
+
+@torch.no_grad()
+def solve(model: LanguageModel, found: Moments) -> None:
+    """Set W and c of the output by ridge regression of φ, the next word's, on the state.
+
+        E[φ_f | h] ≈ E[φ_f] + Cov(φ_f, h)·C⁻¹·(h − h̄),    C the covariance of h, and a little more
+
+    An exponent wants the logarithm of a ratio: divided by E[φ_f], the slope is that of linear
+    discriminant analysis, C⁻¹·m_f, m_f being the mean of h − h̄ before words that have f. Before
+    b, with its constant,
+
+        a_f = m_f·C⁻¹·(h − h̄) − ½·m_f·C⁻¹·m_f
+
+    For features that are 0 or 1; of a rare one m_f is drawn towards 0.
+    """
+    output = model.output
+    count = output.product.transposed(found.count.float().unsqueeze(1))
+    mean = output.product.transposed(found.sums.float()) / (count + UNSEEN)
+    variance = found.covariance.diagonal().mean()
+    ridge = RIDGE * variance * torch.eye(len(found.mean), device=mean.device).double()
+    slope = torch.linalg.solve(found.covariance + ridge, mean.double().T).T
+    output.weight.copy_(slope)
+    output.bias.copy_(-(slope @ found.mean) - (slope * mean).sum(dim=1) / 2)
+
+
+def least_squares(
+    model: LanguageModel, train: Sentences, valid: Sentences, seed: int, say: Callable[[str], None]
+) -> None:
+    """The output's weights are solved for, and the others stay as they were drawn."""
+    fit_readout(model, train, valid)
+
+
+def fit_readout(model: LanguageModel, train: Sentences, valid: Sentences) -> None:
+    """Solve for the output's weights, and scale them by the κ that suits validation best.
+
+    Features that go together say the same several times over, so that κ is below 1.
+    """
+    solve(model, moments(model, train))
+    output = model.output
+    weight, bias = output.weight.detach().clone(), output.bias.detach().clone()
+
+    @torch.no_grad()
+    def loss(log_scale: float) -> float:
+        output.weight.copy_(weight * math.exp(log_scale))
+        output.bias.copy_(bias * math.exp(log_scale))
+        return -float(model.score(valid).mean())
+
+    loss(golden_section(loss, LEAST, MOST, ROUNDS))
+
+
+PARENTS = 4  # of each generation
+CHILDREN = 12
+MOST_WORDS = 4000  # that an encoder is judged by: half to solve for the output, half to score
+FIRST_STEP, LAST_STEP = 0.1, 0.01  # of the mutations, as a share of a weight's usual size
+
+Genome = dict[str, Tensor]  # the encoder's weights by name
+
+
+def evolve(
+    model: LanguageModel,
+    train: Sentences,
+    valid: Sentences,
+    seed: int,
+    say: Callable[[str], None] = lambda line: None,
+    *,
+    generations: int = 20,
+) -> None:
+    """Breed the encoder's weights, then solve for the output's (Schmidhuber et al. 2007).
+
+    An encoder is as fit as its text is likely, once the output is solved for: on sentences of the
+    training text that had no part in solving. The fittest live on; each child has half of its
+    weights' matrices of one parent and half of another, and steps of Cauchy's distribution, of
+    which most are small and some very large.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    own, judging = _halves(train, np.random.default_rng(seed))
+    alive = [(_fitness(model, own, judging), _genome(model))]
+    for generation in range(generations):
+        step = FIRST_STEP * (LAST_STEP / FIRST_STEP) ** (generation / max(1, generations - 1))
+        children = [_child(alive, step, generator) for _ in range(CHILDREN)]
+        for child in children:
+            _put(model, child)
+            alive.append((_fitness(model, own, judging), child))
+        alive = sorted(alive, key=lambda each: each[0])[:PARENTS]
+        say(f"  generation {generation + 1}: {alive[0][0]:.3f} nats on sentences held out")
+    _put(model, alive[0][1])
+    fit_readout(model, train, valid)
+
+
+def _halves(train: Sentences, generator: np.random.Generator) -> tuple[Sentences, Sentences]:
+    """Two draws of whole sentences, which share none."""
+    order = generator.permutation(len(train.lengths))
+    enough = np.searchsorted(np.cumsum(train.lengths[order]), MOST_WORDS) + 1
+    is_drawn = np.zeros((2, len(order)), bool)
+    for number, chosen in enumerate(order[: max(2, enough)]):
+        is_drawn[number % 2, chosen] = True
+    return train.chosen(is_drawn[0]), train.chosen(is_drawn[1])
+
+
+def _fitness(model: LanguageModel, own: Sentences, judging: Sentences) -> float:
+    solve(model, moments(model, own))
+    return -float(model.score(judging).mean())
+
+
+def _genome(model: LanguageModel) -> Genome:
+    return {name: weight.detach().clone() for name, weight in model.encoder.named_parameters()}
+
+
+@torch.no_grad()
+def _put(model: LanguageModel, genome: Genome) -> None:
+    for name, weight in model.encoder.named_parameters():
+        weight.copy_(genome[name])
+
+
+def _child(alive: list[tuple[float, Genome]], step: float, generator: torch.Generator) -> Genome:
+    one, other = (
+        alive[int(torch.randint(len(alive), (), generator=generator))][1] for _ in range(2)
+    )
+    child = {}
+    for name, weight in one.items():
+        is_other = bool(torch.rand((), generator=generator) < 0.5)
+        inherited = other[name] if is_other else weight
+        noise = torch.empty(weight.shape).cauchy_(generator=generator).to(weight.device)
+        child[name] = inherited + step * weight.std() * noise.clamp(-10, 10)
+    return child

@@ -1,0 +1,278 @@
+"""Skip, class and factored n-grams, interpolated backgrounds."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from accord.models.background.base import Background
+from accord.models.background.ngram_background import (
+    FOLDS,
+    HistoryContext,
+    NGramBackground,
+    held_out,
+    lacking,
+)
+from accord.models.background.ngrams import NOTHING, last_words
+from accord.models.common.batching import END, Sentences
+from accord.models.features.phi import Features
+
+
+def classes(given: HistoryContext) -> "ClassBackground":
+    """The classes of the last words (Brown et al. 1992), those of `encode.classes`."""
+    if given.classes is None:
+        raise ValueError("background.history: classes expects classes of words; set encode.classes")
+    words = given.features.vocabulary_size
+    others = given.classes[np.arange(words) != END]
+    of_word = np.zeros(words, np.int64)  # the sentence's end has a class of its own
+    of_word[np.arange(words) != END] = 1 + np.unique(others, return_inverse=True)[1]
+    texts = [Sentences(of_word[text.ids], text.lengths) for text in given.texts]
+    within = NGramBackground.learn(
+        Features.one_hot(int(of_word.max()) + 1),
+        texts,
+        given.order,
+        given.smoothing,
+        np.ones_like,
+        given.folds,
+    )
+    counted = (np.bincount(text.ids, minlength=words) for text in lacking(given.texts, given.folds))
+    mass = np.stack([given.prior(counts) for counts in counted])
+    return ClassBackground(given.features, within, of_word, mass)
+
+
+class ClassBackground(Background):
+    """b(K, x) = p(c(x) | c₋₁ c₋₂ …) · p(x | c(x)), the second by the prior mass of words.
+
+    The mass of a signature is B_s(h) = Σ_c p(c | h) · Σ_{x∈s∩c} p(x | c).
+    """
+
+    def __init__(
+        self, features: Features, within: NGramBackground, of_word: np.ndarray, mass: np.ndarray
+    ):
+        """`mass` has a row of all words' prior masses for each root of the n-grams within."""
+        super().__init__(features)
+        self.within = within
+        of_class = np.stack([np.bincount(of_word, row) for row in mass])
+        share = mass / of_class[:, of_word]
+        pairs, pair = np.unique(
+            of_word * features.signature_count + features.signature, return_inverse=True
+        )
+        shares = np.stack([np.bincount(pair, row) for row in share])
+        with np.errstate(divide="ignore"):
+            arrays = {"log_share": np.log(share), "pair_share": shares.astype(np.float32)}
+        arrays["class_of_word"], arrays["mass"] = of_word, mass
+        arrays["pair_class"], arrays["pair_signature"] = np.divmod(pairs, features.signature_count)
+        for name, array in arrays.items():
+            self.register_buffer(name, torch.from_numpy(array), persistent=False)
+
+    def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
+        ids = self.class_of_word.cpu().numpy()[sentences.ids]
+        return self.within.contexts(Sentences(ids, sentences.lengths), training)
+
+    def class_mass(self, context: Tensor | None = None) -> Tensor:
+        return self._of_signatures(context, self.within.class_mass)
+
+    def class_prior(self, context: Tensor | None = None) -> Tensor:
+        return self._of_signatures(context, self.within.class_prior)
+
+    def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
+        log_p = self.within.log_mass_of(self.class_of_word[words], context)
+        return log_p + self.log_share[context[:, :1], words]
+
+    def log_masses(self, context: Tensor | None = None) -> Tensor:
+        log_p = self.within.log_masses(context)[:, self.class_of_word]
+        return log_p + self.log_share[context[:, 0]].to(log_p.dtype)
+
+    def regrouped(self, features: Features) -> "ClassBackground":
+        of_word, mass = (tensor.cpu().numpy() for tensor in (self.class_of_word, self.mass))
+        return ClassBackground(features, self.within, of_word, mass)
+
+    @property
+    def size(self) -> int:
+        """How many n-grams of classes are listed, and words in classes."""
+        return self.within.size + len(self.class_of_word)
+
+    def _of_signatures(self, context: Tensor, of_classes: Callable[[Tensor], Tensor]) -> Tensor:
+        p = of_classes(context).exp()[:, self.pair_class] * self.pair_share[context[:, 0]]
+        mass = p.new_zeros(len(p), len(self.starts) - 1)
+        return mass.index_add_(1, self.pair_signature, p).log()
+
+
+def factored(
+    given: HistoryContext,
+    *,
+    factors: str = "lemma pos",  # what a word is backed off to, in turn; gender and others too
+) -> NGramBackground:
+    """The last words with their factors (Bilmes & Kirchhoff 2003), of which one is given up a time.
+
+    With lemma ℓ and part of speech c the path of backing off is
+
+        w₋₁ w₋₂ → w₋₁ ℓ₋₂ → w₋₁ c₋₂ → w₋₁ → ℓ₋₁ → c₋₁ → nothing
+
+    so that a word which was never seen in its place is still known by what it is. Kneser-Ney suits
+    it best: where a lemma has but one form the counts of both are the same, and other smoothings
+    trust them twice.
+    """
+    if given.factors is None:
+        raise ValueError("background.history: factored is of words; a model of subwords has none")
+    named = [given.factors[name] for name in factors.split()]
+
+    def history(sentences: Sentences) -> Iterator[np.ndarray]:
+        for word in last_words(sentences, given.order - 1):
+            factors_of_word = [np.where(word > END, factor[word], word) for factor in named]
+            first, *others = [*reversed(factors_of_word), word]
+            yield first  # a sentence's start is told but once
+            yield from (np.where(column == END, NOTHING, column) for column in others)
+
+    return NGramBackground.learn(
+        given.features,
+        given.texts,
+        given.order,
+        given.smoothing,
+        given.prior,
+        given.folds,
+        history,
+    )
+
+
+ROUNDS = 50  # of expectation and maximisation
+
+
+class MixedBackground(Background):
+    """b(K, x) = Σ_i λ_i(K)·p_i(x | K), the λ_i of each context summing to one.
+
+    λ depends on how many of the last words the first part knows as a context, and on whether these
+    begin the sentence.
+    """
+
+    def __init__(self, features: Features, parts: Sequence[NGramBackground], weights: np.ndarray):
+        super().__init__(features)
+        self.parts = nn.ModuleList(parts)
+        self.register_buffer("log_weights", torch.from_numpy(np.log(weights)), persistent=False)
+
+    def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
+        found = [part.contexts(sentences, training) for part in self.parts]
+        return np.concatenate([*found, kinds(found[0], sentences)[:, None]], axis=1)
+
+    def class_mass(self, context: Tensor | None = None) -> Tensor:
+        return self._mixed(context, lambda part, of_part: part.class_mass(of_part))
+
+    def class_prior(self, context: Tensor | None = None) -> Tensor:
+        return self._mixed(context, lambda part, of_part: part.class_prior(of_part))
+
+    def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
+        return self._mixed(context, lambda part, of_part: part.log_mass_of(words, of_part))
+
+    def log_masses(self, context: Tensor | None = None) -> Tensor:
+        return self._mixed(context, lambda part, of_part: part.log_masses(of_part))
+
+    def word_masses(self) -> np.ndarray:
+        return self.parts[0].word_masses()
+
+    def regrouped(self, features: Features) -> "MixedBackground":
+        parts = [part.regrouped(features) for part in self.parts]
+        return MixedBackground(features, parts, self.log_weights.exp().cpu().numpy())
+
+    @property
+    def size(self) -> int:
+        return sum(part.size for part in self.parts)
+
+    def _mixed(self, context: Tensor, asked: Callable[[NGramBackground, Tensor], Tensor]) -> Tensor:
+        weights = self.log_weights[context[:, -1]]
+        contexts = context[:, :-1].split([part.ngrams.order for part in self.parts], dim=1)
+        mixed: Tensor | None = None  # one after the other, as each may be as wide as all words
+        for number, (part, of_part) in enumerate(zip(self.parts, contexts, strict=True)):
+            masses = asked(part, of_part)
+            masses = masses + weights[:, number : number + 1].to(masses.dtype)
+            mixed = masses if mixed is None else torch.logaddexp(mixed, masses)
+        return mixed
+
+
+def kinds(nodes: np.ndarray, sentences: Sentences) -> np.ndarray:
+    """Of each context, by its nodes: twice how many words it is of, one more at the start."""
+    found = (nodes >= 0).sum(axis=1) - 1
+    return 2 * found + (found > sentences.offsets)
+
+
+def fitted_weights(
+    learn: Callable[[list[Sentences], int], list[NGramBackground]],
+    texts: Sequence[Sentences],
+) -> np.ndarray:
+    """λ of each kind and part under which a part of the texts is likeliest by the others' n-grams.
+
+    Found by expectation and maximisation. One word is added that speaks for all parts alike, so
+    that none has no weight: (kinds × parts).
+    """
+    rest, left = zip(*(held_out(text, FOLDS) for text in texts), strict=True)
+    parts = learn([*rest], 0)
+    kind, p = [], []
+    for text in left:
+        contexts = [part.contexts(text) for part in parts]
+        kind.append(kinds(contexts[0], text))
+        words = torch.from_numpy(text.ids.astype(np.int64)).unsqueeze(1)
+        log_p = [
+            part.log_mass_of(words, torch.from_numpy(context))
+            for part, context in zip(parts, contexts, strict=True)
+        ]
+        p.append(torch.cat(log_p, dim=1).double().exp().numpy())
+    return likeliest(np.concatenate(p), np.concatenate(kind), 2 * parts[0].ngrams.order)
+
+
+def likeliest(p: np.ndarray, kind: np.ndarray, count: int) -> np.ndarray:
+    """The weights of the parts in each kind of context under which words are likeliest, by EM."""
+    is_possible = p.any(axis=1)  # to one part or other: no weights help a word that is not
+    p, kind = p[is_possible], kind[is_possible]
+    parts = p.shape[1]
+    weights = np.full((count, parts), 1 / parts)
+    for _ in range(ROUNDS):
+        share = weights[kind] * p
+        share /= share.sum(axis=1, keepdims=True)
+        found = np.full((count, parts), 1 / parts)
+        np.add.at(found, kind, share)
+        weights = found / found.sum(axis=1, keepdims=True)
+    return weights
+
+
+def skip(given: HistoryContext) -> MixedBackground:
+    """The last words, and the same with one of them skipped, interpolated (Goodman 2001).
+
+        p(w | h) = λ₀·p(w | w₋₁ w₋₂ w₋₃ …) + λ₁·p(w | w₋₂ w₋₃ …) + λ₂·p(w | w₋₁ w₋₃ …) + …
+
+    The weights are those under which a tenth of the text is likeliest by the n-grams of the rest;
+    there is a set of them for each number of last words that are known as a context.
+    """
+    reach = given.order - 1
+    skipped = [None, *range(reach - 1)]  # the oldest is not: to back off is to skip it
+
+    def learn(texts: list[Sentences], folds: int) -> list[NGramBackground]:
+        return [
+            NGramBackground.learn(
+                given.features,
+                texts,
+                given.order,
+                given.smoothing,
+                given.prior,
+                folds,
+                partial(_without, skipped=each, reach=reach),
+            )
+            for each in skipped
+        ]
+
+    return MixedBackground(
+        given.features,
+        learn(given.texts, given.folds),
+        fitted_weights(learn, given.texts),
+    )
+
+
+def _without(sentences: Sentences, skipped: int | None, reach: int) -> Iterator[np.ndarray]:
+    """The last words but one, the last being number 0; a sentence's start is never skipped."""
+    is_start = np.zeros(len(sentences.ids), bool)
+    for number, column in enumerate(last_words(sentences, reach)):
+        if number == skipped:
+            is_start = column == END
+        else:
+            yield np.where(is_start, END, column)
+            is_start = np.zeros(len(column), bool)

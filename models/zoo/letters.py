@@ -1,0 +1,112 @@
+"""Words read by their letters: ψ from how a word is written, instead of from its features."""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from accord.models.common.checks import check_words
+from accord.models.features.embedding import WordsRead
+
+WIDTHS = range(1, 7)  # of the filters, in letters: those of the small model of Kim et al.
+FILTERS = 25  # for each letter of a filter's width
+LETTER = 16  # width of a letter's vector for the filters; 50 for the LSTM, as in Ling et al.
+LETTER_LSTM = 50
+
+
+class LetterEmbedding(nn.Module):
+    """ψ(x) from the letters of x: words that are written alike in part are read alike in part.
+
+    `spelled` (V × L) has the letters of each word by number, 0 after the last one.
+    """
+
+    def __init__(self, spelled: np.ndarray, letter: int):
+        super().__init__()
+        spelled = torch.from_numpy(np.asarray(spelled, np.int64))
+        self.register_buffer("spelled", spelled, persistent=False)
+        self.weight = nn.Parameter(torch.randn(int(spelled.max()) + 1, letter) * letter**-0.5)
+
+    def forward(self, words: Tensor) -> Tensor:
+        check_words("words", words, len(self.spelled))
+        read, places = words.unique(return_inverse=True)  # a word is read once, wherever it stands
+        return functional.embedding(places, self._of_letters(self.spelled[read]))
+
+    def _of_letters(self, letters: Tensor) -> Tensor:
+        """A vector for each row of letters: (N × L) → (N × E)."""
+        raise NotImplementedError
+
+    def _vectors(self, letters: Tensor) -> Tensor:
+        """A vector for each letter, and nothing after the last one: (N × L × letter)."""
+        return functional.embedding(letters, self.weight) * (letters > 0).unsqueeze(2)
+
+
+class LetterCNN(LetterEmbedding):
+    """A convolutional net with a highway over the letters (Kim et al. 2016).
+
+        y_f = max_i tanh(filter_f · letters i … i + w),    z = g ⊙ relu(H·y) + (1 − g) ⊙ y
+
+    with the gate g = σ(T·y), which is nearly shut at first; ψ = P·z has the embedding's width.
+    """
+
+    def __init__(self, spelled: np.ndarray, size: int):
+        super().__init__(spelled, LETTER)
+        self.filters = nn.ModuleList(nn.Conv1d(LETTER, FILTERS * w, w) for w in WIDTHS)
+        found = FILTERS * sum(WIDTHS)
+        self.gate, self.bent = nn.Linear(found, found), nn.Linear(found, found)
+        nn.init.constant_(self.gate.bias, -2.0)
+        self.out = nn.Linear(found, size)
+
+    def _of_letters(self, letters: Tensor) -> Tensor:
+        short = max(0, max(WIDTHS) - letters.shape[1])  # the widest filter must fit
+        vectors = self._vectors(functional.pad(letters, (0, short))).transpose(1, 2)
+        found = torch.cat([each(vectors).amax(dim=2) for each in self.filters], dim=1).tanh()
+        gate = self.gate(found).sigmoid()
+        return self.out(gate * self.bent(found).relu() + (1 - gate) * found)
+
+
+class LetterLSTM(LetterEmbedding):
+    """Two LSTMs over the letters, one from each end (Ling et al. 2015).
+
+    ψ = P·[→h; ←h] + c, with their states after the last letter that each reads.
+    """
+
+    def __init__(self, spelled: np.ndarray, size: int):
+        super().__init__(spelled, LETTER_LSTM)
+        self.both = nn.LSTM(LETTER_LSTM, size, batch_first=True, bidirectional=True)
+        self.out = nn.Linear(2 * size, size)
+
+    def _of_letters(self, letters: Tensor) -> Tensor:
+        lengths = (letters > 0).sum(dim=1).cpu()
+        # In full precision, as not every kernel of a CPU has another.
+        with torch.autocast(letters.device.type, enabled=False):
+            packed = nn.utils.rnn.pack_padded_sequence(
+                self._vectors(letters), lengths, batch_first=True, enforce_sorted=False
+            )
+            _, (h, _) = self.both(packed)
+        return self.out(torch.cat([h[0], h[1]], dim=1))
+
+
+def letters_cnn(read: WordsRead) -> LetterCNN:
+    """Its letters, by a convolutional net with a highway."""
+    return LetterCNN(_letters("letters-cnn", read), read.size)
+
+
+def letters_lstm(read: WordsRead) -> LetterLSTM:
+    """Its letters, by two LSTMs."""
+    return LetterLSTM(_letters("letters-lstm", read), read.size)
+
+
+def _letters(name: str, read: WordsRead) -> np.ndarray:
+    """The letters of each word, refused where they are not there, or features are to be dropped."""
+    if any(read.dropouts.values()):
+        raise ValueError(
+            f"input: {name} reads no features to drop; expected feature_dropout and vector_dropout "
+            f"to be 0"
+        )
+    words, psi = read.features.vocabulary_size, read.psi
+    if not isinstance(psi, np.ndarray) or len(psi) != words:
+        raise ValueError(
+            f"input: {name} expects the letters of each of {words} words "
+            f"(featurise.letters: true), got {'none' if psi is None else len(psi)}"
+        )
+    return psi

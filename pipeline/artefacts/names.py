@@ -1,0 +1,48 @@
+"""Names of files and special words, known everywhere, importing nothing."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+RECIPE = "recipe.json"  # how the network is built and was trained
+FIGURES = "figures.json"  # of its splits, where they were scored
+CHAIN = "lexicon.json"  # the lexicons that its words were looked up in
+MODEL = "model.safetensors"  # the weights of an exported one, as the Hugging Face hub expects
+START = "start"  # the input that no stage made: the folder of the model that train.start names
+
+
+CONFIG = "config.json"  # what the model is, and the hash of every file
+WORDS = "words.npz"  # of one in its small form, all that is told of its words
+
+
+def is_compact(folder: Path) -> bool:
+    return (folder / WORDS).is_file()
+
+
+END = "</s>"  # ends a sentence and, as the word before the first, begins one
+# Stands for any word that is not known, and a spelling model then writes it. An open vocabulary has
+# one for each class of such words, named `<unk> NOUN Number=Sing`; the first is of all others.
+UNKNOWN = "<unk>"
+END_ID = 0
+UNKNOWN_ID = 1  # of the first unknown word
+NOT_TOP = "@notTop"  # the feature of all words that have none of their own
+PRETRAINING = "pretraining"  # the text of a second source, read before the training text
+PRETRAINING_MASS = "b.pretraining.npy"  # b while it is read
+START_WEIGHTS = "start.safetensors"  # of the model that training goes on from
+MADE_OF = "start.json"  # its name, and its texts and lexicons with their licences
+
+
+def is_unknown(form: str) -> bool:
+    return form.startswith(UNKNOWN)
+
+
+def is_special(form: str) -> bool:
+    return form == END or is_unknown(form)
+
+
+def read_as_unknown(types: "pd.DataFrame") -> "pd.Series":
+    """Which known words training reads as unknown: those outside the lexicon that it has once."""
+    return (types["count"] == 1) & (types.get("unknown", 0) > 0)

@@ -1,0 +1,157 @@
+"""Arrow tables, arrays that grow by chunks, rows spooled to disk.
+
+Splitting at random has to know all sentences before it can place the first. A table of SQLite holds
+them, so that a corpus of any size needs the memory of a few.
+"""
+
+import hashlib
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.lib import format as npy
+
+BATCH = 10_000  # rows held in memory while writing
+
+
+def write_rows(path: Path, schema: pa.Schema, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows to an Arrow file."""
+    rows = iter(rows)
+    chunks = iter(lambda: list(islice(rows, BATCH)), [])
+    write_batches(
+        path, schema, (pa.RecordBatch.from_pylist(chunk, schema=schema) for chunk in chunks)
+    )
+
+
+def write_batches(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+    """Write batches to an Arrow file."""
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def open_table(path: Path) -> pa.Table:
+    """A table whose columns stay on disk until they are read."""
+    return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+
+
+def batches(path: Path, chosen: Iterable[int] | None = None) -> Iterator[pa.RecordBatch]:
+    """The batches of an Arrow file, all or those of these numbers, one in memory at a time.
+
+    Not memory-mapped: a mapped file that is read through stays in memory to its end.
+    """
+    with pa.OSFile(str(path)) as file:
+        reader = pa.ipc.open_file(file)
+        for index in range(reader.num_record_batches) if chosen is None else chosen:
+            yield reader.get_batch(index)
+
+
+def count_batches(path: Path) -> int:
+    with pa.OSFile(str(path)) as file:
+        return pa.ipc.open_file(file).num_record_batches
+
+
+def rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of an Arrow file."""
+    for batch in batches(path):
+        yield from batch.to_pylist()
+
+
+def word_counts(path: Path) -> Counter[str]:
+    """How often each word occurs in a file of sentences' words."""
+    counts: Counter[str] = Counter()
+    for batch in batches(path):
+        words, numbers = batch["words"].flatten().value_counts().flatten()
+        counts.update(dict(zip(words.to_pylist(), numbers.to_pylist(), strict=True)))
+    return counts
+
+
+def splits(folder: Path) -> dict[str, Path]:
+    """The Arrow file of each split in a stage's folder, training first."""
+    paths = sorted(folder.glob("*.arrow"), key=lambda path: (path.stem != "train", path.stem))
+    return {path.stem: path for path in paths}
+
+
+class ArrayFile:
+    """Writes what `np.save` would write of all chunks in a row."""
+
+    def __init__(self, path: Path, dtype: type):
+        self.dtype = np.dtype(dtype)
+        self.length = 0
+        self._file = path.open("wb")
+        self._write_header()
+
+    def __enter__(self) -> "ArrayFile":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._file.seek(0)
+        self._write_header()  # as long as before: numpy leaves room for the length to grow
+        self._file.close()
+
+    def append(self, chunk: np.ndarray) -> None:
+        self._file.write(np.ascontiguousarray(chunk, self.dtype).data)
+        self.length += len(chunk)
+
+    def _write_header(self) -> None:
+        kind = npy.dtype_to_descr(self.dtype)
+        about = {"descr": kind, "fortran_order": False, "shape": (self.length,)}
+        npy.write_array_header_1_0(self._file, about)
+
+
+PAGES = -16_384  # kibibytes of the table that SQLite keeps in memory, by its sign
+
+
+class Spool:
+    """Rows numbered from 0 in the order they were added."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self.repeated = 0  # rows that were not kept, as one of their key was
+        self._table = sqlite3.connect(path, isolation_level=None)
+        for setting in (f"cache_size = {PAGES}", "journal_mode = OFF", "synchronous = OFF"):
+            self._ask(f"PRAGMA {setting}")
+        self._ask("BEGIN")  # one transaction, or every row would be written on its own
+        self._ask("CREATE TABLE row (number INTEGER PRIMARY KEY, key BLOB UNIQUE, json)")
+
+    def __enter__(self) -> "Spool":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._table.close()
+        self._path.unlink()
+
+    def add(self, row: Any, key: str | None = None, repeat: bool = False) -> int:
+        """Keep a row, unless one of its key is kept already; returns the last row's number.
+
+        With `repeat` it is kept even so.
+        """
+        digest = None if key is None else hashlib.blake2b(key.encode(), digest_size=16).digest()
+        text = json.dumps(row)
+        insert = "INSERT OR IGNORE INTO row (key, json) VALUES (?, ?)"
+        added = self._ask(insert, (digest, text))
+        if repeat and not added.rowcount:
+            added = self._ask(insert, (None, text))
+        self.repeated += 1 - added.rowcount
+        return added.lastrowid - 1
+
+    def _ask(self, statement: str, values: tuple = ()) -> sqlite3.Cursor:
+        try:
+            return self._table.execute(statement, values)
+        except sqlite3.Error as error:  # the disk is full, or the file cannot be written
+            raise OSError(f"{self._path}: {error}") from None
+
+    def __len__(self) -> int:
+        return self._ask("SELECT ifnull(max(number), 0) FROM row").fetchone()[0]
+
+    def rows(self, numbers: Iterable[int]) -> Iterator[Any]:
+        """The rows of these numbers, in this order."""
+        for number in numbers:
+            found = self._ask("SELECT json FROM row WHERE number = ?", (number + 1,))
+            yield json.loads(found.fetchone()[0])

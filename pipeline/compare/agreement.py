@@ -1,0 +1,198 @@
+"""Suites, model by model, and pair by pair."""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from accord.models.common.files import load_array
+from accord.pipeline.compare.scored_models import Scored, find_all, named
+from accord.pipeline.dataset.encoded import Suite, read_encoded_suite
+from accord.pipeline.display.messages import nearest, short_names
+from accord.pipeline.evaluation.agreement import SCORINGS, margins, regions, wilson
+from accord.pipeline.evaluation.suites import (
+    Pair,
+    encode_suite,
+    is_made_of,
+    lowercased,
+    pair_table,
+    read_suite,
+    suite_name,
+)
+from accord.pipeline.inference.scorer import Scorer, load
+from accord.pipeline.trained import resolve
+
+# The first distance or number of attractors of each row.
+STEPS = {"distance": (0, 1, 2, 4, 8), "attractors": (0, 1, 2)}
+
+
+class JudgedSuite(NamedTuple):
+    """A suite in a model's vocabulary, and by how many nats it prefers the right of each pair."""
+
+    suite: Suite
+    margins: np.ndarray
+
+
+def judged(runs: Sequence[Path], suite: str) -> dict[str, JudgedSuite]:
+    """Every trained model of some runs, asked a suite; what a run was already asked is read.
+
+    In the place of a run there may be an exported model.
+    """
+    pairs = read_suite(suite)
+    alone = {run: _is_alone(run) for run in runs}
+    exported = _named(run for run in runs if alone[run])
+    models = named(find_all(str(run) for run in runs if not alone[run]))
+    if both := sorted(exported.keys() & models.keys()):
+        raise ValueError(
+            f"expected models with a name of their own each, got two that are called {both[0]}: "
+            f"{exported[both[0]]} and one of {models[both[0]].place}"
+        )
+    return {name: _asked(load(run), suite, pairs) for name, run in exported.items()} | {
+        name: _stored(model, suite_name(suite), pairs)
+        or _asked(load(model.place, model.name), suite, pairs)
+        for name, model in models.items()
+    }
+
+
+def _is_alone(run: Path) -> bool:
+    """Whether it is one model, and no run."""
+    return any(model.kind not in ("run", "packed") for model in resolve.find(run))
+
+
+def _named(exported: Iterable[Path]) -> dict[str, Path]:
+    """Exported models by as much of their paths as tells them apart, each of them once."""
+    different = {run.absolute().parts: run for run in exported}
+    return dict(zip(short_names([*different]), different.values(), strict=True))
+
+
+def _stored(model: Scored, name: str, pairs: Sequence[Pair]) -> JudgedSuite | None:
+    """What the stage `evaluate` asked a model, if it was these pairs and not others so named."""
+    path = model.scores / f"{name}.margins.npy"
+    if not path.exists():
+        return None
+    suite, _ = read_encoded_suite(model.folders["encode"], name)
+    margins = load_array(path)
+    if margins.shape[1] != len(SCORINGS) or not is_made_of(suite, pairs):
+        return None
+    return JudgedSuite(suite, margins)
+
+
+def _asked(scorer: Scorer, suite: str, pairs: Sequence[Pair]) -> JudgedSuite:
+    if scorer.lowercase:
+        pairs = [*map(lowercased, pairs)]
+        if any(pair.good == pair.bad for pair in pairs):
+            read_suite(suite, lowercase=True)  # names the lines
+    encoded = encode_suite(pairs, scorer.vocabulary)
+    text = scorer.written(encoded.forms.tolist(), encoded.form)
+    return JudgedSuite(encoded, margins(scorer.model, scorer.spelling, encoded, text))
+
+
+def agree(model: Scorer, suite: str, by: str = "construction") -> pd.DataFrame:
+    """How often one model finds the right sentence of a pair likelier as a whole, by group."""
+    asked = {"": _asked(model, suite, read_suite(suite))}
+    return accuracy(asked, groups(suite, by), scoring=0).drop(columns="model")
+
+
+def groups(suite: str, by: str, pooled: bool = False) -> pd.Series:
+    """The row of the table that each pair of a suite belongs to: its construction and what it has
+    of a column of `pairs.csv` or of the suite's own table; pooled, the latter alone.
+    """
+    table = pair_table(suite)
+    names = table["construction"].astype(str)
+    if by == "construction":
+        return names
+    if by not in table:
+        raise ValueError(
+            f"--by: {suite} does not say {by!r} of its pairs{nearest(by, table.columns)}"
+        )
+    values = table[by].map(str) if by not in STEPS else _in_steps(by, table[by])
+    shown = f"{by} " + values
+    return shown if pooled else names + ", " + shown
+
+
+def _in_steps(by: str, numbers: pd.Series) -> pd.Series:
+    steps = np.array(STEPS[by])
+    counts = pd.to_numeric(numbers, errors="coerce")
+    if not (counts >= 0).all():
+        wrong = numbers[~(counts >= 0)].iloc[0]
+        raise ValueError(f"--by {by}: expected numbers from 0 on, got {wrong!r}")
+    first = np.searchsorted(steps, counts, side="right") - 1
+    shown = [str(a) if a + 1 == b else f"{a}–{b - 1}" for a, b in pairwise(steps)]
+    shown.append(f"{steps[-1]}+")
+    return pd.Series([shown[place] for place in first], index=numbers.index)
+
+
+def accuracy(asked: dict[str, JudgedSuite], rows: pd.Series, scoring: int) -> pd.DataFrame:
+    """How many pairs of each group each model judged, the share judged rightly, its interval."""
+    found = []
+    for model, (suite, margin) in asked.items():
+        right = pd.Series(margin[:, scoring] > 0)[suite.known].groupby(rows[suite.known])
+        for group, counts in right.agg(["sum", "size"]).iterrows():
+            low, high = wilson(*counts)
+            found.append((group, model, counts["size"], counts["sum"] / counts["size"], low, high))
+    return pd.DataFrame(found, columns=["group", "model", "pairs", "share", "low", "high"])
+
+
+def side_by_side(asked: dict[str, JudgedSuite], rows: pd.Series, scoring: int) -> pd.DataFrame:
+    """A row for each group of pairs, their mean and what could not be judged; a column a model."""
+    table = pd.DataFrame({"pairs": rows.value_counts().sort_index()})
+    judged = accuracy(asked, rows, scoring)
+    for model in asked:
+        found = judged[judged["model"] == model]
+        shown = [f"{row.share:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in found.itertuples()]
+        table[model] = pd.Series(shown, index=found["group"], dtype=object)
+        table.loc["mean of the rows", model] = f"{found['share'].mean():.3f}" if shown else "–"
+        table.loc["pairs with unknown words", model] = f"{(~asked[model].suite.known).sum():,}"
+    table["pairs"] = [f"{n:,.0f}" if n == n else "" for n in table["pairs"]]
+    return table.fillna("–").reset_index(names=SCORINGS[scoring])
+
+
+def summary(asked: dict[str, JudgedSuite], rows: pd.Series) -> pd.DataFrame:
+    """By every scoring, each model's share over all pairs, its mean over groups, median margin."""
+    found = []
+    for scoring, name in enumerate(SCORINGS):
+        shares = accuracy(asked, rows, scoring)
+        for model, (suite, margin) in asked.items():
+            own, judged = shares[shares["model"] == model], margin[suite.known, scoring]
+            mean = (own["share"] * own["pairs"]).sum() / max(own["pairs"].sum(), 1)
+            figures = mean, own["share"].mean(), np.median(judged) if len(judged) else np.nan
+            found.append((name, model, *("–" if x != x else f"{x:.3f}" for x in figures)))
+    columns = ["score", "model", "all pairs", "mean of the rows", "median margin, nats"]
+    return pd.DataFrame(found, columns=columns)
+
+
+def items(asked: dict[str, JudgedSuite], suite: str) -> pd.DataFrame:
+    """A row for each model and pair, with what the suite says of it and its margins in nats."""
+    table, pairs = pair_table(suite), read_suite(suite)
+    texts = pd.DataFrame(pairs)[["good", "bad"]]
+    parts = []
+    for model, (_, margin) in asked.items():
+        own = pd.DataFrame(margin, columns=SCORINGS)
+        parts.append(pd.concat([table, texts, own], axis=1).assign(model=model))
+    found = pd.concat(parts, ignore_index=True)
+    found.insert(0, "model", found.pop("model"))
+    return found
+
+
+def telling(asked: dict[str, JudgedSuite]) -> list[int]:
+    """The scorings that say more than those before them, of the pairs that some model judged."""
+    shown = {0, 1, 4}
+    for suite, _ in asked.values():
+        good, bad = suite.good[suite.known], suite.bad[suite.known]
+        if (suite.lengths[good] != suite.lengths[bad]).any():
+            shown.add(2)
+        found, first = regions(suite), suite.critical
+        if ((found.good_end - first > 1) | (found.bad_end - first > 1))[suite.known].any():
+            shown.add(3)
+    return sorted(shown)
+
+
+def of_different_lengths(asked: dict[str, JudgedSuite]) -> int:
+    """How many pairs have a sentence that is longer than the other."""
+    return max(
+        int((suite.lengths[suite.good] != suite.lengths[suite.bad])[suite.known].sum())
+        for suite, _ in asked.values()
+    )

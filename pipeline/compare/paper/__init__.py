@@ -1,1 +1,0 @@
-"""The LL-RNN paper: its figures and tables, ours beside them."""

@@ -1,1 +1,0 @@
-"""Words taken for others: channels that confuse them, lattices, planted errors, corrections."""

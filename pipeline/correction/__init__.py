@@ -1,0 +1,1 @@
+"""Words confused with others: corrections, planted errors, n-best lists."""

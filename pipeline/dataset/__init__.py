@@ -1,0 +1,1 @@
+"""What the stages made of texts and words, read back."""

@@ -1,0 +1,201 @@
+"""Encoded sentences, forms, labels, suites as ids. Torch, numpy, safetensors only.
+
+Needs numpy only, as models are also trained and scored where nothing else is.
+
+Needs torch, numpy and safetensors only, as prepared data is also read where models are trained.
+
+Needs numpy only.
+
+Apart from `encoded`, so that the code of spelling is no part of training's: a change of it trains
+nothing anew. Needs torch, numpy and safetensors only, as models are also scored where they are
+trained.
+"""
+
+import filecmp
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from operator import itemgetter
+from pathlib import Path
+
+import numpy as np
+
+from accord.models.common.batching import Sentences
+from accord.models.common.files import load_array, load_arrays, load_json
+from accord.models.spelling.spelling import WrittenText
+from accord.models.spelling.subwords import COUNTS, load_subwords
+from accord.pipeline.artefacts.names import PRETRAINING, PRETRAINING_MASS, START_WEIGHTS
+from accord.pipeline.display.messages import nearest
+
+LABELS = "labels"  # the column of them in tables of sentences
+VALUES = "labels.json"  # the labels of each kind that training has, in the order of their numbers
+NUMBERS = ".labels.npy"
+
+
+def read_values(folder: Path) -> dict[str, list[str]]:
+    """The labels of each kind, numbered from 1 on; nothing where sentences have none."""
+    path = folder / VALUES
+    found = load_json(path, dict) if path.exists() else {}
+    lists = found.values()
+    if not all(isinstance(each, list) and {*map(type, each)} == {str} for each in lists):
+        raise ValueError(f"{path}: expected for each kind of label a list of them")
+    return found
+
+
+def read_labels(folder: Path, split: str) -> np.ndarray | None:
+    """The number of each sentence's label of each kind, 0 being none; None where there are none."""
+    path = folder / f"{split}{NUMBERS}"
+    return load_array(path) if path.exists() else None
+
+
+def numbered(condition: Sequence[str], values: Mapping[str, Sequence[str]]) -> list[int]:
+    """`source=orangesum` and others as a person writes them: a number of each kind."""
+    said = {}
+    for text in condition:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise ValueError(f"condition: expected NAME=LABEL, got '{text}'")
+        if name not in values:
+            raise ValueError(f"condition: unknown kind of label '{name}'{nearest(name, values)}")
+        if value not in values[name]:
+            raise ValueError(f"condition: unknown {name} '{value}'{nearest(value, values[name])}")
+        if name in said:
+            raise ValueError(f"condition: expected one {name}, got several")
+        said[name] = value
+    numbers = ((of_kind, said.get(name)) for name, of_kind in values.items())
+    return [0 if label is None else of_kind.index(label) + 1 for of_kind, label in numbers]
+
+
+SIZES = "about.json"
+
+# What training reads, by the stage that made it; a model is also trained where no stage is known.
+READ_BY_TRAINING = {
+    "encode": (
+        *(
+            f"{split}.{file}"
+            for split in ("train", "valid", PRETRAINING)
+            for file in ("ids.npy", "lengths.npy", "form.npy", "subwords.npz", "labels.npy")
+        ),
+        "subwords.json",
+        COUNTS,
+        "classes.npy",
+        VALUES,
+    ),
+    "featurise": ("phi.npz", "psi.npz", "letters.npy", START_WEIGHTS),
+    "background": (
+        "b.npy",
+        PRETRAINING_MASS,
+        "group.npy",
+        "share.npy",
+        "about.json",
+        "ngrams.npz",
+        "factors.npz",
+    ),
+}
+
+
+def read_text(folder: Path, split: str) -> Sentences:
+    """The sentences of a split in what a model predicts: words, or the subwords that spell them."""
+    sentences = read_sentences(folder, split)
+    subwords = load_subwords(folder, split)
+    if subwords is None:
+        return sentences
+    forms = load_array(folder / f"{split}.form.npy")
+    return subwords.spell(Sentences(forms, sentences.lengths, sentences.labels))
+
+
+def read_sentences(folder: Path, split: str) -> Sentences:
+    """The encoded sentences of a split; the ids stay on disk until they are read."""
+    return Sentences(
+        load_array(folder / f"{split}.ids.npy", mapped=True),
+        load_array(folder / f"{split}.lengths.npy"),
+        read_labels(folder, split),
+    )
+
+
+def read_sizes(folder: Path) -> dict[str, dict[str, int]]:
+    """Sentences, words and characters of every split."""
+    return json.loads((folder / SIZES).read_text())
+
+
+def held_out(folder: Path) -> list[str]:
+    """Every split that no model is trained on, validation included."""
+    return [split for split in read_sizes(folder) if split not in ("train", PRETRAINING)]
+
+
+ENDING = ".suite.npz"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite in the ids of a vocabulary; a sentence that several pairs share is kept once."""
+
+    ids: np.ndarray  # the words of all sentences, END after each
+    lengths: np.ndarray  # of each sentence, END included
+    good: np.ndarray  # the right sentence of each pair
+    bad: np.ndarray
+    critical: np.ndarray  # the place in both sentences of the first word that differs
+    known: np.ndarray  # whether a pair can be judged: a closed vocabulary may lack a word of it
+    construction: np.ndarray  # of each pair, a place in `constructions`
+    constructions: np.ndarray
+    forms: np.ndarray  # the words as they are written, each once
+    form: np.ndarray  # which of them each word is, −1 for ends
+
+    @property
+    def sentences(self) -> Sentences:
+        return Sentences(self.ids, self.lengths)
+
+    def save(self, path: Path) -> None:
+        np.savez_compressed(path, **asdict(self))
+
+    @classmethod
+    def load(cls, path: Path) -> "Suite":
+        return cls(**load_arrays(path, [each.name for each in fields(cls)]))
+
+
+PARTS = ".parts.npz"
+
+
+def read_forms(folder: Path, split: str) -> WrittenText:
+    """How the words of a split are written."""
+    forms = json.loads((folder / f"{split}.forms.json").read_text(encoding="utf-8"))
+    return WrittenText(
+        forms, load_array(folder / f"{split}.form.npy"), load_subwords(folder, split)
+    )
+
+
+def read_parts(folder: Path, split: str) -> dict[str, np.ndarray]:
+    """Which sentences of a split are of each source; empty where there is but one source."""
+    path = folder / f"{split}{PARTS}"
+    if not path.exists():
+        return {}
+    saved = load_arrays(path, ["names", "part"])
+    numbered = enumerate(saved["names"].tolist())
+    return {name: saved["part"] == number for number, name in sorted(numbered, key=itemgetter(1))}
+
+
+def suites(folder: Path) -> list[str]:
+    """The names of the agreement suites."""
+    return sorted(path.name.removesuffix(ENDING) for path in folder.glob(f"*{ENDING}"))
+
+
+def read_encoded_suite(folder: Path, name: str) -> tuple[Suite, WrittenText]:
+    """A suite, and how its words are written."""
+    suite = Suite.load(folder / f"{name}{ENDING}")
+    return suite, WrittenText(suite.forms.tolist(), suite.form, load_subwords(folder, name))
+
+
+WRITTEN = ("lengths.npy", "form.npy", "forms.json")  # what does not depend on the vocabulary
+
+
+def is_same_text(one: Path, other: Path, split: str) -> bool:
+    """Whether two folders of the stage `encode` have the same words of a split.
+
+    How words are written can be compared only where both say it: folders that were brought back
+    from a training elsewhere may lack it, but not how long the sentences are.
+    """
+    lengths, *forms = (f"{split}.{part}" for part in WRITTEN)
+    told = [name for name in forms if (one / name).exists() and (other / name).exists()]
+    if not ((one / lengths).exists() and (other / lengths).exists()):
+        return False
+    return all(filecmp.cmp(one / name, other / name, shallow=False) for name in (lengths, *told))

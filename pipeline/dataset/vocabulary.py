@@ -1,0 +1,107 @@
+"""From words to ids, and features by their names."""
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from accord.models.common.files import load_json
+from accord.models.features.phi import Features
+from accord.pipeline.artefacts.names import (
+    END,
+    UNKNOWN,
+    UNKNOWN_ID,
+    is_special,
+    is_unknown,
+)
+from accord.pipeline.display.messages import nearest
+
+if TYPE_CHECKING:
+    from accord.pipeline.dataset.unknown_words import UnknownClasses
+
+
+STARTS = {END[0], UNKNOWN[0]}  # few of hundreds of thousands of words have one, so few are asked
+
+
+class Vocabulary:
+    """The words that stage `analyse` found to be known, and the classes of all others.
+
+    Those of a closed vocabulary that only corpus.pretraining holds have ids, by which that text is
+    encoded; a model has no mass for them after it, and they are known no more.
+    """
+
+    def __init__(self, analysed: Path, with_pretraining: bool = False):
+        import pandas as pd  # here, as a model's small form keeps its words otherwise
+
+        self.folder = analysed
+        types = pd.read_parquet(analysed / "types.parquet", columns=["form", "share"])
+        self.forms = types["form"].tolist()
+        self.known = dict(zip(self.forms, range(len(self.forms)), strict=True))
+        if not with_pretraining:
+            for form in types["form"][types["share"] == 0]:
+                del self.known[form]
+        for form in [form for form in self.forms if form[:1] in STARTS and is_special(form)]:
+            del self.known[form]
+        self.unknown = list(takewhile(is_unknown, self.forms[UNKNOWN_ID:]))
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.unknown)
+
+    def knows(self, words: Sequence[str]) -> bool:
+        return all(word in self.known for word in words)
+
+    def ids(self, words: Sequence[str]) -> np.ndarray:
+        """The id of each word, or of the unknown word that stands for it."""
+        ids = np.array([self.known.get(word, -1) for word in words], dtype=np.int64)
+        lacking = np.flatnonzero(ids < 0)
+        if len(lacking):
+            others = [words[place] for place in lacking]
+            if not self.is_open:
+                raise ValueError(f"'{others[0]}' is not known to this closed vocabulary")
+            ids[lacking] = self._classes.ids(others)
+        return ids
+
+    @cached_property
+    def _classes(self) -> "UnknownClasses":
+        from accord.pipeline.dataset.unknown_words import UnknownClasses, load_chain
+
+        chain = load_chain(self.folder) if len(self.unknown) > 1 else None
+        return UnknownClasses(self.unknown, chain)
+
+
+GRAMMAR = re.compile("(?:pos|[A-Z][A-Za-z]*)=[^×]+")  # no lemma, no source, nothing crossed
+IDENTITY = "form="  # begins the name of the feature that a word has for itself alone
+
+
+class NamedFeatures:
+    """A Φ with the name of each feature."""
+
+    def __init__(self, phi: Features, names: list[str]):
+        self.phi, self.names = phi, names
+
+    @classmethod
+    def load(cls, folder: Path) -> "NamedFeatures":
+        return cls(Features.load(folder / "phi.npz"), load_json(folder / "names.json", list))
+
+    def of(self, word: int) -> dict[int, float]:
+        """The features of a word and their values."""
+        row = self.phi.signature[word]
+        entries = slice(self.phi.indptr[row], self.phi.indptr[row + 1])
+        indices, values = self.phi.indices[entries], self.phi.values[entries]
+        return dict(zip(indices.tolist(), values.tolist(), strict=True))
+
+    def grammar(self, word: int) -> list[str]:
+        """What a word's features say of its grammar: parts of speech, then features of UD."""
+        names = [self.names[feature] for feature in self.of(word)]
+        simple = [name for name in names if GRAMMAR.fullmatch(name)]
+        return sorted(simple, key=lambda name: not name.startswith("pos="))
+
+    def number(self, name: str) -> int:
+        if name not in self.names:
+            raise ValueError(f"unknown feature '{name}'{nearest(name, self.names)}")
+        return self.names.index(name)

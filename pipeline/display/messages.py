@@ -1,0 +1,113 @@
+"""Progress, “did you mean”, short names of paths."""
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from typing import Literal, TypeVar
+
+Level = Literal["quiet", "normal", "verbose"]
+Item = TypeVar("Item")
+_level: Level = "normal"
+LINE_EVERY = 10.0  # seconds between plain lines where there is no terminal
+SETTLED = 1.0  # seconds of work by which the rest can be judged
+
+
+def set_level(level: Level) -> None:
+    """How much is said from here on."""
+    global _level
+    _level = level
+
+
+def say(message: str, detail: bool = False) -> None:
+    """Print a line to standard error, so that standard output stays free for results."""
+    if _level == "verbose" or (_level == "normal" and not detail):
+        print(message, file=sys.stderr, flush=True)
+
+
+def track(items: Iterable[Item], what: str, total: int | None = None) -> Iterator[Item]:
+    """Pass the items on while showing how many, how fast and how long still."""
+    advance = meter(what, total)
+    for item in items:
+        yield item
+        advance(1)
+    advance(0)
+
+
+def meter(what: str, total: int | None) -> Callable[[int], None]:
+    """A function to call with each amount of work done; called with 0, it closes the display."""
+    terminal = sys.stderr.isatty()
+    pace = Pace(time.monotonic())
+    last, shown = pace.start, 0
+
+    def advance(amount: int) -> None:
+        nonlocal shown, last
+        now = time.monotonic()
+        pace.advance(amount, now)
+        pause = 0.1 if terminal else LINE_EVERY
+        if _level == "quiet" or (amount and now - last < pause):
+            return
+        if not (amount or terminal) and (last == pace.start or shown == pace.done):
+            return  # finished before the first line was due, or with the last
+        last, shown = now, pace.done
+        rate = pace.rate(now) if amount else pace.done / max(now - pace.start, 1e-9)
+        line = _line(what, pace.done, total, rate, terminal)
+        end = "\n" if not (terminal and amount) else ""
+        print(f"\r\x1b[K{line}" if terminal else line, end=end, file=sys.stderr, flush=True)
+
+    return advance
+
+
+class Pace:
+    """How fast work goes on once it has begun: what leads to the first piece comes only once."""
+
+    def __init__(self, start: float):
+        self.start = start
+        self.done = 0
+        self.first: tuple[int, float] | None = None  # what was done first, and when
+
+    def advance(self, amount: int, now: float) -> None:
+        self.done += amount
+        self.first = self.first or (self.done, now)
+
+    def rate(self, now: float) -> float | None:
+        """Work done in a second; None while too little was seen to tell."""
+        done, since = self.first or (0, self.start)
+        seen = now - since
+        return (self.done - done) / seen if seen >= SETTLED and self.done > done else None
+
+
+def _line(what: str, done: int, total: int | None, rate: float | None, bar: bool) -> str:
+    """What is done, how fast, and how long it will take still, as far as that is known."""
+    known = []
+    if rate:
+        known.append(f"{rate:,.0f}/s" if rate >= 1 else f"{1 / rate:,.0f} s each")
+    if rate and total and done < total:
+        known.append(f"{(total - done) / rate:,.0f} s left")
+    told = f" ({', '.join(known)})" if known else ""
+    if not total:
+        return f"  {what}: {done:,}{told}"
+    filled = min(24, 24 * done // total)
+    drawn = f" {'█' * filled}{'░' * (24 - filled)}" if bar else ":"
+    return f"  {what}{drawn} {done:,} of {total:,}{told}"
+
+
+MOST = 40  # names that an error lists
+
+
+def nearest(name: str, valid: Iterable[str]) -> str:
+    """The end of an error: the nearest valid name, or what there is where none is near."""
+    names = list(valid)
+    if close := get_close_matches(name, names, n=1, cutoff=0.5):
+        return f"; the nearest is '{close[0]}'"
+    return f"; there are {', '.join(names[:MOST])}{' and more' if len(names) > MOST else ''}"
+
+
+def short_names(paths: Sequence[tuple[str, ...]], least: int = 1) -> list[str]:
+    """For each of different paths at least so many of its last parts, and as many as it needs."""
+    endings = [
+        ["/".join(path[-length:]) for length in range(least, len(path) + 1)] for path in paths
+    ]
+    count = Counter(name for of_path in endings for name in of_path)
+    return [next(name for name in of_path if count[name] == 1) for of_path in endings]

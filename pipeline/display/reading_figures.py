@@ -1,0 +1,125 @@
+"""Figures along sentences: surprisal by region, and what is expected before each word."""
+
+from collections.abc import Sequence
+from itertools import cycle, product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from accord.pipeline.display.figures import COLOURS, INK, styled
+
+LINES = ("-", "--", ":", "-.")  # of the models, where colours are for values
+LEAST = 0.05  # a value that is nowhere so likely is not drawn
+NORMAL = 1.96  # standard errors to each side of a mean: 95 of 100 intervals hold the true one
+
+
+@styled
+def surprisal_by_region(words: pd.DataFrame, by: str | None) -> Figure:
+    """The mean over sentences of each region's surprisal, the sum of its words', with intervals."""
+    place = "region" if "region" in words else "position"
+    models = words["model"].unique() if "model" in words else [None]
+    figure = Figure(figsize=(max(6, 1.4 * words[place].nunique()), 0.6 + 3.2 * len(models)))
+    panels = figure.subplots(len(models), squeeze=False, sharex=True)[:, 0]
+    for axes, model in zip(panels, models, strict=True):
+        own = words if model is None else words[words["model"] == model]
+        for colour, (name, means) in zip(cycle(COLOURS[1:]), _means(own, place, by), strict=False):
+            axes.errorbar(
+                means.index.astype(str),
+                means["mean"],
+                yerr=NORMAL * means["sem"].fillna(0),
+                fmt="o-",
+                capsize=3,
+                color=colour,
+                label=name,
+            )
+        axes.set_ylabel(f"bits per {place if place == 'region' else 'word'}")
+        axes.set_title(model or "mean surprisal, 95 % intervals", loc="left", fontsize=11)
+        if by:
+            axes.legend(title=by)
+    panels[-1].set_xlabel(place)
+    return figure
+
+
+@styled
+def word_bars(bits: pd.DataFrame) -> Figure:
+    """The surprisal of each word (a row) in bits, a bar for each model (a column)."""
+    figure = Figure(figsize=(max(6, 0.4 + 0.85 * len(bits)), 3.6))
+    axes = figure.subplots()
+    width = 0.8 / bits.shape[1]
+    for number, (model, values) in enumerate(bits.items()):
+        places = np.arange(len(bits)) + (number - (bits.shape[1] - 1) / 2) * width
+        axes.bar(places, values, 0.92 * width, color=COLOURS[number % len(COLOURS)], label=model)
+    axes.set_xticks(np.arange(len(bits)), bits.index, color=INK)
+    axes.tick_params(axis="x", length=0)
+    axes.set_ylabel("bits")
+    axes.set_title("surprisal of each word: lower is better", loc="left", fontsize=11)
+    axes.legend(loc="upper right", ncols=bits.shape[1], bbox_to_anchor=(1, 1.14))
+    return figure
+
+
+def _means(words: pd.DataFrame, place: str, by: str | None) -> list[tuple[str, pd.DataFrame]]:
+    """For each condition the mean and its standard error by place, in the order of the text."""
+    order = list(dict.fromkeys(words[place]))
+    found = []
+    for name, own in words.groupby(by, sort=False) if by else [("", words)]:
+        of_sentence = own.groupby(["row", place], sort=False)["surprisal"].sum()
+        means = of_sentence.groupby(place).agg(["mean", "sem"])
+        found.append((str(name), means.reindex([each for each in order if each in means.index])))
+    return found
+
+
+@styled
+def expectations(table: pd.DataFrame, features: Sequence[str]) -> Figure:
+    """The probability of each value along a sentence, a panel a feature, a line style a model."""
+    models = list(table["model"].unique()) if "model" in table else [None]
+    words = table["before"][: len(table) // len(models)].tolist()
+    figure = Figure(figsize=(max(6, 0.9 * len(words)), 0.8 + 2.6 * len(features)))
+    panels = figure.subplots(len(features), squeeze=False, sharex=True)[:, 0]
+    for axes, feature in zip(panels, features, strict=True):
+        values = _drawn(table, feature)
+        lines = product(enumerate(models), enumerate(values))
+        for (at_model, model), (at_value, value) in lines:
+            own = table if model is None else table[table["model"] == model]
+            at_colour, style = (at_value, LINES[at_model % len(LINES)])
+            if len(values) == 1:
+                at_colour, style = at_model, "-"
+            axes.plot(
+                np.arange(len(words)),
+                own[value],
+                style,
+                marker="o",
+                markersize=4,
+                color=COLOURS[at_colour % len(COLOURS)],
+                label=_label(value, model, len(values)),
+            )
+        axes.set(ylim=(-0.02, 1.02))
+        axes.set_title(f"P({feature})", loc="left", fontsize=11)
+        axes.legend(bbox_to_anchor=(1.0, 1.0), loc="upper left", fontsize=9)
+    panels[-1].set_xticks(np.arange(len(words)), words, rotation=30, ha="right", color=INK)
+    panels[-1].set_xlabel("before the word")
+    return figure
+
+
+def _drawn(table: pd.DataFrame, feature: str) -> list[str]:
+    """The columns of a feature that are somewhere likely; the one that was asked for by name."""
+    if "=" in feature:
+        return [feature]
+    own = [name for name in table.columns if name.startswith(f"{feature}=")]
+    return [name for name in own if table[name].max() >= LEAST]
+
+
+def _label(value: str, model: str | None, values: int) -> str:
+    shown = value.partition("=")[2]
+    if model is None:
+        return shown
+    return model if values == 1 else f"{shown}, {model}"
+
+
+@styled
+def draw(figure: Figure, path: Path) -> None:
+    """As PNG on white or as SVG on nothing, by the file's ending."""
+    is_svg = path.suffix == ".svg"
+    metadata = {"Date": None} if is_svg else {"Software": None}
+    figure.savefig(path, dpi=150, bbox_inches="tight", transparent=is_svg, metadata=metadata)

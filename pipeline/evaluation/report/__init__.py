@@ -1,1 +1,0 @@
-"""What the report shows of the scores of several models."""

@@ -1,0 +1,286 @@
+"""Suites read from files and turned into ids.
+
+    .txt            `True`, a tab and a right sentence; then `False`, a tab and a wrong one (CLAMS)
+    .csv, .tsv      columns `good` and `bad`
+    .jsonl          an object a line, with `sentence_good` and `sentence_bad` (BLiMP)
+
+Tables may use the other's names, and say what a pair is of in a column of GROUPS; a text's pairs
+are all of what its file is called.
+
+Sentences are tokenised as `accord score` tokenises them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from accord.corpora.text import lines, parse_line, table_rows
+from accord.corpora.tokenise import tokenised
+from accord.pipeline.artefacts.names import END_ID
+from accord.pipeline.data.folders import MissingData, folder_of
+from accord.pipeline.dataset.encoded import Suite
+from accord.pipeline.dataset.vocabulary import Vocabulary
+
+KINDS = (".txt", ".csv", ".tsv", ".jsonl")
+GOOD, BAD = ("good", "sentence_good"), ("bad", "sentence_bad")
+GROUPS = ("construction", "UID", "phenomenon", "linguistics_term")  # the first that is there
+
+
+class Line(NamedTuple):
+    """A pair as it is written, or what is wrong with a line."""
+
+    where: str  # the file and the line
+    construction: str = ""
+    good: str = ""
+    bad: str = ""
+    columns: Mapping[str, Any] = {}  # what a table says of the pair beside
+    fault: str | None = None
+
+
+def read_lines(path: Path) -> Iterator[Line]:
+    """Every pair of a file; what cannot be read is a fault, and reading goes on behind it."""
+    if path.suffix == ".txt":
+        return _of_text(path)
+    return _of_rows(path, _objects(path) if path.suffix == ".jsonl" else table_rows(path, ";,"))
+
+
+def _of_text(path: Path) -> Iterator[Line]:
+    good, where = None, f"{path}, line 1"
+    for number, line in enumerate(lines(path), start=1):
+        line = line.removeprefix("\ufeff") if number == 1 else line
+        line = line.rstrip("\r\n")
+        kind, _, sentence = line.partition("\t")
+        expected = "True" if good is None else "False"
+        where = f"{path}, line {number}"
+        if kind != expected or not sentence.strip():
+            fault = f"expected {expected}, a tab and a sentence; got {line!r}"
+            yield Line(where, fault=fault)
+            # A right sentence that stands where a wrong one should may begin the next pair.
+            good = sentence if kind == "True" and sentence.strip() else None
+        elif good is None:
+            good = sentence
+        else:
+            yield Line(where, path.stem, good, sentence)
+            good = None
+    if good is not None:
+        yield Line(where, fault=f"expected a False line at the end, after {good!r}")
+
+
+def _of_rows(path: Path, rows: Iterator[tuple[int, dict[str, Any] | str]]) -> Iterator[Line]:
+    for number, row in rows:
+        where = f"{path}, line {number}"
+        if isinstance(row, str):
+            yield Line(where, fault=row)
+            continue
+        good, bad = (_first(row, names) for names in (GOOD, BAD))
+        if not (isinstance(good, str) and isinstance(bad, str) and good.strip() and bad.strip()):
+            named = f"{' or '.join(GOOD)} and {' or '.join(BAD)}"
+            yield Line(where, fault=f"expected a sentence in {named}; got {row!r}")
+            continue
+        others = {name: value for name, value in row.items() if name not in (*GOOD, *BAD)}
+        yield Line(where, str(_first(row, GROUPS) or path.stem), good, bad, others)
+
+
+def _first(row: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    return next((row[name] for name in names if row.get(name) not in (None, "")), None)
+
+
+def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    for number, line in enumerate(lines(path), start=1):
+        line = line.removeprefix("\ufeff").strip()
+        if not line:
+            continue
+        yield number, _object(line)
+
+
+def _object(line: str) -> dict[str, Any] | str:
+    try:
+        row = parse_line(line)
+    except ValueError as error:
+        return f"expected a JSON object; {error}"
+    return row if isinstance(row, dict) else f"expected an object, got {line[:100]!r}"
+
+
+INSIDE = "\u00a0"  # a space within a word, such as that of 50 000
+
+
+class Pair(NamedTuple):
+    construction: str
+    good: str
+    bad: str
+
+
+def text_of(words: Iterable[str]) -> str:
+    return " ".join(word.replace(" ", INSIDE) for word in words)
+
+
+def words_of(text: str) -> list[str]:
+    return [word.replace(INSIDE, " ") for word in text.split(" ")]
+
+
+CLAMS = "clams-fr"  # the suite of Mueller et al. (2020), in French
+TABLE = "pairs.csv"  # beside texts: a row for each pair in the order in which they are read
+NO_PAIRS = ("license", "licence", "readme", "copying", "notice")  # texts that a folder may hold
+
+
+def suite_files(suite: str) -> list[Path]:
+    """The files of a suite, by the path of one or of their folder, or by its name."""
+    if Path(suite).is_file():
+        if Path(suite).suffix not in KINDS:
+            raise ValueError(f"{suite} is no suite: expected a name that ends in {_list(KINDS)}")
+        return [Path(suite)]
+    folder = _folder(suite)
+    found = sorted(path for path in folder.glob("*") if path.suffix in KINDS and _is_part(path))
+    if not found:
+        raise FileNotFoundError(f"{folder} is no suite: expected files that end in {_list(KINDS)}")
+    return found
+
+
+def _folder(suite: str) -> Path:
+    if Path(suite).is_dir():
+        return Path(suite)
+    try:
+        if "/" not in suite and Path(suite).suffix not in KINDS:
+            return folder_of(suite)
+    except MissingData:
+        if suite == CLAMS:  # which can be fetched
+            raise
+    raise FileNotFoundError(
+        f"{suite}: there is no such file or folder, nor data of that name; expected the path of a "
+        f"suite, or {CLAMS}"
+    )
+
+
+def _is_part(path: Path) -> bool:
+    return path.name != TABLE and path.stem.lower() not in NO_PAIRS
+
+
+def _list(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def suite_name(suite: str) -> str:
+    path = Path(suite).resolve()
+    return path.stem if path.is_file() else path.name
+
+
+def read_suite(suite: str, lowercase: bool = False) -> list[Pair]:
+    """All pairs of a suite, file by file; every line that is none is reported."""
+    hashed = tuple((path, sha256(path.read_bytes()).digest()) for path in suite_files(suite))
+    return [*_read(suite, hashed, lowercase)]
+
+
+@lru_cache(maxsize=1)  # an audit reads it again and again, and so do models that differ elsewhere
+def _read(suite: str, files: tuple[tuple[Path, bytes], ...], lowercase: bool) -> list[Pair]:
+    """The pairs of these files, each of which comes with the hash of what it holds."""
+    found = [line for path, _ in files for line in read_lines(path)]
+    texts = dict.fromkeys(text for line in found for text in (line.good, line.bad) if text)
+    words = dict(zip(texts, map(text_of, tokenised(texts)), strict=True))
+    pairs, faults = [], []
+    for line in found:
+        pair = Pair(line.construction, words.get(line.good, ""), words.get(line.bad, ""))
+        if lowercase:
+            pair = lowercased(pair)
+        fault = line.fault or _fault(line, pair)
+        if fault:
+            faults.append(f"{line.where}: {fault}")
+        pairs.append(pair)
+    if faults:
+        raise ValueError("\n".join(faults))
+    if not pairs:
+        raise ValueError(f"{suite} is no suite: expected pairs of sentences, found none")
+    return pairs
+
+
+def _fault(line: Line, pair: Pair) -> str | None:
+    if not pair.good or not pair.bad:
+        return f"expected words, got {line.good!r} and {line.bad!r}"
+    if pair.good != pair.bad:
+        return None
+    alike = f"expected two sentences, got one twice: {line.good!r}"
+    if line.good == line.bad:
+        return alike
+    return f"{alike} is to a model the same as {line.bad!r}, by case or spelling"
+
+
+def lowercased(pair: Pair) -> Pair:
+    return Pair(pair.construction, pair.good.lower(), pair.bad.lower())
+
+
+def pair_table(suite: str) -> pd.DataFrame:
+    """What is known of each pair: its construction, and the columns of its table or of TABLE."""
+    files = suite_files(suite)
+    found = [line for path in files for line in read_lines(path) if not line.fault]
+    rows = [{**line.columns, "construction": line.construction} for line in found]
+    table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=["construction"])
+    path = files[0].parent / TABLE
+    if not path.exists() or Path(suite).is_file():
+        return table
+    try:
+        beside = pd.read_csv(path)
+    except ValueError as error:
+        raise ValueError(f"{path}: expected a table of pairs in UTF-8; {error}") from None
+    if beside.get("construction", pd.Series()).tolist() != table["construction"].tolist():
+        raise ValueError(f"{path} does not fit its suite: expected a row for each of its pairs")
+    return beside
+
+
+def suite_words(pairs: Sequence[Pair]) -> set[str]:
+    return {word for pair in pairs for text in (pair.good, pair.bad) for word in words_of(text)}
+
+
+def encode_suite(pairs: Sequence[Pair], vocabulary: Vocabulary) -> Suite:
+    """The pairs in the ids of a vocabulary."""
+    known = [
+        vocabulary.is_open or vocabulary.knows(words_of(f"{pair.good} {pair.bad}"))
+        for pair in pairs
+    ]
+    judged = [pair for pair, is_known in zip(pairs, known, strict=True) if is_known]
+    texts = list(dict.fromkeys(text for pair in judged for text in (pair.good, pair.bad)))
+    words = [words_of(text) for text in texts]
+    place = {text: number for number, text in enumerate(texts)}
+    forms = list(dict.fromkeys(word for ws in words for word in ws))
+    number = {form: place for place, form in enumerate(forms)}
+    form = np.array([i for ws in words for i in (*(number[w] for w in ws), -1)], np.int32)
+    names = sorted({pair.construction for pair in pairs})
+    return Suite(
+        ids=np.array([*vocabulary.ids(forms), END_ID], np.int32)[form],  # −1 is the last
+        lengths=np.array([len(sentence) + 1 for sentence in words], np.int64),
+        # A pair that cannot be judged points at any sentence.
+        good=np.array([place.get(pair.good, 0) for pair in pairs], np.int64),
+        bad=np.array([place.get(pair.bad, 0) for pair in pairs], np.int64),
+        critical=np.array([_first_difference(pair) for pair in pairs], np.int64),
+        known=np.array(known, bool),
+        construction=np.array([names.index(pair.construction) for pair in pairs], np.int64),
+        constructions=np.array(names, str),
+        forms=np.array(forms, str),
+        form=form,
+    )
+
+
+def is_made_of(suite: Suite, pairs: Sequence[Pair]) -> bool:
+    """Whether a suite in ids is that of these pairs, whatever case they were read in.
+
+    Of a pair that could not be judged only the construction is kept.
+    """
+    words = np.split(suite.forms[suite.form], np.cumsum(suite.lengths)[:-1])
+    texts = [text_of(sentence[:-1]).lower() for sentence in words]
+    names = suite.constructions[suite.construction]
+    kept = zip(names, suite.good, suite.bad, suite.known, strict=True)
+    return len(pairs) == len(names) and all(
+        pair.construction == name
+        and (not known or [pair.good.lower(), pair.bad.lower()] == [texts[good], texts[bad]])
+        for pair, (name, good, bad, known) in zip(pairs, kept, strict=True)
+    )
+
+
+def _first_difference(pair: Pair) -> int:
+    """Where the first word stands that differs; the end of the shorter sentence is one too."""
+    good, bad = pair.good.split(" "), pair.bad.split(" ")
+    differing = (place for place, (a, b) in enumerate(zip(good, bad, strict=False)) if a != b)
+    return next(differing, min(len(good), len(bad)))

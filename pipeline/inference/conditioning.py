@@ -1,0 +1,141 @@
+"""Labels told and words primed."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+
+from accord.corpora.text import lines
+from accord.models.common.batching import Sentences
+from accord.models.constraints.constrained import likeliest_weight, primed
+from accord.models.network.condition import Condition
+from accord.models.outputs.log_linear import log_linear_of
+from accord.models.spelling.subwords import SubwordModel
+from accord.pipeline.artefacts.names import END_ID
+from accord.pipeline.dataset.encoded import numbered, read_forms, read_sentences, read_values
+from accord.pipeline.display.messages import nearest, say
+from accord.pipeline.evaluation.measure import score
+from accord.pipeline.inference.scorer import Scorer
+
+
+def tell(scorer: Scorer, condition: Sequence[str]) -> None:
+    """From now on a model takes all sentences to have these labels: `source=orangesum`.
+
+    Of what is not said, and before anything was, it knows none.
+    """
+    values = _values(scorer)
+    labels = torch.tensor(numbered(condition, values))
+    network = scorer.model.model if isinstance(scorer.model, SubwordModel) else scorer.model
+    for each in network.modules():
+        if isinstance(each, Condition):
+            each.given = labels.to(each.given.device)
+
+
+def perplexities(scorer: Scorer, kind: str | None = None, split: str = "test") -> pd.DataFrame:
+    """Of the sentences of a split with each label of a kind: told it, told none, told a wrong one.
+
+    The wrong one is the next in the order of the alphabet; of two, the other.
+    """
+    values, encoded = _values(scorer), scorer.parts.artefacts["encode"]
+    kind = kind or next(iter(values))
+    if kind not in values:
+        raise ValueError(f"unknown kind of label '{kind}'{nearest(kind, values)}")
+    column = [*values].index(kind)
+    if not (encoded / f"{split}.ids.npy").exists():
+        raise ValueError(f"expected a model of a run with a split '{split}', found {encoded}")
+    sentences, text = read_sentences(encoded, split), read_forms(encoded, split)
+    true, count = sentences.labels[:, column], len(values[kind])
+
+    def nats(told: np.ndarray) -> np.ndarray:
+        labels = sentences.labels.copy()
+        labels[:, column] = told
+        return -score(scorer.model, scorer.spelling, sentences._replace(labels=labels), text)[0]
+
+    told = {
+        "right": nats(true),
+        "none": nats(np.zeros_like(true)),
+        "wrong": nats(np.where(true > 0, true % count + 1, 0)),
+    }
+    of_word, is_end = np.repeat(true, sentences.lengths), sentences.ids == END_ID
+    rows = []
+    for number, name in [*enumerate(values[kind], start=1), (None, "all")]:
+        here = of_word > 0 if number is None else of_word == number
+        if here.any():
+            found = {label: float(np.exp(each[here].mean())) for label, each in told.items()}
+            rows.append({kind: name, "words": int((here & ~is_end).sum()), **found})
+    return pd.DataFrame(rows)
+
+
+def _values(scorer: Scorer) -> dict[str, list[str]]:
+    network = scorer.model.model if isinstance(scorer.model, SubwordModel) else scorer.model
+    if getattr(network, "condition", None) is None:
+        raise ValueError(
+            "expected a model that was trained with labels of sentences (train.condition); this "
+            "one was not"
+        )
+    return read_values(scorer.parts.artefacts["encode"])
+
+
+VALIDATION = "valid"
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a file that are not blank."""
+    return [line.strip() for line in lines(path) if line.strip()]
+
+
+def read_words(scorer: Scorer, path: Path) -> list[str]:
+    """Each word of a file once: a list of words, or a text."""
+    found = dict.fromkeys(w for words in scorer.read(read_lines(path)) for w in words)
+    if not found:
+        raise ValueError(f"{path}: expected words, found none")
+    return [*found]
+
+
+def prime(
+    scorer: Scorer,
+    words: Sequence[str],
+    weight: float | None = None,
+    tune: Sequence[str] = (),
+) -> float:
+    """From now on words are likelier by so many nats, before all is normalised; returns them.
+
+    Without a weight, that is taken under which the sentences to `tune` on are likeliest. They are
+    to go with the words as what is scored does. Without these it is the validation text of the run;
+    of a model that has been told labels (accord.pipeline.inference.conditioning), its sentences with
+    these.
+    """
+    log_linear_of(scorer.model)  # or an error that says what it has instead
+    known = [scorer.vocabulary.known[word] for word in words if word in scorer.vocabulary.known]
+    if not known:
+        raise ValueError("priming: expected words that the model knows, it knows none of them")
+    if len(known) < len(words):
+        say(f"priming: {len(words) - len(known):,} words are not known, and no likelier for it")
+    phi, ids = scorer.parts.features.phi, np.array(known)
+    if weight is None:
+        text = scorer.encoded([*scorer.read(tune)])[0] if tune else _validation(scorer)
+        weight = likeliest_weight(scorer.model, phi, ids, text)
+        how = "likelier" if weight > 0 else "less likely"
+        by = "the text to tune on" if tune else "validation"
+        say(f"priming: {len(known):,} words are {how} by {abs(weight):.3f} nats, as {by} has it")
+    scorer.model = primed(scorer.model, phi, ids, weight)
+    return weight
+
+
+def _validation(scorer: Scorer) -> Sentences:
+    encoded = scorer.parts.artefacts["encode"]
+    if not (encoded / f"{VALIDATION}.ids.npy").exists():
+        raise ValueError(
+            "priming: expected a weight, as the model has no validation text here to tune it on"
+        )
+    text, condition = read_sentences(encoded, VALIDATION), scorer.model.condition
+    if condition is None or text.labels is None or not condition.given.any():
+        return text
+    told = condition.given.cpu().numpy()
+    chosen = (text.labels == told)[:, told > 0].all(axis=1)
+    if not chosen.any():
+        raise ValueError("priming: expected a weight, as no sentence of validation has the labels")
+    words = np.repeat(chosen, text.lengths)
+    return Sentences(text.ids[words], text.lengths[chosen], text.labels[chosen])

@@ -1,0 +1,238 @@
+"""P(Number=Plur | K) along a sentence.
+
+    P(f = v | K) = Σ_x p(x | K)·share(x, v),    share(x, v) = Σ weights of x's analyses with v / all
+
+A word of several analyses counts for each by its weight, so the values of a feature, `none` for
+analyses without it among them, sum to one. An unknown word has the analyses of its class; a
+sentence's end, and a word of which no lexicon says anything, has none.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from accord.corpora.detokenise import spans
+from accord.models.network.next_word import Expected, NextWord, WordValues
+from accord.models.spelling.subwords import SubwordModel
+from accord.pipeline.artefacts.names import END, END_ID, UNKNOWN_ID
+from accord.pipeline.display.messages import nearest
+from accord.pipeline.evaluation.measure import score
+from accord.pipeline.inference.explain import GAP
+from accord.pipeline.inference.scorer import Scorer, tokens
+
+POS = "pos"
+NONE = "none"
+AnalysesOf = Callable[[Sequence[str]], pd.DataFrame]
+
+
+class FeatureValues:
+    """Columns such as `Number=Plur` and `Number=none`, and the share that each word has of each.
+
+    Asked for `Number`, there is a column for each value; for `Number=Plur`, this one.
+    """
+
+    def __init__(self, analyses_of: AnalysesOf, words: int, asked: Sequence[str]):
+        """`analyses_of` gives columns of the table of analyses, where any are asked for."""
+        if repeated := [name for name in asked if asked.count(name) > 1]:
+            raise ValueError(f"features: expected each once, got '{repeated[0]}' again")
+        analyses = _Analyses(analyses_of, words) if asked else None
+        self.names: list[str] = []
+        parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
+        for name in asked:
+            parts.append(self._add(name, analyses))
+        word, column, share = (np.concatenate(each) for each in zip(*parts, strict=True))
+        self.shares = WordValues(word, column, share, words, len(self.names))
+
+    def _add(self, asked: str, analyses: "_Analyses") -> tuple[np.ndarray, ...]:
+        feature, _, value = asked.partition("=")
+        values, code = analyses.values(feature)
+        if value and value not in values:
+            raise ValueError(f"unknown value '{value}' of {feature}{nearest(value, values)}")
+        chosen = [value] if value else values
+        column = np.full(len(values), -1)
+        column[[values.index(each) for each in chosen]] = len(self.names) + np.arange(len(chosen))
+        self.names += [f"{feature}={each}" for each in chosen]
+        kept = column[code] >= 0
+        return analyses.word[kept], column[code[kept]], analyses.share[kept]
+
+
+class _Analyses:
+    """The analyses of all words, each with its share of its word.
+
+    A word without any has one that says nothing.
+    """
+
+    def __init__(self, analyses_of: AnalysesOf, words: int):
+        table = analyses_of(["word", "upos", "feats", "weight"])
+        table = table[table["word"] != END_ID]  # a guesser guesses at what it is shown, that too
+        word, weight = table["word"].to_numpy(), table["weight"].to_numpy(float)
+        total = np.bincount(word, weight, minlength=words)
+        without = np.flatnonzero(total == 0)
+        some = total[word] > 0
+        self.word = np.concatenate([word[some], without])
+        self.share = np.concatenate([weight[some] / total[word[some]], np.ones(len(without))])
+        self.upos, self.feats = table["upos"][some].cat, table["feats"][some].cat
+        self.nothing = len(without)
+
+    def values(self, feature: str) -> tuple[list[str], np.ndarray]:
+        """The values of a feature, `none` the last, and which of them each analysis has."""
+        of_analysis = self.upos if feature == POS else self.feats
+        own = of_analysis.categories.astype(str)
+        if feature != POS:
+            own = self._of_feats(feature, own)
+        values = [*sorted({*own} - {NONE}), NONE]
+        number = np.array([values.index(each) for each in own], dtype=np.int64)
+        code = number[of_analysis.codes.to_numpy()]
+        return values, np.concatenate([code, np.full(self.nothing, len(values) - 1)])
+
+    def _of_feats(self, feature: str, distinct: Iterable[str]) -> list[str]:
+        parsed = [
+            dict(pair.split("=", 1) for pair in feats.split("|") if pair) for feats in distinct
+        ]
+        known = sorted({name for feats in parsed for name in feats})
+        if feature not in known:
+            raise ValueError(f"unknown feature '{feature}'{nearest(feature, [POS, *known])}")
+        return [feats.get(feature, NONE) for feats in parsed]
+
+
+AT_ONCE = 1000  # sentences read together
+
+
+@dataclass(frozen=True)
+class ReadWords:
+    """The words of some sentences and, after each sentence, its end, as columns of one length."""
+
+    sentence: np.ndarray  # which of the sentences, from 0
+    form: list[str]  # as the model reads it
+    start: np.ndarray  # where it begins in the sentence as written
+    end: np.ndarray
+    is_end: np.ndarray
+    nats: np.ndarray  # −log p
+    spelled: np.ndarray
+    expected: Expected | None  # nothing of a model of subwords, which lists no words
+
+
+class SentenceReader:
+    """Reads sentences as a person types them and keeps where each word stood.
+
+    `features` are followed: what `Expected.means` has columns for, named by `values`.
+    """
+
+    def __init__(self, scorer: Scorer, features: Sequence[str] = ()):
+        self.scorer = scorer
+        words = len(scorer.vocabulary.forms)
+        self.features = FeatureValues(scorer.parts.analyses, words, features)
+        unknown = range(UNKNOWN_ID, UNKNOWN_ID + len(scorer.vocabulary.unknown))
+        self.next_word = None
+        if features or not isinstance(scorer.model, SubwordModel):
+            self.next_word = NextWord(scorer.model, self.features.shares, unknown)
+
+    def of(self, scorer: Scorer) -> "SentenceReader":
+        """The same, of a model that differs in its weights alone."""
+        other = copy(self)
+        other.scorer = scorer
+        if self.next_word:
+            other.next_word = copy(self.next_word)
+            other.next_word.model = scorer.model
+        return other
+
+    def of_surprisal(self) -> "SentenceReader":
+        """The same without what was expected, which costs most of the time of a long text."""
+        other = copy(self)
+        other.next_word = None
+        return other
+
+    def expect_ranks(self) -> None:
+        """Refuse a model that cannot say which word is the likeliest."""
+        if self.next_word is None:
+            raise ValueError(
+                "expected a model of words, got one of subwords: it lists no words, and cannot "
+                "say which is the likeliest"
+            )
+
+    def read(self, sentences: Sequence[str]) -> Iterator[ReadWords]:
+        """All words of the sentences, so many sentences at a time."""
+        for first in range(0, len(sentences), AT_ONCE):
+            yield self._read(sentences[first : first + AT_ONCE], first)
+
+    def _read(self, sentences: Sequence[str], first: int) -> ReadWords:
+        texts = list(tokens(sentences))
+        cased = [self.scorer.cased(words) for words in texts]
+        self._expect_known(cased, first)
+        batch, text = self.scorer.encoded(cased)
+        log_p, spelled = score(self.scorer.model, self.scorer.spelling, batch, text)
+        places = [
+            place
+            for sentence, words in zip(sentences, texts, strict=True)
+            for place in (*spans(sentence, words), (len(sentence), len(sentence)))
+        ]
+        start, end = np.array(places).T
+        return ReadWords(
+            np.repeat(np.arange(first, first + len(texts)), batch.lengths),
+            [text.forms[at] if at >= 0 else "" for at in text.positions],
+            start,
+            end,
+            text.positions < 0,
+            -log_p,
+            spelled,
+            self.next_word.ask(batch, log_p) if self.next_word else None,
+        )
+
+    def _expect_known(self, texts: Sequence[Sequence[str]], first: int) -> None:
+        """Every word that a closed vocabulary lacks is named, with its sentence."""
+        if self.scorer.is_open:
+            return
+        known = self.scorer.vocabulary.known
+        lacking = [
+            f"{word!r} in sentence {number}"
+            for number, words in enumerate(texts, start=first + 1)
+            for word in dict.fromkeys(words)
+            if word not in known
+        ]
+        if lacking:
+            raise ValueError(
+                f"expected words of this closed vocabulary; it does not know {', '.join(lacking)}"
+            )
+
+
+def probabilities(reader: SentenceReader, words: ReadWords) -> pd.DataFrame:
+    """A column for each value of the features that are followed, none where none are."""
+    means = words.expected.means if words.expected else np.zeros((len(words.form), 0))
+    return pd.DataFrame(means, columns=reader.features.names)
+
+
+FEATURES = ("Number", "Gender", "pos")
+NEXT = "…"
+
+
+def expect(
+    text: str, models: Scorer | Mapping[str, Scorer], features: Sequence[str] = FEATURES
+) -> pd.DataFrame:
+    """P(Number=Plur | K) and the like before each word of a text and of what follows.
+
+    A feature has a column for each value, `none` among them, which sum to one; `Number=Plur` asks
+    for one value alone. The last row is what may follow: `…` where the text ends in it, the
+    sentence's end otherwise. Of several models, by name, each has its rows.
+    """
+    beginning = GAP.sub("", text)
+    parts = []
+    for name, scorer in by_name(models).items():
+        reader = SentenceReader(scorer, features)
+        (words,) = reader.read([beginning])
+        last = NEXT if beginning != text else END
+        places = zip(words.start, words.end, strict=True)
+        written = [beginning[start:end] or last for start, end in places]
+        rows = pd.DataFrame({"before": written, "start": words.start, "end": words.end})
+        parts.append(rows.join(probabilities(reader, words)).assign(model=name))
+    table = pd.concat(parts, ignore_index=True)
+    name = table.pop("model")
+    if not isinstance(models, Scorer):
+        table.insert(0, "model", name)
+    return table
+
+
+def by_name(models: Scorer | Mapping[str, Scorer]) -> Mapping[str, Scorer]:
+    return {"": models} if isinstance(models, Scorer) else models

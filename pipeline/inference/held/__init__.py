@@ -1,1 +1,0 @@
-"""What a model is asked under: constraints, patterns, likelier words, labels of sentences."""

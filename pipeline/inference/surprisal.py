@@ -1,0 +1,255 @@
+"""A table of sentences becomes a table of words.
+
+A sentence may mark its regions by bars, which count as spaces: `Le chien | du voisin | aboie.`
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pyarrow import parquet
+
+from accord import lexicon
+from accord.corpora.text import kind, lines, table_rows
+from accord.corpora.tokenise import normalise
+from accord.pipeline.data.folders import MissingData, folder_of
+from accord.pipeline.display.messages import meter, nearest, say
+from accord.pipeline.inference.expectations import ReadWords, SentenceReader, by_name, probabilities
+from accord.pipeline.inference.scorer import Scorer
+
+LEXICON = "lexique"
+
+
+def log_frequency(forms: Sequence[str], lowercase: bool) -> np.ndarray:
+    """log10 of how often each form comes in a million words; NaN if Lexique lacks it."""
+    try:
+        counted = lexicon.load([LEXICON], folder=folder_of, lowercase=lowercase)
+    except MissingData:
+        say(f"log_frequency is left empty: `accord fetch {LEXICON}` brings the frequencies")
+        return np.full(len(forms), np.nan)
+    distinct, which = np.unique(np.asarray(forms, dtype=object), return_inverse=True)
+    per_million = counted.frequency(distinct.tolist())
+    return np.log10(np.where(per_million > 0, per_million, np.nan))[which]
+
+
+BAR = "|"
+TABLES = (".csv", ".tsv", ".parquet")
+NO_TEXTS = (".json", ".jsonl", ".xls", ".xlsx", ".ods")  # tables too, which would read as lines
+SEPARATORS = "\t;,"
+
+
+def read_table(path: Path, column: str) -> pd.DataFrame:
+    """The table of a file, its columns as they are written; a text is a table of its lines."""
+    if kind(path) in NO_TEXTS:
+        raise ValueError(f"{path}: expected a text, or a name that ends in {', '.join(TABLES)}")
+    if kind(path) not in TABLES:
+        found = enumerate((line.removeprefix("\ufeff").strip() for line in lines(path)), start=1)
+        return pd.DataFrame([each for each in found if each[1]], columns=["line", column])
+    if kind(path) == ".parquet":
+        return _parquet(path)
+    rows = list(table_rows(path, SEPARATORS))
+    if faults := [f"{path}, line {line}: {row}" for line, row in rows if isinstance(row, str)]:
+        raise ValueError("\n".join(faults))
+    if not rows:
+        raise ValueError(f"{path}: expected a table with a header and rows, found none")
+    return pd.DataFrame([row for _, row in rows])
+
+
+def _parquet(path: Path) -> pd.DataFrame:
+    try:
+        table = parquet.read_table(path)
+        table.validate(full=True)
+        return table.to_pandas()
+    except Exception as error:  # which is anything if the file is damaged
+        if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
+            raise
+        raise ValueError(f"{path}: expected a table in Parquet; {error}") from None
+
+
+def sentences(table: pd.DataFrame, column: str) -> list[str]:
+    """The sentences of a table; every row that has none is named."""
+    if column not in table:
+        raise ValueError(
+            f"expected a column '{column}' of sentences{nearest(column, map(str, table))}"
+        )
+    found = table[column].tolist()
+    empty = [
+        str(number)
+        for number, text in enumerate(found, start=1)
+        if not isinstance(text, str) or not normalise(without_bars(text))
+    ]
+    if empty:
+        raise ValueError(f"expected a sentence in '{column}', found none in row {', '.join(empty)}")
+    if not found:
+        raise ValueError(f"expected sentences in '{column}', found no row")
+    return found
+
+
+def without_bars(sentence: str) -> str:
+    """What is read: as long as the sentence, so that every word stands where it stood."""
+    return sentence.replace(BAR, " ")
+
+
+class StimulusRegions:
+    """The regions of each sentence: from where, and their names, numbers where none are given.
+
+    `names` has those of each sentence, separated by bars or by spaces: one for each part between
+    the sentence's bars or, if it has none, for each word between its spaces.
+    """
+
+    def __init__(self, sentences: Sequence[str], names: Sequence[str] | None = None):
+        self.starts = [
+            list(_parts(sentence, by_space=names is not None and BAR not in sentence))
+            for sentence in sentences
+        ]
+        if names is None:
+            self.names = [list(range(1, len(starts) + 1)) for starts in self.starts]
+            return
+        self.names = [_split(each) for each in names]
+        for number, (starts, own) in enumerate(zip(self.starts, self.names, strict=True), start=1):
+            if len(starts) != len(own):
+                raise ValueError(
+                    f"row {number}: expected {len(starts)} names of regions, as the sentence has "
+                    f"parts; got {len(own)}: {', '.join(own)}"
+                )
+
+    def of(self, sentence: int, place: int) -> int | str:
+        """The region in which a place of a sentence is."""
+        starts = self.starts[sentence]
+        return self.names[sentence][max(sum(start <= place for start in starts) - 1, 0)]
+
+
+def _parts(sentence: str, by_space: bool) -> Iterator[int]:
+    """Where each part begins that holds more than spaces."""
+    borders = [n for n, c in enumerate(sentence) if (c.isspace() if by_space else c == BAR)]
+    for before, after in pairwise([-1, *borders, len(sentence)]):
+        if sentence[before + 1 : after].strip():
+            yield before + 1
+
+
+def _split(names: str) -> list[str]:
+    parts = names.split(BAR) if BAR in names else names.split()
+    return [part.strip() for part in parts if part.strip()]
+
+
+BITS = 1 / math.log(2)  # in a nat
+MEASURES = {
+    "position": "of the word in its sentence, from 1",
+    "word": "as it is written",
+    "start": "where it begins in the sentence, from 0",
+    "end": "where it ends",
+    "region": "where the table marks regions",
+    "surprisal": "−log2 p of the word, in bits",
+    "rank": "of the word among all known ones, 1 being the likeliest",
+    "entropy": "of the next word before this one was read, in bits; unknown words by their classes",
+    "entropy_reduction": "by how many bits less is unsure of what follows the word",
+    "log_frequency": "log10 of occurrences in a million words of French, by Lexique",
+    "spelled": "whether the model had to spell it",
+    "previous_surprisal": "that of the word before, which may spill over",
+}
+
+
+def surprisal(
+    table: pd.DataFrame | str | Path,
+    models: Scorer | Mapping[str, Scorer],
+    *,
+    column: str = "sentence",
+    regions: str | None = None,
+    expect: Sequence[str] = (),
+) -> pd.DataFrame:
+    """A row for each word of each sentence: the table's own columns, then those of MEASURES.
+
+    The table may be the path of one, or of a text with a sentence a line, as `read_table` reads it.
+    `regions` is a column with names of regions; bars in a sentence mark them too. `expect` adds
+    columns with the probability of each value of features before the word: `Number`, `pos=NOUN`.
+    Of several models, by name, each has its rows.
+    """
+    table = _table(table, column)
+    found = sentences(table, column)
+    if regions is not None and regions not in table:
+        raise ValueError(f"expected a column '{regions}' of regions; there are {', '.join(table)}")
+    kept = table.drop(columns=regions) if regions else table
+    if taken := [name for name in ("model", "row", *MEASURES) if name in kept]:
+        raise ValueError(f"the table has a column '{taken[0]}', as the result has: rename it")
+    marked = None
+    if regions or any("|" in sentence for sentence in found):
+        marked = StimulusRegions(found, table[regions].astype(str).tolist() if regions else None)
+    texts = [without_bars(sentence) for sentence in found]
+    parts = []
+    for name, scorer in by_name(models).items():
+        advance = meter("sentences", len(texts))
+        reader, read = SentenceReader(scorer, expect), []
+        for words in reader.read(texts):
+            read.append(_rows(reader, words, texts, marked))
+            advance(int(words.is_end.sum()))
+        advance(0)
+        if reader.next_word is None:
+            say("a model of subwords lists no words: it has no rank and no entropy of the next")
+        rows = pd.concat(read, ignore_index=True)
+        rows["log_frequency"] = log_frequency(rows["log_frequency"], scorer.lowercase)
+        parts.append(rows.assign(model=name))
+    rows = pd.concat(parts, ignore_index=True)
+    number = rows.pop("sentence").to_numpy()
+    of_table = kept.iloc[number].reset_index(drop=True)
+    of_table.insert(0, "row", number + 1)
+    if not isinstance(models, Scorer):
+        of_table.insert(0, "model", rows["model"])
+    return pd.concat([of_table, rows.drop(columns="model")], axis=1)
+
+
+def of_sentences(
+    model: Scorer, text: str | Sequence[str] | Path | pd.DataFrame, **options: Any
+) -> pd.DataFrame:
+    """The same for one model, which is asked a sentence or several as well as a table."""
+    if isinstance(text, str):
+        text = [text]
+    if isinstance(text, Sequence):
+        text = pd.DataFrame({options.get("column", "sentence"): [*text]})
+    return surprisal(text, model, **options)
+
+
+def _table(given: pd.DataFrame | str | Path, column: str) -> pd.DataFrame:
+    if isinstance(given, pd.DataFrame):
+        return given
+    if not isinstance(given, str | Path):
+        raise ValueError(f"expected a table or the path of one, got a {type(given).__name__}")
+    return read_table(Path(given), column)
+
+
+def _rows(
+    reader: SentenceReader, words: ReadWords, texts: Sequence[str], regions: StimulusRegions | None
+) -> pd.DataFrame:
+    """The words without the sentences' ends, which are read only for what is expected there."""
+    at = np.flatnonzero(~words.is_end)
+    bits = words.nats * BITS
+    first = np.r_[True, words.is_end[:-1]]
+    places = list(zip(words.sentence[at], words.start[at], words.end[at], strict=True))
+    columns = {
+        "sentence": words.sentence[at],
+        "position": _positions(first)[at],
+        "word": [texts[sentence][start:end] for sentence, start, end in places],
+        "start": words.start[at],
+        "end": words.end[at],
+    }
+    if regions:
+        columns["region"] = [regions.of(sentence, start) for sentence, start, _ in places]
+    columns["surprisal"] = bits[at]
+    if words.expected:
+        entropy = words.expected.entropy * BITS
+        columns["rank"] = words.expected.rank[at]
+        columns["entropy"] = entropy[at]
+        columns["entropy_reduction"] = entropy[at] - entropy[at + 1]
+    columns["log_frequency"] = [words.form[place] for place in at]  # of these, asked together
+    columns["spelled"] = words.spelled[at]
+    columns["previous_surprisal"] = np.where(first, np.nan, np.roll(bits, 1))[at]
+    return pd.DataFrame(columns | dict(probabilities(reader, words).iloc[at].items()))
+
+
+def _positions(first: np.ndarray) -> np.ndarray:
+    """Counted from 1 at each beginning."""
+    place = np.arange(len(first))
+    return place - np.maximum.accumulate(np.where(first, place, 0)) + 1

@@ -1,0 +1,261 @@
+"""A model as the page asks it: readings, families of features."""
+
+import math
+import re
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from dataclasses import asdict, dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from accord.models.constraints.constrained import switched_off
+from accord.models.outputs.log_linear import LogLinear
+from accord.pipeline.artefacts.names import END, END_ID, NOT_TOP
+from accord.pipeline.inference.expectations import FEATURES, POS, ReadWords, SentenceReader
+from accord.pipeline.inference.explain import GAP, Choice, Explainer
+from accord.pipeline.inference.generate import Generator
+from accord.pipeline.inference.scorer import Scorer
+
+CROSSED = re.compile(r"×(?=[A-Za-z]+=)")  # no word's own ×
+MEANING = "meaning"  # the dimensions of a vector
+
+
+def families(feature: str) -> set[str]:
+    """The families of a feature: several of one that is crossed."""
+    if feature == NOT_TOP:
+        return {"form"}
+    if feature.startswith("vector["):
+        return {MEANING}
+    return {part.partition("=")[0] for part in CROSSED.split(feature)}
+
+
+def members(names: Sequence[str], off: Iterable[str]) -> list[int]:
+    """The numbers of all features of some families; a family that no feature has is refused."""
+    off = set(off)
+    known = all_families(names)
+    if unknown := sorted(off.difference(known)):
+        raise ValueError(
+            f"expected features of {', '.join(known)} to switch off; got {unknown[0]:.80}"
+        )
+    return [number for number, name in enumerate(names) if families(name) & off]
+
+
+def all_families(names: Iterable[str]) -> list[str]:
+    """Every family, in the order in which features name them."""
+    return list(dict.fromkeys(each for name in names for each in sorted(families(name))))
+
+
+COLUMNS = ["word", "lemma", "upos", "feats", "weight", "source"]
+
+
+@dataclass(frozen=True)
+class WordReading:
+    lemma: str
+    upos: str
+    feats: tuple[str, ...]
+    share: float  # of the word's readings
+    source: str  # the lexicon
+
+    def has(self, feature: str) -> bool:
+        """Whether this reading gives the word a feature, all parts of it if it is crossed."""
+        own = {f"pos={self.upos}", f"lemma={self.lemma}", f"source={self.source}", *self.feats}
+        return own.issuperset(CROSSED.split(feature))
+
+
+class WordReadings:
+    """The analyses of every known word, and of each class of unknown words."""
+
+    def __init__(self, read: Callable[[Sequence[str]], pd.DataFrame]):
+        """`read` gives columns of the analyses, by rising words."""
+        self.read = read
+        self._one_at_a_time = threading.Lock()
+
+    def table(self) -> pd.DataFrame:
+        """All of them, read at the first call, which takes seconds: who calls meanwhile waits."""
+        with self._one_at_a_time:
+            return self._table
+
+    @cached_property
+    def _table(self) -> pd.DataFrame:
+        table = self.read(COLUMNS)
+        return table[table["word"] != END_ID]  # which no lexicon knows, whatever is guessed
+
+    @cached_property
+    def words(self) -> np.ndarray:
+        return self.table()["word"].to_numpy()  # ascending
+
+    def of(self, word: int) -> Sequence[WordReading]:
+        """Those of a word, the likeliest first."""
+        first, end = np.searchsorted(self.words, [word, word + 1])
+        rows = self.table().iloc[first:end].sort_values("weight", ascending=False, kind="stable")
+        total = rows["weight"].sum()
+        return [
+            WordReading(row.lemma, row.upos, _parts(row.feats), row.weight / total, row.source)
+            for row in rows.itertuples()
+        ]
+
+    def has(self, feature: str) -> bool:
+        """Whether any reading has a value of a feature such as `Gender`."""
+        return any(
+            part.startswith(f"{feature}=") for feats in self._distinct for part in _parts(feats)
+        )
+
+    @cached_property
+    def _distinct(self) -> list[str]:
+        """Every combination of features; read alone, before any reading is asked for."""
+        return self.read(["feats"])["feats"].cat.categories.tolist()
+
+
+def _parts(feats: str) -> tuple[str, ...]:
+    return tuple(part for part in feats.split("|") if part)
+
+
+BITS = 1 / math.log(2)  # in a nat
+LIKELIEST, SENTENCES = 12, 5  # so many words and sentences are shown
+FOLLOWED = 1000  # words of a text along which curves and entropy are shown, while one types
+LONGEST = 20_000  # words of a text that is read at all
+KEPT = 8  # choices of features that are switched off, held ready
+Answer = dict[str, Any]
+
+
+class AskedModel:
+    """Answers in what JSON can hold; of a model that is no sum over features, only its reading."""
+
+    def __init__(self, scorer: Scorer):
+        self.scorer = scorer
+        self.readings = WordReadings(scorer.parts.analyses)
+        self.over_words = scorer.speller is None
+        followed = [each for each in FEATURES if each == POS or self.readings.has(each)]
+        self.reader = SentenceReader(scorer, followed if self.over_words else ())
+        is_sum = self.over_words and isinstance(getattr(scorer.model, "output", None), LogLinear)
+        self.explainer = Explainer(scorer) if is_sum else None
+        self.without = lru_cache(KEPT)(self._without)
+
+    @cached_property
+    def families(self) -> list[str]:
+        """What can be switched off."""
+        return all_families(self.explainer.features.names) if self.explainer else []
+
+    def read(self, text: str) -> Answer:
+        """Each word of a text and what follows, and what was expected before it."""
+        beginning, written = GAP.sub("", text), self._words(text)
+        is_long = len(written) > FOLLOWED
+        reader = self.reader.of_surprisal() if is_long else self.reader
+        (words,) = reader.read([beginning])
+        return {
+            "words": [_word(words, place, beginning) for place in range(len(words.form))],
+            "values": self._values(words) if words.expected else {},
+            "gap": bool(GAP.search(text)) or not written,  # what comes first is asked for then
+            "followed": FOLLOWED if is_long and self.over_words else None,
+        }
+
+    def place(self, text: str, at: int, others: Sequence[str]) -> Answer:
+        """Why the word in a place of a text, and others there, have their probabilities."""
+        self._expect_a_sum()
+        words = self._words(text)
+        if not 0 <= at <= len(words):
+            raise ValueError(f"expected a place from 0 to {len(words)}, got {at}")
+        asked = list(dict.fromkeys([[*words, END][at], *self.scorer.each_a_word(others)]))
+        place = self.explainer.after(words[:at], asked, LIKELIEST)
+        return {
+            "asked": [self._choice(each) for each in place.asked],
+            "likeliest": [{"word": each.word, "p": each.probability} for each in place.likeliest],
+        }
+
+    def write(self, start: str, constraints: Sequence[str], seed: int) -> Answer:
+        """How the model would write on after a beginning."""
+        self._expect_a_sum()
+        self._words(start)  # or too many
+        generator = Generator(self.scorer, start, constraints, analyses=self.readings.table())
+        sentences = generator.sample(SENTENCES, seed=seed)
+        return {
+            "sentences": [
+                {
+                    "text": each.text,
+                    "bits": -each.log_p * BITS,
+                    "ended": each.ended,
+                    "words": [
+                        {"form": word.form, "features": word.features} for word in each.words
+                    ],
+                }
+                for each in sentences
+            ]
+        }
+
+    def _without(self, off: frozenset[str]) -> "AskedModel":
+        """The same model without what the features of some families say of the next word."""
+        if not off:
+            return self
+        self._expect_a_sum()
+        scorer, other = copy(self.scorer), copy(self)
+        scorer.model = switched_off(scorer.model, members(self.explainer.features.names, off))
+        other.scorer, other.reader = scorer, self.reader.of(scorer)
+        other.explainer = Explainer(scorer)
+        return other
+
+    def _expect_a_sum(self) -> None:
+        if not self.explainer:
+            raise ValueError(
+                "expected a model whose score is a sum over features; this one has no such terms"
+            )
+
+    def _words(self, text: str) -> list[str]:
+        """The words of a text, which may end in a gap, unless they are too many."""
+        words = self.scorer.words(GAP.sub("", text))
+        if len(words) > LONGEST:
+            raise ValueError(f"expected at most {LONGEST:,} words, got {len(words):,}")
+        return words
+
+    def _values(self, words: ReadWords) -> dict[str, dict[str, list[float]]]:
+        """The probability of each value of the features that are followed, before each word."""
+        found: dict[str, dict[str, list[float]]] = {}
+        for column, name in enumerate(self.reader.features.names):
+            feature, _, value = name.partition("=")
+            found.setdefault(feature, {})[value] = words.expected.means[:, column].tolist()
+        return found
+
+    def _choice(self, choice: Choice) -> Answer:
+        readings = self.readings.of(self.scorer.id_of(choice.word))
+        terms = [
+            {
+                **asdict(term),
+                "nats": term.nats,
+                "readings": [n for n, each in enumerate(readings) if each.has(term.feature)],
+            }
+            for term in choice.terms
+        ]
+        return {
+            "word": choice.word,
+            "p": choice.probability,
+            "log_p": finite(choice.log_p),
+            "background": finite(choice.background),
+            "terms": terms,
+            "spelling": finite(choice.spelling),
+            "log_z": choice.log_z,
+            "spelled": choice.is_spelled,
+            "readings": [asdict(each) for each in readings],
+        }
+
+
+def _word(words: ReadWords, place: int, text: str) -> Answer:
+    start, end = int(words.start[place]), int(words.end[place])
+    found = {
+        "form": "" if words.is_end[place] else text[start:end],
+        "start": start,
+        "end": end,
+        "bits": finite(words.nats[place] * BITS),
+        "spelled": bool(words.spelled[place]),
+    }
+    if words.expected:
+        found["rank"] = int(words.expected.rank[place])
+        found["entropy"] = finite(words.expected.entropy[place] * BITS)
+    return found
+
+
+def finite(number: float) -> float | None:
+    """A number as JSON has it: nothing where it is infinite, as of what cannot be."""
+    return float(number) if math.isfinite(number) else None

@@ -1,1 +1,0 @@
-"""A model in its small form: what inference needs, each thing once, packed and read on demand."""

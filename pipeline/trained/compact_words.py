@@ -1,0 +1,267 @@
+"""Small encoding: front-coded forms and the columns of words.
+
+Only the forms that are asked for are ever decoded: they lie in blocks, whose first forms are whole
+and are searched by bisection.
+
+Ids are not kept: they fall in count, and rise in form among words of one count; special words are
+first. Nor is b, which is made of counts, signatures and shares again, to the last bit.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from accord.models.background.base import discounted
+from accord.models.common.checks import check_range
+from accord.models.common.files import load_arrays
+from accord.pipeline.artefacts.names import END, UNKNOWN, is_unknown
+from accord.pipeline.dataset.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from accord.lexicon import Lexicon
+    from accord.pipeline.dataset.unknown_words import UnknownClasses
+
+
+BLOCK = 16  # forms, of which only the first is whole
+LONGEST = np.iinfo(np.uint16).max  # bytes of a form
+
+
+class FrontCoded(Sequence[str]):
+    """Forms by their place in the sorted list, and the place of a form."""
+
+    NAMES = ("shared", "length", "letters")
+
+    def __init__(self, shared: np.ndarray, length: np.ndarray, letters: np.ndarray):
+        """How many bytes each form shares with the one before, how many follow, and these."""
+        self.shared, self.length, self.letters = shared, length, letters.tobytes()
+        self.ends = np.cumsum(length, dtype=np.int64)
+        if len(shared) != len(length) or self.ends[-1:].sum() != len(self.letters):
+            raise ValueError(
+                f"forms: expected {len(length):,} that are {len(self.letters):,} bytes long "
+                f"together, got {len(shared):,} and {self.ends[-1:].sum():,}"
+            )
+
+    @classmethod
+    def encode(cls, forms: Sequence[str]) -> "FrontCoded":
+        """Of forms that are sorted."""
+        shared, rests, before = [], [], b""
+        for place, form in enumerate(forms):
+            letters = form.encode()
+            if len(letters) > LONGEST:
+                raise ValueError(f"expected forms of at most {LONGEST:,} bytes, got {form:.50}…")
+            common = 0 if place % BLOCK == 0 else common_prefix(before, letters)
+            shared.append(common)
+            rests.append(letters[common:])
+            before = letters
+        lengths = np.array([len(rest) for rest in rests], np.uint16)
+        together = np.frombuffer(b"".join(rests), np.uint8)
+        return cls(np.array(shared, np.uint16), lengths, together)
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        letters = np.frombuffer(self.letters, np.uint8)
+        return {"shared": narrow(self.shared), "length": narrow(self.length), "letters": letters}
+
+    def __len__(self) -> int:
+        return len(self.shared)
+
+    def __getitem__(self, place: int) -> str:
+        place = range(len(self))[place]
+        return self._block(place // BLOCK)[place % BLOCK].decode(errors="replace")
+
+    def __iter__(self) -> Iterator[str]:
+        for block in range(-(-len(self) // BLOCK)):
+            yield from (form.decode(errors="replace") for form in self._block(block))
+
+    def find(self, form: str) -> int:
+        """The place of a form, −1 if it is not there."""
+        letters = form.encode(errors="surrogatepass")  # halves of characters match nothing
+        blocks = range(-(-len(self) // BLOCK))
+        block = bisect_right(blocks, letters, key=self._first) - 1
+        if block < 0:
+            return -1
+        forms = self._block(block)
+        return block * BLOCK + forms.index(letters) if letters in forms else -1
+
+    def _first(self, block: int) -> bytes:
+        end = int(self.ends[block * BLOCK])
+        return self.letters[end - int(self.length[block * BLOCK]) : end]
+
+    def _block(self, block: int) -> list[bytes]:
+        places = slice(block * BLOCK, (block + 1) * BLOCK)
+        ends, forms, before = self.ends[places].tolist(), [], b""
+        start = ends[0] - int(self.length[block * BLOCK])
+        for shared, end in zip(self.shared[places].tolist(), ends, strict=True):
+            before = before[:shared] + self.letters[start:end]
+            forms.append(before)
+            start = end
+        return forms
+
+
+class Numbered(Sequence[str]):
+    """The forms by their numbers, which are not those of the sorted list."""
+
+    def __init__(self, forms: FrontCoded, place: np.ndarray):
+        self.forms, self.place = forms, place
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+    def __getitem__(self, number: int) -> str:
+        return self.forms[int(self.place[number])]
+
+
+class Numbers(Mapping[str, int]):
+    """The numbers of the forms that are written: the first `special` ones are not."""
+
+    def __init__(self, forms: FrontCoded, number: np.ndarray, special: int):
+        self.forms, self.number, self.special = forms, number, special
+
+    def __getitem__(self, form: str) -> int:
+        place = self.forms.find(form)
+        number = -1 if place < 0 else int(self.number[place])
+        if number < self.special:
+            raise KeyError(form)
+        return number
+
+    def __len__(self) -> int:
+        return len(self.forms) - self.special
+
+    def __iter__(self) -> Iterator[str]:
+        numbered = zip(self.forms, self.number.tolist(), strict=True)
+        return (form for form, number in numbered if number >= self.special)
+
+
+def common_prefix(one: bytes, other: bytes) -> int:
+    """How many bytes two begin with alike."""
+    shorter = min(len(one), len(other))
+    if one[:shorter] == other[:shorter]:
+        return shorter
+    return next(place for place in range(shorter) if one[place] != other[place])
+
+
+def narrow(numbers: np.ndarray) -> np.ndarray:
+    """Whole numbers from 0 on in the fewest bytes that hold them all."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+
+
+MOST = 1 << 53  # what any number of a column is below, so that it is exact as a float
+# In the order of the forms: counts; the class of words outside the lexicon, 0 in it; the
+# signature, and that of what is read where it is another; which readings the lexicon gives.
+COLUMNS = ("count", "unknown", "signature", "read", "readings")
+
+
+class CompactWords:
+    """The columns in the order of the forms, and the words by their ids."""
+
+    def __init__(
+        self, forms: FrontCoded, share: tuple[np.ndarray, np.ndarray], **columns: np.ndarray
+    ):
+        """`share`: the distinct shares of unseen mass, and which of them each word has."""
+        self.forms, self.share, self.columns = forms, share, columns
+        for name, column in {**columns, "share": share[1]}.items():
+            expected = {len(forms), 0} if name == "read" else {len(forms)}
+            if column.ndim != 1 or column.dtype.kind not in "iu" or len(column) not in expected:
+                raise ValueError(
+                    f"{name}: expected {len(forms):,} whole numbers, got {column.dtype} of the "
+                    f"shape {column.shape}"
+                )
+            check_range(name, "numbers", column, 0, MOST)
+        check_range("share", "shares", share[1], 0, len(share[0]))
+        if share[0].dtype.kind != "f" or not ((share[0] >= 0) & (share[0] < np.inf)).all():
+            raise ValueError("shares: expected finite numbers from 0 on")
+        if forms.find(END) < 0:
+            raise ValueError(f"expected {END} among the words, the end of a sentence")
+
+    @classmethod
+    def encode(cls, forms: list[str], share: np.ndarray, **columns: np.ndarray) -> "CompactWords":
+        """From columns by id."""
+        order = np.array(sorted(range(len(forms)), key=forms.__getitem__))
+        values, code = np.unique(share, return_inverse=True)
+        return cls(
+            FrontCoded.encode([forms[number] for number in order]),
+            (values, narrow(code[order])),
+            **{name: narrow(column[order[: len(column)]]) for name, column in columns.items()},
+        )
+
+    def save(self, path: Path) -> None:
+        shares = {"shares": self.share[0], "share": self.share[1]}
+        np.savez_compressed(path, **self.forms.arrays, **shares, **self.columns)
+
+    @classmethod
+    def load(cls, path: Path) -> "CompactWords":
+        arrays = load_arrays(path, [*FrontCoded.NAMES, "shares", "share", *COLUMNS])
+        try:
+            forms = FrontCoded(*(arrays.pop(name) for name in FrontCoded.NAMES))
+            return cls(forms, (arrays.pop("shares"), arrays.pop("share")), **arrays)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path}: {error}") from None
+
+    @cached_property
+    def place(self) -> np.ndarray:
+        """Where the word of each id stands in the sorted list."""
+        count = self.columns["count"].astype(np.int64)
+        special = [self.forms.find(END), *self._unknown()]
+        count[special] = -1
+        seen = np.flatnonzero(count > 0)
+        falling = seen[np.argsort(-count[seen], kind="stable")]
+        return np.concatenate([special, falling, np.flatnonzero(count == 0)])
+
+    def _unknown(self) -> Iterator[int]:
+        """Where the unknown words stand: in a row, as they begin alike."""
+        place = self.forms.find(UNKNOWN)
+        while 0 <= place < len(self.forms) and is_unknown(self.forms[place]):
+            yield place
+            place += 1
+
+    @cached_property
+    def unknown(self) -> list[str]:
+        """The unknown words, whose ids follow that of the sentence's end."""
+        return [self.forms[place] for place in self._unknown()]
+
+    @cached_property
+    def number(self) -> np.ndarray:
+        """The id of each word of the sorted list."""
+        number = np.empty(len(self.place), np.int64)
+        number[self.place] = np.arange(len(self.place))
+        return number
+
+    def column(self, name: str) -> np.ndarray:
+        """By id."""
+        return self.columns[name][self.place]
+
+    @property
+    def shares(self) -> np.ndarray:
+        """Of unseen mass, by id."""
+        values, code = self.share
+        return values[code[self.place]]
+
+    def mass(self, kind: str) -> np.ndarray:
+        """b by id, as the stage `background` gave it."""
+        if kind == "uniform":
+            return np.full(len(self.forms), 1 / len(self.forms))
+        unknown, signature = self.column("unknown").astype(np.int64), self.column("signature")
+        group = np.where(unknown > 0, len(signature) + unknown, signature)
+        present = np.bincount(group) > 0
+        group = (np.cumsum(present) - 1)[group]
+        return discounted(self.column("count").astype(np.float64), group, self.shares)
+
+
+class CompactVocabulary(Vocabulary):
+    """The known words by their ids, and the classes of all others."""
+
+    def __init__(self, words: CompactWords, chain: "Callable[[], Lexicon]"):
+        """`chain` makes what tells unknown words apart, when the first of them is met."""
+        self.unknown, self.chain = words.unknown, chain
+        self.forms = Numbered(words.forms, words.place)
+        self.known = Numbers(words.forms, words.number, special=1 + len(words.unknown))
+
+    @cached_property
+    def _classes(self) -> "UnknownClasses":
+        from accord.pipeline.dataset.unknown_words import UnknownClasses  # here, as it loads pandas
+
+        return UnknownClasses(self.unknown, self.chain() if len(self.unknown) > 1 else None)

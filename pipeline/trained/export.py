@@ -1,0 +1,366 @@
+"""A model written as one folder, in either encoding; the small one unfolded.
+
+Weights are in half precision; the matrix that words are read and predicted by has rows in int8 if
+that moves the loss on validation text little enough. Words, readings and Φ are kept once and
+packed, the prior is made of counts again, and unknown words are told apart by their endings.
+
+Files keep the names that the stages gave them, so that one folder stands for the artefacts of all
+stages; the weights are called as the Hugging Face hub expects. `config.json` says what the model is
+made of and has the hash of every file.
+"""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+
+from accord.lexicon.chain import save
+from accord.models.common.files import WEIGHTS, load_array, load_json
+from accord.models.common.registry import imported, parted
+from accord.models.common.weights import packed, parameters_of, save_shards, save_tensors
+from accord.models.features.phi import Features
+from accord.models.spelling.ngram import NGramSpelling
+from accord.models.spelling.spelling import NEURAL, save_spelling
+from accord.models.spelling.subwords import COUNTS, SPELLER, count_subwords
+from accord.models.training.log import CURVE, PHASE_CURVES
+from accord.pipeline.artefacts.artefact import (
+    FORMAT,
+    Artefact,
+    Inputs,
+    hash_of_file,
+    read_json,
+    write_json,
+)
+from accord.pipeline.artefacts.names import (
+    CHAIN,
+    CONFIG,
+    MADE_OF,
+    MODEL,
+    PRETRAINING,
+    RECIPE,
+    UNKNOWN_ID,
+    WORDS,
+    is_special,
+)
+from accord.pipeline.dataset.encoded import VALUES, read_forms, read_sentences
+from accord.pipeline.dataset.unknown_words import load_chain, read_chain, save_chain
+from accord.pipeline.dataset.vocabulary import Vocabulary
+from accord.pipeline.display.messages import say
+from accord.pipeline.evaluation.comparison import read_scores
+from accord.pipeline.evaluation.measure import score
+from accord.pipeline.trained.card import card, licences, plain_name
+from accord.pipeline.trained.compact_arrays import LETTERS, PHI, PSI, save_features, save_letters
+from accord.pipeline.trained.compact_lexicon import (
+    COLUMNS,
+    ENDINGS,
+    LEMMAS,
+    READINGS,
+    encode,
+    encode_endings,
+    encode_lemmas,
+    guesser_of,
+)
+from accord.pipeline.trained.compact_words import CompactWords
+from accord.pipeline.trained.parts import BACKGROUND, KINDS, VECTORS, CompactParts, Parts
+from accord.pipeline.trained.resolve import one
+
+MOST = 0.002  # of the loss on validation text, by which int8 may move it
+IN_INT8 = ("embedding.weight", VECTORS)  # a row a feature, or a vector
+FITS = ("none", "initialise")  # pretraining that leaves no model behind
+
+
+class Rounded(NamedTuple):
+    """What rounding the weights does to the loss on validation text, in nats a word."""
+
+    before: float
+    half: float
+    int8: float
+
+    @property
+    def keeps_int8(self) -> bool:
+        return abs(self.int8 / self.before - 1) < MOST
+
+
+def write_compact(artefacts: Inputs, folder: Path) -> Rounded:
+    """Write the files of a model beside its recipe and what else is small; measure the cost."""
+    parts = Parts(artefacts)
+    _check(parts)
+    phi = parts.features.phi
+    psi = artefacts["featurise"] / "psi.npz"
+    read = Features.load(psi) if psi.exists() else None
+    words = _write_words(parts, folder, phi, read)
+    save_features(phi, folder / PHI)
+    if read is not None:
+        save_features(read, folder / PSI)
+    if len(words.unknown) > 1:
+        guesser = guesser_of(load_chain(artefacts["analyse"]))
+        np.savez_compressed(folder / ENDINGS, **encode_endings(guesser, words.unknown))
+    if isinstance(parts.spelling, NGramSpelling):
+        save_letters(parts.spelling, folder / LETTERS)
+    elif parts.spelling is not None:
+        parts.spelling.save(folder / "spelling.safetensors")
+    return _write_weights(parts, folder)
+
+
+def _check(parts: Parts) -> None:
+    """Refuse what has no small form."""
+    about = load_json(parts.artefacts["background"] / "about.json", dict)
+    found = {
+        "encode.merges": (parts.speller is None, "words", "subwords"),
+        "background.kind": (about["kind"] in KINDS, " or ".join(KINDS), about["kind"]),
+        # Whose b is not made of counts alone.
+        "train.start": (not (parts.artefacts["analyse"] / MADE_OF).exists(), "none", "a start"),
+    }
+    recipe = getattr(parts.model, "recipe", None)
+    if recipe is not None:
+        found["train.phases"] = (recipe.pretraining in FITS, " or ".join(FITS), "background")
+        found["train.input"] = (recipe.input == "features", "features", recipe.input)
+        found["train.condition"] = (recipe.condition == "none", "none", parted(recipe.condition)[0])
+    has_classes = (parts.artefacts["encode"] / "classes.npy").exists()
+    found["train.output"] = (recipe and not has_classes, "a network without classes", "another")
+    for key, (fits, expected, got) in found.items():
+        if not fits:
+            raise ValueError(f"{key}: a small form expects {expected}, got {got}")
+
+
+def _write_words(parts: Parts, folder: Path, phi: Features, read: Features | None) -> CompactWords:
+    """Words and readings; what is derived of them again must come out as it was."""
+    analysed, prior = parts.artefacts["analyse"], parts.artefacts["background"]
+    types = pd.read_parquet(analysed / "types.parquet")
+    analyses = pd.read_parquet(analysed / "analyses.parquet")
+    arrays, sets = encode(analyses, len(types))
+    words = CompactWords.encode(
+        types["form"].tolist(),
+        load_array(prior / "share.npy"),
+        count=types["count"].to_numpy(),
+        unknown=types.get("unknown", types["count"] * 0).to_numpy(),
+        signature=phi.signature,
+        read=np.zeros(0, np.int64) if read is None else read.signature,
+        readings=sets,
+    )
+    kind = load_json(prior / "about.json", dict)["kind"]
+    same = words.mass(kind) == load_array(prior / "b.npy")
+    if [words.forms[place] for place in words.place] != types["form"].tolist() or not same.all():
+        raise ValueError(f"{analysed}: expected ids that fall in count, and b that follows of them")
+    words.save(folder / WORDS)
+    np.savez_compressed(folder / READINGS, **arrays)
+    np.savez_compressed(folder / LEMMAS, **encode_lemmas(analyses, words))
+    return words
+
+
+def _write_weights(parts: Parts, folder: Path) -> Rounded:
+    """In int8 where that is good enough, said with the losses before and after.
+
+    What is measured is the folder itself, read back.
+    """
+    tensors, vectors = parameters_of(parts.model), parts.features.phi.vectors
+    if vectors.shape[1]:
+        tensors[VECTORS] = torch.from_numpy(vectors)
+    encoded = parts.artefacts["encode"]
+    losses = [_loss(parts, encoded)]
+    for in_int8 in ((), IN_INT8):
+        _replace_shards(packed(tensors, in_int8), folder)
+        losses.append(_loss(CompactParts(folder), encoded))
+    rounded = Rounded(*losses)
+    if not rounded.keeps_int8:
+        _replace_shards(packed(tensors, ()), folder)
+    say(
+        f"validation: {rounded.before:.5f} nats a word; in half precision {rounded.half:.5f}, "
+        f"with rows in int8 {rounded.int8:.5f}: "
+        f"{'int8 is kept' if rounded.keeps_int8 else 'half precision is kept'}"
+    )
+    return rounded
+
+
+def _replace_shards(kept: Mapping[str, torch.Tensor], folder: Path) -> None:
+    for old in folder.glob("model-*.safetensors"):
+        old.unlink()
+    save_shards(kept, folder)
+
+
+def _loss(parts: Parts | CompactParts, encoded: Path) -> float:
+    """Nats a word of the validation text."""
+    text = read_sentences(encoded, "valid"), read_forms(encoded, "valid")
+    return -float(score(parts.model, parts.spelling, *text)[0].mean())
+
+
+# What the folder takes along of what each stage made: names or patterns of files.
+EXPORTED = {
+    "analyse": ("types.parquet", "analyses.parquet"),
+    "featurise": ("phi.npz", "psi.npz", "letters.npy", "names.json"),
+    "background": ("*",),
+    "encode": (SPELLER, COUNTS, "classes.npy", VALUES),
+    "train": (WEIGHTS, RECIPE, CURVE, *PHASE_CURVES.values()),
+}
+# Files that a model is written to in another form, and by which function.
+CONVERTED = (".arpa", ".arpa.gz", ".fst.txt")
+CONVERTER = "accord.pipeline.zoo.conversions:export_ngrams"
+
+
+def export(
+    run: str | Path,
+    model: str,
+    to: str | Path,
+    compact: bool = False,
+    *,
+    order: int | None = None,
+    samples: int | None = None,
+    prune: float | None = None,
+    states: int | None = None,
+) -> Path:
+    """Write a trained model of a finished run into one folder that `load` takes anywhere.
+
+    With `compact`, in few bytes: weights in half precision or int8, all else packed. To a file that
+    ends in `.arpa`, `.arpa.gz` or `.fst.txt` it is written as n-grams, or with `states` as an
+    automaton of its hidden states: `order`, `samples` and `prune` say how too
+    (accord.pipeline.zoo.conversions.Conversion).
+    """
+    found, to = one(run, model), Path(to)
+    if found.kind != "run":
+        raise ValueError(f"{run}: expected a run, whose models were measured; it is {found.kind}")
+    found.check(*found.folders, "evaluate")
+    how = {"order": order, "samples": samples, "prune": prune, "states": states}
+    if to.name.endswith(CONVERTED):
+        if compact:
+            raise ValueError(f"{to}: expected a folder for a compact model, got a file of n-grams")
+        return imported(CONVERTER)(found.folders, to, **how)
+    if any(value is not None for value in how.values()):
+        raise ValueError(
+            f"{to}: expected a file .arpa, .arpa.gz or .fst.txt, as --order, --samples, --prune "
+            f"and --states are of n-grams and automata"
+        )
+    return _export_folder(found.folders, to, compact)
+
+
+def _export_folder(artefacts: Inputs, folder: Path, compact: bool) -> Path:
+    """Write a model's folder, whose name is the model's; one that is there has to be removed.
+
+    A compact folder has what inference needs alone, in few bytes.
+    """
+    if folder.exists():
+        raise FileExistsError(f"{folder} is there already: choose another folder or remove it")
+    partial = folder.with_name(f".{folder.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    for source in _small_files(artefacts) if compact else _files(artefacts):
+        target = partial / (MODEL if source.name == WEIGHTS else source.name)
+        if target.exists():
+            raise ValueError(f"two files would be called {target.name}: {source} is one of them")
+        shutil.copy(source, target)
+    _take_lexicons(artefacts["analyse"], partial, compact)
+    about = describe(artefacts, folder.name)
+    if compact:
+        about["rounding"] = write_compact(artefacts, partial)._asdict()
+    (partial / "README.md").write_text(card(about), encoding="utf-8")
+    hashes = {path.name: hash_of_file(path) for path in sorted(partial.iterdir())}
+    hashes.pop("README.md")  # which is there to be written in
+    write_json(partial / CONFIG, {"format": FORMAT, **about, "files": hashes})
+    partial.rename(folder)
+    return folder
+
+
+def _small_files(artefacts: Inputs) -> list[Path]:
+    """What a compact folder has as the stages wrote it."""
+    files = [("train", RECIPE), ("featurise", "names.json"), ("background", "about.json")]
+    return [artefacts[stage] / name for stage, name in files]
+
+
+def _take_lexicons(analysed: Path, folder: Path, compact: bool) -> None:
+    """The lexicons themselves, where words that are not known are told apart by them."""
+    if not compact and len(Vocabulary(analysed).unknown) > 1:
+        save(load_chain(analysed), folder)
+    chain = read_chain(analysed)
+    save_chain(folder, **{**chain, "names": list(map(plain_name, chain["names"]))})
+
+
+def _files(artefacts: Inputs) -> list[Path]:
+    kept = []
+    for stage, patterns in EXPORTED.items():
+        names = Artefact.read(artefacts[stage]).digests(patterns)
+        kept += [artefacts[stage] / name for name in sorted(names)]
+    background = _params(artefacts, "background")
+    if background["kind"] == "ngram":  # which is counted anew wherever it is loaded
+        texts = ["train", PRETRAINING] if background["pretraining"] else ["train"]
+        parts = ["ids.npy", "lengths.npy"]
+        if count_subwords(artefacts["encode"]):
+            parts += ["form.npy", "subwords.npz"]
+        kept += [artefacts["encode"] / f"{text}.{part}" for text in texts for part in parts]
+    return kept
+
+
+def describe(artefacts: Inputs, name: str) -> dict[str, Any]:
+    """What the model is made of and how well it does, without a path of this machine."""
+    params = {stage: _params(artefacts, stage) for stage in artefacts}
+    sources = [*params["corpus"].pop("source"), *(params["corpus"].pop("pretraining") or ())]
+    lexicons = [*params["analyse"].pop("lexicon"), params["analyse"].pop("frequency")]
+    params["analyse"].pop("suites")  # they judged it, and are no part of it
+    found = licences(
+        *([each for each in dict.fromkeys(names) if each] for names in (sources, lexicons))
+    )
+    start = _start(artefacts["analyse"])
+    return {
+        "model_type": "accord",
+        "name": name,
+        "language": "fr",
+        "start": start.get("name"),
+        **{
+            kind: [*start.get(kind, ()), *(each for each in new if each not in start.get(kind, ()))]
+            for kind, new in found.items()
+        },
+        "params": params,
+        "scores": read_scores(artefacts["evaluate"]).to_dict("records"),
+    }
+
+
+def _start(analysed: Path) -> dict[str, Any]:
+    """What the model is made of that training went on from, if there is one."""
+    return load_json(analysed / MADE_OF, dict) if (analysed / MADE_OF).exists() else {}
+
+
+def _params(artefacts: Inputs, stage: str) -> dict[str, Any]:
+    return dict(Artefact.read(artefacts[stage]).meta["params"])
+
+
+KEPT = (CHAIN, BACKGROUND, RECIPE, "names.json")  # files that both forms have
+
+
+def unfold(folder: Path, out: Path) -> None:
+    """Write what an exported model has, made of what the small form keeps.
+
+    Lexicons are none of it: the chain names them, and they are looked for where data lie.
+    """
+    parts, about = CompactParts(folder), read_json(folder / CONFIG)
+    for name in KEPT:
+        shutil.copy(folder / name, out / name)
+    forms = list(parts.words.forms)
+    by_id = [forms[place] for place in parts.words.place]
+    types = pd.DataFrame({"form": by_id, "share": parts.words.shares})
+    types.to_parquet(out / "types.parquet")
+    parts.analyses(COLUMNS).to_parquet(out / "analyses.parquet")
+    parts.phi.save(out / "phi.npz")
+    if parts.psi is not None:
+        parts.psi.save(out / "psi.npz")
+    np.save(out / "b.npy", parts.words.mass(about["params"]["background"]["kind"]))
+    weights = {name: value for name, value in parts.tensors.items() if name != VECTORS}
+    save_tensors(weights, out / MODEL)
+    if (folder / NEURAL).exists():
+        shutil.copy(folder / NEURAL, out / NEURAL)
+    else:
+        save_spelling(_learned(parts, forms, about["params"]["background"]["spelling_order"]), out)
+    files = {path.name: hash_of_file(path) for path in sorted(out.iterdir())}
+    write_json(out / CONFIG, {**about, "files": files})
+
+
+def _learned(parts: CompactParts, forms: list[str], order: int) -> NGramSpelling:
+    """Spelling as it was learned: from the words outside the lexicon that were seen once."""
+    count, unknown = (parts.words.columns[name] for name in ("count", "unknown"))
+    chosen = np.flatnonzero((count == 1) & (unknown > 0))
+    if not len(chosen):
+        chosen = np.flatnonzero([not is_special(form) for form in forms])
+    kinds = np.maximum(unknown[chosen].astype(np.int64) - UNKNOWN_ID, 0).tolist()
+    words = [forms[place] for place in chosen]
+    return NGramSpelling.learn(words, kinds, len(parts.words.unknown), order)
