@@ -1,4 +1,4 @@
-"""The house keeps its shape: arrows one way, short files, models free of the heavy libraries."""
+"""The order of packages, the size of modules, and what may be imported where."""
 
 import ast
 import configparser
@@ -11,9 +11,21 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("corpora", "lexicon", "models", "pipeline")
-SOURCES = sorted(path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
+PACKAGES = ("accord", "corpora", "lexicon", "models", "pipeline")
+LINKED = PACKAGES[1:]  # folders that are imported as accord.NAME
+SOURCES = sorted(path for name in PACKAGES for path in (ROOT / name).glob("**/*.py"))
 ONLY_TRAINING = {"torch", "numpy", "safetensors"}
+MOST_MODULES = 12  # in a package, its __init__.py not counted
+MOST_LINES = 400
+
+# A package imports only packages to its left; (top) stands for the modules beside them.
+ORDER = {
+    "lexicon": "(top) dictionaries",
+    "models": "common (top) features background encoders outputs spelling network constraints "
+    "training zoo",
+    "pipeline": "display artefacts (top) data dataset features evaluation trained inference stages "
+    "config runner correction page integrations compare zoo cli",
+}
 
 
 def imported(path: Path) -> set[str]:
@@ -26,53 +38,14 @@ def imported(path: Path) -> set[str]:
     return names
 
 
-# From the ground up: a room may import those of its own line's right side, and itself.
-ROOMS = {
-    "accord.models.common": "",
-    "accord.models.parts": "common",
-    "accord.models.features": "common parts",
-    "accord.models.encoders": "common parts",
-    "accord.models.ngram": "common",
-    "accord.models.background": "common features ngram",
-    "accord.models.outputs": "common parts features background",
-    "accord.models.recipe": "common parts",
-    "accord.models.spelling": "common ngram",
-    "accord.models.network": "common parts features encoders background outputs recipe",
-    "accord.models.automata": "common ngram network",
-    "accord.models.constraints": "common features ngram spelling outputs network",
-    "accord.models.training": "common parts features encoders background outputs network recipe",
-    "accord.pipeline.display": "",
-    "accord.pipeline.artefacts": "display",
-    "accord.pipeline.data": "display artefacts",
-    "accord.pipeline.sections": "",
-    "accord.pipeline.prepared": "display artefacts data",
-    "accord.pipeline.evaluation": "display artefacts data prepared",
-    "accord.pipeline.features": "sections display artefacts data prepared",
-    "accord.pipeline.sharing": "display artefacts prepared evaluation trained",
-    "accord.pipeline.trained": "display artefacts data prepared sharing",
-    "accord.pipeline.inference": "display artefacts data prepared evaluation sharing trained",
-    "accord.pipeline.reading": "display data prepared evaluation inference",
-    "accord.pipeline.confusions": "data prepared evaluation inference",
-    "accord.pipeline.page": "display prepared inference reading",
-    "accord.pipeline.stages": "sections display artefacts data prepared features evaluation inference "
-    "trained",
-    "accord.pipeline.config": "display prepared sharing stages trained",
-    "accord.pipeline.runner": "sections display artefacts data prepared stages config evaluation trained",
-    "accord.pipeline.integrations": "prepared inference reading",
-    "accord.pipeline.compare": "sections display artefacts data prepared features evaluation sharing "
-    "inference stages config runner trained",
-    "accord.pipeline.cli": "sections display artefacts data evaluation sharing inference reading "
-    "confusions page stages config runner compare trained",
-}
-
-
 def modules_of(root: Path) -> dict[str, Path]:
-    """Every module of the four packages by its dotted name."""
-    return {
-        ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): path
-        for package in PACKAGES
-        for path in sorted((root / package).rglob("*.py"))
-    }
+    """Every module by its dotted name, the linked folders as accord.NAME."""
+    found = {"accord": root / "accord" / "__init__.py"}
+    for folder in LINKED:
+        for path in sorted((root / folder).rglob("*.py")):
+            parts = path.relative_to(root).with_suffix("").parts
+            found[".".join(("accord", *parts)).removesuffix(".__init__")] = path
+    return found
 
 
 def arrows(modules: dict[str, Path]) -> dict[str, set[str]]:
@@ -90,27 +63,32 @@ def arrows(modules: dict[str, Path]) -> dict[str, set[str]]:
     return found
 
 
-def room(module: str) -> str:
-    """`accord.models.outputs` for `accord.models.outputs.softmax`; a package of one room is its own."""
-    package, *rest = module.split(".")
-    return f"{package}.{rest[0]}" if package in ("models", "pipeline") and rest else package
+def rank(module: str, packages: set[str]) -> tuple[str, int]:
+    """The folder of a module, and its package's number in the folder's order."""
+    _, folder, *rest = [*module.split("."), "", ""][:4]
+    order = ORDER.get(folder, "(top)").split()
+    package = rest[0] if f"accord.{folder}.{rest[0]}" in packages else "(top)"
+    return folder, order.index(package)
 
 
 def wrong_arrows(root: Path) -> list[str]:
-    """What points against the direction in which data flows."""
+    """Imports that point to the right."""
+    modules = modules_of(root)
+    packages = {name for name, path in modules.items() if path.name == "__init__.py"}
     wrong = []
-    for name, imports in arrows(modules_of(root)).items():
-        here = room(name)
-        package = here.split(".")[0]
-        allowed = {f"{package}.{each}" for each in ROOMS.get(here, "").split()} | {here}
-        for imported_module in sorted(imports):
-            there = room(imported_module)
-            if there.split(".")[0] != package:
-                fine = package == "pipeline"
-            else:
-                fine = there in allowed or here == package
-            if not fine:
-                wrong.append(f"{name} → {imported_module}")
+    for name, imports in arrows(modules).items():
+        if name == "accord":  # the public names, which come last
+            continue
+        folder, place = rank(name, packages)
+        for target in sorted(imports - {f"accord.{folder}"}):
+            if target == "accord":
+                wrong.append(f"{name} → {target}")
+                continue
+            there, its_place = rank(target, packages)
+            fine = its_place <= place if there == folder else folder == "pipeline"
+            is_zoo = ".zoo" in target and ".zoo" not in name and folder != "pipeline"
+            if not fine or is_zoo:
+                wrong.append(f"{name} → {target}")
     return wrong
 
 
@@ -124,69 +102,66 @@ def circles(graph: dict[str, set[str]]) -> list[str]:
     return sorted(name for name in reach if name in reach[name])
 
 
-def test_rooms_import_what_stands_below_them_and_nothing_in_a_circle():
+def test_packages_import_those_to_their_left_and_nothing_in_a_circle():
     assert wrong_arrows(ROOT) == []
-    graph = arrows(modules_of(ROOT))
-    packages = {name for name, path in modules_of(ROOT).items() if path.name == "__init__.py"}
-    # A package's own file offers what its modules have; it is not a part of their circle.
-    assert circles({name: imports - packages for name, imports in graph.items()}) == []
+    modules = modules_of(ROOT)
+    packages = {name for name, path in modules.items() if path.name == "__init__.py"}
+    # A package's own file offers names of its modules; it is not a part of their circle.
+    graph = {name: imports - packages for name, imports in arrows(modules).items()}
+    assert circles(graph) == []
 
 
 @pytest.mark.parametrize(
     ("file", "line", "arrow"),
     [
-        (
-            "models/common/checks.py",
-            "from accord.models.network import states",
-            "accord.models.network.states",
-        ),
-        ("models/features/phi.py", "import accord.pipeline.sections", "accord.pipeline.sections"),
-        ("lexicon/dictionaries/ladl.py", "from accord.corpora import read", "corpora"),
-        (
-            "pipeline/prepared/encoded.py",
-            "from accord.pipeline.cli.main import app",
-            "accord.pipeline.cli.main",
-        ),
+        ("models/common/checks.py", "from accord.models.network import states", "network.states"),
+        ("models/features/phi.py", "import accord.pipeline.sections", "pipeline.sections"),
+        ("lexicon/chain.py", "from accord.corpora import read", "corpora"),
+        ("pipeline/dataset/encoded.py", "from accord.pipeline.cli.main import app", "cli.main"),
+        ("models/encoders/recurrent.py", "from accord.models.zoo import encoders", "zoo.encoders"),
+        ("pipeline/stages/corpus.py", "import accord", "accord"),
     ],
 )
 def test_a_planted_wrong_arrow_is_found(tmp_path, file, line, arrow):
     for package in PACKAGES:
-        shutil.copytree(ROOT / package, tmp_path / package)
+        shutil.copytree(ROOT / package, tmp_path / package, symlinks=True)
     path = tmp_path / file
     path.write_text(f"{path.read_text(encoding='utf-8')}\n{line}\n", encoding="utf-8")
-    module = file.removesuffix(".py").replace("/", ".")
-    assert wrong_arrows(tmp_path) == [f"{module} → {arrow}"]
+    module = f"accord.{file.removesuffix('.py').replace('/', '.')}"
+    [wrong] = wrong_arrows(tmp_path)
+    assert wrong.startswith(f"{module} → accord") and wrong.endswith(arrow)
 
 
 def test_a_planted_circle_is_found_also_for_types():
     graph = arrows(modules_of(ROOT))
-    graph["accord.models.common.checks"] = graph["accord.models.common.checks"] | {
-        "accord.models.features.phi"
-    }
-    assert {"accord.models.common.checks", "accord.models.features.phi"} <= set(circles(graph))
+    graph["accord.models.common.checks"] = {"accord.models.features.phi"}
+    found = set(circles(graph))
+    assert {"accord.models.common.checks", "accord.models.features.phi"} <= found
 
 
-def test_folders_are_tables_of_contents():
-    for package, beside in (("models", {"parts", "recipe"}), ("pipeline", {"sections"})):
-        files = {path.stem for path in (ROOT / package).glob("*.py")}
-        assert files == beside | {"__init__"}
-        for folder in (
-            path for path in (ROOT / package).iterdir() if (path / "__init__.py").exists()
-        ):
-            text = ast.get_docstring(
-                ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))
-            )
-            assert text, f"{folder} does not say what lives there"
-            assert len(list(folder.glob("[!_]*.py"))) <= 14, folder
+def test_every_package_says_what_it_holds_and_holds_at_most_twelve_modules():
+    for file in (ROOT / folder for folder in LINKED):
+        for init in file.rglob("__init__.py"):
+            assert ast.get_docstring(ast.parse(init.read_text(encoding="utf-8"))), init
+            assert len(list(init.parent.glob("[!_]*.py"))) <= MOST_MODULES, init.parent
+
+
+def test_no_class_name_is_used_twice():
+    seen: dict[str, Path] = {}
+    for path in SOURCES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                assert node.name not in seen, (node.name, path, seen[node.name])
+                seen[node.name] = path
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_files_are_short_and_models_know_few_libraries(path):
+def test_modules_are_short_and_import_what_they_may(path):
+    names = imported(path)
+    assert "benchmarks" not in names, "benchmarks are not installed"
     if path.relative_to(ROOT).parts[0] == "models":
-        allowed = ONLY_TRAINING | {"models"} | sys.stdlib_module_names
-        assert imported(path) <= allowed
-    assert "benchmarks" not in imported(path), "which is not installed"
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+        assert names <= ONLY_TRAINING | {"accord"} | sys.stdlib_module_names
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
 
 
 def test_models_and_training_import_with_torch_numpy_and_safetensors_alone():
@@ -201,10 +176,9 @@ def test_models_and_training_import_with_torch_numpy_and_safetensors_alone():
 import sys
 for name in {sorted(refused)!r}:
     sys.modules[name] = None  # importing it is now an ImportError
-import importlib, pkgutil, models
-for module in pkgutil.walk_packages(models.__path__, "models."):
-    if not module.name.endswith("__main__"):
-        importlib.import_module(module.name)
+import importlib, pkgutil, accord.models
+for module in pkgutil.walk_packages(accord.models.__path__, "accord.models."):
+    importlib.import_module(module.name)
 import accord.pipeline.runner.sweep
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
@@ -230,6 +204,6 @@ def test_nothing_that_is_read_can_be_code(path):
             assert name not in FORBIDDEN["call"] or called.endswith(".eval"), called
         assert called not in ("torch.load", "torch.save"), called
         if called == "np.load":
-            assert path.name == "arrays.py", "accord.models.common.files checks what a file claims"
+            assert path.name == "files.py", "accord.models.common.files checks what a file claims"
         if called == "yaml.load":
-            assert path.name == "strict_yaml.py", "strict_yaml takes nothing but data"
+            assert path.name == "presets.py", "accord.pipeline.config.presets takes only data"
