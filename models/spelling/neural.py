@@ -16,7 +16,7 @@ from accord.models.spelling.spelling import (
     STOP,
     Alphabet,
     Spelling,
-    in_a_row,
+    as_text,
     numbers,
 )
 
@@ -59,7 +59,7 @@ class NeuralSpelling(Spelling):
     @classmethod
     def learn(cls, words: Sequence[str], classes: Sequence[int], count: int) -> "NeuralSpelling":
         alphabet = Alphabet.of(words)
-        text = in_a_row([[*alphabet.symbols(word), STOP] for word in words])
+        text = as_text([[*alphabet.symbols(word), STOP] for word in words])
         kinds, generator = torch.tensor(classes), np.random.default_rng(1)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(1)
@@ -81,7 +81,7 @@ class NeuralSpelling(Spelling):
 
     @torch.inference_mode()
     def sequences(self, sequences: Sequence[Sequence[int]]) -> np.ndarray:
-        text = in_a_row(sequences)
+        text = as_text(sequences)
         result = np.empty((len(sequences), self.classes))
         for positions, is_symbol in of_like_length(text, SYMBOLS_AT_ONCE // self.classes):
             rows = np.searchsorted(text.starts, positions[0])

@@ -19,6 +19,7 @@ from accord.models.spelling.spelling import (
     STOP,
     Alphabet,
     Spelling,
+    as_text,
     numbers,
 )
 
@@ -153,7 +154,7 @@ class NGramSpelling(Spelling):
         model = cls(
             alphabet,
             *numbers(words, classes, count_classes),
-            count(in_a_row(symbols), reach, len(alphabet)),
+            count(as_text(symbols), reach, len(alphabet)),
             Prefixes.count(symbols, np.asarray(classes), reach, len(alphabet), count_classes),
         )
         model.made_of = {"words": list(words), "classes": list(map(int, classes)), "order": order}
@@ -166,7 +167,7 @@ class NGramSpelling(Spelling):
         return NGramSpelling.learn(words, classes, self.classes, order)
 
     def sequences(self, sequences: Sequence[Sequence[int]]) -> np.ndarray:
-        sentences = in_a_row(sequences)
+        sentences = as_text(sequences)
         shared = np.exp(self.ngrams.score(sentences))
         ends = np.cumsum(sentences.lengths)
         starts = ends - sentences.lengths

@@ -151,7 +151,7 @@ def numbers(words: Sequence[str], classes: Sequence[int], count: int) -> tuple[n
     return share / 2, float((lengths.sum() + 2) / ((lengths > 0).sum() + 1))
 
 
-def in_a_row(sequences: Sequence[Sequence[int]]) -> Sentences:
+def as_text(sequences: Sequence[Sequence[int]]) -> Sentences:
     """Symbols as a text, in which words are what sentences are elsewhere."""
     return Sentences(
         np.array([symbol for symbols in sequences for symbol in symbols], dtype=np.int64),
