@@ -10,12 +10,15 @@ only torch, numpy and safetensors can train models.
 """
 
 import os
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from accord.pipeline.inference.expectations import expect
-    from accord.pipeline.inference.scorer import explain, generate, load, score
+    from accord.pipeline.inference.scorer import explain_words as explain
+    from accord.pipeline.inference.scorer import generate_sentences as generate
+    from accord.pipeline.inference.scorer import load
+    from accord.pipeline.inference.scorer import score_sentence as score
     from accord.pipeline.inference.surprisal import surprisal
     from accord.pipeline.runner.run import run
     from accord.pipeline.trained.export import export
@@ -28,15 +31,15 @@ __version__ = "0.1.0"
 # variable when it is imported, so it is set here. A value that the user has set is kept.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-MODULES = {
-    "expect": "accord.pipeline.inference.expectations",
-    "explain": "accord.pipeline.inference.scorer",
-    "export": "accord.pipeline.trained.export",
-    "generate": "accord.pipeline.inference.scorer",
-    "load": "accord.pipeline.inference.scorer",
-    "run": "accord.pipeline.runner.run",
-    "score": "accord.pipeline.inference.scorer",
-    "surprisal": "accord.pipeline.inference.surprisal",
+PLACES = {
+    "expect": "accord.pipeline.inference.expectations:expect",
+    "explain": "accord.pipeline.inference.scorer:explain_words",
+    "export": "accord.pipeline.trained.export:export",
+    "generate": "accord.pipeline.inference.scorer:generate_sentences",
+    "load": "accord.pipeline.inference.scorer:load",
+    "run": "accord.pipeline.runner.run:run",
+    "score": "accord.pipeline.inference.scorer:score_sentence",
+    "surprisal": "accord.pipeline.inference.surprisal:surprisal",
 }
 __all__ = [
     "__version__",
@@ -52,10 +55,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in MODULES:
-        return getattr(import_module(MODULES[name]), name)
+    if name in PLACES:
+        return resolve_name(PLACES[name])
     raise AttributeError(f"module 'accord' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *MODULES})
+    return sorted({*globals(), *PLACES})

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,7 +80,7 @@ class Scorer:
         """A row for each word of a sentence or of several, with its surprisal in bits.
 
         A table with a column of sentences, or the Path of one, is read too. The options are those
-        of `pipeline.surprisal`.
+        of `accord.surprisal`.
         """
         return imported(ANSWERS["surprisal"])(self, text, **options)
 
@@ -213,3 +214,26 @@ def load(run: str | Path | None = None, model: str | None = None) -> Scorer:
     if found.kind in READERS:
         return imported(READERS[found.kind])(found)
     return Scorer(open_parts(found), found)
+
+
+@cache
+def bundled() -> Scorer:
+    """The bundled model, loaded once."""
+    return load()
+
+
+def score_sentence(sentence: str, model: Scorer | None = None) -> list[Word]:
+    """Each word of a sentence with its log p, by default by the bundled model: `accord.score`."""
+    return (model or bundled()).score(sentence)
+
+
+def explain_words(text: str, *words: str, model: Scorer | None = None) -> "pd.DataFrame":
+    """log p of words that may follow a text as a sum of terms: `accord.explain`."""
+    return (model or bundled()).explain(text, *words)
+
+
+def generate_sentences(
+    start: str = "", count: int = 10, model: Scorer | None = None, **options: Any
+) -> list[Any]:
+    """New sentences that begin with a text: `accord.generate`."""
+    return (model or bundled()).generate(start, count, **options)

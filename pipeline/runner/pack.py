@@ -1,10 +1,15 @@
-"""Prepared models in one folder, to be trained elsewhere by `sweep`, and taken in once they are."""
+"""Prepared models in one folder: packed here, trained on another machine, taken back.
+
+The folder holds Accord's code too. A machine with Python, torch, numpy and safetensors trains the
+models without an install: `cd FOLDER && python -m accord.pipeline.runner.sweep .`
+"""
 
 import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +47,19 @@ def pack(
     for artefact in {name for job in jobs.values() for name in job["inputs"].values()}:
         shutil.copytree(prepared.store.path(artefact), folder / artefact, dirs_exist_ok=True)
     (folder / JOBS).write_text(json.dumps(jobs, indent=1))
+    with as_file(files("accord")) as package:
+        shutil.copytree(package, folder / "accord", ignore=_all_but_code, dirs_exist_ok=True)
     return jobs
+
+
+def _all_but_code(folder: str, names: list[str]) -> list[str]:
+    """Files and folders of a package that a training does not read."""
+    paths = [Path(folder, name) for name in names]
+    return [path.name for path in paths if not (path.suffix == ".py" or _is_package(path))]
+
+
+def _is_package(path: Path) -> bool:
+    return (path / "__init__.py").is_file()
 
 
 def _job(prepared: Run, model: str, folder: Path, before: dict[str, dict]) -> dict[str, Any]:
