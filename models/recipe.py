@@ -281,13 +281,14 @@ class Recipe:
 MAPPINGS = ("phases", "losses", "teachers")
 
 # Keys of before: the mapping or part that has it now, the name there, and values that a part which
-# has no such setting may be given, as they never meant anything to it.
+# has no such setting may be given, as they never meant anything to it. An expert comes first: it is
+# another output, and the keys after it are settings of that.
 ANY = object()
 MOVED: dict[str, tuple[str, str, Any]] = {
+    "expert": ("output", "expert", "none"),
     "background_gate": ("output", "background_gate", False),
     "temperature": ("output", "temperature", False),
     "calibration": ("output", "calibration", False),
-    "expert": ("output", "expert", "none"),
     "pretraining": ("phases", "pretraining", "none"),
     "pretraining_epochs": ("phases", "pretraining", ANY),
     "growth": ("phases", "growth", 1),
