@@ -1,28 +1,15 @@
-"""The table of all parts a configuration can name: name → module:class, meaning, settings. No torch.
-
-All map inputs (T × B × E) and a state to outputs (T × B × H) and the state after them, so that a
-text may be read in pieces.
-
-All have `loss(h, targets)`, `log_prob(h)` and `log_prob_of(h, words)`; what is registered builds
-one over a `Given`.
-
-A history is made from `Given`, and is a background whose masses sum to one in every context.
-
-All have the form p(w | h) = a(hw) + γ(h)·p(w | h′), h′ being h without its oldest word; below the
-empty context stands `base`, a distribution over all words: uniform unless it says otherwise.
+"""All parts that a configuration can name: name → module:attribute, meaning, settings.
 
 A part is imported when it is chosen, so that this table can be read without torch. Its keyword-only
 parameters are its settings, with the types and defaults that stand here: a test compares the two.
-Each encoder says in `about` which layers the width `hidden` is of, where not all have it, and
-whether it reads where words end.
+Each encoder says in `about` which layers the width `hidden` is of.
 """
 
 from accord.models.common.registry import Part, Registry, Setting
 
 BETWEEN_LAYERS = {"hidden": "between layers"}
 
-# h_t = f(ψ(K), h_{t−1}): modules from inputs (T × B × E) and a state to outputs (T × B × H) and the
-# state after them.
+# h_t = f(ψ(K), h_{t−1}): modules from inputs (T × B × E) and a state to outputs and a state.
 ENCODERS = Registry(
     "encoder",
     "accord.encoders",
@@ -116,8 +103,7 @@ EXPERTS = Registry(
 GATE = Setting(bool, False, "the network weighs what a background says of the context")
 TEMPERATURE = Setting(bool, False, "of p, fitted on validation after the training")
 
-# p(x | K) from h_t: functions from a `Given` to a module that has `loss(h, targets)`, `log_prob(h)`
-# and `log_prob_of(h, words)`.
+# p(x | K) from h_t: functions from an `OutputContext` to a module with `loss` and `log_prob`.
 OUTPUTS = Registry(
     "output",
     "accord.outputs",
@@ -210,8 +196,7 @@ SMOOTHINGS = Registry(
     },
 )
 
-# What n-grams look back on: functions from a `Given` to a background whose masses sum to one in
-# every context.
+# What n-grams look back on: functions from a `HistoryContext` to a background.
 HISTORIES = Registry(
     "history",
     "accord.histories",
@@ -375,11 +360,11 @@ SCHEDULES = Registry(
             decay=Setting(float, 3.0, "by what it is divided", least=1e-9),
         ),
         "linear": Part(
-            "accord.models.training.optimisers:Linear",
+            "accord.models.training.optimisers:LinearDecay",
             "It falls from word to word, to nothing at the end of the last of `epochs`.",
         ),
         "inverse": Part(
-            "accord.models.training.optimisers:Inverse",
+            "accord.models.training.optimisers:InverseDecay",
             "It is divided by one more than the epochs that are done, in parts too: as 1/t.",
         ),
     },

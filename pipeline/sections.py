@@ -1,8 +1,7 @@
 """What a configuration may say: the section of each stage, every key with its meaning and default.
 
-The section `train` is `accord.models.recipe.Recipe`, as models know it too. `accord config` prints the
-comments here, and each section refuses values that it cannot have. Nothing here imports torch or
-pandas.
+The section `train` is `Recipe` of `accord.models.recipe`. `accord config` prints the comments
+here, and each section refuses values that it cannot have. Nothing here imports torch or pandas.
 """
 
 from dataclasses import dataclass, field

@@ -1,5 +1,6 @@
 """`import accord` offers its names, whatever lies beside a user's script."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -35,10 +36,13 @@ def test_importing_accord_loads_neither_torch_nor_pandas():
 
 
 def test_modules_of_the_user_with_the_names_of_our_folders_change_nothing(tmp_path):
-    """The wheel is built and installed into a folder, and asked beside models.py and pipeline.py."""
+    """The wheel, installed into a folder, is imported beside models.py and pipeline.py."""
     wheels, installed, beside = (tmp_path / name for name in ("wheels", "installed", "beside"))
+    source = tmp_path / "source"  # a copy, as setuptools leaves its folder `build` there
+    ignored = shutil.ignore_patterns(".*", "build", "runs", "tests", "results", "*.egg-info")
+    shutil.copytree(ROOT, source, symlinks=True, ignore=ignored)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    build = [*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", str(wheels), str(ROOT)]
+    build = [*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", str(wheels), str(source)]
     done = subprocess.run(build, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     [wheel] = wheels.glob("accord_lm-*.whl")
@@ -48,9 +52,7 @@ def test_modules_of_the_user_with_the_names_of_our_folders_change_nothing(tmp_pa
     (beside / "models").mkdir()
     for name in ("models.py", "pipeline.py", "models/__init__.py", "lexicon.py", "corpora.py"):
         (beside / name).write_text("raise SystemExit('the wrong module')\n")
-    program = (
-        "import accord; print(accord.__file__); print(accord.load().score('Bonjour.')[0].form)"
-    )
+    program = "import accord; print(accord.__file__, accord.load().score('Bonjour.')[0].form)"
     environment = {"PYTHONPATH": str(installed), "PATH": "", "HOME": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", program],
@@ -59,6 +61,5 @@ def test_modules_of_the_user_with_the_names_of_our_folders_change_nothing(tmp_pa
         cwd=beside,
         env=environment,
     )
-    assert done.stdout.split() == [str(installed / "accord" / "__init__.py"), "bonjour"], (
-        done.stderr
-    )
+    imported = installed / "accord" / "__init__.py"
+    assert done.stdout.split() == [str(imported), "bonjour"], done.stderr

@@ -242,9 +242,9 @@ class Adjustable(nn.Module):
 
         log p(s | K) = log B_s + λ_t·log B_s(K)/B_s + a_t·φ_s − log Z,    λ_t = w·h_t + λ
 
-    With a temperature, all scores of signatures are multiplied by 1/T, which is 1 while the network
-    learns and is then fitted on validation text (accord.models.training.calibration): the power of p that
-    is neither too sure nor too unsure. So is a calibration, of what is said of rare words.
+    With a temperature T, all scores of signatures are divided by T. T is 1 while the network
+    learns and is then fitted on validation text (accord.models.training.calibration), and so is
+    the calibration of rare words.
     """
 
     background: Background

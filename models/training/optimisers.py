@@ -159,7 +159,7 @@ class Plateau:
         return rate / self.decay
 
 
-class Linear(Plateau):
+class LinearDecay(Plateau):
     """It falls from word to word, to nothing at the end of the last of the epochs."""
 
     def __init__(self):
@@ -169,7 +169,7 @@ class Linear(Plateau):
         return first * max(0.0, 1 - done / epochs)
 
 
-class Inverse(Plateau):
+class InverseDecay(Plateau):
     """It is divided by one more than the epochs that are done, in parts too: as 1/t."""
 
     def __init__(self):

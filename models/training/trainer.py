@@ -36,9 +36,9 @@ class Trainer:
 
     A checkpoint need only say how many batches of the epoch are done, as each epoch draws its own.
     On a CPU the weights come out the same to the last bit, however often the training is
-    interrupted. Where several processes train one model (accord.models.training.processes), the first one
-    writes; a checkpoint does not depend on how many they are. `terms` come before those that the
-    recipe adds to the loss.
+    interrupted. Where several processes train one model (accord.models.training.processes), the
+    first one writes; a checkpoint does not depend on how many they are. `terms` come before those
+    that the recipe adds to the loss.
     """
 
     def __init__(

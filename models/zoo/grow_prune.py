@@ -13,7 +13,7 @@ from accord.models.network.language_model import LanguageModel
 from accord.models.recipe import Recipe
 
 
-class Training(Protocol):
+class NextTraining(Protocol):
     """What a phase knows of the training that comes after it."""
 
     recipe: Recipe
@@ -25,7 +25,7 @@ class Training(Protocol):
 
 
 def grow(
-    model: LanguageModel, training: Training, out: Path, *, times: int = 2, epochs: int = 4
+    model: LanguageModel, training: NextTraining, out: Path, *, times: int = 2, epochs: int = 4
 ) -> None:
     """A narrower model is trained first, and the wide one is given what it has learned."""
     recipe = training.recipe.unfitted()

@@ -22,7 +22,7 @@ COMMANDS = {
             "models compare.",
             "stages": "Show whether each stage of a configuration is done, stale or missing, and "
             "why.",
-            "pack": "Prepare models for training elsewhere with `python -m accord.pipeline.runner.sweep`.",
+            "pack": "Prepare models, with the code that trains them, for another machine.",
             "unpack": "Take in models that were trained elsewhere, so that `accord run` goes on "
             "with them.",
             "fetch": "Download corpora and lexicons into the data folder, and check their hashes.",

@@ -1,5 +1,7 @@
 """Combinations of models that were scored: tuned on validation, judged on the tests."""
 
+from collections.abc import Callable, Mapping, Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -12,22 +14,22 @@ from accord.models.common.mixture import (
     score,
     stacked_distributions,
 )
-from accord.pipeline.compare.scored_models import Scored, check_same_text, named
+from accord.models.common.registry import imported
+from accord.pipeline.compare.scored_models import Scored, check_same_text, find, named
 from accord.pipeline.display.messages import say, track
 from accord.pipeline.trained.network import load_trained
-from accord.pipeline.zoo.mixture_parts import (
-    LogP,
-    most_helpful,
-    of_cache,
-    of_neighbours,
-    one_network,
-)
 
 # Log-probabilities, each part's of all words in each place of validation, from which a log-linear
 # combination finds its weights: 1 GiB.
 NUMBERS_TUNED_ON = 1 << 28
 
+LogP = dict[str, np.ndarray]  # by split
+Candidates = Mapping[str, Callable[[str], np.ndarray]]  # what each gives the words of a split
 Combined = list[tuple[np.ndarray, LogP]]  # weights and log p of all parts, then without each
+
+# Parts that are no models: each is a function from a model to candidates.
+CACHE = "accord.pipeline.zoo.mixture_parts:of_cache"
+NEIGHBOURS = "accord.pipeline.zoo.mixture_parts:of_neighbours"
 
 
 def linear(
@@ -41,9 +43,9 @@ def linear(
     check_same_text([*models, network] if network else models)
     parts = _log_p(models)
     if network:
-        parts |= most_helpful(of_neighbours(network), [*parts.values()])
+        parts |= most_helpful(imported(NEIGHBOURS)(network), [*parts.values()])
     if cache:
-        parts |= most_helpful(of_cache(models[0]), [*parts.values()])
+        parts |= most_helpful(imported(CACHE)(models[0]), [*parts.values()])
     scores = [*parts.values()]
 
     def interpolated(chosen: list[int]) -> tuple[np.ndarray, LogP]:
@@ -53,6 +55,27 @@ def linear(
         return weights, {split: mixed(log_p, weights) for split, log_p in stacked.items()}
 
     return _table(parts, [interpolated(chosen) for chosen in _choices(len(parts))])
+
+
+def most_helpful(candidates: Candidates, others: Sequence[LogP]) -> dict[str, LogP]:
+    """The candidate that helps the others most on validation, by its name."""
+    known = np.stack([scores["valid"] for scores in others])
+
+    def nats(name: str) -> float:
+        with_it = np.vstack([known, candidates[name]("valid")])
+        return -mixed(with_it, likeliest_weights(with_it)).mean()
+
+    best = min(candidates, key=nats)
+    return {best: {split: candidates[best](split) for split in others[0]}}
+
+
+def one_network(place: str) -> Scored:
+    """The model whose states are compared, RUN/MODEL."""
+    found = find(place)
+    if len(found) != 1:
+        names = ", ".join(model.name for model in found)
+        raise ValueError(f"--neighbours: expected one model, RUN/MODEL; {place} has {names}")
+    return found[0]
 
 
 def log_linear(models: list[Scored]) -> pd.DataFrame:

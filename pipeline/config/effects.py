@@ -1,4 +1,4 @@
-"""Keys that have no effect are refused; keys that an initial checkpoint decides are taken from it."""
+"""Keys without effect are refused; an initial checkpoint decides others."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""All figures of runs, agreement, learning and lexicons, and how they look; values for notebooks."""
+"""Figures of runs, agreement, learning and lexicons, and the style they share."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -102,10 +102,9 @@ def prime(
 ) -> float:
     """From now on words are likelier by so many nats, before all is normalised; returns them.
 
-    Without a weight, that is taken under which the sentences to `tune` on are likeliest. They are
-    to go with the words as what is scored does. Without these it is the validation text of the run;
-    of a model that has been told labels (accord.pipeline.inference.conditioning), its sentences with
-    these.
+    Without a weight, the one is taken under which the sentences to `tune` on are likeliest. They
+    should suit the words as the scored text does. By default they are the validation text of the
+    run; of a model conditioned on labels, its sentences with these labels.
     """
     log_linear_of(scorer.model)  # or an error that says what it has instead
     known = [scorer.vocabulary.known[word] for word in words if word in scorer.vocabulary.known]

@@ -8,7 +8,7 @@ A word has a part of speech and features if one of its analyses has them all.
 
     DET ADJ* NOUN                       a determiner, any number of adjectives, a noun
     le|la NOUN&Number=Sing . "."        a word as it is, several tests of one word, any word, a stop
-    NOUN&/an.*eur/                      a noun that is written so (accord.models.constraints.regular_expression)
+    NOUN&/an.*eur/                      a noun whose letters match an expression
 
 `*`, `+`, `?`, `|` and brackets are those of all regular expressions; blanks part words. A word that
 has such signs, or looks like a part of speech, stands in double quotes. A word has a part of

@@ -206,9 +206,10 @@ def _whole(text: str) -> str:
 
 
 def load(run: str | Path | None = None, model: str | None = None) -> Scorer:
-    """A trained model by its name (accord.pipeline.trained.resolve); without one, the bundled model.
+    """A trained model by its name; without a name, the bundled model.
 
-    A run or a packed folder has several: `model` names one of them, by default it is the last.
+    `accord.pipeline.trained.resolve` lists what a name can be. A run or a packed folder has
+    several models: `model` names one of them, by default the last.
     """
     found = one(run, model)
     if found.kind in READERS:

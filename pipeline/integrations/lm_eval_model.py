@@ -1,8 +1,8 @@
 """A trained model for lm-evaluation-harness: `lm_eval --model accord --model_args run=runs/mine`.
 
-The harness finds it once `accord.pipeline.integrations.lm_eval_model` is imported. What a text is to the
-model: a line is a sentence, read by itself, and the end of a line is the end of a sentence. What
-is asked for must begin with a word: a model of words has no probability for the rest of one.
+The harness finds it once `accord.pipeline.integrations.lm_eval_model` is imported. A line of a
+text is a sentence, which is read by itself. A continuation must begin with a word: a model of
+words has no probability for the rest of one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

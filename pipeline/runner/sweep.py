@@ -1,12 +1,14 @@
-"""Training many prepared models elsewhere, several at a time: pack here, sweep there, unpack here.
+"""Train packed models on another machine, several at a time.
 
-`python -m accord.pipeline.runner.sweep FOLDER…` needs torch, numpy and safetensors only. What it leaves
-in a folder, `accord unpack` takes into the runs as if the models had been trained there. A model
-that fails ends no other. A model whose teachers are of the same folder is trained after them.
+`accord pack` writes a folder, `python -m accord.pipeline.runner.sweep FOLDER…` trains the models in
+it, and `accord unpack` takes them into the runs as if they had been trained there. Training needs
+torch, numpy and safetensors only. A model that fails does not stop the others. A model is trained
+after its teachers.
 
-`torchrun --nproc-per-node 4 -m accord.pipeline.runner.sweep FOLDER` has all processes, on one machine or
-several, train one model after the other together. The first process writes. Both kinds go on from
-where either was stopped.
+    torchrun --nproc-per-node 4 -m accord.pipeline.runner.sweep FOLDER
+
+trains one model after the other on all processes, on one machine or several. The first process
+writes. Both ways resume an interrupted training.
 """
 
 import argparse

@@ -3,36 +3,22 @@
 Each has a number to choose; the one that helps the others most on validation is taken.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from accord.models.common.batching import Sentences
-from accord.models.common.mixture import chunks, likeliest_weights, mixed
+from accord.models.common.mixture import chunks
 from accord.models.network.language_model import LanguageModel
 from accord.models.zoo.memory import Cache, Neighbourhood, Neighbours
-from accord.pipeline.compare.scored_models import Scored, find
+from accord.pipeline.compare.combine import Candidates
+from accord.pipeline.compare.scored_models import Scored
 from accord.pipeline.display.messages import say, track
 from accord.pipeline.trained.network import load_trained
 
 HALF_LIVES = (20, 50, 100, 200, 500, 1000, 2000, 5000)  # of the cache, in words
 # Of neighbours, in mean distances to the nearest one: how large states are depends on the network.
 TEMPERATURES = (0.05, 0.1, 0.2, 0.4, 0.8)
-
-LogP = dict[str, np.ndarray]  # by split
-Candidates = Mapping[str, Callable[[str], np.ndarray]]  # what each gives the words of a split
-
-
-def most_helpful(candidates: Candidates, others: Sequence[LogP]) -> dict[str, LogP]:
-    """The candidate that helps the others most on validation, by its name."""
-    known = np.stack([scores["valid"] for scores in others])
-
-    def nats(name: str) -> float:
-        with_it = np.vstack([known, candidates[name]("valid")])
-        return -mixed(with_it, likeliest_weights(with_it)).mean()
-
-    best = min(candidates, key=nats)
-    return {best: {split: candidates[best](split) for split in others[0]}}
 
 
 def of_cache(model: Scored) -> Candidates:
@@ -70,12 +56,3 @@ def _followed(known: Neighbours, text: Sentences, split: str) -> Neighbourhood:
     pieces = [*chunks(text)]
     found = [known.after(each) for each in track(pieces, f"pieces of {split}", len(pieces))]
     return Neighbourhood(*(np.concatenate(each) for each in zip(*found, strict=True)))
-
-
-def one_network(place: str) -> Scored:
-    """The model whose states are compared, RUN/MODEL."""
-    found = find(place)
-    if len(found) != 1:
-        names = ", ".join(model.name for model in found)
-        raise ValueError(f"--neighbours: expected one model, RUN/MODEL; {place} has {names}")
-    return found[0]

@@ -8,9 +8,9 @@ from benchmarks.layout import PATHS, Checkout, figures, path
 
 ROOT = Path(__file__).parents[2]
 FILES = {
-    "models/__init__.py": "from accord.models import deep\n",
+    "models/__init__.py": "from models import deep\n",
     "models/recipe.py": "class Recipe:\n    size: int = 3\n    depth: int = 1\n",
-    "models/deep.py": "from accord.models.recipe import Recipe\n\nclass Row: ...\nclass _Own: ...\n",
+    "models/deep.py": "from models.recipe import Recipe\n\nclass Row: ...\nclass _Own: ...\n",
     "pipeline/run.py": "def run():\n    import models.deep\n    from json import loads\n",
     "pipeline/rows.py": "class Row:\n    class _Own: ...\n",
 }
