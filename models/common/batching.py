@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
-from torch import Tensor
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -199,7 +198,7 @@ class Model(Protocol):
         """log p of every word of the vocabulary in every place: (N × V)."""
 
 
-State = tuple[tuple[Tensor, ...], ...]
+State = tuple[tuple["Tensor", ...], ...]
 
 
 def detached(state: State) -> State:
@@ -207,7 +206,7 @@ def detached(state: State) -> State:
     return tuple(tuple(tensor.detach() for tensor in layer) for layer in state)
 
 
-def columns(state: State, chosen: Tensor | slice) -> State:
+def columns(state: State, chosen: "Tensor | slice") -> State:
     """Those columns of a state, whole in memory, as the kernels of a GPU want it."""
     return tuple(tuple(tensor[:, chosen].contiguous() for tensor in layer) for layer in state)
 

@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
+    import numpy as np
     from torch import Tensor
 
 
@@ -24,7 +23,7 @@ def expect_at_least(least: int, params: Any, *keys: str) -> None:
 def check_range(
     name: str,
     kind: str,
-    numbers: np.ndarray,
+    numbers: "np.ndarray",
     least: int,
     limit: int,
     error: type[Exception] = ValueError,
@@ -45,8 +44,10 @@ def check_words(name: str, words: "Tensor", limit: int, least: int = 0) -> None:
         check_range(name, "word ids", words.numpy(), least, limit, IndexError)
 
 
-def check_finite(name: str, numbers: np.ndarray) -> None:
+def check_finite(name: str, numbers: "np.ndarray") -> None:
     """Refuse results that are no numbers or have no end: such a figure would say nothing."""
+    import numpy as np  # here, as a configuration is checked without it
+
     wrong = ~np.isfinite(numbers)
     if wrong.any():
         raise FloatingPointError(

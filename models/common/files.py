@@ -1,4 +1,7 @@
-"""Arrays, JSON and whole files on disk, without torch."""
+"""Arrays, JSON and whole files on disk, without torch.
+
+numpy is imported where arrays are read, as who only writes and hashes files needs none.
+"""
 
 import errno
 import json
@@ -12,10 +15,10 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-import numpy as np
-from numpy.lib import format as npy
+if TYPE_CHECKING:
+    import numpy as np
 
 MOST_PACKED = 1100  # bytes that one byte of a compressed file may stand for; deflate reaches 1032
 # What numpy and zipfile raise when a file is not what it should be.
@@ -25,15 +28,19 @@ DAMAGE = (
 )
 
 
-def load_array(path: Path, mapped: bool = False) -> np.ndarray:
+def load_array(path: Path, mapped: bool = False) -> "np.ndarray":
     """The array of a `.npy` file; mapped, it stays on disk until it is read."""
+    import numpy as np
+
     with _named(path), path.open("rb") as file:
         _check(file, path.stat().st_size)
         return np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
 
 
-def load_arrays(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
+def load_arrays(path: Path, names: Sequence[str]) -> "dict[str, np.ndarray]":
     """The arrays of a `.npz` file that has these and no others."""
+    import numpy as np
+
     with _named(path), zipfile.ZipFile(path) as archive:
         found = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
         if found.keys() != {*names} or len(archive.infolist()) != len(names):
@@ -57,6 +64,8 @@ def check_stored(path: Path) -> None:
 
 def _check(file: BinaryIO, size: int) -> None:
     """Whether the array that begins here is as large as it claims to be."""
+    from numpy.lib import format as npy
+
     version = npy.read_magic(file)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"expected an array of format 1 or 2, got {version}")

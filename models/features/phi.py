@@ -14,14 +14,16 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from accord.models.common.batching import in_a_row
 from accord.models.common.checks import check_range
 from accord.models.common.files import load_arrays
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,9 +305,11 @@ def with_own_features(features: Features, words: np.ndarray, first: int) -> Feat
 
 
 def by_name(
-    tensors: Mapping[str, Tensor], before: Sequence[str], after: Sequence[str]
-) -> dict[str, Tensor]:
+    tensors: "Mapping[str, Tensor]", before: Sequence[str], after: Sequence[str]
+) -> "dict[str, Tensor]":
     """The weights for other features: each has the row of its name, and zeros if it is new."""
+    import torch  # here, as Φ is made and read without it
+
     row = {name: number for number, name in enumerate(before)}
     kept = torch.tensor([place for place, name in enumerate(after) if name in row])
     rows = torch.tensor([row[name] for name in after if name in row])

@@ -5,12 +5,13 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from accord.models.common.files import write_whole
 from accord.models.parts import PHASES
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 CURVE = "curve.csv"
 PHASE_CURVES = {name: f"{name}.csv" for name in PHASES.own}  # those of what came before
@@ -74,7 +75,7 @@ class StepLog:
         with self.path.open("ab") as file:
             file.truncate(min(size, file.tell()))
 
-    def add(self, loss: Tensor, norm: Tensor, learning_rate: float) -> None:
+    def add(self, loss: "Tensor", norm: "Tensor", learning_rate: float) -> None:
         self.losses.append(loss)
         self.norms.append(norm)
         self.rates.append(learning_rate)
@@ -83,6 +84,8 @@ class StepLog:
         """Write down the steps up to the last one; the first that is not finite is the answer."""
         if not self.losses:
             return None
+        import torch  # here, as the names of the files are known without it
+
         values = torch.stack([torch.stack(self.losses), torch.stack(self.norms)], dim=1).cpu()
         first = last - len(values) + 1
         if self.writes:

@@ -16,8 +16,6 @@ from click import Context
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from accord.pipeline.display.tables import markdown
-
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -189,6 +187,8 @@ def listed(text: str) -> list[str]:
 
 def print_table(table: "pd.DataFrame") -> None:
     """A table in plain text that is Markdown too: first column left, the others right."""
+    from accord.pipeline.display.tables import markdown  # here, as the help needs no numpy
+
     print(markdown(table))
 
 
