@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 
-.PHONY: install run test test-long
+.PHONY: install run test test-long types
 
 install: $(VENV)/installed
 
@@ -18,6 +18,10 @@ test: $(VENV)/installed
 	$(PYTEST)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+
+# The types of the public API and of models/; what is checked stands in setup.cfg.
+types: $(VENV)/installed
+	$(VENV)/bin/mypy
 
 # The tests marked `long`, which the others leave out.
 test-long: $(VENV)/installed

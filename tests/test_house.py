@@ -207,3 +207,9 @@ def test_nothing_that_is_read_can_be_code(path):
             assert path.name == "files.py", "accord.models.common.files checks what a file claims"
         if called == "yaml.load":
             assert path.name == "presets.py", "accord.pipeline.config.presets takes only data"
+
+
+def test_a_commit_is_checked_by_the_ruff_of_the_tests():
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    (version,) = re.findall(r"ruff-pre-commit\n *rev: v([\d.]+)\n", hooks)
+    assert f"ruff=={version}" in (ROOT / "constraints.txt").read_text(encoding="utf-8").split()
