@@ -93,7 +93,7 @@ EXPERTS = Registry(
     "accord.experts",
     {
         "copy": Part(
-            "accord.models.outputs.expert:Copy",
+            "accord.models.zoo.expert:Copy",
             "The feature is 1 for the last words of the sentence so far.",
             reach=Setting(int, 20, "words back", least=1),
         ),
@@ -141,7 +141,7 @@ OUTPUTS = Registry(
             ),
         ),
         "expert": Part(
-            "accord.models.outputs.expert:expert",
+            "accord.models.zoo.expert:expert",
             "A log-linear output with one more feature, of the words that the context names.",
             expert=Setting(str | dict, "copy", "which words these are", parts=EXPERTS),
             background_gate=GATE,

@@ -32,24 +32,47 @@ def mixed(log_p: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return np.logaddexp.reduce(log_p + np.log(weights)[:, None], axis=0)
 
 
-def likeliest_weights(log_p: np.ndarray) -> np.ndarray:
+def likeliest_weights(
+    log_p: np.ndarray,
+    kind: np.ndarray | None = None,
+    kinds: int = 1,
+    times: np.ndarray | None = None,
+    *,
+    added: float = 0.0,
+    rounds: int = ROUNDS,
+    enough: float = ENOUGH,
+) -> np.ndarray:
     """The weights under which a text is likeliest, from what each part gives its words (M × N).
 
     By expectation and maximisation: w_i becomes the mean share that part i has in each word. The
-    likelihood has one maximum, and rises in every round.
+    likelihood has one maximum, and rises in every round, until a round gains less than `enough`.
+
+    Where words are of several kinds, numbered from 0 (N), each kind has weights of its own:
+    (kinds × M). A word may count several `times`, and so many words as are `added` to each kind
+    speak for all parts alike, so that none has no weight.
     """
-    weights = np.full(len(log_p), 1 / len(log_p))
-    possible = log_p[:, np.isfinite(log_p).any(axis=0)]
+    is_possible = np.isfinite(log_p).any(axis=0)
+    possible = log_p[:, is_possible]
     p = np.exp(possible - possible.max(axis=0))
+    counts = np.ones(p.shape[1]) if times is None else times[is_possible]
+    of_kind = [slice(None)] if kind is None else [kind[is_possible] == k for k in range(kinds)]
+    groups = [(p[:, chosen], counts[chosen]) for chosen in of_kind]
+    weights = np.full((kinds, len(p)), 1 / len(p))
     before = -np.inf
-    for _ in range(ROUNDS):
-        together = weights @ p
-        mean = np.log(together).mean()
-        if mean - before < ENOUGH:
+    for _ in range(rounds):
+        together = [own @ of_kind for own, (of_kind, _) in zip(weights, groups, strict=True)]
+        sums = (
+            (count * np.log(both)).sum() for (_, count), both in zip(groups, together, strict=True)
+        )
+        mean = sum(sums) / max(counts.sum(), 1)
+        if mean - before < enough:
             break
         before = mean
-        weights *= p @ (1 / together) / p.shape[1]
-    return weights
+        for own, (of_kind, count), both in zip(weights, groups, together, strict=True):
+            if total := count.sum() + added:
+                own *= of_kind @ (count / both) / total
+                own += added / len(p) / total
+    return weights[0] if kind is None else weights
 
 
 WORDS_AT_ONCE = 256  # positions whose distributions are held together

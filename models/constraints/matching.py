@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from accord.models.background.ngram_automaton import NGramArcs
+from accord.models.background.ngram_automaton import NGramAutomaton
 from accord.models.constraints.regular_expression import DIGITS, OTHER, letters
 from accord.models.spelling.ngram import NGramSpelling
 from accord.models.spelling.spelling import STOP
@@ -30,7 +30,7 @@ class Matching:
                 "other the mass of all strings that match can be computed"
             )
         self.spelling, self.dfa = spelling, letters(expression, spelling.alphabet)
-        self.arcs = NGramArcs(spelling.ngrams)
+        self.arcs = NGramAutomaton(spelling.ngrams)
         states, symbols = len(self.dfa.follow), len(spelling.alphabet)
         steps = np.zeros((symbols, states, states))  # by each symbol, from state to state
         for at, symbol in enumerate(self.dfa.symbol):

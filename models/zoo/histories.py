@@ -17,6 +17,7 @@ from accord.models.background.ngram_background import (
 )
 from accord.models.background.ngrams import NOTHING, last_words
 from accord.models.common.batching import END, Sentences
+from accord.models.common.mixture import likeliest_weights
 from accord.models.features.phi import Features
 
 
@@ -216,23 +217,16 @@ def fitted_weights(
             part.log_mass_of(words, torch.from_numpy(context))
             for part, context in zip(parts, contexts, strict=True)
         ]
-        p.append(torch.cat(log_p, dim=1).double().exp().numpy())
-    return likeliest(np.concatenate(p), np.concatenate(kind), 2 * parts[0].ngrams.order)
-
-
-def likeliest(p: np.ndarray, kind: np.ndarray, count: int) -> np.ndarray:
-    """The weights of the parts in each kind of context under which words are likeliest, by EM."""
-    is_possible = p.any(axis=1)  # to one part or other: no weights help a word that is not
-    p, kind = p[is_possible], kind[is_possible]
-    parts = p.shape[1]
-    weights = np.full((count, parts), 1 / parts)
-    for _ in range(ROUNDS):
-        share = weights[kind] * p
-        share /= share.sum(axis=1, keepdims=True)
-        found = np.full((count, parts), 1 / parts)
-        np.add.at(found, kind, share)
-        weights = found / found.sum(axis=1, keepdims=True)
-    return weights
+        p.append(torch.cat(log_p, dim=1).double().numpy())
+    kinds_of_context = 2 * parts[0].ngrams.order
+    return likeliest_weights(
+        np.concatenate(p).T,
+        np.concatenate(kind),
+        kinds_of_context,
+        added=1,
+        rounds=ROUNDS,
+        enough=-np.inf,
+    )
 
 
 def skip(given: HistoryContext) -> MixedBackground:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from accord.models.background.ngrams import Level, NGrams, interpolated
+from accord.models.common.mixture import likeliest_weights
 
 
 def witten_bell(levels: Sequence[Level], base: np.ndarray) -> NGrams:
@@ -67,15 +68,11 @@ def _likeliest(above: np.ndarray, below: np.ndarray, times: np.ndarray, kind: np
     What neither explains is a word that occurs once only, left out: it speaks for `below`. One
     occurrence is added that speaks for both alike, lest λ be 1 and words of `below` impossible.
     """
-    weight = np.full(CLASSES, 0.5)
-    total = np.bincount(kind, times, minlength=CLASSES) + 1
-    for _ in range(ROUNDS):
-        from_above = weight[kind] * above
-        both = from_above + (1 - weight[kind]) * below
-        posterior = np.divide(from_above, both, where=both > 0, out=np.zeros(len(both)))
-        found = np.bincount(kind, times * posterior, minlength=CLASSES)
-        weight = (found + 0.5) / total
-    return weight
+    below = np.where((above > 0) | (below > 0), below, 1.0)
+    with np.errstate(divide="ignore"):
+        log_p = np.log(np.stack([above, below]))
+    kinds = {"kind": kind, "kinds": CLASSES, "times": times}
+    return likeliest_weights(log_p, **kinds, added=1, rounds=ROUNDS, enough=-np.inf)[:, 0]
 
 
 def add_alpha(

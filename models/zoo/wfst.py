@@ -27,6 +27,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from accord.models.background.ngram_automaton import NGramAutomaton
 from accord.models.background.ngrams import NGrams
 from accord.models.common.batching import END, Sentences
 from accord.models.network.language_model import LanguageModel
@@ -56,6 +57,15 @@ class WeightedAutomaton(NamedTuple):
     end: np.ndarray  # p of the sentence's end in each state
     arcs: Arcs
     failures: Arcs  # at most one of a state; their words say nothing
+
+
+def ngram_automaton(model: NGrams) -> WeightedAutomaton:
+    """n-grams as they are: a state for each context."""
+    found = NGramAutomaton(model)
+    is_arc, longer = found.symbol != END, np.arange(found.nodes[1], found.nodes[-1])
+    arcs = Arcs(*(each[is_arc] for each in (found.source, found.next, found.symbol, found.of_arc)))
+    failures = Arcs(longer, found.shorter[longer], np.zeros_like(longer), found.backoff[longer])
+    return WeightedAutomaton(model.words, found.start, found.ends(), arcs, failures)
 
 
 def write_wfst(automaton: WeightedAutomaton, forms: Sequence[str], path: Path) -> None:

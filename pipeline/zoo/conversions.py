@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from accord.lexicon.vectors import kmeans
-from accord.models.background.ngram_automaton import ngram_automaton
 from accord.models.background.ngram_background import NGramBackground
 from accord.models.background.ngrams import NGrams, kneser_ney
 from accord.models.common.batching import Model, Sentences
@@ -25,7 +24,14 @@ from accord.models.spelling.spelling import load_spelling
 from accord.models.zoo.arpa import STOP, UNKNOWN, read_arpa, words_of_arpa, write_arpa
 from accord.models.zoo.grow_prune import prune
 from accord.models.zoo.ngram_conversion import own_ngrams, pruned
-from accord.models.zoo.wfst import TEXT, StateAutomaton, directions, state_automaton, write_wfst
+from accord.models.zoo.wfst import (
+    TEXT,
+    StateAutomaton,
+    directions,
+    ngram_automaton,
+    state_automaton,
+    write_wfst,
+)
 from accord.pipeline.artefacts.artefact import Inputs
 from accord.pipeline.artefacts.names import UNKNOWN_ID
 from accord.pipeline.compare.scored_models import Scored

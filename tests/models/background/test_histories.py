@@ -11,7 +11,7 @@ from accord.models.background.ngrams import count, kneser_ney
 from accord.models.common.batching import END, Sentences
 from accord.models.network.background_models import BackgroundOnly
 from accord.models.parts import HISTORIES, SMOOTHINGS
-from accord.models.zoo.histories import kinds, likeliest
+from accord.models.zoo.histories import kinds
 from accord.models.zoo.smoothing import witten_bell
 
 FEATURES = random_features(WORDS, width=3, real=False)
@@ -31,14 +31,6 @@ def made(history, order=3, smoothing=kneser_ney, folds=4, text=TEXT, factors=FAC
 def contexts(background, training=False) -> torch.Tensor:
     found = [background.contexts(text, training) for text in (TEXT, UNSEEN)]
     return torch.from_numpy(np.concatenate(found))
-
-
-def test_a_word_that_no_part_of_a_mixture_explains_leaves_its_weights_alone():
-    p = np.array([[0.2, 0.1], [0.0, 0.0], [0.3, 0.4]])
-    kind = np.zeros(3, np.int64)
-    weights = likeliest(p, kind, 2)
-    assert weights == pytest.approx(likeliest(p[[0, 2]], kind[:2], 2))
-    assert np.isfinite(weights).all()
 
 
 @pytest.mark.parametrize("history", HISTORIES)

@@ -148,3 +148,40 @@ def test_the_cache_is_what_its_definition_says():
     expected = [1 / 9, 0, 0, d**2 / (d + d**2), (d + d**3) / (d + d**2 + d**3), 0]
     expected += [d**3 / (d + d**2 + d**3 + d**4), 0]
     assert np.exp(Cache(9, half_life=2).score(text)) == pytest.approx(expected)
+
+
+KIND = np.array([0, 0, 2, 2, 2])
+LOG_P = np.log(np.array([[0.2, 0.6, 0.3, 0.1, 0.5], [0.1, 0.3, 0.4, 0.9, 0.1]]))
+
+
+def test_words_of_each_kind_have_weights_of_their_own():
+    options = {"rounds": 40, "enough": -np.inf}
+    found = likeliest_weights(LOG_P, KIND, 3, **options)
+    assert found[0] == pytest.approx(likeliest_weights(LOG_P[:, :2], **options))
+    assert found[1] == pytest.approx(np.array([0.5, 0.5]))
+    assert found[2] == pytest.approx(likeliest_weights(LOG_P[:, 2:], **options))
+
+
+def test_a_word_that_counts_twice_is_there_twice():
+    times = np.array([2.0, 1, 0, 1, 3])
+    written_out = np.repeat(LOG_P, times.astype(int), axis=1)
+    options = {"rounds": 40, "enough": -np.inf}
+    found = likeliest_weights(LOG_P, times=times, **options)
+    assert found == pytest.approx(likeliest_weights(written_out, **options))
+
+
+def test_words_that_are_added_speak_for_all_parts_alike():
+    one_sided = np.array([[0.0, 0.0], [-np.inf, -np.inf]])
+    assert likeliest_weights(one_sided) == pytest.approx(np.array([1.0, 0.0]))
+    by_hand = np.array([0.5, 0.5])
+    for _ in range(3):
+        by_hand = (np.array([2.0, 0.0]) + 0.5) / 3
+    found = likeliest_weights(one_sided, added=1.0, rounds=3, enough=-np.inf)
+    assert found == pytest.approx(by_hand)
+
+
+def test_a_word_that_no_part_explains_leaves_the_weights_alone():
+    with_one = np.insert(LOG_P, 1, -np.inf, axis=1)
+    found = likeliest_weights(with_one, np.insert(KIND, 1, 0), 3, added=1.0, rounds=50)
+    assert np.isfinite(found).all()
+    assert found == pytest.approx(likeliest_weights(LOG_P, KIND, 3, added=1.0, rounds=50))

@@ -20,7 +20,7 @@ from scipy.stats import chisquare
 
 from accord.models.background.base import Uniform, Unigram
 from accord.models.common.batching import NO_WORD
-from accord.models.outputs.expert import ExpertLogLinear
+from accord.models.zoo.expert import ExpertLogLinear
 
 
 class Expert:
