@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from accord.models.common.batching import NO_WORD, by_length, of_like_length
 from accord.models.common.weights import load_tensors, load_weights
 from accord.models.spelling.spelling import (
+    NEURAL,
     STOP,
     Alphabet,
     Spelling,
@@ -51,6 +52,8 @@ class Network(nn.Module):
 
 class NeuralSpelling(Spelling):
     """letters(u | s) = Π p(c | s, all letters before), the last letter of u coming first."""
+
+    file = NEURAL
 
     def __init__(self, alphabet: Alphabet, shares: np.ndarray, length: float):
         super().__init__(alphabet, shares, length)

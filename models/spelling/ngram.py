@@ -16,6 +16,7 @@ from accord.models.background.ngrams import Level, count, discount, kneser_ney
 from accord.models.common.batching import in_a_row
 from accord.models.common.files import load_json
 from accord.models.spelling.spelling import (
+    NGRAM,
     STOP,
     Alphabet,
     Spelling,
@@ -128,6 +129,8 @@ class NGramSpelling(Spelling):
     order, t_s(h) how many letters follow h in them; p(c | h) is the n-gram model of all classes,
     and stands alone where class s has no word that begins with h or h is as long as the order.
     """
+
+    file = NGRAM
 
     def __init__(
         self,

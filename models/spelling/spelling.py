@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import NamedTuple
 
 import numpy as np
@@ -82,6 +83,8 @@ class Alphabet:
 
 class Spelling:
     """What both kinds of spelling share; each brings its own `sequences` and `draw_symbols`."""
+
+    file: str  # that holds it in a folder
 
     def __init__(self, alphabet: Alphabet, numbers: np.ndarray, length: float):
         self.alphabet = alphabet
@@ -160,6 +163,10 @@ def as_text(sequences: Sequence[Sequence[int]]) -> Sentences:
 
 
 NGRAM, NEURAL = "spelling.json", "spelling.safetensors"
+KINDS = {  # by the file that holds it
+    NEURAL: "accord.models.spelling.neural:NeuralSpelling",
+    NGRAM: "accord.models.spelling.ngram:NGramSpelling",
+}
 
 
 class WrittenText(NamedTuple):
@@ -191,18 +198,12 @@ def open_score(
 
 
 def save_spelling(spelling: Spelling, folder: Path) -> None:
-    from accord.models.spelling.neural import NeuralSpelling
-
-    spelling.save(folder / (NEURAL if isinstance(spelling, NeuralSpelling) else NGRAM))
+    spelling.save(folder / spelling.file)
 
 
 def load_spelling(folder: Path) -> Spelling | None:
-    """The spelling model that a folder holds; none for a closed vocabulary."""
-    from accord.models.spelling.neural import NeuralSpelling
-    from accord.models.spelling.ngram import NGramSpelling
-
-    if (folder / NEURAL).exists():
-        return NeuralSpelling.load(folder / NEURAL)
-    if (folder / NGRAM).exists():
-        return NGramSpelling.load(folder / NGRAM)
+    """The spelling model that a folder holds, imported here; none for a closed vocabulary."""
+    for file, kind in KINDS.items():
+        if (folder / file).exists():
+            return resolve_name(kind).load(folder / file)
     return None
