@@ -204,7 +204,7 @@ def test_nothing_that_is_read_can_be_code(path):
             assert name not in FORBIDDEN["call"] or called.endswith(".eval"), called
         assert called not in ("torch.load", "torch.save"), called
         if called == "np.load":
-            assert path.name == "files.py", "accord.models.common.files checks what a file claims"
+            assert path.name == "arrays.py", "accord.models.common.arrays checks what a file claims"
         if called == "yaml.load":
             assert path.name == "presets.py", "accord.pipeline.config.presets takes only data"
 

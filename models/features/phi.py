@@ -18,9 +18,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from accord.models.common.arrays import load_arrays
 from accord.models.common.batching import in_a_row
 from accord.models.common.checks import check_range
-from accord.models.common.files import load_arrays
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -311,8 +314,8 @@ def by_name(
     import torch  # here, as Φ is made and read without it
 
     row = {name: number for number, name in enumerate(before)}
-    kept = torch.tensor([place for place, name in enumerate(after) if name in row])
-    rows = torch.tensor([row[name] for name in after if name in row])
+    kept = np.array([place for place, name in enumerate(after) if name in row], dtype=np.int64)
+    rows = np.array([row[name] for name in after if name in row], dtype=np.int64)
     grown = dict(tensors)
     for parameter in BY_FEATURE & tensors.keys():
         found = tensors[parameter]

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
+from accord.models.common.arrays import load_array, load_arrays
 from accord.models.common.batching import Model, Sentences, in_a_row
-from accord.models.common.files import load_array, load_arrays, load_json
+from accord.models.common.files import load_json
 
 BOUNDARY = "\n"  # ends every word, and is in none
 SPELLER = "subwords.json"  # what spells any string, in the form of the `tokenizers` package

@@ -16,8 +16,8 @@ from torch import Tensor
 from accord.models.background.base import Background
 from accord.models.background.ngram_background import NGramBackground
 from accord.models.background.ngrams import END, NGrams, Table, contexts_of, nodes_of, pack
+from accord.models.common.arrays import load_arrays
 from accord.models.common.batching import Sentences
-from accord.models.common.files import load_arrays
 from accord.models.features.phi import Features
 
 START, STOP, UNKNOWN = "<s>", "</s>", "<unk>"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from accord.models.common.files import load_array
+from accord.models.common.arrays import load_array
 from accord.pipeline.compare.scored_models import Scored, find_all, named
 from accord.pipeline.dataset.encoded import Suite, read_encoded_suite
 from accord.pipeline.display.messages import nearest, short_names

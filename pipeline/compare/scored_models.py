@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from accord.models.common.arrays import load_array
 from accord.models.common.batching import Sentences
-from accord.models.common.files import load_array
 from accord.models.spelling.spelling import load_spelling
 from accord.pipeline.artefacts.names import UNKNOWN_ID
 from accord.pipeline.dataset.encoded import (

@@ -20,8 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
+from accord.models.common.arrays import load_array, load_arrays
 from accord.models.common.batching import Sentences
-from accord.models.common.files import load_array, load_arrays, load_json
+from accord.models.common.files import load_json
 from accord.models.spelling.spelling import WrittenText
 from accord.models.spelling.subwords import COUNTS, load_subwords
 from accord.pipeline.artefacts.names import PRETRAINING, PRETRAINING_MASS, START_WEIGHTS

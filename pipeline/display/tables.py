@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,5 +73,5 @@ def mean_and_spread(values: Sequence[float], digits: int) -> str:
     """The mean, and ± the standard deviation where they differ; a dash for nothing."""
     if not len(values):
         return "–"
-    spread = f" ± {np.std(values, ddof=1):,.{digits}f}" if len(set(values)) > 1 else ""
-    return f"{np.mean(values):,.{digits}f}{spread}"
+    spread = f" ± {stdev(values):,.{digits}f}" if len(set(values)) > 1 else ""
+    return f"{fmean(values):,.{digits}f}{spread}"

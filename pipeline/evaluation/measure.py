@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from accord.models.common.arrays import load_array
 from accord.models.common.batching import Model, Sentences
 from accord.models.common.checks import check_finite
-from accord.models.common.files import load_array
 from accord.models.spelling.spelling import Spelling, WrittenText, open_score
 from accord.models.spelling.subwords import SubwordModel
 from accord.models.training.log import CURVE, PHASE_CURVES, read_curve

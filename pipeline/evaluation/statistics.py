@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from accord.models.common.files import load_array
+from accord.models.common.arrays import load_array
 from accord.pipeline.dataset.encoded import is_same_text
 from accord.pipeline.display.tables import by_seed
 

@@ -17,8 +17,8 @@ import pandas as pd
 
 from accord.lexicon import vectors
 from accord.lexicon.vectors import kmeans
+from accord.models.common.arrays import load_array, load_arrays
 from accord.models.common.batching import Sentences
-from accord.models.common.files import load_array, load_arrays
 from accord.models.features.clusters import exchange_clusters
 from accord.pipeline.artefacts.names import END_ID, is_special, read_as_unknown
 from accord.pipeline.artefacts.tables import batches

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from accord.models.background.base import adapted, discounted
-from accord.models.common.files import load_array
+from accord.models.common.arrays import load_array
 from accord.models.common.registry import outside_files, parted
 from accord.models.features.phi import Features
 from accord.models.spelling.neural import NeuralSpelling

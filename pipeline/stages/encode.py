@@ -10,8 +10,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from accord.models.common.arrays import load_array
 from accord.models.common.batching import Sentences
-from accord.models.common.files import load_array
 from accord.models.spelling.subwords import COUNTS, count_subwords
 from accord.pipeline.artefacts.artefact import Inputs
 from accord.pipeline.artefacts.names import (

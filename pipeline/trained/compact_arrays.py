@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from accord.models.background.ngrams import Level
+from accord.models.common.arrays import load_arrays
 from accord.models.common.checks import check_range
-from accord.models.common.files import load_arrays
 from accord.models.features.phi import Features
 from accord.models.spelling.ngram import NGramSpelling, Prefixes
 from accord.models.spelling.spelling import Alphabet

@@ -22,9 +22,9 @@ from accord.lexicon.chain import Chain
 from accord.lexicon.closed import LIKELY, Closed, looks
 from accord.lexicon.guesser import LONGEST, Guesser
 from accord.lexicon.index import Index
+from accord.models.common.arrays import load_arrays
 from accord.models.common.batching import in_a_row
 from accord.models.common.checks import check_range
-from accord.models.common.files import load_arrays
 from accord.pipeline.artefacts.names import UNKNOWN, UNKNOWN_ID
 from accord.pipeline.dataset.unknown_words import UnknownClasses
 from accord.pipeline.trained.compact_words import CompactWords, FrontCoded, common_prefix, narrow

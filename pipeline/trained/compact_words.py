@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accord.models.background.base import discounted
+from accord.models.common.arrays import load_arrays
 from accord.models.common.checks import check_range
-from accord.models.common.files import load_arrays
 from accord.pipeline.artefacts.names import END, UNKNOWN, is_unknown
 from accord.pipeline.dataset.vocabulary import Vocabulary
 

@@ -19,7 +19,8 @@ import pandas as pd
 import torch
 
 from accord.lexicon.chain import save
-from accord.models.common.files import WEIGHTS, load_array, load_json
+from accord.models.common.arrays import load_array
+from accord.models.common.files import WEIGHTS, load_json
 from accord.models.common.registry import imported, parted
 from accord.models.common.weights import packed, parameters_of, save_shards, save_tensors
 from accord.models.features.phi import Features

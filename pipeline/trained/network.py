@@ -9,9 +9,10 @@ import torch
 
 from accord.models.background.base import Background, Uniform, Unigram, discounted
 from accord.models.background.ngram_background import HistoryContext, Prior
+from accord.models.common.arrays import load_array, load_arrays
 from accord.models.common.batching import Sentences
 from accord.models.common.device import choose_device
-from accord.models.common.files import WEIGHTS, load_array, load_arrays, load_json
+from accord.models.common.files import WEIGHTS, load_json
 from accord.models.common.registry import Choice, parted
 from accord.models.common.weights import Shapes, load_weights, shapes_of
 from accord.models.features.embedding import Psi, reads_letters

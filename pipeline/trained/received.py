@@ -11,7 +11,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import pyarrow as pa
 from pyarrow import parquet
 
-from accord.models.common.files import check_stored, load_json
+from accord.models.common.arrays import check_stored
+from accord.models.common.files import load_json
 from accord.models.common.weights import Shapes, check_shapes, shapes_in
 from accord.models.features.phi import Features
 from accord.models.recipe import MOVED, Recipe

@@ -10,7 +10,7 @@ from fuzz_cases import CASES, damaged, fuzz, outcome
 from hypothesis import strategies as st
 
 from accord.lexicon.vectors import VectorFile, of_arrays, of_spacy, of_text
-from accord.models.common.files import load_arrays
+from accord.models.common.arrays import load_arrays
 from accord.pipeline.features.word_vectors import find, reduced
 
 FORMS = ["de", "la", "Paris", "été", "aujourd'hui"]

@@ -91,7 +91,7 @@ def test_keys_of_rows_that_are_not_there_are_refused(tmp_path):
 
 def test_the_published_vectors_know_french(folder):
     """Words of one kind are nearer to each other than to others; capitals tell names."""
-    from accord.models.common.files import load_array
+    from accord.models.common.arrays import load_array
 
     home = folder("spacy-vectors")
     wanted = ["chien", "chat", "lundi", "mardi", "Paris", "paris", "qsdfghjklm"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from accord.models.common.files import load_array, load_arrays
+from accord.models.common.arrays import load_array, load_arrays
 from accord.models.common.weights import load_weights, save_tensors
 from accord.models.features.phi import Features
 

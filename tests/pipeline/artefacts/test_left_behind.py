@@ -15,7 +15,7 @@ from accord.pipeline.artefacts.store import Store
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from accord.models.common.files import whole_file
+from accord.models.common import files
 from accord.pipeline.artefacts import store
 
 def die(*_):
@@ -27,7 +27,7 @@ def compute(out):
     if moment == "computing":
         die()
 if moment == "writing":
-    whole_file.os.fsync = die
+    files.os.fsync = die
 if moment == "moved":
     store.suppress = die  # which is next
 store.Store(Path(folder)).make(f"{stage}-0123", {"stage": stage}, compute, stage == "train")

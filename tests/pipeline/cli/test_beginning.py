@@ -15,7 +15,7 @@ def accord(*words):
 
 def test_the_gap_is_explained_in_the_same_words():
     commands = get_command(app).commands
-    helps = {commands[name].params[0].help for name in ASKING}
+    helps = {commands[name].loaded().params[0].help for name in ASKING}
     assert len(helps) == 1
     assert "The … (or ...) at its end stands for the next word" in helps.pop()
 

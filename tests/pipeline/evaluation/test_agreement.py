@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import accord
-from accord.models.common.files import load_array
+from accord.models.common.arrays import load_array
 from accord.pipeline.compare import agreement
 from accord.pipeline.compare.scored_models import find
 from accord.pipeline.dataset.encoded import Suite, suites

@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 
 from accord.pipeline.cli.main import app
 from accord.pipeline.correction.nbest import Arc, Lattice
-from accord.pipeline.zoo import SILENT
-from accord.pipeline.zoo.htk import fields_of, text_of
+from accord.pipeline.zoo.htk import SILENT, fields_of, text_of
 from accord.pipeline.zoo.lattices import read_lattices, read_lists, write_lattices
 
 # A word, then a choice, and a link that says nothing.
