@@ -311,7 +311,6 @@ def by_name(
     tensors: "Mapping[str, Tensor]", before: Sequence[str], after: Sequence[str]
 ) -> "dict[str, Tensor]":
     """The weights for other features: each has the row of its name, and zeros if it is new."""
-    import torch  # here, as Φ is made and read without it
 
     row = {name: number for number, name in enumerate(before)}
     kept = np.array([place for place, name in enumerate(after) if name in row], dtype=np.int64)
