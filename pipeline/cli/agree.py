@@ -1,11 +1,19 @@
 """What models know of agreement: `accord agree`, `accord suite make` and `accord suite plant`."""
 
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from accord import lexicon as lexicons
+from accord.corpora import read_words
+from accord.lexicon.dictionaries.lexique import Homophones
 from accord.pipeline.cli.console import command, listed, make_room, print_table
+from accord.pipeline.data.folders import folder_of
+from accord.pipeline.display.messages import say
+from accord.pipeline.evaluation.suite_making import make_suite
+from accord.pipeline.trained.resolve import BUNDLED
 
 Corpus = Annotated[
     str, typer.Argument(metavar="CORPUS", help="Treebank or text to use: its name, or its path.")
@@ -51,8 +59,6 @@ def agree(
     """Show how often each model finds the right sentence of a minimal pair the likelier one."""
     from accord.pipeline.compare import agreement
     from accord.pipeline.compare.agreement import groups, judged, side_by_side
-    from accord.pipeline.display.messages import say
-    from accord.pipeline.trained.resolve import BUNDLED
 
     make_room(items)
     rows = [groups(suite, by)]
@@ -84,10 +90,6 @@ def make(
     ] = "closed,dela",
 ) -> None:
     """Make minimal pairs: real sentences, and the same with a word that no longer agrees."""
-    from accord import lexicon as lexicons
-    from accord.pipeline.data.folders import folder_of
-    from accord.pipeline.evaluation.suite_making import make_suite
-
     chain = lexicons.load(listed(lexicon), folder=folder_of)
     pairs = make_suite(corpus, chain, to).groupby("construction")
     table = pairs.agg(
@@ -108,12 +110,7 @@ def plant(
     seed: Annotated[int, typer.Option(help="Seed that chooses the words.")] = 1,
 ) -> None:
     """Plant an error in each sentence: instead of a word another that sounds the same."""
-    from itertools import islice
-
-    from accord.corpora import read_words
-    from accord.lexicon.dictionaries.lexique import Homophones
     from accord.pipeline.correction import confuse
-    from accord.pipeline.data.folders import folder_of
 
     if to.suffix != ".csv":
         raise ValueError(f"--to: expected a name that ends in .csv, got {to}")

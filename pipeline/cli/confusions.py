@@ -1,18 +1,24 @@
 """Words taken for others: `accord correct`, `corrections` and `nbest`."""
 
 import json as jsons
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import pandas as pd
 import typer
 
+from accord.corpora import read_words
+from accord.lexicon.dictionaries.lexique import Homophones
 from accord.pipeline.cli.agree import Corpus, Limit, Split
 from accord.pipeline.cli.console import command, make_room, print_table
 from accord.pipeline.cli.model import Model, TrainedRun, load_model
 from accord.pipeline.cli.score import Text, numbered_sentences
+from accord.pipeline.data.folders import folder_of
+from accord.pipeline.display.messages import say, track
+from accord.pipeline.evaluation.suites import read_suite
 
 if TYPE_CHECKING:
-    from accord.lexicon.dictionaries.lexique import Homophones
     from accord.pipeline.correction.correct import Reasons
 
 
@@ -34,10 +40,7 @@ def correct(
     ] = False,
 ) -> None:
     """Suggest words that agree better, or that sound the same and fit better, and say why."""
-    import pandas as pd
-
     from accord.pipeline.correction.correct import Corrector, rows
-    from accord.pipeline.display.messages import track
 
     sentences = numbered_sentences(text)
     corrector, found = Corrector(load_model(run, model), _homophones()), []
@@ -76,8 +79,6 @@ def corrections(
 ) -> None:
     """Show how many planted errors `accord correct` repairs, and how often it is wrong."""
     from accord.pipeline.correction.correct import Corrector, JudgedCorrections, readable
-    from accord.pipeline.display.messages import say
-    from accord.pipeline.evaluation.suites import read_suite
 
     pairs, development = read_suite(suite), read_suite(tune) if tune else []
     corrector = Corrector(load_model(run, model), _homophones())
@@ -114,12 +115,8 @@ def nbest(
     ] = None,
 ) -> None:
     """Make n-best lists or lattices of what sounds the same, for `accord rescore`, of any text."""
-    from itertools import islice
-
-    from accord.corpora import read_words
     from accord.pipeline.correction.confuse import Channel
     from accord.pipeline.correction.nbest import write_nbest
-    from accord.pipeline.data.folders import folder_of
     from accord.pipeline.zoo.lattices import is_lattice_file, write_lattices
 
     make_room(to)
@@ -145,7 +142,4 @@ def _shown(reasons: "Reasons") -> str:
 
 
 def _homophones() -> "Homophones":
-    from accord.lexicon.dictionaries.lexique import Homophones
-    from accord.pipeline.data.folders import folder_of
-
     return Homophones.load(folder_of)

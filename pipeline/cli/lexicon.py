@@ -1,18 +1,26 @@
 """`accord lexicon`: which lexicons there are, what they say of a word, how much they cover."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import pandas as pd
 import typer
 
+from accord import lexicon as lexicons
+from accord.lexicon import Lexicon, evaluation, registry
+from accord.lexicon.reading import LexiconError
 from accord.pipeline.cli.console import Configuration, Runs, Set, command, listed, print_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from accord.lexicon import Lexicon
-
+from accord.pipeline.compare.lexicons import (
+    compare_lexicons,
+    counted_words,
+    features_of,
+    guesser_table,
+    known_beside,
+)
+from accord.pipeline.data.folders import MissingData, folder_of
+from accord.pipeline.display.messages import say
 
 Chain = Annotated[
     str,
@@ -24,20 +32,15 @@ DEFAULT_CHAIN = "closed,dela,guesser"
 @command
 def list_lexicons() -> None:
     """List all lexicons with their size and licence, and whether their data is here."""
-    import pandas as pd
-
-    from accord.lexicon.evaluation import features
-    from accord.lexicon.registry import find
-
     rows = []
     for name in _usable():
-        maker = find(name)
+        maker = registry.find(name)
         found = None if name == "guesser" else _load_if_present(name)
         rows.append(
             {
                 "lexicon": name,
                 "forms": f"{len(found):,}" if found else "–",
-                "features": len(features(found)) if found else "–",
+                "features": len(evaluation.features(found)) if found else "–",
                 "licence": found.licence if found else getattr(maker, "licence", "–"),
                 "data": "here" if found else "any word" if name == "guesser" else "not fetched",
             }
@@ -51,10 +54,6 @@ def show(
     lexicon: Chain = DEFAULT_CHAIN,
 ) -> None:
     """Show what every lexicon that is here says of a word, and the φ that --lexicon gives it."""
-    import pandas as pd
-
-    from accord.pipeline.compare.lexicons import features_of, known_beside
-
     if not word.strip():
         raise ValueError(f"expected a word to look up, got {word!r}")
     chain = _load(lexicon)
@@ -91,17 +90,13 @@ def coverage(
     ] = 20,
 ) -> None:
     """Show how much of a corpus lexicons cover, by part of speech where the corpus has them."""
-    from accord.lexicon.evaluation import coverage as measure
-    from accord.lexicon.evaluation import gaps as find_gaps
-    from accord.pipeline.compare.lexicons import counted_words
-
     words = counted_words(corpus)
     chain = _load(lexicon)
-    table = measure(chain, words)
+    table = evaluation.coverage(chain, words)
     for share in ("token_share", "type_share"):
         table[share] = table[share].map("{:.2%}".format)
     print_table(table)
-    missing = find_gaps(chain, words, gaps)
+    missing = evaluation.gaps(chain, words, gaps)
     print("\nmost frequent gaps:", ", ".join(f"{f} {n}" for f, n in missing.values.tolist()))
 
 
@@ -130,8 +125,6 @@ def guesser(
     ] = False,
 ) -> None:
     """Measure guessers on the forms of a tenth of the lemmas, which they do not learn from."""
-    from accord.pipeline.compare.lexicons import guesser_table
-
     taught = _load(lexicon, lowercase)
     print_table(guesser_table(taught, listed(kinds), treebank or (), seed, lowercase))
 
@@ -150,8 +143,6 @@ def compare(
     runs: Runs = Path("runs"),
 ) -> None:
     """Train the last model of a configuration with each chain of lexicons, and compare them."""
-    from accord.pipeline.compare.lexicons import compare_lexicons
-
     chains = lexicons.split()
     if not chains:
         raise ValueError(f"--lexicons: expected chains of lexicons, got {lexicons!r}")
@@ -160,28 +151,21 @@ def compare(
     print(f"figure: {folder / 'report' / 'perplexity.png'}")
 
 
-def _usable() -> "Iterator[str]":
+def _usable() -> Iterator[str]:
     """Every lexicon by name; one of another package that fails is named and left out."""
-    from accord.lexicon.reading import LexiconError
-    from accord.lexicon.registry import BUILT_IN, names
-
-    for name in names():
+    for name in registry.names():
         try:
-            if name not in BUILT_IN:
+            if name not in registry.BUILT_IN:
                 _load_if_present(name)
             yield name
         except LexiconError as error:
             print(f"left out: {error}", file=sys.stderr)
 
 
-def _load(chain: str, lowercase: bool = False) -> "Lexicon":
+def _load(chain: str, lowercase: bool = False) -> Lexicon:
     """The lexicons of a chain; rows that a table of one's own has in vain are reported."""
-    from accord import lexicon
-    from accord.pipeline.data.folders import folder_of
-    from accord.pipeline.display.messages import say
-
     names = listed(chain)
-    found = lexicon.load(names, folder=folder_of, lowercase=lowercase)
+    found = lexicons.load(names, folder=folder_of, lowercase=lowercase)
     own = {Path(name).name for name in names}
     for skipped in found.skipped:
         file = skipped.example.partition(":")[0]
@@ -190,9 +174,7 @@ def _load(chain: str, lowercase: bool = False) -> "Lexicon":
     return found
 
 
-def _load_if_present(chain: str) -> "Lexicon | None":
-    from accord.pipeline.data.folders import MissingData
-
+def _load_if_present(chain: str) -> Lexicon | None:
     try:
         return _load(chain)
     except MissingData:

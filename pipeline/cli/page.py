@@ -9,6 +9,9 @@ import typer
 
 from accord.pipeline.cli.console import command
 from accord.pipeline.cli.model import load_model
+from accord.pipeline.page.questions import Models
+from accord.pipeline.page.server import PageServer
+from accord.pipeline.trained.resolve import BUNDLED, find, holds_models
 
 PORT = 8420
 Served = Annotated[
@@ -32,10 +35,6 @@ def page(
     ] = "127.0.0.1",
 ) -> None:
     """Serve a page on which sentences can be typed, explained, changed and compared."""
-    from accord.pipeline.page.questions import Models
-    from accord.pipeline.page.server import PageServer
-    from accord.pipeline.trained.resolve import BUNDLED
-
     models = Models(_loaders(run or [Path(BUNDLED)]))
     with PageServer(models, host, port) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -55,8 +54,6 @@ def page(
 
 def _loaders(runs: list[Path]) -> dict[str, partial]:
     """How each model is loaded, by its name: those of a run with its last first."""
-    from accord.pipeline.trained.resolve import find, holds_models
-
     names = [run.name for run in runs]
     several = len(runs) > 1
     loaders: dict[str, partial] = {}

@@ -6,7 +6,10 @@ from typing import Annotated
 
 import typer
 
+from accord.pipeline.artefacts.store import faults
 from accord.pipeline.cli.console import FAILED, Runs, Seeds, Set, command, listed, print_table
+from accord.pipeline.compare import audit as auditing
+from accord.pipeline.compare.scored_models import difference_in_text, find, find_all
 
 RunFolder = Annotated[
     Path, typer.Argument(metavar="RUN", help="Folder of a run, such as runs/paper.")
@@ -16,8 +19,6 @@ RunFolder = Annotated[
 @command
 def audit(run: RunFolder) -> None:
     """Show which splits the vocabulary, φ and b of a run know, and whether the test is one."""
-    from accord.pipeline.compare import audit as auditing
-
     table = auditing.audit(run)
     print_table(table)
     print(*auditing.verdicts(table, auditing.chosen_on_validation(run)), sep="\n")
@@ -52,8 +53,7 @@ def compare(
     ] = None,
 ) -> None:
     """Compare the models of several runs in one table, training those that are not trained."""
-    from accord.pipeline.compare import tables as comparing
-    from accord.pipeline.compare.scored_models import difference_in_text
+    from accord.pipeline.compare import tables as comparing  # here, as it loads matplotlib
 
     found = comparing.find_or_run(sources, set=set or (), seeds=seeds, runs=runs)
     scores = comparing.gather(found)
@@ -77,9 +77,9 @@ def significance(
     ] = None,
 ) -> None:
     """Show which differences between a run's models are real, by a paired bootstrap."""
-    from accord.pipeline.compare.tables import compare as compare_pairs
+    from accord.pipeline.compare.tables import compare  # here, as it loads matplotlib
 
-    print_table(compare_pairs(run, against))
+    print_table(compare(run, against))
 
 
 @command
@@ -90,7 +90,6 @@ def prune(
     ] = "50,80,90",
 ) -> None:
     """Show the perplexity of a model as the smallest weights of each matrix become zeros."""
-    from accord.pipeline.compare.scored_models import find
     from accord.pipeline.zoo.conversions import compare_pruned
 
     for found in find(model):
@@ -155,7 +154,6 @@ def combine(
 ) -> None:
     """Combine models by weights tuned on validation; show the perplexity with and without each."""
     from accord.pipeline.compare import combine as combining
-    from accord.pipeline.compare.scored_models import find_all
 
     options = {"--cache": cache, "--neighbours": neighbours, "--uniform": uniform}
     given = ", ".join(name for name, value in options.items() if value)
@@ -171,8 +169,6 @@ def combine(
 @command
 def verify(run: RunFolder) -> None:
     """Read every file of a run and its artefacts, and name those that are changed or damaged."""
-    from accord.pipeline.artefacts.store import faults
-
     found = list(dict.fromkeys(faults(run)))
     for fault in found:
         print(fault)

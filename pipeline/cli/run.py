@@ -1,7 +1,6 @@
 """What is run: `accord run`, `stages`, `pack`, `unpack`, `fetch` and `config`.
 
-Imports stand in the functions: `fetch` and `config PRESET` answer without pandas, and the others
-load torch.
+What runs stages is imported in functions: `fetch` and `config PRESET` answer without pandas.
 """
 
 from pathlib import Path
@@ -19,6 +18,9 @@ from accord.pipeline.cli.console import (
     command,
     print_table,
 )
+from accord.pipeline.config.presets import preset_text
+from accord.pipeline.data import fetch as fetching
+from accord.pipeline.data.catalogue import origin, source_names
 
 
 @command
@@ -93,7 +95,7 @@ def pack(
     seeds: Seeds = 1,
     runs: Runs = Path("runs"),
 ) -> None:
-    """Prepare models for training elsewhere with `python -m accord.pipeline.runner.sweep`."""
+    """Prepare models, with the code that trains them, for another machine."""
     from accord.pipeline.runner.pack import pack as pack_models
 
     jobs = pack_models(
@@ -123,9 +125,6 @@ def fetch(
     ] = None,
 ) -> None:
     """Download corpora and lexicons into the data folder, and check their hashes."""
-    from accord.pipeline.data import fetch as fetching
-    from accord.pipeline.data.catalogue import origin, source_names
-
     for source in sources or ():
         print(fetching.fetch(source))
     if not sources:
@@ -141,10 +140,8 @@ def config(
 ) -> None:
     """Explain every key of a configuration, or print the file of a preset to copy it."""
     if preset:
-        from accord.pipeline.config.presets import preset_text
-
         print(preset_text(preset), end="")
     else:
-        from accord.pipeline.config.help import explain  # which imports every stage
+        from accord.pipeline.config.help import explain
 
         print(explain(), end="")

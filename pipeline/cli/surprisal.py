@@ -15,6 +15,7 @@ from accord.pipeline.cli.options import (
     PrimeWeight,
     under,
 )
+from accord.pipeline.trained import resolve
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -155,8 +156,6 @@ def _chosen(
 
 def _named(run: Path | None, name: str) -> "Scorer":
     """A model of the run, or any other by a name of its own."""
-    from accord.pipeline.trained import resolve
-
     if run is not None and name in [model.name for model in resolve.find(run)]:
         return load_model(run, name)
     return load_model(Path(name), None)
