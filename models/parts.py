@@ -253,14 +253,14 @@ CONDITIONS = Registry(
     "condition",
     "accord.conditions",
     {
-        "none": Part("accord.models.network.condition:none", "It is told nothing."),
+        "none": Part("accord.models.network.condition:Untold", "It is told nothing."),
         "input": Part(
             "accord.models.network.condition:Condition",
             "A vector that is added to what is read of each word.",
             dropout=LABEL_DROPOUT,
         ),
         "crossed": Part(
-            "accord.models.network.condition:Condition",
+            "accord.models.network.condition:Crossed",
             "That, and weights of features for each label.",
             dropout=LABEL_DROPOUT,
         ),

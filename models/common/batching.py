@@ -51,10 +51,19 @@ class Sentences(NamedTuple):
         """Which of so many parts of the text each sentence is in, from 1."""
         return np.arange(len(self.lengths)) % folds + 1
 
+    def part(self, first: int, stop: int) -> "Sentences":
+        """Those numbered from first up to stop, in memory of their own."""
+        lengths = self.lengths[first:stop]
+        start = int(self.lengths[:first].sum())
+        labels = None if self.labels is None else self.labels[first:stop]
+        return Sentences(np.array(self.ids[start : start + int(lengths.sum())]), lengths, labels)
+
     @property
-    def labels_of_words(self) -> np.ndarray | None:
-        """For each word the labels of its sentence: (N × k)."""
-        return None if self.labels is None else np.repeat(self.labels, self.lengths, axis=0)
+    def extra(self) -> dict[str, np.ndarray]:
+        """What is known of each word beside itself, by its name: labels of its sentence (N × k)."""
+        if self.labels is None:
+            return {}
+        return {"labels": np.repeat(self.labels, self.lengths, axis=0)}
 
 
 def preceding(sentences: Sentences, reach: int, end: int) -> np.ndarray:

@@ -135,6 +135,4 @@ def chunks(sentences: Sentences) -> Iterator[Sentences]:
     ends = np.cumsum(sentences.lengths)
     cuts = np.flatnonzero(np.diff(ends // WORDS_AT_ONCE, append=-1))
     for first, last in zip([0, *(cuts[:-1] + 1)], cuts, strict=True):
-        words = slice(sentences.starts[first], ends[last])
-        labels = None if sentences.labels is None else sentences.labels[first : last + 1]
-        yield Sentences(np.array(sentences.ids[words]), sentences.lengths[first : last + 1], labels)
+        yield sentences.part(first, last + 1)

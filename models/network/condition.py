@@ -1,19 +1,40 @@
 """The outside condition C in K: labels of a sentence, such as its topic, genre or source."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from accord.models.common.batching import END, ColumnShare
 
-
-def none(sizes: Sequence[int], size: int) -> None:
-    """It is told nothing."""
-    return None
+Extra = Mapping[str, Tensor]  # what is known of words beside themselves (T × B × k), by its name
+NOTHING: Extra = {}
 
 
-class Condition(nn.Module):
+class Untold(nn.Module):
+    """No condition: what a network reads and what its output reads stay as they are."""
+
+    width = 0  # of what stands beside h
+    kinds: Sequence[int] = ()  # how many labels there are of each kind
+
+    def __init__(self, sizes: Sequence[int], size: int):
+        super().__init__()
+        self.register_buffer("given", None, persistent=False)
+
+    def forward(self, words: Tensor, extra: Extra) -> Tensor | None:
+        """What is known beside the words that are read."""
+        return None
+
+    def read(self, embedded: Tensor, c: Tensor | None) -> Tensor:
+        """Words as the encoder reads them."""
+        return embedded
+
+    def beside(self, h: Tensor, c: Tensor | None) -> Tensor:
+        """States as the output layer reads them."""
+        return h
+
+
+class Condition(Untold):
     """c(K) ∈ {0, 1}^L has a 1 for each label of the sentence, and the encoder reads ψ(x) + c·V.
 
     Labels are of several kinds, of which a sentence has one each or none. Having none is the vector
@@ -22,7 +43,9 @@ class Condition(nn.Module):
     """
 
     def __init__(self, sizes: Sequence[int], size: int, *, dropout: float = 0.2):
-        super().__init__()
+        super().__init__(sizes, size)
+        if not sizes:
+            raise ValueError("condition: expects labels of the sentences, found none")
         self.dropout = dropout
         self.share: ColumnShare | None = None
         self.weight = nn.Parameter(torch.zeros(sum(sizes), size))
@@ -33,8 +56,16 @@ class Condition(nn.Module):
         # The labels of sentences that bring none themselves.
         self.register_buffer("given", torch.zeros_like(numbers[1:]), persistent=False)
 
-    def forward(self, labels: Tensor | None, words: Tensor) -> Tensor:
+    @property
+    def kinds(self) -> list[int]:
+        return self.sizes.tolist()
+
+    def read(self, embedded: Tensor, c: Tensor) -> Tensor:
+        return embedded + c @ self.weight
+
+    def forward(self, words: Tensor, extra: Extra) -> Tensor:
         """c beside each word that is read (T × B × L), from the labels of its sentence (… × k)."""
+        labels = extra.get("labels")
         if labels is None:
             labels = self.given.expand(*words.shape, -1)
         labels = self._checked(labels.long())
@@ -66,3 +97,14 @@ class Condition(nn.Module):
             kept = kept[:, self.share.columns]
         sentence = (words == END).cumsum(0)  # an end stands before each first word
         return kept.gather(0, sentence.unsqueeze(2).expand(-1, -1, kinds)).long()
+
+
+class Crossed(Condition):
+    """That, and c stands beside h_t: a_t = W·h_t + U·c + c₀, labels crossed with features."""
+
+    @property
+    def width(self) -> int:
+        return len(self.weight)
+
+    def beside(self, h: Tensor, c: Tensor) -> Tensor:
+        return torch.cat([h, c.to(h.dtype)], dim=2)

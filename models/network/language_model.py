@@ -21,7 +21,7 @@ from accord.models.features.embedding import (
     reads_letters,
 )
 from accord.models.features.phi import Features
-from accord.models.network.condition import Condition
+from accord.models.network.condition import NOTHING, Extra
 from accord.models.network.states import (
     WORDS_AT_ONCE,
     begin_alike,
@@ -42,11 +42,11 @@ def output_layer(
     background: Background,
     embedding: FeatureEmbedding,
     classes: np.ndarray | None,
-    labels: int = 0,
+    beside: int = 0,
 ) -> nn.Module:
     """Log-linear, or another over the signatures; `classes` has the class of each word.
 
-    So many labels stand beside h, where they are crossed with features.
+    So many numbers stand beside h.
     """
     given = OutputContext(
         output=parted(recipe.output)[0],
@@ -55,7 +55,7 @@ def output_layer(
         size=recipe.embedding if recipe.tied else recipe.hidden,
         embedding=embedding if recipe.tied else None,
         classes=classes,
-        beside=labels if parted(recipe.condition)[0] == "crossed" else 0,
+        beside=beside,
     )
     return OUTPUTS.make(recipe.output, given)
 
@@ -135,23 +135,20 @@ class LanguageModel(nn.Module):
             dropout=recipe.hidden_dropout,
             weight_dropout=recipe.weight_dropout,
         )
-        self.condition = _condition(recipe, labels)
+        self.condition = CONDITIONS.make(recipe.condition, labels, recipe.embedding)
         self.output = output_layer(
-            recipe, features, background, self.embedding, classes, sum(labels)
+            recipe, features, background, self.embedding, classes, self.condition.width
         )
         self.input_dropout = VariationalDropout(recipe.input_dropout)
         self.output_dropout = VariationalDropout(recipe.output_dropout)
 
-    def forward(
-        self, words: Tensor, state: State, labels: Tensor | None = None
-    ) -> tuple[Tensor, State]:
+    def forward(self, words: Tensor, state: State, extra: Extra = NOTHING) -> tuple[Tensor, State]:
         """The encoder's outputs (T × B × H) for words (T × B), and the state after them.
 
-        `labels` (T × B × k) are those of the sentences; where they are crossed with features, H
-        includes them.
+        `extra` is what is known of the words beside themselves; a part of it may stand beside h.
         """
-        h, condition, state = self._encoded(words, state, labels)
-        return self._crossed(self.output_dropout(h), condition), state
+        h, c, state = self._encoded(words, state, extra)
+        return self.condition.beside(self.output_dropout(h), c), state
 
     def begin(self, targets: Tensor, context: Tensor) -> Callable[[], BeforeState] | None:
         """What the output knows of the targets before there are states, for any number of runs."""
@@ -164,19 +161,19 @@ class LanguageModel(nn.Module):
         state: State,
         context: Tensor,
         real: Tensor | None = None,
-        labels: Tensor | None = None,
+        extra: Extra = NOTHING,
         begun: Callable[[], BeforeState] | None = None,
     ) -> Seen:
         """Nats per target word, and all else that a run over a batch leaves.
 
         `targets` (N) follow the words (T × B), or those alone whose positions among the T·B are in
-        `real`; `context` (N × n) is what `contexts` has for the targets, `labels` (T × B × k) are
-        those of their sentences, `begun` is what `begin` has of targets and contexts.
+        `real`; `context` (N × n) is what `contexts` has for the targets, `extra` what is known of
+        the words beside themselves, `begun` what `begin` has of targets and contexts.
         """
         begun = begun or self.begin(targets, context)
-        h, condition, after = self._encoded(words, state, labels)
+        h, c, after = self._encoded(words, state, extra)
         dropped = self.output_dropout(h)
-        before = self._crossed(dropped, condition).flatten(0, 1)
+        before = self.condition.beside(dropped, c).flatten(0, 1)
         if real is not None:
             before = before.index_select(0, real)
         if begun is None:
@@ -187,22 +184,13 @@ class LanguageModel(nn.Module):
         return Seen(words, real, h, dropped, before, self.output, classes, nats, after)
 
     def _encoded(
-        self, words: Tensor, state: State, labels: Tensor | None
+        self, words: Tensor, state: State, extra: Extra
     ) -> tuple[Tensor, Tensor | None, State]:
-        """What the encoder makes of words and their condition, which is returned too."""
-        read, condition = self.embedding(words), None
-        if self.condition is not None:
-            condition = self.condition(labels, words)
-            read = read + condition @ self.condition.weight
-        read = self.input_dropout(read)
+        """What the encoder makes of words under their condition, which is returned too."""
+        read, c = self.embedding(words), self.condition(words, extra)
+        read = self.input_dropout(self.condition.read(read, c))
         h, state = self.encoder(read if self.ends is None else self.ends(words, read), state)
-        return h, condition, state
-
-    def _crossed(self, h: Tensor, condition: Tensor | None) -> Tensor:
-        """Labels beside h, where the features' weights depend on them directly."""
-        if parted(self.recipe.condition)[0] != "crossed":
-            return h
-        return torch.cat([h, condition.to(h.dtype)], dim=2)
+        return h, c, state
 
     @torch.inference_mode()
     def score(self, sentences: Sentences) -> np.ndarray:
@@ -212,7 +200,7 @@ class LanguageModel(nn.Module):
     @torch.inference_mode()
     def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
         """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
-        if sentences.labels is None and begin_alike(sentences):
+        if not sentences.extra and begin_alike(sentences):
             return score_beside(self, sentences, others)
         scores = np.zeros((len(sentences.ids), 1 + len(others)))
         for positions, words, h, context in states(self, sentences):
@@ -246,12 +234,11 @@ class LanguageModel(nn.Module):
     def over(self, features: Features, background: Background) -> "LanguageModel":
         """The same weights over words that are in other signatures, ready to score."""
         ends = self.ends and self.ends.is_end.cpu().numpy()
-        labels = () if self.condition is None else self.condition.sizes.tolist()
+        kinds = self.condition.kinds
         model = LanguageModel(
-            self.recipe, features, background, psi=self.psi, ends=ends, labels=labels
+            self.recipe, features, background, psi=self.psi, ends=ends, labels=kinds
         )
-        if self.condition is not None:
-            model.condition.given = self.condition.given
+        model.condition.given = self.condition.given
         weights = self.state_dict()
         own = {n: weights[n] for n in weights if not n.startswith(IN_BACKGROUND)}
         model.load_state_dict(own, strict=False)
@@ -259,10 +246,3 @@ class LanguageModel(nn.Module):
 
     def parameter_count(self) -> int:
         return sum(parameter.numel() for parameter in self.parameters())
-
-
-def _condition(recipe: Recipe, labels: Sequence[int]) -> Condition | None:
-    kind, _ = parted(recipe.condition)
-    if kind != "none" and not labels:
-        raise ValueError(f"condition: {kind} expects labels of the sentences, found none")
-    return CONDITIONS.make(recipe.condition, labels, recipe.embedding)

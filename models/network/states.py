@@ -4,7 +4,7 @@ A *branch* is a word after a beginning. The sentences of an agreement suite diff
 in CLAMS French 753,896 words and ends are 201,987 branches, which leave 114,468 beginnings.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
@@ -34,7 +34,7 @@ class StateReader(Protocol):
     training: bool
 
     def __call__(
-        self, words: Tensor, state: State, labels: Tensor | None = None
+        self, words: Tensor, state: State, extra: Mapping[str, Tensor] = ...
     ) -> tuple[Tensor, State]: ...
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray: ...
@@ -68,24 +68,27 @@ def states(model: StateReader, sentences: Sentences, training: bool = False) -> 
     In `training` the contexts are those that a model learned with.
     """
     device = model.embedding.weight.device
-    contexts, labels = model.contexts(sentences, training), sentences.labels_of_words
+    contexts, extra = model.contexts(sentences, training), sentences.extra
     with nothing_dropped(model):
         for positions, is_word in of_like_length(sentences, WORDS_AT_ONCE):
             targets = torch.from_numpy(sentences.ids[positions].astype(np.int64)).to(device)
             words = torch.cat([targets.new_full((1, targets.shape[1]), END), targets[:-1]])
-            of_words = None if labels is None else torch.from_numpy(labels[positions]).to(device)
+            of_words = {
+                name: torch.from_numpy(each[positions]).to(device) for name, each in extra.items()
+            }
             h = _read(model, words, of_words)
             chosen = torch.from_numpy(is_word).to(device)
             context = torch.from_numpy(contexts[positions[is_word]]).to(device)
             yield States(positions[is_word], targets[chosen], h[chosen], context)
 
 
-def _read(model: StateReader, words: Tensor, labels: Tensor | None) -> Tensor:
+def _read(model: StateReader, words: Tensor, extra: Mapping[str, Tensor]) -> Tensor:
     """The encoder's outputs; what is very long is read in pieces, in room that does not grow."""
     state, outputs = model.encoder.initial_state(words.shape[1]), []
     for start in range(0, len(words), WORDS_AT_ONCE):
         piece = slice(start, start + WORDS_AT_ONCE)
-        h, state = model(words[piece], state, None if labels is None else labels[piece])
+        of_piece = {name: each[piece] for name, each in extra.items()}
+        h, state = model(words[piece], state, of_piece)
         outputs.append(h)
     return torch.cat(outputs) if len(outputs) > 1 else outputs[0]
 

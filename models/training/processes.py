@@ -70,10 +70,7 @@ class ProcessShare:
         return Batch(words, targets, positions, whole.goes_on)
 
     def sentences(self, whole: Sentences) -> Sentences:
-        ends = whole.starts + whole.lengths
-        ids = whole.ids[whole.starts[self.first] : ends[self.stop - 1]]
-        labels = None if whole.labels is None else whole.labels[self.first : self.stop]
-        return Sentences(ids, whole.lengths[self.first : self.stop], labels)
+        return whole.part(self.first, self.stop)
 
     def state(self, whole: State) -> State:
         return columns(whole, self.columns)

@@ -7,7 +7,7 @@ as usual when it is first met, recorded when it is met again, and replayed from 
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
@@ -20,8 +20,7 @@ from torch import Tensor, nn
 from accord.models.background.base import Background
 from accord.models.common.batching import NO_WORD, Batch, Sentences, State, batches, detached
 from accord.models.common.device import has_bfloat16
-from accord.models.encoders.recurrent import Recurrent, VariationalDropout
-from accord.models.network.condition import Condition
+from accord.models.encoders.recurrent import Recurrent
 from accord.models.network.language_model import LanguageModel
 from accord.models.parts import SCHEDULES
 from accord.models.recipe import Recipe
@@ -43,7 +42,9 @@ class Prepared(NamedTuple):
     targets: Tensor  # (N), those that are words
     context: Tensor  # (N × n), what the output needs to know of the words before each target
     real: Tensor | None  # where the targets are among the T·B, if not everywhere
-    labels: Tensor | None  # of the sentences of the targets (T × B × k), if they have some
+    extra: dict[
+        str, Tensor
+    ]  # what is known of the words beside themselves (T × B × k), by its name
     goes_on: bool  # whether columns go on from the batch before
     of_terms: tuple[tuple[Tensor, ...], ...] = ()  # what each term of the loss needs to know
     room: int | None = None  # for what the background adds up, where it must be known beforehand
@@ -54,22 +55,25 @@ def prepare(
     contexts: np.ndarray,
     device: torch.device,
     terms: Sequence[LossTerm] = (),
-    labels: np.ndarray | None = None,
+    extra: Mapping[str, np.ndarray] | None = None,
 ) -> Prepared:
     """The batch on the device, with what is known of its targets, from that of the whole text."""
     is_word = batch.targets != NO_WORD
     positions = batch.positions[is_word.numpy()]
     context = torch.from_numpy(contexts[positions])
     real = None if is_word.all() else is_word.flatten().nonzero().squeeze(1)
-    of_words = None if labels is None else torch.from_numpy(labels[batch.positions])
     sent = (
         part if part is None else _sent(part, device)
-        for part in (batch.words, batch.targets[is_word], context, real, of_words)
+        for part in (batch.words, batch.targets[is_word], context, real)
     )
+    of_words = {
+        name: _sent(torch.from_numpy(each[batch.positions]), device)
+        for name, each in (extra or {}).items()
+    }
     of_terms = tuple(
         tuple(_sent(part, device) for part in term.of_batch(positions)) for term in terms
     )
-    return Prepared(*sent, batch.goes_on, of_terms)
+    return Prepared(*sent, of_words, batch.goes_on, of_terms)
 
 
 def _sent(tensor: Tensor, device: torch.device) -> Tensor:
@@ -165,24 +169,20 @@ def _tensors(parts: tuple) -> Iterator[Tensor]:
     for part in parts:
         if isinstance(part, Tensor):
             yield part
-        elif isinstance(part, tuple):
-            yield from _tensors(part)
+        elif isinstance(part, tuple | dict):
+            yield from _tensors(tuple(part.values()) if isinstance(part, dict) else part)
 
 
-def _copied(parts: tuple) -> tuple:
+def _copied(part: Any) -> Any:
     """The same with tensors of their own."""
-    copies = [
-        part.clone()
-        if isinstance(part, Tensor)
-        else _copied(part)
-        if isinstance(part, tuple)
-        else part
-        for part in parts
-    ]
-    return type(parts)(*copies) if hasattr(parts, "_fields") else tuple(copies)
-
-
-SHARED = (VariationalDropout, Condition)  # what draws for all columns, whoever reads them
+    if isinstance(part, Tensor):
+        return part.clone()
+    if isinstance(part, dict):
+        return {name: _copied(each) for name, each in part.items()}
+    if isinstance(part, tuple):
+        copies = map(_copied, part)
+        return type(part)(*copies) if hasattr(part, "_fields") else tuple(copies)
+    return part
 
 
 class Steps:
@@ -217,7 +217,8 @@ class Steps:
         )
         if is_recorded and isinstance(model.encoder, Recurrent):
             model.encoder.in_parts = True  # more kernels, which a recording launches for nothing
-        self.dropouts = [each for each in model.modules() if isinstance(each, SHARED)]
+        # What draws for all columns, whoever reads them.
+        self.dropouts = [each for each in model.modules() if hasattr(each, "share")]
         self.share: processes.ProcessShare | None = (
             None  # of the last batch, where processes share it
         )
@@ -229,11 +230,11 @@ class Steps:
 
     def left(self, train: Sentences, contexts: np.ndarray) -> Iterator[tuple[Batch, Prepared]]:
         """The batches that are left of the epoch, and what this process reads of each."""
-        labels = train.labels_of_words
+        extra = train.extra
 
         def both(batch: Batch) -> tuple[Batch, Prepared]:
             own = self._share_of(batch).batch(batch) if processes.count() > 1 else batch
-            prepared = prepare(own, contexts, self.device, self.terms, labels)
+            prepared = prepare(own, contexts, self.device, self.terms, extra)
             if self.recorded:
                 prepared = self.recorded.with_room(prepared, batch, contexts)
             return batch, prepared
@@ -289,7 +290,7 @@ class Steps:
                 before,
                 batch.context,
                 batch.real,
-                batch.labels,
+                batch.extra,
                 self.model.begin(batch.targets, batch.context),
             )
             loss, seen = with_terms(run, self.terms, batch.of_terms)

@@ -171,6 +171,4 @@ def _with_distributions(model: Scored) -> Model:
 def _first_words(sentences: Sentences, most: int) -> Sentences:
     """The first sentences, up to about so many words."""
     count = int(np.searchsorted(np.cumsum(sentences.lengths), most)) + 1
-    lengths = sentences.lengths[:count]
-    labels = None if sentences.labels is None else sentences.labels[:count]
-    return Sentences(np.array(sentences.ids[: lengths.sum()]), lengths, labels)
+    return sentences.part(0, count)

@@ -70,7 +70,7 @@ def perplexities(scorer: Scorer, kind: str | None = None, split: str = "test") -
 
 def _values(scorer: Scorer) -> dict[str, list[str]]:
     network = scorer.model.model if isinstance(scorer.model, SubwordModel) else scorer.model
-    if getattr(network, "condition", None) is None:
+    if not isinstance(getattr(network, "condition", None), Condition):
         raise ValueError(
             "expected a model that was trained with labels of sentences (train.condition); this "
             "one was not"
@@ -130,11 +130,11 @@ def _validation(scorer: Scorer) -> Sentences:
             "priming: expected a weight, as the model has no validation text here to tune it on"
         )
     text, condition = read_sentences(encoded, VALIDATION), scorer.model.condition
-    if condition is None or text.labels is None or not condition.given.any():
+    is_told = isinstance(condition, Condition) and condition.given.any()
+    if not is_told or text.labels is None:
         return text
     told = condition.given.cpu().numpy()
     chosen = (text.labels == told)[:, told > 0].all(axis=1)
     if not chosen.any():
         raise ValueError("priming: expected a weight, as no sentence of validation has the labels")
-    words = np.repeat(chosen, text.lengths)
-    return Sentences(text.ids[words], text.lengths[chosen], text.labels[chosen])
+    return text.chosen(chosen)

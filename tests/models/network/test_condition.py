@@ -101,13 +101,14 @@ def test_a_label_that_is_given_is_that_of_all_sentences_without_one():
 def test_a_label_is_dropped_from_whole_sentences():
     condition = Condition(LABELS, 4, dropout=0.5)
     words = torch.tensor([END, 1, 2, END, 3, 4, END, 1]).unsqueeze(1).expand(-1, 200)
-    c = condition.train()(torch.tensor([1, 3]).expand(*words.shape, -1), words)
+    c = condition.train()(words, {"labels": torch.tensor([1, 3]).expand(*words.shape, -1)})
     for first, stop in ((0, 3), (3, 6), (6, 8)):
         assert (c[first:stop] == c[first]).all()
     assert c[0].sum(0).tolist() == pytest.approx([100, 0, 0, 0, 100], abs=35)
     assert (c[0] != c[3]).any() and (c[0, :, 0] != c[0, :, 4]).any()
     assert (
-        condition.eval()(torch.tensor([1, 3]).expand(*words.shape, -1), words)[..., 0] == 1
+        condition.eval()(words, {"labels": torch.tensor([1, 3]).expand(*words.shape, -1)})[..., 0]
+        == 1
     ).all()
 
 
