@@ -56,7 +56,7 @@ DRAWN = {".png", ".svg"}
 NUMBER = re.compile(r"[-−+]?\d[\d.,:]*(e[-+]?\d+)?")
 CLOSE = {"rtol": 1e-3, "atol": 1e-4}
 TO_RAISE = (
-    "Raise the version of the stage (pipeline/stages), or of the reader and of `analyse` "
+    "Raise the version of the stage (pipeline/stages/table.py), or of the reader and of `analyse` "
     "(lexicon), so that finished runs are made anew."
 )
 TO_WRITE = "Then run `python -m tests.golden --write`."
