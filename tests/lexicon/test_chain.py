@@ -50,6 +50,15 @@ def test_union_asks_all(names):
     assert lemmas(chain, "porte") == ["porte", "porter"]
 
 
+def test_union_has_what_two_lexicons_say_alike_once(names):
+    Path(names[1]).write_text(SECOND + FIRST.splitlines(keepends=True)[1], encoding="utf-8")
+    chain = lexicon.load(names, folder=None, join="union")
+    rows = chain.lookup(["porte", "oeuf"])
+    assert rows["lemma"].tolist() == ["porte", "porter", "oeuf"]
+    assert rows["source"].tolist() == ["first", "second", "second"]
+    assert lemmas(chain, "porte") == ["porte", "porter"]
+
+
 def test_exact_case_first_then_lower_case_then_no_ligature(names):
     chain = lexicon.load(list(reversed(names)), folder=None)
     assert lemmas(chain, "Paris") == ["Paris"]

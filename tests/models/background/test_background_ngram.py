@@ -65,6 +65,29 @@ def test_in_training_a_sentence_asks_the_ngrams_of_the_other_parts(texts):
         assert torch.allclose(background.class_mass(context[here]), expected)
 
 
+def test_a_word_that_only_a_left_out_part_holds_has_the_prior_of_an_unseen_one():
+    """The prior of a part is that of the counts without it."""
+    text = TEXT.chosen(np.arange(len(TEXT.lengths)) < 8)
+    counts = np.bincount(text.ids, minlength=WORDS)
+    background = NGramBackground.learn(FEATURES, [text], 2, kneser_ney, falling_prior, folds=4)
+    context = torch.from_numpy(background.contexts(text, training=True))
+    sentence = np.repeat(np.arange(len(text.lengths)), text.lengths)
+    only_there = False
+    for part in range(4):
+        lacking = _without(text, part, 4)
+        only_there |= bool(((np.bincount(lacking.ids, minlength=WORDS) == 0) & (counts > 0)).any())
+        without = NGramBackground.learn(FEATURES, [lacking], 2, kneser_ney, falling_prior, folds=0)
+        here = sentence % 4 == part
+        expected = of_all_words(without, torch.from_numpy(without.contexts(text)[here]))
+        assert torch.allclose(of_all_words(background, context[here]), expected)
+    assert only_there, "else there would be nothing to tell the two priors apart"
+
+
+def falling_prior(counts: np.ndarray) -> np.ndarray:
+    """Words have the less mass the oftener they came."""
+    return 1 / (1.0 + counts) ** 2
+
+
 def _without(text: Sentences, part: int, folds: int) -> Sentences:
     others = np.arange(len(text.lengths)) % folds != part
     return Sentences(text.ids[np.repeat(others, text.lengths)], text.lengths[others])

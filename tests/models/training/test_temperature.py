@@ -29,6 +29,19 @@ def test_a_model_that_is_too_sure_is_made_less_so():
     assert torch.allclose(made.output.log_prob(h).exp().sum(dim=1), torch.ones(20), atol=1e-5)
 
 
+@pytest.mark.parametrize("before", [0.1, 0.31])
+def test_a_temperature_that_validates_worse_is_not_taken(before):
+    """The best that the search can find, 1/T = 0.5, is worse than what a start brings."""
+    made, text = model(output=HOT.output), sentences(60)
+    with torch.no_grad():
+        made.output.weight.mul_(100)
+        made.output.inverse_temperature.fill_(before)
+    scores = made.score(text)
+    fit_temperature(made, text)
+    assert float(made.output.inverse_temperature) == pytest.approx(before, rel=1e-6)
+    assert (made.score(text) == scores).all()
+
+
 def test_what_is_explained_is_what_is_scored():
     made = model(output=HOT.output)
     with torch.no_grad():

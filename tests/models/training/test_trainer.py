@@ -9,6 +9,8 @@ from training_cases import END, RECIPE, WORDS, model, sentences
 
 from accord.models.common.batching import Sentences, windows
 from accord.models.common.device import choose_device, has_bfloat16
+from accord.models.common.files import WEIGHTS
+from accord.models.common.weights import load_tensors, load_weights
 from accord.models.recipe import Recipe
 from accord.models.training.trainer import Trainer
 
@@ -22,6 +24,22 @@ def test_validation_falls_and_the_best_epoch_is_kept(tmp_path):
     assert losses[-1] < losses[0]
     kept = -trainer.model.score(TEXT).mean()
     assert kept == pytest.approx(min(losses), abs=1e-9)
+
+
+def test_the_averaged_weights_are_validated_and_saved(tmp_path):
+    means = []
+
+    def keep(epoch) -> None:
+        means.append({name: each.clone() for name, each in trainer.now.average.mean.items()})
+
+    trainer = Trainer(model(), replace(RECIPE, ema=0.98), tmp_path, on_epoch=keep)
+    trainer.fit(TEXT, TEXT)
+    network, losses = model(), [epoch.valid_nats for epoch in trainer.curve]
+    for mean, nats in zip(means, losses, strict=True):
+        load_weights(network, mean)
+        assert -network.score(TEXT).mean() == pytest.approx(nats, abs=1e-9)
+    saved, best = load_tensors(tmp_path / WEIGHTS), means[np.argmin(losses)]
+    assert all(torch.equal(saved[name], value) for name, value in best.items())
 
 
 def test_products_are_in_bfloat16_where_that_is_fast_and_else_it_is_said_that_they_are_not(

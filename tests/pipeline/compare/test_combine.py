@@ -9,9 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 import accord
+from accord.models.common.mixture import likeliest_exponents, stacked_distributions
 from accord.pipeline.cli.main import app
 from accord.pipeline.compare import combine
-from accord.pipeline.compare.scored_models import find
+from accord.pipeline.compare.scored_models import Scored, find
+from accord.pipeline.trained.network import load_trained
 from accord.pipeline.zoo.mixture_parts import of_neighbours
 
 
@@ -108,24 +110,65 @@ def test_neighbours_are_those_of_one_network(closed_run):
         combine.linear(models, neighbours=f"{closed_run}/ngrams")
 
 
-def test_the_scores_of_a_sweep_are_found_where_it_left_them(closed_run, tmp_path):
-    models = find(str(closed_run))
+def as_sweep(models: list[Scored], folder: Path) -> list[Scored]:
+    """The same models and scores as a sweep leaves them."""
     jobs = {}
     for model in models:
-        trained = tmp_path / "trained" / model.name
+        trained = folder / "trained" / model.name
         trained.mkdir(parents=True)
         (trained / "figures.json").write_text("{}")
         (trained / "weights.safetensors").touch()
         for split in model.splits:
             np.save(trained / f"{split}.log_p.npy", model.log_p(split).astype(np.float32))
-        encoded = tmp_path / "encode"
+        encoded = folder / "encode"
         encoded.mkdir(exist_ok=True)
         for path in model.folders["encode"].iterdir():
             if path.is_file():
                 (encoded / path.name).write_bytes(path.read_bytes())
         jobs[model.name] = {"protocol": "open", "inputs": {"encode": "encode"}}
-    (tmp_path / "jobs.json").write_text(json.dumps(jobs))
-    swept = combine.linear(find(str(tmp_path)))
+    (folder / "jobs.json").write_text(json.dumps(jobs))
+    return find(str(folder))
+
+
+def test_other_scores_on_the_test_leave_the_weights_as_they_are(closed_run, tmp_path):
+    models = as_sweep(find(str(closed_run)), tmp_path)
+    before = combine.linear(models).set_index("part")
+    trained = tmp_path / "trained"
+    good, bad = (np.load(trained / name / "test.log_p.npy") for name in ("ll-rnn", "rnn"))
+    np.save(trained / "rnn" / "test.log_p.npy", np.maximum(good, bad) / 2)
+    np.save(trained / "ll-rnn" / "test.log_p.npy", 2 * np.minimum(good, bad))
+    after = combine.linear(find(str(tmp_path))).set_index("part")
+    tuned = ["weight", "perplexity (valid)"]
+    assert after[tuned].equals(before[tuned])
+    assert (after["perplexity (test)"] != before["perplexity (test)"])[["rnn", "together"]].all()
+
+
+def test_exponents_are_those_of_validation_and_not_of_the_test(closed_run):
+    models = find(str(closed_run))[:2]
+    loaded = [load_trained(model.folders) for model in models]
+
+    def likeliest(split: str) -> list[str]:
+        text = models[0].sentences(split)
+        weights = likeliest_exponents(stacked_distributions(loaded, text), np.array(text.ids))
+        return [f"{weight:.3f}" for weight in weights]
+
+    shown = combine.log_linear(models)["weight"].tolist()[:2]
+    assert shown == likeliest("valid") != likeliest("test")
+
+
+def test_the_most_helpful_part_is_chosen_on_validation():
+    sure, unsure = np.full(8, -1.0), np.full(8, -5.0)
+    models = [{"valid": np.full(8, -3.0), "test": np.full(8, -3.0)}]
+    candidates = {
+        "good on the test": {"valid": unsure, "test": sure}.get,
+        "good on validation": {"valid": sure, "test": unsure}.get,
+    }
+    assert [*combine.most_helpful(candidates, models)] == ["good on validation"]
+
+
+def test_the_scores_of_a_sweep_are_found_where_it_left_them(closed_run, tmp_path):
+    models = find(str(closed_run))
+    swept = combine.linear(as_sweep(models, tmp_path))
     assert cells(swept, "together") == cells(combine.linear(models), "together")
     of_both = combine.linear([*models, *find(str(tmp_path))])
     assert set(of_both["part"]) >= {f"{closed_run.name}/rnn", f"{tmp_path.name}/rnn"}
