@@ -12,7 +12,7 @@ from accord.models.common.arrays import load_array
 from accord.pipeline.compare.scored_models import Scored, find_all, named
 from accord.pipeline.dataset.encoded import Suite, read_encoded_suite
 from accord.pipeline.display.messages import nearest, short_names
-from accord.pipeline.evaluation.agreement import SCORINGS, margins, regions, wilson
+from accord.pipeline.evaluation.agreement import SCORINGS, credit, is_tie, margins, regions, wilson
 from accord.pipeline.evaluation.suites import (
     Pair,
     encode_suite,
@@ -126,18 +126,27 @@ def _in_steps(by: str, numbers: pd.Series) -> pd.Series:
 
 
 def accuracy(asked: dict[str, JudgedSuite], rows: pd.Series, scoring: int) -> pd.DataFrame:
-    """How many pairs of each group each model judged, the share judged rightly, its interval."""
+    """How many pairs of each group each model judged, its ties, the share judged rightly.
+
+    A tie counts one half, in the share and in its interval.
+    """
     found = []
     for model, (suite, margin) in asked.items():
-        right = pd.Series(margin[:, scoring] > 0)[suite.known].groupby(rows[suite.known])
-        for group, counts in right.agg(["sum", "size"]).iterrows():
-            low, high = wilson(*counts)
-            found.append((group, model, counts["size"], counts["sum"] / counts["size"], low, high))
-    return pd.DataFrame(found, columns=["group", "model", "pairs", "share", "low", "high"])
+        judged = pd.DataFrame(
+            {"right": credit(margin[:, scoring]), "tie": is_tie(margin[:, scoring])}
+        )[suite.known]
+        for group, own in judged.groupby(rows[suite.known]):
+            right, pairs = own["right"].sum(), len(own)
+            interval = wilson(right, pairs)
+            found.append((group, model, pairs, own["tie"].sum(), right / pairs, *interval))
+    return pd.DataFrame(found, columns=["group", "model", "pairs", "ties", "share", "low", "high"])
 
 
 def side_by_side(asked: dict[str, JudgedSuite], rows: pd.Series, scoring: int) -> pd.DataFrame:
-    """A row for each group of pairs, their mean and what could not be judged; a column a model."""
+    """A row for each group of pairs, their mean, the ties and the pairs that could not be judged.
+
+    There is a column for each model.
+    """
     table = pd.DataFrame({"pairs": rows.value_counts().sort_index()})
     judged = accuracy(asked, rows, scoring)
     for model in asked:
@@ -145,13 +154,14 @@ def side_by_side(asked: dict[str, JudgedSuite], rows: pd.Series, scoring: int) -
         shown = [f"{row.share:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in found.itertuples()]
         table[model] = pd.Series(shown, index=found["group"], dtype=object)
         table.loc["mean of the rows", model] = f"{found['share'].mean():.3f}" if shown else "–"
+        table.loc["ties", model] = f"{found['ties'].sum():,}" if shown else "–"
         table.loc["pairs with unknown words", model] = f"{(~asked[model].suite.known).sum():,}"
     table["pairs"] = [f"{n:,.0f}" if n == n else "" for n in table["pairs"]]
     return table.fillna("–").reset_index(names=SCORINGS[scoring])
 
 
 def summary(asked: dict[str, JudgedSuite], rows: pd.Series) -> pd.DataFrame:
-    """By every scoring, each model's share over all pairs, its mean over groups, median margin."""
+    """By every scoring, each model's share over all pairs and as mean over groups, ties, margin."""
     found = []
     for scoring, name in enumerate(SCORINGS):
         shares = accuracy(asked, rows, scoring)
@@ -159,19 +169,24 @@ def summary(asked: dict[str, JudgedSuite], rows: pd.Series) -> pd.DataFrame:
             own, judged = shares[shares["model"] == model], margin[suite.known, scoring]
             mean = (own["share"] * own["pairs"]).sum() / max(own["pairs"].sum(), 1)
             figures = mean, own["share"].mean(), np.median(judged) if len(judged) else np.nan
-            found.append((name, model, *("–" if x != x else f"{x:.3f}" for x in figures)))
-    columns = ["score", "model", "all pairs", "mean of the rows", "median margin, nats"]
+            shown = ("–" if x != x else f"{x:.3f}" for x in figures)
+            found.append((name, model, *shown, f"{own['ties'].sum():,}"))
+    columns = ["score", "model", "all pairs", "mean of the rows", "median margin, nats", "ties"]
     return pd.DataFrame(found, columns=columns)
 
 
 def items(asked: dict[str, JudgedSuite], suite: str) -> pd.DataFrame:
-    """A row for each model and pair, with what the suite says of it and its margins in nats."""
+    """A row for each model and pair, with what the suite says of it and its margins in nats.
+
+    Beside each margin stands whether it is right: 1, 0, or 0.5 for a tie.
+    """
     table, pairs = pair_table(suite), read_suite(suite)
     texts = pd.DataFrame(pairs)[["good", "bad"]]
     parts = []
     for model, (_, margin) in asked.items():
         own = pd.DataFrame(margin, columns=SCORINGS)
-        parts.append(pd.concat([table, texts, own], axis=1).assign(model=model))
+        right = pd.DataFrame(credit(margin), columns=[f"{name}, right" for name in SCORINGS])
+        parts.append(pd.concat([table, texts, own, right], axis=1).assign(model=model))
     found = pd.concat(parts, ignore_index=True)
     found.insert(0, "model", found.pop("model"))
     return found

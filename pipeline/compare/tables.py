@@ -24,6 +24,7 @@ COLUMNS: list[Column] = [
     ("perplexity", "test", "perplexity", 1),
     ("bits/char", "test", "bits per character", 3),
     ("agreement", "suite", "accuracy", 3),
+    ("ties", "suite", "ties", 0),
     ("parameters", "train", "parameters", 0),
     ("s to best epoch", "train", "seconds to the best epoch", 0),
     ("words/s scored", "one test", "words scored per second", 0),

@@ -192,7 +192,8 @@ def agreement_dots(accuracy: pd.DataFrame) -> Figure:
             groups.index(each) + 0.12 * (number - (len(models) - 1) / 2) for each in found["group"]
         ]
         reach = [found["share"] - found["low"], found["high"] - found["share"]]
-        axes.errorbar(found["share"], height, xerr=reach, fmt="o", color=colour, label=model)
+        label = _with_ties(model, found)
+        axes.errorbar(found["share"], height, xerr=reach, fmt="o", color=colour, label=label)
     axes.axvline(0.5, color=INK, linewidth=1, linestyle=":")
     axes.set_yticks(range(len(groups)), [group.replace("_", " ") for group in groups])
     axes.set(xlim=(0, 1.02), ylim=(len(groups) - 0.5, -0.5))
@@ -210,7 +211,8 @@ def agreement_lines(accuracy: pd.DataFrame) -> Figure:
     models = accuracy.groupby("model", sort=False)
     for (model, found), colour in zip(models, cycle(COLOURS), strict=False):
         places = [groups.index(each) for each in found["group"]]
-        axes.plot(places, found["share"], "o-", color=colour, linewidth=2, label=model)
+        label = _with_ties(model, found)
+        axes.plot(places, found["share"], "o-", color=colour, linewidth=2, label=label)
         axes.fill_between(places, found["low"], found["high"], color=colour, alpha=0.15)
     axes.axhline(0.5, color=INK, linewidth=1, linestyle=":")
     axes.set_xticks(range(len(groups)), groups)
@@ -218,6 +220,12 @@ def agreement_lines(accuracy: pd.DataFrame) -> Figure:
     axes.set_title("share of pairs judged rightly; dotted: by chance", loc="left", fontsize=11)
     axes.legend(loc="lower right")
     return figure
+
+
+def _with_ties(model: str, accuracy: pd.DataFrame) -> str:
+    """The name of a model, and in how many pairs it finds both sentences equally likely."""
+    ties = accuracy["ties"].sum()
+    return f"{model} ({ties:,.0f} ties)" if ties else model
 
 
 @styled

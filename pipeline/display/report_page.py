@@ -19,7 +19,7 @@ CAPTIONS = {
     "learning": "Perplexity by the size of the training text; a cross is a seed.",
     "curves": "Loss by epoch; a ring marks the epoch whose weights were kept.",
     "agreement": "Share of minimal pairs whose right sentence is likelier, by construction, with "
-    "its 95 % interval.",
+    "its 95 % interval. A tie counts one half.",
 }
 
 

@@ -1,13 +1,13 @@
-"""Minimal pairs judged; the words that are compared.
+"""Minimal pairs judged, and the words that are compared.
 
-Where a pair varies the subject and keeps the verb, the words that differ say little: `le` against
-`les`. The word behind them is the same in both, and only its context is right or wrong.
+A model prefers the sentence whose words are likelier. This can be asked of the whole sentence with
+its end, also per word; of the *critical word*, the first that differs; of the *critical region*,
+from the first to the last word that differs; and of the first word behind the region. Where a pair
+varies the subject and keeps the verb, the words that differ say little (`le` against `les`). The
+word behind them is the same in both sentences, and only its context is right or wrong.
 
-Needs numpy only, as models are also judged where they are trained.
-
-Asked of the whole sentence, its end included, also per word; of the *critical word*, the first that
-differs, after the words that both sentences have in common; of the *critical region*, all from the
-first to the last word that differs; and of the first word behind it, whose context alone differs.
+A model may find both sentences equally likely. Such a tie counts one half, as a coin would decide
+it. Baselines that have one feature for all rare words tie often.
 
 Needs torch, numpy and safetensors only, as it also runs where a model was trained.
 """
@@ -70,7 +70,10 @@ SCORINGS = (
     "critical region",
     "word behind it",
 )
-ACCURACY = {"accuracy": 0, "accuracy by critical word": 1}  # metric -> column of the margins
+# Metric, the metric that counts its ties, column of the margins.
+ACCURACY = (("accuracy", "ties", 0), ("accuracy by critical word", "ties by critical word", 1))
+# Nats. Where a model has equal probabilities, their sums differ by rounding: by less than this.
+TIE = 1e-4
 
 
 def measure_agreement(
@@ -113,22 +116,38 @@ def margins(model: Model, spelling: Spelling | None, suite: Suite, text: Written
     return found
 
 
+def is_tie(margins: np.ndarray) -> np.ndarray:
+    """Where both sentences are equally likely."""
+    return np.abs(margins) <= TIE
+
+
+def credit(margins: np.ndarray) -> np.ndarray:
+    """1 where the right sentence is likelier, 0 where the wrong one is, one half for a tie.
+
+    NaN where a pair could not be judged.
+    """
+    return np.where(np.isnan(margins), np.nan, np.where(is_tie(margins), 0.5, margins > 0))
+
+
 def agreement_figures(suite: Suite, margins: np.ndarray) -> dict[str, float]:
-    """Share of pairs judged rightly, in each construction and as the mean over constructions."""
-    right = np.where(suite.known[:, None], margins > 0, np.nan)
+    """Share of pairs judged rightly, in each construction and as the mean over constructions.
+
+    Ties count one half, and there are as many as `ties` says.
+    """
     figures = {
         "pairs": float(len(suite.known)),
         "pairs with unknown words": float((~suite.known).sum()),
     }
-    for metric, column in ACCURACY.items():
-        by_construction = {
-            f"{metric}: {name}": float(right[chosen & suite.known, column].mean())
-            for name, chosen in _constructions(suite)
-            if (chosen & suite.known).any()
-        }
-        if by_construction:
-            figures[metric] = float(np.mean([*by_construction.values()]))
-        figures |= by_construction
+    for accuracy, ties, column in ACCURACY:
+        judged, shares = margins[:, column], []
+        figures[ties] = float(is_tie(judged).sum())
+        for name, chosen in _constructions(suite):
+            if (known := chosen & suite.known).any():
+                shares.append(float(credit(judged[known]).mean()))
+                figures[f"{accuracy}: {name}"] = shares[-1]
+                figures[f"{ties}: {name}"] = float(is_tie(judged[known]).sum())
+        if shares:
+            figures[accuracy] = float(np.mean(shares))
     for name, chosen in _constructions(suite):
         figures[f"pairs: {name}"] = float(chosen.sum())
         figures[f"pairs with unknown words: {name}"] = float((chosen & ~suite.known).sum())
@@ -145,7 +164,8 @@ def wilson(right: float, pairs: float) -> tuple[float, float]:
 
         (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n),    p = right/pairs, n = pairs, z = 1.96
 
-    It takes pairs for independent draws. Those of a suite made from templates are not.
+    `right` may hold halves, those of ties. The interval takes pairs for independent draws; those
+    of a suite made from templates are not.
     """
     share, spread = right / pairs, Z**2 / pairs
     half = Z * np.sqrt(share * (1 - share) / pairs + spread / (4 * pairs))

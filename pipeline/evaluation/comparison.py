@@ -59,6 +59,7 @@ Column = tuple[str, str, str, int]
 OTHERS: list[Column] = [
     ("start's ppl", "start", OF_START, 1),
     ("agreement", "suite", "accuracy", 3),
+    ("ties", "suite", "ties", 0),
     ("parameters", "train", "parameters", 0),
     ("words/s", "train", "words trained per second", 0),
     ("train s", "train", "seconds", 1),
@@ -138,11 +139,15 @@ def headline(scores: pd.DataFrame) -> str:
 
 
 METRIC = "accuracy: "  # before the name of a construction
+TIES = "ties: "
 UNKNOWN = "pairs with unknown words: "
 
 
 def constructions(scores: pd.DataFrame) -> pd.DataFrame:
-    """The mean share that each model judges rightly, and the interval for so many pairs."""
+    """The mean share that each model judges rightly, its ties, and the interval of the share.
+
+    Figures that were measured before ties were counted have none: NaN.
+    """
     values = scores.set_index(["model", "split", "metric"])["value"]
     judged = scores[scores["metric"].str.startswith(METRIC)]
     rows = []
@@ -153,19 +158,27 @@ def constructions(scores: pd.DataFrame) -> pd.DataFrame:
             shares = [values[seed, suite, metric] for seed in seeds]
             pairs = int(values[seeds[0], suite, f"pairs: {name}"])
             pairs -= int(values[seeds[0], suite, UNKNOWN + name])
+            ties = np.mean([values.get((seed, suite, TIES + name), np.nan) for seed in seeds])
             share = float(np.mean(shares))
-            rows.append((shown, model, pairs, shares, share, *wilson(share * pairs, pairs)))
-    columns = ["group", "model", "pairs", "shares", "share", "low", "high"]
+            rows.append((shown, model, pairs, ties, shares, share, *wilson(share * pairs, pairs)))
+    columns = ["group", "model", "pairs", "ties", "shares", "share", "low", "high"]
     return pd.DataFrame(rows, columns=columns)
 
 
 def table(found: pd.DataFrame) -> pd.DataFrame:
-    """A row for each construction, a column for each model: mean ± spread over its seeds."""
+    """A row for each construction, a column for each model: mean ± spread over its seeds.
+
+    The last row has the ties of all constructions, each of which counts one half above.
+    """
     rows = []
     for name, of_models in found.groupby("group", sort=False):
         row = {"construction": name.replace("_", " "), "pairs": f"{of_models['pairs'].max():,}"}
         shown = of_models["shares"].map(lambda shares: mean_and_spread(shares, 3))
         rows.append(row | dict(zip(of_models["model"], shown, strict=True)))
+    if rows:
+        ties = found.groupby("model")["ties"].sum(min_count=1)
+        counted = {model: f"{count:,.0f}" for model, count in ties.dropna().items()}
+        rows.append({"construction": "ties", "pairs": ""} | counted)
     return pd.DataFrame(rows).fillna("–")
 
 

@@ -70,6 +70,7 @@ def compute(params: EvaluateParams, inputs: Inputs, out: Path) -> None:
         np.save(out / f"{suite}.margins.npy", margins.astype(np.float32))
         say(
             f"evaluate: accuracy {figures[suite].get('accuracy', np.nan):.3f} on {suite}, "
+            f"{figures[suite]['ties']:,.0f} ties, "
             f"{figures[suite]['pairs judged per second']:,.0f} pairs a second"
         )
     start = inputs["featurise"] / START_WEIGHTS

@@ -305,7 +305,7 @@ STAGES = _by_name(
         },
         params=EvaluateParams,
         computed_by="accord.pipeline.stages.evaluate:compute",
-        version=1,
+        version=2,
         files=_files_of_metrics,
     ),
     Stage(
@@ -331,7 +331,7 @@ STAGES = _by_name(
         },
         params=ReportParams,
         computed_by="accord.pipeline.stages.report:compute",
-        version=1,
+        version=2,
         over_models=True,
         shows=("tokenise", "analyse", "featurise", "background", "encode", "train", "evaluate"),
     ),

@@ -22,7 +22,7 @@ ON_THE_HUB = {
 }
 UNKNOWN = "its owner's"
 WITHOUT_DATA = {"closed": "MIT", "guesser": "that of the lexicons it learned from"}
-SHOWN = ("perplexity", "nats per word", "bits per character", "words", "accuracy")
+SHOWN = ("perplexity", "nats per word", "bits per character", "words", "accuracy", "ties")
 
 CARD = """---
 {header}---

@@ -40,6 +40,7 @@ def test_the_table_counts_what_was_judged_and_what_could_not_be(tmp_path):
         ["one", "2", "0.500 [0.095, 0.905]"],
         ["two", "1", "–"],
         ["mean of the rows", "", "0.500"],
+        ["ties", "", "0"],
         ["pairs with unknown words", "", "1"],
     ]
 
@@ -53,6 +54,7 @@ def test_a_model_that_knows_no_pair_keeps_its_column(tmp_path):
     assert table.values.tolist() == [
         ["one", "1", "–"],
         ["mean of the rows", "", "–"],
+        ["ties", "", "–"],
         ["pairs with unknown words", "", "1"],
     ]
 

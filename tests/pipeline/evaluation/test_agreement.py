@@ -3,15 +3,22 @@
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import accord
 from accord.models.common.arrays import load_array
-from accord.pipeline.compare import agreement
+from accord.pipeline.cli.main import app
+from accord.pipeline.compare import agreement, tables
 from accord.pipeline.compare.scored_models import find
 from accord.pipeline.dataset.encoded import Suite, suites
 from accord.pipeline.dataset.vocabulary import Vocabulary
 from accord.pipeline.evaluation import comparison
-from accord.pipeline.evaluation.agreement import agreement_figures, margins, measure_agreement
+from accord.pipeline.evaluation.agreement import (
+    agreement_figures,
+    credit,
+    margins,
+    measure_agreement,
+)
 from accord.pipeline.evaluation.comparison import constructions
 from accord.pipeline.evaluation.suites import Pair, encode_suite, is_made_of, read_suite
 
@@ -187,3 +194,66 @@ def test_the_report_shows_how_each_model_judges_each_construction(judged):
     page = (run.folder / "report" / "index.html").read_text(encoding="utf-8")
     assert "<h2>Agreement</h2>" in page and "<td>zébré</td><td>1</td>" in page
     assert (run.folder / "report" / "agreement.png").exists()
+
+
+RARE = [  # no word that differs is in the training text
+    Pair("rare", "le zygomatique zozote .", "le zygomatique zozotent ."),
+    Pair("rare", "les zygomatiques zozotent .", "les zygomatiques zozote ."),
+]
+
+
+@pytest.fixture(scope="module")
+def tied(tmp_path_factory):
+    """The RNN of `tiny` with a closed vocabulary: it has one feature for all rare words."""
+    folder = tmp_path_factory.mktemp("tied")
+    (folder / "pairs").mkdir()
+    write(folder / "pairs", [*PAIRS[:3], *RARE])
+    changes = {"train.epochs": 1, "analyse.protocol": "closed"}
+    changes["analyse.suites"] = f"[{folder / 'pairs'}]"
+    return accord.run("tiny", set=changes, runs=folder / "runs"), str(folder / "pairs")
+
+
+def test_a_tie_counts_one_half_neither_right_nor_wrong(tied):
+    run, suite = tied
+    scores = comparison.scores(run.folder)
+    rnn = scores[scores["model"] == "rnn"].set_index(["split", "metric"])["value"]["pairs"]
+    assert rnn["accuracy: rare"] == rnn["accuracy by critical word: rare"] == 0.5
+    assert rnn["ties: rare"] == rnn["ties by critical word: rare"] == 2
+    assert rnn["ties"] == 2 and rnn["ties: simple"] == 0
+    assert rnn["accuracy"] == pytest.approx((rnn["accuracy: simple"] + 0.5) / 2)
+    asked = agreement.judged([run.folder], suite)
+    for scoring in range(4):  # by sums over words, too, whose last digits differ
+        rows = agreement.accuracy(asked, agreement.groups(suite, "construction"), scoring)
+        row = rows.set_index(["model", "group"]).loc["rnn", "rare"]
+        # 1 of 2, z² = 3.841459: centre 0.5, half 1.959964 · √(0.125 + 0.2400912) / 2.9207295.
+        assert row[["share", "ties", "low", "high"]].tolist() == pytest.approx(
+            [0.5, 2, 0.0945312, 0.9054688], abs=1e-6
+        )
+
+
+def test_margins_of_rounding_alone_are_ties_and_others_are_not():
+    found = credit(np.array([0.3, 1e-6, 0.0, -1e-6, -0.3, np.nan]))
+    assert np.array_equal(found, [1, 0.5, 0.5, 0.5, 0, np.nan], equal_nan=True)
+
+
+def test_ties_are_reported_wherever_agreement_is(tied, tmp_path):
+    run, suite = tied
+    folder = str(run.folder)
+    scores = comparison.scores(run.folder)
+    rnn, other = (f"{count:.0f}" for count in scores["value"][scores["metric"] == "ties"])
+    assert rnn == "2"
+    shown = (run.folder / "report" / "table.md").read_text(encoding="utf-8")
+    assert "ties" in shown.splitlines()[0]
+    page = (run.folder / "report" / "index.html").read_text(encoding="utf-8")
+    assert f"<tr><td>ties</td><td></td><td>2</td><td>{other}</td></tr>" in page
+    assert "rnn (2 ties)" in (run.folder / "report" / "agreement.svg").read_text(encoding="utf-8")
+    compared = tables.table(tables.gather(find(folder))).set_index("model")
+    assert compared["ties"].tolist() == ["2", other]
+    items = tmp_path / "items.csv"
+    done = CliRunner().invoke(app, ["agree", folder, "--suite", suite, "--items", str(items)])
+    assert done.exit_code == 0, done.output
+    (row, *_) = (line.split("|") for line in done.output.splitlines() if line.startswith("| ties "))
+    assert [cell.strip() for cell in row[3:5]] == ["2", other]
+    rare = pd.read_csv(items).query("model == 'rnn' and construction == 'rare'")
+    assert rare["whole sentence, right"].tolist() == [0.5, 0.5]
+    assert accord.load(run.folder, "rnn").agree(suite)["ties"].tolist() == [2, 0]
