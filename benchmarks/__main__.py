@@ -191,6 +191,16 @@ def layout(checkout: list[Path], names: bool) -> None:
     print(table(checkout or [HERE], names))
 
 
+def mutate(only: str) -> None:
+    """Make fifty mistakes in the core, one by one, and list those that no test notices."""
+    from benchmarks.mutate import report
+
+    survivors = report(only)
+    print(f"{len(survivors)} survived")
+    for mutation, line, *_ in survivors:
+        print(f"{mutation.file}:{line}: {mutation.mistake}")
+
+
 def parser() -> argparse.ArgumentParser:
     """Every command with its options."""
     whole = argparse.ArgumentParser(
@@ -249,6 +259,9 @@ def parser() -> argparse.ArgumentParser:
     option = command("layout", layout)
     option("--checkout", action="append", type=Path, default=[], help="default: this one")
     option("--names", action="store_true", help="list the files on each path too")
+
+    option = command("mutate", mutate)
+    option("--only", default="", metavar="TEXT", help="files whose names have it, such as models/")
     return whole
 
 

@@ -1,0 +1,337 @@
+"""Fifty small mistakes of the core, and the tests of each module that should notice them."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).resolve().parents[1]
+
+# The tests of each module, quick ones first. The golden hashes of all stages are not among them:
+# they notice every change, and do not say which one is a mistake.
+TESTS = {
+    "corpora/tokenise.py": ("corpora/test_tokenise.py",),
+    "lexicon/chain.py": ("lexicon/test_chain.py",),
+    "lexicon/guesser.py": ("lexicon/test_guesser.py",),
+    "models/background/base.py": (
+        "models/background/test_prior.py",
+        "models/background/test_background.py",
+        "models/background/test_adapted.py",
+        "models/background/test_background_masses.py",
+        "models/outputs/test_log_linear.py",
+    ),
+    "models/background/ngram_background.py": ("models/background/test_background_ngram.py",),
+    "models/background/ngrams.py": ("models/background/test_ngram.py",),
+    "models/features/embedding.py": (
+        "models/features/test_dense_block.py",
+        "models/features/test_embedding.py",
+        "models/training/test_regularisation.py",
+    ),
+    "models/features/phi.py": ("models/features/test_features.py", "models/features/test_grown.py"),
+    "models/network/generation.py": ("models/network/test_generation.py",),
+    "models/network/next_word.py": ("models/network/test_next_word.py",),
+    "models/network/states.py": (
+        "models/network/test_prefix_tree.py",
+        "models/training/test_trainer.py",
+    ),
+    "models/outputs/log_linear.py": (
+        "models/outputs/test_log_linear.py",
+        "models/zoo/test_expert.py",
+    ),
+    "models/outputs/signatures.py": (
+        "models/outputs/test_calibration.py",
+        "models/outputs/test_log_linear.py",
+    ),
+    "models/spelling/neural.py": ("models/spelling/test_spelling.py",),
+    "models/spelling/ngram.py": ("models/spelling/test_spelling.py",),
+    "models/spelling/spelling.py": (
+        "models/spelling/test_spelling.py",
+        "models/spelling/test_open_vocabulary.py",
+    ),
+    "models/training/calibration.py": (
+        "models/training/test_temperature.py",
+        "models/training/test_fit_calibration.py",
+    ),
+    "models/training/checkpoint.py": (
+        "models/training/test_regularisation.py",
+        "models/training/test_trainer.py",
+    ),
+    "models/training/optimisers.py": ("models/training/test_optimisers.py",),
+    "models/training/regularisers.py": (
+        "models/training/test_regularisation.py",
+        "models/training/test_regularisers.py",
+    ),
+    "models/training/step.py": (
+        "models/training/test_trainer.py",
+        "models/training/test_optimisers.py",
+        "models/training/test_regularisation.py",
+    ),
+    "models/training/trainer.py": (
+        "models/training/test_trainer.py",
+        "models/training/test_optimisers.py",
+    ),
+    "pipeline/compare/combine.py": ("pipeline/compare/test_combine.py",),
+    "pipeline/dataset/unknown_words.py": ("pipeline/dataset", "pipeline/stages/test_open_stage.py"),
+    "pipeline/dataset/vocabulary.py": ("pipeline/dataset", "pipeline/stages/test_pretraining.py"),
+    "pipeline/evaluation/agreement.py": ("pipeline/evaluation/test_agreement.py",),
+    "pipeline/evaluation/metrics.py": ("pipeline/stages/test_evaluate_parts.py",),
+    "pipeline/evaluation/statistics.py": ("pipeline/compare/test_significance.py",),
+    "pipeline/features/templates.py": (
+        "pipeline/features/test_templates.py",
+        "pipeline/features/test_factors.py",
+    ),
+    "pipeline/stages/analyse.py": (
+        "pipeline/stages/test_protocol.py",
+        "pipeline/stages/test_open_stage.py",
+    ),
+    "pipeline/stages/encode.py": ("pipeline/stages/test_open_stage.py",),
+    "pipeline/stages/tokenise.py": ("pipeline/stages/test_tokenise_stage.py",),
+    "pipeline/stages/train.py": ("pipeline/runner/test_seeds.py",),
+}
+
+
+class Mutation(NamedTuple):
+    file: str
+    mistake: str
+    before: str  # stands in the file once
+    after: str
+
+    def line(self, root: Path = HERE) -> int:
+        """Where it is made; an error if its text is not there, or there twice."""
+        text = (root / self.file).read_text(encoding="utf-8")
+        if (count := text.count(self.before)) != 1:
+            raise ValueError(f"{self.file}: expected {self.before!r} once, found it {count} times")
+        return 1 + text[: text.index(self.before)].count("\n")
+
+
+# By file: what is wrong, the text that is right, the text that is wrong.
+MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
+    "corpora/tokenise.py": [
+        ("a number goes on behind its groups", r"\d{1,3}(?: \d{3})+(?!\d)", r"\d{1,3}(?: \d{3})+"),
+        ("what meets is not composed", "composed(respelled).split()", "respelled.split()"),
+    ],
+    "lexicon/chain.py": [
+        (
+            "union keeps duplicates",
+            'return rows.drop_duplicates(["word", "lemma", "upos", "feats"], ignore_index=True)',
+            "return rows",
+        ),
+        (
+            "fallback asks all lexicons",
+            "            unknown = unknown[absent(found, len(unknown))]\n",
+            "",
+        ),
+    ],
+    "lexicon/guesser.py": [
+        ("a family of forms is not weighed", "share / np.sqrt(family)", "share"),
+        ("a suffix needs one form more", "known = known >= FEWEST", "known = known > FEWEST"),
+        (
+            "shares do not sum to one",
+            "    shares /= shares.sum(axis=1, keepdims=True)\n",
+            "",
+        ),
+    ],
+    "models/background/base.py": [
+        (
+            "what a signature frees is lost if all of it was seen",
+            "receives = (counts == 0) | (unseen[signature] == 0)",
+            "receives = counts == 0",
+        ),
+        ("a word finds itself in the text", "others = (counts - 1)", "others = counts"),
+    ],
+    "models/background/ngram_background.py": [
+        (
+            "the prior of a part is that of the whole text",
+            "masses.append(prior(counts))",
+            "masses.append(masses[0] if masses else prior(counts))",
+        ),
+        ("a text in training finds itself", "if training and self.folds:", "if False:"),
+    ],
+    "models/background/ngrams.py": [
+        (
+            "n-grams at a start are counted by company",
+            "np.where(level.at_start, level.counts, company) if number else company",
+            "company",
+        ),
+    ],
+    "models/features/embedding.py": [
+        (
+            "features are dropped in evaluation",
+            "if not self.training or not self.dropout:",
+            "if not self.dropout:",
+        ),
+        (
+            "vectors that are kept do not grow",
+            "len(self.product.dense), 1).bernoulli_(kept).div_(kept)",
+            "len(self.product.dense), 1).bernoulli_(kept)",
+        ),
+    ],
+    "models/features/phi.py": [
+        ("zeros make another signature", "kept = values != 0", "kept = values == values"),
+        ("weights by number, not by name", "= found[rows]", "= found[: len(rows)]"),
+    ],
+    "models/network/generation.py": [
+        (
+            "the word that reaches the mass is left out",
+            "before = largest.cumsum(dim=1) - largest",
+            "before = largest.cumsum(dim=1)",
+        ),
+    ],
+    "models/network/next_word.py": [
+        ("a word ranks behind its equals", "given, own) + TIE", "given, own) - TIE"),
+    ],
+    "models/network/states.py": [
+        ("dropout stays on in validation", "    model.train(False)\n", ""),
+    ],
+    "models/outputs/log_linear.py": [
+        ("Z over the wrong axis", "logits.logsumexp(dim=1)", "logits.logsumexp(dim=0)"),
+        (
+            "one contender too few",
+            "contenders(k + classes.named.shape[1])",
+            "contenders(max(1, k - 1 + classes.named.shape[1]))",
+        ),
+    ],
+    "models/outputs/signatures.py": [
+        ("shares are not mixed", "(1 - share).log() + without", "share.log() + without"),
+        ("T twice", "share / self.sharpness", "share * self.sharpness"),
+    ],
+    "models/spelling/neural.py": [
+        (
+            "dropout stays on",
+            "        model.network.eval()\n        return model",
+            "        return model",
+        ),
+    ],
+    "models/spelling/ngram.py": [
+        ("the empty word has mass", "starts)[:, None] - self.not_empty", "starts)[:, None]"),
+    ],
+    "models/spelling/spelling.py": [
+        (
+            "digits of a number are free",
+            " + np.log(stop) - len(word) * np.log(10)",
+            " + np.log(stop)",
+        ),
+        (
+            "an unknown word is known",
+            "known = np.where(is_unknown, -np.inf, log_p[:, 0])",
+            "known = log_p[:, 0]",
+        ),
+    ],
+    "models/training/calibration.py": [
+        (
+            "a worse temperature is taken",
+            "    if not loss(best) < unchanged:\n        loss(before)\n",
+            "    loss(best)\n",
+        ),
+        (
+            "θ is not scaled by T",
+            "likeliest_theta(seen.p, seen.octave) / (1 if sharpness is None else float(sharpness))",
+            "likeliest_theta(seen.p, seen.octave)",
+        ),
+    ],
+    "models/training/checkpoint.py": [
+        (
+            "nats of all epochs are added up",
+            "self.nats, self.encoder = torch.zeros_like(self.nats), None",
+            "self.encoder = None",
+        ),
+    ],
+    "models/training/optimisers.py": [
+        (
+            "no weight decay",
+            "ADAMW([*model.parameters(), *further], lr=lr, weight_decay=weight_decay)",
+            "ADAMW([*model.parameters(), *further], lr=lr, weight_decay=0.0)",
+        ),
+    ],
+    "models/training/regularisers.py": [
+        ("the second run teaches nothing", "(one + other) / 2 + self", "one + self"),
+    ],
+    "models/training/step.py": [
+        ("no clipping", "self.recipe.max_grad_norm)", 'float("inf"))'),
+        ("every epoch in one order", "[self.recipe.seed, self.now.epoch]", "[self.recipe.seed, 0]"),
+        ("every window begins anew", "if batch.goes_on and not self._begins_anew():", "if False:"),
+    ],
+    "models/training/trainer.py": [
+        (
+            "averaged weights are not validated",
+            "with now.average.applied(self.model) if now.average else nullcontext():",
+            "with nullcontext():",
+        ),
+        ("the last epoch is saved", "        load_weights(self.model, self.now.best)\n", ""),
+        (
+            "any gain will do",
+            "if valid_nats < best - self.recipe.min_delta:",
+            "if valid_nats < best:",
+        ),
+    ],
+    "pipeline/compare/combine.py": [
+        (
+            "weights are tuned on the test",
+            'likeliest_weights(stacked["valid"])',
+            'likeliest_weights(stacked["test"])',
+        ),
+    ],
+    "pipeline/dataset/unknown_words.py": [
+        (
+            "an analysis weighs as often as words have it",
+            'shares["weight"] /= shares["word"].map(rows.groupby("word")["form"].nunique())',
+            'shares["weight"] /= 1',
+        ),
+    ],
+    "pipeline/dataset/vocabulary.py": [
+        (
+            "words of pretraining alone stay known",
+            "        if not with_pretraining:\n",
+            "        if False:\n",
+        ),
+    ],
+    "pipeline/evaluation/agreement.py": [
+        ("ties count as right", "margins > 0", "margins >= 0"),
+    ],
+    "pipeline/evaluation/metrics.py": [
+        ("ends are words", "-text.log_p[~text.is_end].mean()", "-text.log_p.mean()"),
+    ],
+    "pipeline/evaluation/statistics.py": [
+        ("an interval of 90 %", "tail = (1 - LEVEL) / 2", "tail = 1 - LEVEL"),
+    ],
+    "pipeline/features/templates.py": [
+        (
+            "a word that training has once has its own feature",
+            '(types["count"] > (1 if params.forms is None else 0))',
+            '(types["count"] > 0)',
+        ),
+    ],
+    "pipeline/stages/analyse.py": [
+        (
+            "words of the test are known",
+            '{*chain, *texts.counts["train"]}',
+            "{*chain, *set().union(*texts.counts.values())}",
+        ),
+    ],
+    "pipeline/stages/encode.py": [
+        (
+            "ends are unseen words",
+            "unseen.append(_with_ends(new, sizes, False))",
+            "unseen.append(_with_ends(new, sizes, True))",
+        ),
+        (
+            "training knows words that it has once",
+            'np.where(read_as_unknown(types), types.get("unknown", 0), types.index)',
+            "types.index.to_numpy()",
+        ),
+    ],
+    "pipeline/stages/tokenise.py": [
+        (
+            "spellings of the test are known",
+            'written if split == "train" else Counter()',
+            "written",
+        ),
+    ],
+    "pipeline/stages/train.py": [
+        (
+            "weights begin alike for all seeds",
+            "torch.manual_seed(recipe.seed)",
+            "torch.manual_seed(0)",
+        ),
+    ],
+}
+MUTATIONS = [Mutation(file, *each) for file, several in MISTAKES.items() for each in several]

@@ -1,0 +1,48 @@
+"""The list of mutations fits the code that it changes, and the first test that fails is found."""
+
+import ast
+from collections import Counter
+
+import pytest
+
+from benchmarks.mutate import first_failure
+from benchmarks.mutations import HERE, MUTATIONS, TESTS, Mutation
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda each: f"{each.file}: {each.mistake}")
+def test_a_mutation_changes_what_stands_once_in_its_file(mutation):
+    assert mutation.line() > 0
+    text = (HERE / mutation.file).read_text(encoding="utf-8")
+    changed = ast.dump(ast.parse(text.replace(mutation.before, mutation.after)))
+    assert changed != ast.dump(ast.parse(text))
+
+
+def test_there_are_fifty_and_every_file_has_tests():
+    assert len({*MUTATIONS}) == 50
+    assert {mutation.file for mutation in MUTATIONS} == TESTS.keys()
+    assert all((HERE / "tests" / path).exists() for paths in TESTS.values() for path in paths)
+    assert max(Counter(mutation.mistake for mutation in MUTATIONS).values()) == 1
+
+
+def test_a_text_that_is_not_there_or_there_twice_is_an_error(tmp_path):
+    (tmp_path / "code.py").write_text("a = b = 1\n\nc = a\n")
+    assert Mutation("code.py", "another", "c = a", "c = b").line(tmp_path) == 3
+    for text, times in (("d = 1", 0), ("a", 2)):
+        with pytest.raises(ValueError, match=f"expected '{text}' once, found it {times} times"):
+            Mutation("code.py", "another", text, "").line(tmp_path)
+
+
+def test_the_first_test_that_fails_is_named_whatever_follows(tmp_path):
+    (tmp_path / "right.py").write_text("def test_right():\n    assert True\n")
+    (tmp_path / "wrong.py").write_text(
+        "import pytest\n"
+        "@pytest.mark.parametrize('word', ['a b', 'c'])\n"
+        "def test_wrong(word):\n    assert word == 'c', 'a - b'\n"
+    )
+    (tmp_path / "broken.py").write_text("import no_such_module\n")
+    (tmp_path / "none.py").write_text("")
+    assert first_failure(tmp_path, ["right.py"]) is None
+    assert first_failure(tmp_path, ["right.py", "wrong.py"]) == "wrong.py::test_wrong[a b]"
+    assert first_failure(tmp_path, ["right.py", "broken.py"]) == "broken.py"
+    with pytest.raises(RuntimeError, match="ended with 5"):
+        first_failure(tmp_path, ["none.py"])
