@@ -11,7 +11,7 @@ HERE = Path(__file__).resolve().parents[1]
 TESTS = {
     "corpora/tokenise.py": ("corpora/test_tokenise.py",),
     "lexicon/chain.py": ("lexicon/test_chain.py",),
-    "lexicon/guesser.py": ("lexicon/test_guesser.py",),
+    "lexicon/guesser.py": ("lexicon/test_guesser_by_definition.py", "lexicon/test_guesser.py"),
     "models/background/base.py": (
         "models/background/test_prior.py",
         "models/background/test_background.py",
@@ -73,7 +73,7 @@ TESTS = {
     "pipeline/dataset/unknown_words.py": ("pipeline/dataset", "pipeline/stages/test_open_stage.py"),
     "pipeline/dataset/vocabulary.py": ("pipeline/dataset", "pipeline/stages/test_pretraining.py"),
     "pipeline/evaluation/agreement.py": ("pipeline/evaluation/test_agreement.py",),
-    "pipeline/evaluation/metrics.py": ("pipeline/stages/test_evaluate_parts.py",),
+    "pipeline/evaluation/metrics.py": ("pipeline/evaluation/test_metrics.py",),
     "pipeline/evaluation/statistics.py": ("pipeline/compare/test_significance.py",),
     "pipeline/features/templates.py": (
         "pipeline/features/test_templates.py",
@@ -83,8 +83,14 @@ TESTS = {
         "pipeline/stages/test_protocol.py",
         "pipeline/stages/test_open_stage.py",
     ),
-    "pipeline/stages/encode.py": ("pipeline/stages/test_open_stage.py",),
-    "pipeline/stages/tokenise.py": ("pipeline/stages/test_tokenise_stage.py",),
+    "pipeline/stages/encode.py": (
+        "pipeline/stages/test_encode.py",
+        "pipeline/stages/test_open_stage.py",
+    ),
+    "pipeline/stages/tokenise.py": (
+        "pipeline/stages/test_tokenise_stage.py",
+        "pipeline/dataset/test_written_forms.py",
+    ),
     "pipeline/stages/train.py": ("pipeline/runner/test_seeds.py",),
 }
 

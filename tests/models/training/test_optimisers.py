@@ -31,6 +31,19 @@ def test_momentum_takes_part_of_the_last_step_again():
     assert torch.allclose(third, 1.75 * first)
 
 
+@pytest.mark.parametrize("kind", ["adamw", "sgd", "muon"])
+def test_weights_decay_where_no_gradient_moves_them(kind):
+    network = model()
+    recipe = replace(RECIPE, optimiser=kind, weight_decay=0.5, learning_rate=0.1)
+    steps = optimiser(recipe, network)
+    before = {name: each.detach().clone() for name, each in network.named_parameters()}
+    for each in network.parameters():
+        each.grad = torch.zeros_like(each)
+    steps.step()
+    for name, each in network.named_parameters():
+        assert torch.allclose(each.detach(), 0.95 * before[name])
+
+
 def test_rates_fall_as_one_over_the_epochs_or_linearly_to_nothing():
     inverse, linear = SCHEDULES.make("inverse"), SCHEDULES.make("linear")
     assert [inverse.rate(6.0, done, 4) for done in (0, 0.5, 1, 2)] == [6, 4, 3, 2]

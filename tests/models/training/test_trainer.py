@@ -1,6 +1,7 @@
 """Training: it learns, it stops, and it keeps the best."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -40,6 +41,52 @@ def test_the_averaged_weights_are_validated_and_saved(tmp_path):
         assert -network.score(TEXT).mean() == pytest.approx(nats, abs=1e-9)
     saved, best = load_tensors(tmp_path / WEIGHTS), means[np.argmin(losses)]
     assert all(torch.equal(saved[name], value) for name, value in best.items())
+
+
+def test_a_gain_below_min_delta_is_none_but_its_weights_are_kept(tmp_path):
+    recipe = replace(RECIPE, min_delta=10.0, patience=2, epochs=6)
+    trainer = Trainer(model(), recipe, tmp_path)
+    trainer.fit(TEXT, TEXT)
+    first, second, third = (epoch.valid_nats for epoch in trainer.curve)
+    assert third < second < first
+    rates = [epoch.learning_rate / recipe.learning_rate for epoch in trainer.curve]
+    assert rates == pytest.approx([1, 1, 1 / 3])
+    assert -trainer.model.score(TEXT).mean() == pytest.approx(third, abs=1e-9)
+
+
+def test_no_step_is_longer_than_the_clipped_gradient(tmp_path):
+    changes = {"optimiser": "sgd", "weight_decay": 0.0, "learning_rate": 0.5}
+    recipe = replace(RECIPE, **changes, max_grad_norm=0.01, epochs=1)
+    network = model(**changes)
+    places = [torch.nn.utils.parameters_to_vector(network.parameters()).detach()]
+
+    def keep(words: int) -> None:
+        places.append(torch.nn.utils.parameters_to_vector(network.parameters()).detach())
+
+    Trainer(network, recipe, tmp_path, on_step=keep).fit(TEXT, TEXT)
+    lengths = [(after - before).norm().item() for before, after in pairwise(places)]
+    assert lengths == pytest.approx([0.5 * 0.01] * len(lengths), rel=1e-2)
+
+
+def test_each_epoch_and_each_seed_reads_in_an_order_of_its_own(tmp_path):
+    def orders(seed: int) -> list[list[int]]:
+        network, read = model(), [[]]
+        network.embedding.register_forward_pre_hook(
+            lambda layer, given: (
+                read[-1].extend(given[0].flatten().tolist()) if layer.training else None
+            )
+        )
+        recipe, folder = replace(RECIPE, seed=seed, epochs=2), tmp_path / f"{len(done)}"
+        folder.mkdir()
+        Trainer(network, recipe, folder, on_epoch=lambda epoch: read.append([])).fit(TEXT, TEXT)
+        done.append(seed)
+        return read[:2]
+
+    done: list[int] = []
+    first, again, other = orders(1), orders(1), orders(2)
+    assert first == again
+    assert first[0] != first[1]
+    assert other[0] not in first and other[1] not in first
 
 
 def test_products_are_in_bfloat16_where_that_is_fast_and_else_it_is_said_that_they_are_not(

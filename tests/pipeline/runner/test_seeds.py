@@ -4,8 +4,11 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 import accord
+from accord.models.common.files import WEIGHTS
+from accord.models.common.weights import load_tensors
 from accord.pipeline.config.configuration import load_config
 from accord.pipeline.display.tables import by_seed, mean_and_spread, with_seeds
 from accord.pipeline.evaluation import comparison
@@ -37,6 +40,18 @@ def test_a_family_is_one_row_with_its_mean_and_spread(tmp_path):
     pair = of_model["ll-rnn"], of_model["ll-rnn-seed2"]
     expected = f"{np.mean(pair):,.1f} ± {abs(pair[0] - pair[1]) / np.sqrt(2):,.1f}"
     assert rows[1].split("|")[2].strip() == expected == mean_and_spread(pair, 1)
+
+
+def test_the_weights_that_a_training_begins_with_are_those_of_its_seed(tmp_path):
+    """The steps are too short to move any."""
+    changes = {"train.epochs": 1, "train.learning_rate": 1e-12, "train.ema": 0.0}
+    run = accord.run("tiny", set=changes, models=["rnn"], seeds=2, until="train", runs=tmp_path)
+    first, second = (
+        load_tensors(run.artefacts[name, "train"].folder / WEIGHTS) for name in ("rnn", "rnn-seed2")
+    )
+    drawn = first["embedding.weight"]
+    assert not torch.allclose(drawn, second["embedding.weight"], atol=1e-3)
+    assert torch.allclose(drawn.std(), second["embedding.weight"].std(), rtol=0.1)
 
 
 def test_the_jobs_of_a_sweep_have_the_seeds(tmp_path):

@@ -17,7 +17,7 @@ from accord.models.spelling.spelling import load_spelling
 from accord.pipeline.artefacts.names import END, UNKNOWN, UNKNOWN_ID, is_special
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.folders import folder_of
-from accord.pipeline.dataset.unknown_words import UnknownClasses
+from accord.pipeline.dataset.unknown_words import SMALLEST, UnknownClasses
 from accord.pipeline.evaluation.measure import measure
 
 STRANGE = "La xylophoniste zorglube 1987 fois à Tchernihiv, dit Łukasz ☺."
@@ -95,6 +95,20 @@ def test_a_string_is_of_the_class_that_the_guesser_says_and_is_spelled_from_it(g
     rare = classes.chain.analyses("☺")[0].upos
     assert not any(f" {rare}" in name for name in classes.names)
     assert classes.ids(["☺"]) == [UNKNOWN_ID], "what has no class of its own is in the first"
+
+
+def test_a_class_has_the_analyses_of_its_words_by_their_mean_share(guesses):
+    once, classes = guesses
+    found = classes.analyses(once)
+    of_word = np.array(classes.ids(once))
+    keys = ["upos", "feats", "source"]
+    assert set(found["word"]) >= set(range(UNKNOWN_ID + 1, UNKNOWN_ID + len(classes.names)))
+    for unknown, of_class in found[found["word"] > UNKNOWN_ID].groupby("word"):
+        words = [word for word, number in zip(once, of_word, strict=True) if number == unknown]
+        rows = classes.chain.lookup(words)
+        mean = rows.groupby(keys, observed=True)["weight"].sum() / len(words)
+        expected = mean[mean >= SMALLEST]
+        assert of_class.set_index(keys)["weight"].to_dict() == pytest.approx(expected.to_dict())
 
 
 def test_the_class_of_the_guess_is_likelier_than_others_to_spell_the_word(guesses):
