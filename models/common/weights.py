@@ -177,6 +177,8 @@ def take_weights(model: nn.Module, weights: Mapping[str, Tensor], where: str = "
     So no first weights are drawn that nobody needs.
     """
     for name, parameter in model.named_parameters():
-        if not weights[name].sum().isfinite():  # NaN and infinity survive a sum
+        value = weights[name]
+        # NaN and infinity survive a sum, which is quick; large numbers may add up to infinity too.
+        if not (value.sum().isfinite() or value.isfinite().all()):
             raise ValueError(f"{where}{name}: expected finite numbers, got NaN or infinity")
-        torch.utils.swap_tensors(parameter, nn.Parameter(weights[name], parameter.requires_grad))
+        torch.utils.swap_tensors(parameter, nn.Parameter(value, parameter.requires_grad))

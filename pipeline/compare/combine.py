@@ -17,6 +17,7 @@ from accord.models.common.mixture import (
 from accord.models.common.registry import imported
 from accord.pipeline.compare.scored_models import Scored, check_same_text, find, named
 from accord.pipeline.display.messages import say, track
+from accord.pipeline.trained.encoding import FullEncoding
 from accord.pipeline.trained.network import load_trained
 
 # Log-probabilities, each part's of all words in each place of validation, from which a log-linear
@@ -159,7 +160,7 @@ def _check_same_vocabulary(models: list[Scored]) -> None:
 
 
 def _with_distributions(model: Scored) -> Model:
-    loaded = load_trained(model.folders)
+    loaded = load_trained(FullEncoding(model.folders))
     if not hasattr(loaded, "log_distributions"):
         raise ValueError(
             f"'{model.name}' spells words in subwords: expected distributions over all words for a "

@@ -1,8 +1,8 @@
 """From words to ids, and features by their names."""
 
 import re
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,19 +34,34 @@ class Vocabulary:
     encoded; a model has no mass for them after it, and they are known no more.
     """
 
-    def __init__(self, analysed: Path, with_pretraining: bool = False):
+    def __init__(
+        self,
+        forms: Sequence[str],
+        known: Mapping[str, int],
+        unknown: Sequence[str],
+        classes: "Callable[[], UnknownClasses]",
+    ):
+        """All words by id, the ids of the known ones, and the unknown words in a row.
+
+        `classes` tells unknown words apart. It is called when the first of them is met.
+        """
+        self.forms, self.known, self.unknown = forms, known, unknown
+        self._tell_apart = classes
+
+    @classmethod
+    def load(cls, analysed: Path, with_pretraining: bool = False) -> "Vocabulary":
         import pandas as pd  # here, as a model's small form keeps its words otherwise
 
-        self.folder = analysed
         types = pd.read_parquet(analysed / "types.parquet", columns=["form", "share"])
-        self.forms = types["form"].tolist()
-        self.known = dict(zip(self.forms, range(len(self.forms)), strict=True))
+        forms = types["form"].tolist()
+        known = dict(zip(forms, range(len(forms)), strict=True))
         if not with_pretraining:
             for form in types["form"][types["share"] == 0]:
-                del self.known[form]
-        for form in [form for form in self.forms if form[:1] in STARTS and is_special(form)]:
-            del self.known[form]
-        self.unknown = list(takewhile(is_unknown, self.forms[UNKNOWN_ID:]))
+                del known[form]
+        for form in [form for form in forms if form[:1] in STARTS and is_special(form)]:
+            del known[form]
+        unknown = list(takewhile(is_unknown, forms[UNKNOWN_ID:]))
+        return cls(forms, known, unknown, partial(_saved_classes, analysed, unknown))
 
     @property
     def is_open(self) -> bool:
@@ -68,10 +83,14 @@ class Vocabulary:
 
     @cached_property
     def _classes(self) -> "UnknownClasses":
-        from accord.pipeline.dataset.unknown_words import UnknownClasses, load_chain
+        return self._tell_apart()
 
-        chain = load_chain(self.folder) if len(self.unknown) > 1 else None
-        return UnknownClasses(self.unknown, chain)
+
+def _saved_classes(analysed: Path, unknown: Sequence[str]) -> "UnknownClasses":
+    # Here, as it loads the lexicons, and few texts have words that are not known.
+    from accord.pipeline.dataset.unknown_words import UnknownClasses, load_chain
+
+    return UnknownClasses(unknown, load_chain(analysed) if len(unknown) > 1 else None)
 
 
 GRAMMAR = re.compile("(?:pos|[A-Z][A-Za-z]*)=[^×]+")  # no lemma, no source, nothing crossed

@@ -20,6 +20,7 @@ from accord.pipeline.display.report_page import document
 from accord.pipeline.display.tables import html_table
 from accord.pipeline.inference.explain import Choice, Explainer, Place, label
 from accord.pipeline.inference.scorer import Scorer, Word
+from accord.pipeline.trained.encoding import FullEncoding
 from accord.pipeline.trained.parts import Parts
 
 SAMPLES, SHORT = 3, range(5, 13)  # so many sentences of so many words are samples
@@ -46,13 +47,15 @@ def samples(models: Mapping[str, Inputs]) -> str:
     The first model explains them; each other reads them too, word by word beside it.
     """
     model, *others = models
-    explainer = Explainer(Scorer(Parts(models[model])))
+    explainer = Explainer(Scorer(Parts(FullEncoding(models[model]))))
     words = open_table(models[model]["tokenise"] / "valid.arrow")["words"].to_pylist()
     chosen = [
         each for each in words if len(each) in SHORT and explainer.scorer.vocabulary.knows(each)
     ][:SAMPLES]
     explained = [explainer.sentence(each) for each in chosen]
-    scored = {name: Scorer(Parts(models[name])).score_words(chosen) for name in others}
+    scored = {
+        name: Scorer(Parts(FullEncoding(models[name]))).score_words(chosen) for name in others
+    }
     scored[model] = explainer.scorer.score_words(chosen)
     beside = [
         _beside({name: of_model[number] for name, of_model in scored.items()})

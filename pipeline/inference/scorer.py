@@ -16,13 +16,11 @@ from accord.models.common.registry import imported
 from accord.models.spelling.spelling import WrittenText
 from accord.pipeline.artefacts.names import END, END_ID
 from accord.pipeline.evaluation.measure import score
-from accord.pipeline.trained.parts import open_parts
+from accord.pipeline.trained.parts import Parts, open_parts
 from accord.pipeline.trained.resolve import TrainedModel, one
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from accord.pipeline.trained.parts import CompactParts, Parts
 
 
 # What else a model is asked, and by which functions. They are imported when they are
@@ -54,7 +52,7 @@ class Scorer:
     It tokenises, looks words up, scores them in context and spells what is not known.
     """
 
-    def __init__(self, parts: "Parts | CompactParts", trained: TrainedModel | None = None):
+    def __init__(self, parts: Parts, trained: TrainedModel | None = None):
         self.parts, self.trained = parts, trained
         self.vocabulary, self.lowercase = parts.vocabulary, parts.lowercase
         self.model, self.spelling = parts.model, parts.spelling

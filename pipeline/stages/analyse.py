@@ -58,7 +58,7 @@ def beyond_start(
     about = load_json(start / "config.json", dict)
     made_of = {key: about[key] for key in ("name", "corpora", "lexicons")}
     (out / MADE_OF).write_text(json.dumps(made_of, ensure_ascii=False, indent=1))
-    known, chain = Vocabulary(start), read_chain(start)
+    known, chain = Vocabulary.load(start), read_chain(start)
     save_chain(out, **chain)
     if (start / SAVED).exists():
         save(load_chain(start), out)

@@ -40,7 +40,7 @@ from accord.pipeline.stages.corpus import label_numbers, label_values
 
 
 def compute(params: EncodeParams, inputs: Inputs, out: Path) -> None:
-    known = Vocabulary(inputs["analyse"], with_pretraining=True)
+    known = Vocabulary.load(inputs["analyse"], with_pretraining=True)
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
     seen = word_counts(inputs["tokenise"] / "train.arrow").keys()
     texts = splits(inputs["tokenise"])

@@ -28,6 +28,7 @@ from accord.pipeline.evaluation.measure import (
     training_figures,
 )
 from accord.pipeline.sections import EvaluateParams
+from accord.pipeline.trained.encoding import FullEncoding
 from accord.pipeline.trained.network import load_trained
 
 
@@ -56,7 +57,7 @@ def normalisation(model: Model, sentences: Sentences) -> dict[str, float]:
 
 
 def compute(params: EvaluateParams, inputs: Inputs, out: Path) -> None:
-    model = load_trained(inputs)
+    model = load_trained(FullEncoding(inputs))
     figures = {"train": training_figures(model, inputs["train"])}
     encoded, spelling = inputs["encode"], load_spelling(inputs["background"])
     for split in held_out(encoded):

@@ -13,16 +13,15 @@ import numpy as np
 import pandas as pd
 
 from accord.models.common.files import load_json
-from accord.models.common.weights import save_tensors
+from accord.models.common.weights import load_tensors, save_tensors
 from accord.models.features.phi import Features, by_name, with_own_features, with_words
 from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.artefacts.names import END, NOT_TOP, START, START_WEIGHTS
+from accord.pipeline.artefacts.names import END, MODEL, NOT_TOP, START, START_WEIGHTS
 from accord.pipeline.display.messages import say
 from accord.pipeline.features import word_vectors
 from accord.pipeline.features.templates import VECTORS, check, chosen, fill, known_names, sides
 from accord.pipeline.features.word_vectors import WordVectors, clusters_of, spelled
 from accord.pipeline.sections import FeaturiseParams
-from accord.pipeline.trained.start import start_weights
 
 MORPHOLOGY = ("form", "pos", "gender", "number", "tense", "mood", "person", "verbform")
 
@@ -109,7 +108,8 @@ def _go_on(params: FeaturiseParams, start: Path, types: pd.DataFrame, out: Path)
     words = np.flatnonzero(own)
     first = sum(not name.startswith("vector[") for name in before)  # the dense ones come last
     names = [*before[:first], *of_form[own], *before[first:]]
-    save_tensors(by_name(start_weights(start), before, names), out / START_WEIGHTS)
+    weights = {name: tensor.float() for name, tensor in load_tensors(start / MODEL).items()}
+    save_tensors(by_name(weights, before, names), out / START_WEIGHTS)
 
     def grown(features: Features, side: Sequence[str] | None) -> Features:
         features = with_words(features, read_as)

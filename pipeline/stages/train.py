@@ -6,7 +6,7 @@ This file and what it imports need only torch, numpy and safetensors: prepared d
 import json
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from accord.models.network.language_model import LanguageModel
 from accord.models.parts import PHASES, SOLVERS
 from accord.models.recipe import Recipe
 from accord.models.training import processes
+from accord.models.training.distillation import Distillation
 from accord.models.training.log import CURVE, Epoch, write_curve
 from accord.models.training.regularisers import LossTerm
 from accord.models.training.trainer import Trainer
@@ -30,10 +31,12 @@ from accord.pipeline.artefacts.names import PRETRAINING, RECIPE, START_WEIGHTS
 from accord.pipeline.dataset.encoded import read_text
 from accord.pipeline.display.messages import meter, say
 from accord.pipeline.trained import teachers
+from accord.pipeline.trained.encoding import FullEncoding
 from accord.pipeline.trained.network import (
     build,
     build_pretraining,
     expect_pretraining,
+    load_trained,
     training_text,
 )
 
@@ -116,7 +119,7 @@ def _train(model: LanguageModel, training: Training, out: Path) -> None:
     start = training.inputs["featurise"] / START_WEIGHTS
     if start.exists():
         load_weights(model, start)
-    terms = teachers.distillation(recipe, training.inputs, model, is_training_text=True)
+    terms = distillation(recipe, training.inputs, model, is_training_text=True)
     training.fit(model, recipe, training.train, out, terms, goes_on=start.exists())
     if processes.is_first():
         for name in recipe.phases:
@@ -152,7 +155,7 @@ def pretrain(
     load_weights(reading, parameters_of(later))
     terms = []
     if not is_background:
-        terms = teachers.distillation(recipe, inputs, reading, is_training_text=False)
+        terms = distillation(recipe, inputs, reading, is_training_text=False)
     training.fit(reading, first, text, out, terms)
     load_weights(later, parameters_of(reading))
 
@@ -170,3 +173,32 @@ def _keep(
     epoch = Epoch(1, train_nats, valid_nats, 0.0, round(seconds, 3), len(train.ids) / seconds)
     save_tensors(parameters_of(model), out / WEIGHTS)
     write_curve([epoch], out / CURVE)
+
+
+def distillation(
+    recipe: Recipe, inputs: Inputs, model: LanguageModel, is_training_text: bool
+) -> list[Distillation]:
+    """The term that draws a model towards its teachers, if it has some."""
+    if not recipe.teachers.models:
+        return []
+
+    def load() -> list[LanguageModel]:
+        device = model.embedding.weight.device
+        return [each.to(device) for each in _teachers(recipe.teachers.models, inputs)]
+
+    return [Distillation(recipe, load, is_training_text)]
+
+
+def _teachers(names: Iterable[str], inputs: Inputs) -> list[LanguageModel]:
+    loaded = []
+    for name in names:
+        for found in teachers.find(name):
+            teachers.check_same_words(name, found, inputs)
+            teacher = load_trained(FullEncoding(found.folders, found.weights.name), FOLDS)
+            if not isinstance(teacher, LanguageModel):
+                raise ValueError(
+                    f"train.teachers: expected networks over words, {name} has a "
+                    f"{type(teacher).__name__}"
+                )
+            loaded.append(teacher)
+    return loaded

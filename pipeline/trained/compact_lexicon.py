@@ -10,7 +10,7 @@ are kept that mean another class than the next shorter one does.
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,16 +29,12 @@ from accord.pipeline.artefacts.names import UNKNOWN, UNKNOWN_ID
 from accord.pipeline.dataset.unknown_words import UnknownClasses
 from accord.pipeline.trained.compact_words import CompactWords, FrontCoded, common_prefix, narrow
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
 READINGS, LEMMAS = "readings.npz", "lemmas.npz"
 TEXTS = ("upos", "feats", "source")
 NAMES = (*TEXTS, "weight", "lengths", "reading")
 
 
-def encode(analyses: "pd.DataFrame", words: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+def encode(analyses: pd.DataFrame, words: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """The distinct readings and the sets that they make; and which set each word has, by id."""
     rows = list(zip(*(analyses[name] for name in (*TEXTS, "weight")), strict=True))
     reading = {row: number for number, row in enumerate(dict.fromkeys(rows))}
@@ -56,7 +52,7 @@ def encode(analyses: "pd.DataFrame", words: int) -> tuple[dict[str, np.ndarray],
     return arrays, np.array(of_word)
 
 
-def encode_lemmas(analyses: "pd.DataFrame", words: CompactWords) -> dict[str, np.ndarray]:
+def encode_lemmas(analyses: pd.DataFrame, words: CompactWords) -> dict[str, np.ndarray]:
     """In the order of the sorted forms: what each lemma shares with its form, and the rest."""
     place = words.place[analyses["word"].to_numpy()]
     order = np.argsort(place, kind="stable")
@@ -98,10 +94,8 @@ class CompactReadings:
         columns = ("upos", "feats", "weight", "source")
         return list(zip(*(self.distinct[name][chosen].tolist() for name in columns), strict=True))
 
-    def table(self, columns: Sequence[str]) -> "pd.DataFrame":
+    def table(self, columns: Sequence[str]) -> pd.DataFrame:
         """A row for each analysis of each word, by id: the columns of `analyses.parquet`."""
-        import pandas as pd  # here, as scoring needs no tables
-
         of_word = self.words.column("readings")
         sizes = self.sizes[of_word]
         reading = self.distinct["reading"][in_a_row(self.starts[of_word], sizes)]
@@ -113,6 +107,16 @@ class CompactReadings:
         if "lemma" in columns:
             table["lemma"] = self._lemmas(sizes)
         return pd.DataFrame({name: table[name] for name in columns})
+
+    def classes(self, about: dict[str, Any]) -> UnknownClasses:
+        """What tells unknown words apart, as the lexicons that `about` names did."""
+        unknown, lowercase, names = self.words.unknown, about["lowercase"], about["names"]
+        if len(unknown) == 1:
+            return UnknownClasses(unknown, None)
+        rules = [Closed(lowercase)] if "closed" in names else []
+        guesser = Endings(self.folder / ENDINGS, unknown) if "guesser" in names else None
+        listed = ListedWords(self.words, self, lowercase)
+        return UnknownClasses(unknown, Chain([listed, *rules], guesser=guesser))
 
     def _lemmas(self, sizes: np.ndarray) -> np.ndarray:
         arrays = load_arrays(self.folder / LEMMAS, FrontCoded.NAMES)
@@ -244,10 +248,3 @@ class ListedWords(_Answers):
             if place >= 0 and not self.words.columns["unknown"][place]:
                 rows += [(number, "", *each) for each in self.readings.of(place)]
         return pd.DataFrame(rows, columns=COLUMNS).astype({"word": np.int64})
-
-
-def chain(folder: Path, words: CompactWords, readings: CompactReadings, about: dict) -> Chain:
-    """What tells unknown words apart as the lexicons of `about` did."""
-    rules = [Closed(about["lowercase"])] if "closed" in about["names"] else []
-    guesser = Endings(folder / ENDINGS, words.unknown) if "guesser" in about["names"] else None
-    return Chain([ListedWords(words, readings, about["lowercase"]), *rules], guesser=guesser)

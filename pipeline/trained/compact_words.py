@@ -8,10 +8,9 @@ first. Nor is b, which is made of counts, signatures and shares again, to the la
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,12 +18,6 @@ from accord.models.background.base import discounted
 from accord.models.common.arrays import load_arrays
 from accord.models.common.checks import check_range
 from accord.pipeline.artefacts.names import END, UNKNOWN, is_unknown
-from accord.pipeline.dataset.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from accord.lexicon import Lexicon
-    from accord.pipeline.dataset.unknown_words import UnknownClasses
-
 
 BLOCK = 16  # forms, of which only the first is whole
 LONGEST = np.iinfo(np.uint16).max  # bytes of a form
@@ -249,19 +242,3 @@ class CompactWords:
         present = np.bincount(group) > 0
         group = (np.cumsum(present) - 1)[group]
         return discounted(self.column("count").astype(np.float64), group, self.shares)
-
-
-class CompactVocabulary(Vocabulary):
-    """The known words by their ids, and the classes of all others."""
-
-    def __init__(self, words: CompactWords, chain: "Callable[[], Lexicon]"):
-        """`chain` makes what tells unknown words apart, when the first of them is met."""
-        self.unknown, self.chain = words.unknown, chain
-        self.forms = Numbered(words.forms, words.place)
-        self.known = Numbers(words.forms, words.number, special=1 + len(words.unknown))
-
-    @cached_property
-    def _classes(self) -> "UnknownClasses":
-        from accord.pipeline.dataset.unknown_words import UnknownClasses  # here, as it loads pandas
-
-        return UnknownClasses(self.unknown, self.chain() if len(self.unknown) > 1 else None)

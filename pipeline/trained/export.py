@@ -23,7 +23,6 @@ from accord.models.common.arrays import load_array
 from accord.models.common.files import WEIGHTS, load_json
 from accord.models.common.registry import imported, parted
 from accord.models.common.weights import packed, parameters_of, save_shards, save_tensors
-from accord.models.features.phi import Features
 from accord.models.spelling.ngram import NGramSpelling
 from accord.models.spelling.spelling import NEURAL, save_spelling
 from accord.models.spelling.subwords import COUNTS, SPELLER, count_subwords
@@ -66,7 +65,15 @@ from accord.pipeline.trained.compact_lexicon import (
     guesser_of,
 )
 from accord.pipeline.trained.compact_words import CompactWords
-from accord.pipeline.trained.parts import BACKGROUND, KINDS, VECTORS, CompactParts, Parts
+from accord.pipeline.trained.encoding import (
+    BACKGROUND,
+    KINDS,
+    PRIOR,
+    VECTORS,
+    CompactEncoding,
+    FullEncoding,
+)
+from accord.pipeline.trained.parts import Parts
 from accord.pipeline.trained.resolve import one
 
 MOST = 0.002  # of the loss on validation text, by which int8 may move it
@@ -88,28 +95,26 @@ class Rounded(NamedTuple):
 
 def write_compact(artefacts: Inputs, folder: Path) -> Rounded:
     """Write the files of a model beside its recipe and what else is small; measure the cost."""
-    parts = Parts(artefacts)
+    full = FullEncoding(artefacts)
+    parts = Parts(full)
     _check(parts)
-    phi = parts.features.phi
-    psi = artefacts["featurise"] / "psi.npz"
-    read = Features.load(psi) if psi.exists() else None
-    words = _write_words(parts, folder, phi, read)
-    save_features(phi, folder / PHI)
-    if read is not None:
-        save_features(read, folder / PSI)
+    words = _write_words(full, folder)
+    save_features(full.phi, folder / PHI)
+    if full.psi is not None:
+        save_features(full.psi, folder / PSI)
     if len(words.unknown) > 1:
         guesser = guesser_of(load_chain(artefacts["analyse"]))
         np.savez_compressed(folder / ENDINGS, **encode_endings(guesser, words.unknown))
     if isinstance(parts.spelling, NGramSpelling):
         save_letters(parts.spelling, folder / LETTERS)
     elif parts.spelling is not None:
-        parts.spelling.save(folder / "spelling.safetensors")
+        parts.spelling.save(folder / NEURAL)
     return _write_weights(parts, folder)
 
 
 def _check(parts: Parts) -> None:
     """Refuse what has no small form."""
-    about = load_json(parts.artefacts["background"] / "about.json", dict)
+    about = parts.encoding.about
     found = {
         "encode.merges": (parts.speller is None, "words", "subwords"),
         "background.kind": (about["kind"] in KINDS, " or ".join(KINDS), about["kind"]),
@@ -128,9 +133,9 @@ def _check(parts: Parts) -> None:
             raise ValueError(f"{key}: a small form expects {expected}, got {got}")
 
 
-def _write_words(parts: Parts, folder: Path, phi: Features, read: Features | None) -> CompactWords:
+def _write_words(full: FullEncoding, folder: Path) -> CompactWords:
     """Words and readings; what is derived of them again must come out as it was."""
-    analysed, prior = parts.artefacts["analyse"], parts.artefacts["background"]
+    analysed, prior = full.artefacts["analyse"], full.artefacts["background"]
     types = pd.read_parquet(analysed / "types.parquet")
     analyses = pd.read_parquet(analysed / "analyses.parquet")
     arrays, sets = encode(analyses, len(types))
@@ -139,12 +144,11 @@ def _write_words(parts: Parts, folder: Path, phi: Features, read: Features | Non
         load_array(prior / "share.npy"),
         count=types["count"].to_numpy(),
         unknown=types.get("unknown", types["count"] * 0).to_numpy(),
-        signature=phi.signature,
-        read=np.zeros(0, np.int64) if read is None else read.signature,
+        signature=full.phi.signature,
+        read=np.zeros(0, np.int64) if full.psi is None else full.psi.signature,
         readings=sets,
     )
-    kind = load_json(prior / "about.json", dict)["kind"]
-    same = words.mass(kind) == load_array(prior / "b.npy")
+    same = words.mass(full.about["kind"]) == full.mass()
     if [words.forms[place] for place in words.place] != types["form"].tolist() or not same.all():
         raise ValueError(f"{analysed}: expected ids that fall in count, and b that follows of them")
     words.save(folder / WORDS)
@@ -165,7 +169,7 @@ def _write_weights(parts: Parts, folder: Path) -> Rounded:
     losses = [_loss(parts, encoded)]
     for in_int8 in ((), IN_INT8):
         _replace_shards(packed(tensors, in_int8), folder)
-        losses.append(_loss(CompactParts(folder), encoded))
+        losses.append(_loss(Parts(CompactEncoding(folder)), encoded))
     rounded = Rounded(*losses)
     if not rounded.keeps_int8:
         _replace_shards(packed(tensors, ()), folder)
@@ -183,7 +187,7 @@ def _replace_shards(kept: Mapping[str, torch.Tensor], folder: Path) -> None:
     save_shards(kept, folder)
 
 
-def _loss(parts: Parts | CompactParts, encoded: Path) -> float:
+def _loss(parts: Parts, encoded: Path) -> float:
     """Nats a word of the validation text."""
     text = read_sentences(encoded, "valid"), read_forms(encoded, "valid")
     return -float(score(parts.model, parts.spelling, *text)[0].mean())
@@ -266,13 +270,13 @@ def _export_folder(artefacts: Inputs, folder: Path, compact: bool) -> Path:
 
 def _small_files(artefacts: Inputs) -> list[Path]:
     """What a compact folder has as the stages wrote it."""
-    files = [("train", RECIPE), ("featurise", "names.json"), ("background", "about.json")]
+    files = [("train", RECIPE), ("featurise", "names.json"), ("background", BACKGROUND)]
     return [artefacts[stage] / name for stage, name in files]
 
 
 def _take_lexicons(analysed: Path, folder: Path, compact: bool) -> None:
     """The lexicons themselves, where words that are not known are told apart by them."""
-    if not compact and len(Vocabulary(analysed).unknown) > 1:
+    if not compact and len(Vocabulary.load(analysed).unknown) > 1:
         save(load_chain(analysed), folder)
     chain = read_chain(analysed)
     save_chain(folder, **{**chain, "names": list(map(plain_name, chain["names"]))})
@@ -334,34 +338,35 @@ def unfold(folder: Path, out: Path) -> None:
 
     Lexicons are none of it: the chain names them, and they are looked for where data lie.
     """
-    parts, about = CompactParts(folder), read_json(folder / CONFIG)
+    small, about = CompactEncoding(folder), read_json(folder / CONFIG)
     for name in KEPT:
         shutil.copy(folder / name, out / name)
-    forms = list(parts.words.forms)
-    by_id = [forms[place] for place in parts.words.place]
-    types = pd.DataFrame({"form": by_id, "share": parts.words.shares})
+    forms = list(small.words.forms)
+    by_id = [forms[place] for place in small.words.place]
+    types = pd.DataFrame({"form": by_id, "share": small.words.shares})
     types.to_parquet(out / "types.parquet")
-    parts.analyses(COLUMNS).to_parquet(out / "analyses.parquet")
-    parts.phi.save(out / "phi.npz")
-    if parts.psi is not None:
-        parts.psi.save(out / "psi.npz")
-    np.save(out / "b.npy", parts.words.mass(about["params"]["background"]["kind"]))
-    weights = {name: value for name, value in parts.tensors.items() if name != VECTORS}
-    save_tensors(weights, out / MODEL)
+    small.analyses(COLUMNS).to_parquet(out / "analyses.parquet")
+    small.phi.save(out / "phi.npz")
+    if small.psi is not None:
+        small.psi.save(out / "psi.npz")
+    np.save(out / PRIOR, small.mass())
+    save_tensors(small.weights(), out / MODEL)
     if (folder / NEURAL).exists():
         shutil.copy(folder / NEURAL, out / NEURAL)
     else:
-        save_spelling(_learned(parts, forms, about["params"]["background"]["spelling_order"]), out)
+        save_spelling(
+            _learned(small.words, forms, about["params"]["background"]["spelling_order"]), out
+        )
     files = {path.name: hash_of_file(path) for path in sorted(out.iterdir())}
     write_json(out / CONFIG, {**about, "files": files})
 
 
-def _learned(parts: CompactParts, forms: list[str], order: int) -> NGramSpelling:
+def _learned(words: CompactWords, forms: list[str], order: int) -> NGramSpelling:
     """Spelling as it was learned: from the words outside the lexicon that were seen once."""
-    count, unknown = (parts.words.columns[name] for name in ("count", "unknown"))
+    count, unknown = words.columns["count"], words.columns["unknown"]
     chosen = np.flatnonzero((count == 1) & (unknown > 0))
     if not len(chosen):
         chosen = np.flatnonzero([not is_special(form) for form in forms])
     kinds = np.maximum(unknown[chosen].astype(np.int64) - UNKNOWN_ID, 0).tolist()
-    words = [forms[place] for place in chosen]
-    return NGramSpelling.learn(words, kinds, len(parts.words.unknown), order)
+    learned = [forms[place] for place in chosen]
+    return NGramSpelling.learn(learned, kinds, len(words.unknown), order)

@@ -6,15 +6,15 @@ from functools import partial
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 
 from accord.models.background.base import Background, Uniform, Unigram, discounted
 from accord.models.background.ngram_background import HistoryContext, Prior
 from accord.models.common.arrays import load_array, load_arrays
 from accord.models.common.batching import Sentences
 from accord.models.common.device import choose_device
-from accord.models.common.files import WEIGHTS, load_json
 from accord.models.common.registry import Choice, parted
-from accord.models.common.weights import Shapes, load_weights, shapes_of
+from accord.models.common.weights import check_shapes, load_weights, shapes_of, take_weights
 from accord.models.features.embedding import Psi, reads_letters
 from accord.models.features.phi import Features
 from accord.models.network.background_models import BackgroundOnly, FrozenModelBackground
@@ -32,6 +32,7 @@ from accord.pipeline.artefacts.artefact import Inputs
 from accord.pipeline.artefacts.names import PRETRAINING, PRETRAINING_MASS, RECIPE
 from accord.pipeline.dataset.encoded import read_text, read_values
 from accord.pipeline.display.messages import say
+from accord.pipeline.trained.encoding import PRIOR, Encoding, FullEncoding
 
 
 def training_text(recipe: Recipe, inputs: Inputs) -> Sentences:
@@ -40,14 +41,14 @@ def training_text(recipe: Recipe, inputs: Inputs) -> Sentences:
     return text.chosen(text.parts(recipe.folds) != recipe.fold) if recipe.folds else text
 
 
-def background_of(recipe: Recipe, inputs: Inputs, features: Features, folds: int) -> Background:
-    about = about_background(inputs)
+def background_of(recipe: Recipe, encoding: Encoding, features: Features, folds: int) -> Background:
+    inputs, about = encoding.artefacts, encoding.about
     if about["kind"] == "arpa":
         if count_subwords(inputs["encode"]):
             raise ValueError("background.kind: arpa is one of words; a model of subwords has none")
         return load(features, inputs["background"], about["order"])
     if about["kind"] != "ngram":
-        return unigram(features, inputs)
+        return unigram(features, encoding)
     texts = [training_text(recipe, inputs)]
     smoothing = partial(SMOOTHINGS.make, about["smoothing"])
     if about["pretraining"]:
@@ -82,10 +83,6 @@ def _factors(history: Choice, inputs: Inputs) -> dict[str, np.ndarray] | None:
     return load_arrays(path, parted(history)[1]["factors"].split())
 
 
-def about_background(inputs: Inputs) -> dict:
-    return load_json(inputs["background"] / "about.json", dict)
-
-
 def prior_of(inputs: Inputs) -> Prior:
     """What lies below the n-grams: of words their discounted counts, of subwords nothing known."""
     if count_subwords(inputs["encode"]):
@@ -94,25 +91,26 @@ def prior_of(inputs: Inputs) -> Prior:
     return partial(discounted, signature=group, share=share)
 
 
-def unigram(features: Features, inputs: Inputs, mass: str = "b.npy") -> Unigram:
+def unigram(features: Features, encoding: Encoding, mass: str = PRIOR) -> Unigram:
     """The prior mass of words, or of the subwords that spell them."""
-    if count_subwords(inputs["encode"]):
-        counted = subword_mass(inputs["encode"])  # which older models do without
-        uniform = counted is None or about_background(inputs)["kind"] == "uniform"
+    encoded = encoding.artefacts["encode"]
+    if count_subwords(encoded):
+        counted = subword_mass(encoded)  # which older models do without
+        uniform = counted is None or encoding.about["kind"] == "uniform"
         return Uniform(features) if uniform else Unigram(features, counted)
-    return Unigram(features, load_array(inputs["background"] / mass))
+    return Unigram(features, encoding.mass(mass))
 
 
-def without_the_impossible(features: Features, inputs: Inputs) -> Features:
+def without_the_impossible(features: Features, encoding: Encoding) -> Features:
     """Φ with all signatures that b has no mass for as one, so that the others alone cost time.
 
     After a text that was read first most are such: those of words that the corpus lacks. N-grams
     of that text, or of a file, may have mass for any.
     """
-    about = about_background(inputs)
-    if about["kind"] == "arpa" or about["pretraining"] or count_subwords(inputs["encode"]):
+    about, of_subwords = encoding.about, count_subwords(encoding.artefacts["encode"])
+    if about["kind"] == "arpa" or about.get("pretraining") or of_subwords:
         return features
-    mass = load_array(inputs["background"] / "b.npy")
+    mass = encoding.mass()
     return features.merging(np.bincount(features.signature, mass, features.signature_count) == 0)
 
 
@@ -126,14 +124,7 @@ def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | Bac
 
     To be trained it needs folds, if its background is to be counted on the text it is trained on.
     """
-    features = _features(inputs)
-    if recipe.is_log_linear:  # others may tell words apart that have no mass
-        features = without_the_impossible(features, inputs)
-    if recipe.output_kind == "background":
-        folds = 0  # as nothing is trained
-    return _network(
-        recipe, inputs, features, partial(background_of, recipe, inputs, features, folds)
-    )
+    return _maker(recipe, FullEncoding(inputs), folds)()
 
 
 def build_pretraining(recipe: Recipe, inputs: Inputs) -> LanguageModel:
@@ -141,61 +132,56 @@ def build_pretraining(recipe: Recipe, inputs: Inputs) -> LanguageModel:
     alone = replace(recipe, phases={})
     if recipe.pretraining == "background":
         alone = _below(alone)
-    features = _features(inputs)
-    return _network(alone, inputs, features, partial(unigram, features, inputs, PRETRAINING_MASS))
+    encoding = FullEncoding(inputs)
+    features = _features(encoding)
+    return _network(alone, encoding, features, unigram(features, encoding, PRETRAINING_MASS))()
 
 
-def parameter_shapes(recipe: Recipe, inputs: Inputs) -> Shapes:
-    """Of the model that `build` makes, with no room taken: a recipe may ask for more than there is.
-
-    No background has parameters but a model of its own, so that any other will do.
-    """
-    with torch.device("meta"):
-        features = _features(inputs)
-        model = _network(recipe, inputs, features, partial(Uniform, features))
-    return shapes_of(dict(model.named_parameters()))
+Maker = Callable[[], LanguageModel | BackgroundOnly]  # takes room for the weights alone
 
 
-def _network(
-    recipe: Recipe,
-    inputs: Inputs,
-    features: Features,
-    make_background: Callable[[], Background],
-) -> LanguageModel | BackgroundOnly:
-    subwords = count_subwords(inputs["encode"])
+def _maker(recipe: Recipe, encoding: Encoding, folds: int) -> Maker:
+    """What makes the network of a recipe; all that it is made over has been read before."""
+    features = _features(encoding)
+    if recipe.is_log_linear:  # others may tell words apart that have no mass
+        features = without_the_impossible(features, encoding)
     if recipe.output_kind == "background":
-        if about_background(inputs)["kind"] == "arpa":
+        folds = 0  # as nothing is trained
+        if encoding.about["kind"] == "arpa":
             raise ValueError(
                 "train.output: background expects a b that sums to one; that of an ARPA file need "
                 "not, as it may have words that the vocabulary lacks"
             )
-        return BackgroundOnly(make_background())
-    labels = _label_counts(recipe, inputs)
-    ends = ends_of_words(inputs["encode"]) if subwords else None
+        return partial(BackgroundOnly, background_of(recipe, encoding, features, folds))
     if recipe.pretraining == "background":
-        below = LanguageModel(
-            _below(recipe), features, unigram(features, inputs), ends=ends, labels=labels
-        )
-        background = FrozenModelBackground(features, below)
-    else:
-        background = make_background()
-    return LanguageModel(
-        recipe,
-        features,
-        background,
-        classes_of(inputs),
-        None if subwords else _psi(recipe, inputs),
-        ends,
-        labels,
-    )
+        return _network(recipe, encoding, features, unigram(features, encoding))
+    return _network(recipe, encoding, features, background_of(recipe, encoding, features, folds))
 
 
-def _features(inputs: Inputs) -> Features:
+def _network(
+    recipe: Recipe, encoding: Encoding, features: Features, background: Background
+) -> Maker:
+    """What makes a network over a background, or over a model whose background that is."""
+    inputs = encoding.artefacts
+    subwords, labels = count_subwords(inputs["encode"]), _label_counts(recipe, inputs)
+    ends = ends_of_words(inputs["encode"]) if subwords else None
+    psi = None if subwords else _psi(recipe, encoding)
+    classes = classes_of(inputs)
+
+    def make() -> LanguageModel:
+        below = background
+        if recipe.pretraining == "background":
+            own = LanguageModel(_below(recipe), features, background, ends=ends, labels=labels)
+            below = FrozenModelBackground(features, own)
+        return LanguageModel(recipe, features, below, classes, psi, ends, labels)
+
+    return make
+
+
+def _features(encoding: Encoding) -> Features:
     """Of words; subwords, where words are spelled in these, have none."""
-    subwords = count_subwords(inputs["encode"])
-    return (
-        Features.one_hot(subwords) if subwords else Features.load(inputs["featurise"] / "phi.npz")
-    )
+    subwords = count_subwords(encoding.artefacts["encode"])
+    return Features.one_hot(subwords) if subwords else encoding.phi
 
 
 def _below(recipe: Recipe) -> Recipe:
@@ -217,23 +203,45 @@ def _label_counts(recipe: Recipe, inputs: Inputs) -> list[int]:
     return [*map(len, values.values())]
 
 
-def _psi(recipe: Recipe, inputs: Inputs) -> Psi | None:
+def _psi(recipe: Recipe, encoding: Encoding) -> Psi | None:
     """What is read of every word, where that is not Φ."""
-    features, letters = (inputs["featurise"] / name for name in ("psi.npz", "letters.npy"))
     if reads_letters(recipe.input):
+        letters = encoding.artefacts["featurise"] / "letters.npy"
         return load_array(letters) if letters.exists() else None
-    return Features.load(features) if features.exists() else None
+    return encoding.psi
 
 
 def load_trained(
-    inputs: Inputs, weights: str = WEIGHTS, folds: int = 0
+    encoding: Encoding, folds: int = 0
 ) -> LanguageModel | BackgroundOnly | SubwordModel:
-    """The model with its best weights, ready to score; with folds, its training text too."""
-    recipe = Recipe.read(load_json(inputs["train"] / RECIPE, dict))
-    model = build(recipe, inputs, folds)
-    load_weights(model, inputs["train"] / weights)
+    """The model with its best weights, ready to score; with folds, its training text too.
+
+    The network is first made without room for weights. So a recipe takes no more room than the
+    weights bear out, and no first weights are drawn.
+    """
+    recipe, where = encoding.recipe, f"{encoding.where}: "
+    make, weights = _maker(recipe, encoding, folds), encoding.weights()
+    try:
+        with torch.device("meta"):
+            model = make()
+    except (RuntimeError, TypeError, OverflowError, MemoryError) as error:  # torch's, of such sizes
+        path = encoding.artefacts["train"] / RECIPE
+        raise ValueError(f"{path}: no network can be so large: {error}") from None
+    check_shapes(where, shapes_of(dict(model.named_parameters())), shapes_of(weights))
+    if _lacks_room(model):
+        model = make()
+        load_weights(model, weights, where)
+    else:
+        take_weights(model, weights, where)
     model = model.to(_device(recipe.device)).eval()
-    return SubwordModel(model) if count_subwords(inputs["encode"]) else model
+    return SubwordModel(model) if count_subwords(encoding.artefacts["encode"]) else model
+
+
+def _lacks_room(model: nn.Module) -> bool:
+    """Whether a model made without room has tensors beside its weights, as a reservoir does."""
+    own = (each for module in model.modules() for each in vars(module).values())
+    tensors = (each for each in own if isinstance(each, Tensor))
+    return any(tensor.is_meta for tensor in (*model.buffers(), *tensors))
 
 
 def _device(trained_on: str) -> torch.device:

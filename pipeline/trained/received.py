@@ -1,24 +1,22 @@
 """What comes from elsewhere, checked before anything is built of it.
 
-Its recipe is one, and its weights are of the shapes that its recipe and its Φ give a network; so
-nothing takes more room than the folder itself has.
+Every file has the hash that is told of it, the recipe is one, and no array or table is far larger
+than its file.
 """
 
 import math
+import zipfile
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
-
-import pyarrow as pa
-from pyarrow import parquet
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from accord.models.common.arrays import check_stored
 from accord.models.common.files import load_json
-from accord.models.common.weights import Shapes, check_shapes, shapes_in
-from accord.models.features.phi import Features
 from accord.models.recipe import MOVED, Recipe
-from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.artefacts.names import MODEL, RECIPE
-from accord.pipeline.trained.network import parameter_shapes
+from accord.pipeline.artefacts.artefact import Artefact, Damaged, read_json
+from accord.pipeline.artefacts.names import CONFIG
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def read_recipe(path: Path) -> Recipe:
@@ -52,49 +50,52 @@ def _named(hint: Any) -> str:
     return getattr(hint, "__name__", str(hint)) if not get_args(hint) else str(hint)
 
 
-PHI = "phi.npz"
+READ = {".json", ".npy", ".npz", ".safetensors", ".parquet", ".arrow"}  # files that are loaded
+FULL_PHI = "phi.npz"
 TYPES = "types.parquet"
 MOST_ROWS = 100  # that a byte of a table may stand for, packed as tables are
+MOST_PACKED = 100  # bytes that one byte of a small form may stand for
+ALWAYS = 1 << 20  # bytes that arrays may have however well they are packed
 
 
-def check(folder: Path, inputs: Inputs) -> None:
-    """Refuse a folder whose files claim what its own weights do not bear out."""
-    recipe = read_recipe(folder / RECIPE)
-    found = shapes_in(folder / MODEL)
-    _check_bounds(folder, recipe, found)
-    try:
-        expected = parameter_shapes(recipe, inputs)
-    except (RuntimeError, TypeError, OverflowError, MemoryError) as error:  # torch's, of such sizes
-        raise ValueError(f"{folder / RECIPE}: no network can be so large: {error}") from None
-    check_shapes(f"{folder / MODEL}: ", expected, found)
-
-
-def _check_bounds(folder: Path, recipe: Recipe, found: Shapes) -> None:
-    """What costs time or room even before a number is read is no more than the files bear out."""
-    if recipe.output != "background" and recipe.layers > len(found):
-        raise ValueError(
-            f"{folder / RECIPE}: layers: expected at most {len(found)}, the tensors in {MODEL}; "
-            f"got {recipe.layers:,}"
-        )
-    forms = _check_tables(folder)
-    if (folder / PHI).exists():  # a model of subwords has none
-        check_stored(folder / PHI)
-        phi = Features.load(folder / PHI)
-        most = max(len(phi.indices), *(size for shape in found.values() for size in shape), 1)
-        if phi.feature_count > most:
+def check_files(folder: Path) -> None:
+    """Every file that could be read is named with its hash, lies there and has that hash."""
+    about = read_json(folder / CONFIG)
+    hashes = about.get("files")
+    if about.get("model_type") != "accord" or not isinstance(hashes, dict):
+        raise ValueError(f"{folder / CONFIG}: expected what `accord export` writes")
+    for name, digest in hashes.items():
+        if Path(name).name != name or not isinstance(digest, str):
             raise ValueError(
-                f"{folder / PHI}: feature_count: expected at most {most:,}, as many as it names or "
-                f"{MODEL} has rows; got {phi.feature_count:,}"
+                f"{folder / CONFIG}: expected names of files beside it and their hashes, "
+                f"got {name!r}: {digest!r:.100}"
             )
-        if phi.vocabulary_size != forms:
-            raise ValueError(
-                f"{folder / PHI}: expected {forms:,} words, as {TYPES} has; got "
-                f"{phi.vocabulary_size:,}"
-            )
+        if not (folder / name).is_file():
+            raise Damaged(f"{folder / name} is missing")
+    there = {path.name for path in folder.iterdir() if path.suffix in READ} - {CONFIG}
+    for name in sorted(there - hashes.keys()):
+        raise Damaged(f"{folder / name} is not named in {CONFIG}: nothing says what it should be")
+    for fault in Artefact(folder, about).faults():
+        raise Damaged(fault)
 
 
-def _check_tables(folder: Path) -> int:
-    """Every table can be read to its end; how many words there are."""
+def check_packed(folder: Path) -> None:
+    """Arrays are packed, and yet not far larger than their files."""
+    for path in sorted(folder.glob("*.npz")):
+        try:
+            with zipfile.ZipFile(path) as archive:
+                claimed = sum(member.file_size for member in archive.infolist())
+        except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+            raise ValueError(f"{path} cannot be loaded: {error}") from None
+        most = ALWAYS + MOST_PACKED * path.stat().st_size
+        if claimed > most:
+            raise ValueError(f"{path}: expected at most {most:,} bytes, it claims {claimed:,}")
+
+
+def check_tables(folder: Path) -> int:
+    """Every table can be read to its end, and Φ is not packed; how many words there are."""
+    import pyarrow as pa  # here, as a small form has no tables
+
     for path in sorted((*folder.glob("*.parquet"), *folder.glob("*.arrow"))):
         try:
             _table(path).validate(full=True)
@@ -103,10 +104,15 @@ def _check_tables(folder: Path) -> int:
     forms = _table(folder / TYPES)["form"]
     if forms.null_count or forms.type not in (pa.string(), pa.large_string()):
         raise ValueError(f"{folder / TYPES}: expected the form of every word, got none of some")
+    if (folder / FULL_PHI).exists():  # a model of subwords has none
+        check_stored(folder / FULL_PHI)
     return len(forms)
 
 
-def _table(path: Path) -> pa.Table:
+def _table(path: Path) -> "pa.Table":
+    import pyarrow as pa
+    from pyarrow import parquet
+
     if path.suffix == ".arrow":
         return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
     rows, most = parquet.read_metadata(path).num_rows, MOST_ROWS * path.stat().st_size

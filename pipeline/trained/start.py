@@ -2,16 +2,13 @@
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from accord.pipeline.artefacts.artefact import Artefact, hash_of_file, hash_of_value, read_json
-from accord.pipeline.artefacts.names import CONFIG, MODEL, is_compact
+from accord.pipeline.artefacts.names import CONFIG, is_compact
 from accord.pipeline.data.folders import cache_home
 from accord.pipeline.display.messages import say
 from accord.pipeline.trained import resolve
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 UNFOLDING = 1  # raised whenever `unfold` comes to write other files for the same model
 
@@ -47,12 +44,6 @@ def check_start(start: str) -> None:
     from accord.pipeline.trained.parts import open_parts  # here, as it loads torch
 
     open_parts(resolve.one(start_folder(start)))
-
-
-def start_weights(folder: Path) -> "dict[str, Tensor]":
-    from accord.models.common.weights import load_tensors  # here, as it loads torch
-
-    return {name: tensor.float() for name, tensor in load_tensors(folder / MODEL).items()}
 
 
 def _unfolded(folder: Path) -> Path:

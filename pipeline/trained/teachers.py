@@ -1,13 +1,13 @@
-"""Trained models that teach another: found by name, known by their files, taken along, loaded.
+"""Trained models that teach another: found by name, known by their files, taken along.
 
-Needs torch, numpy and safetensors only, as models are also taught where they are trained.
+Needs numpy only: commands that load no network ask which files a teacher is read from.
 """
 
 import shutil
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from accord.models.common.files import WEIGHTS
 from accord.models.recipe import Recipe
@@ -15,10 +15,6 @@ from accord.pipeline.artefacts.artefact import Inputs, hash_of_file, hash_of_val
 from accord.pipeline.artefacts.names import MODEL, RECIPE
 from accord.pipeline.trained import resolve
 from accord.pipeline.trained.resolve import TRAINED, TrainedModel
-
-if TYPE_CHECKING:
-    from accord.models.network.language_model import LanguageModel
-    from accord.models.training.distillation import Distillation
 
 Read = Mapping[str, tuple[str, ...]]  # stage -> the files of its folder that training reads
 
@@ -86,41 +82,7 @@ def take_along(recipe: Recipe, read: Read, folder: Path) -> list[str]:
     return names
 
 
-def distillation(
-    recipe: Recipe, inputs: Inputs, model: "LanguageModel", is_training_text: bool
-) -> "list[Distillation]":
-    """The term that draws a model towards its teachers, if it has some."""
-    if not recipe.teachers.models:
-        return []
-    from accord.models.training.distillation import Distillation
-
-    def load() -> "list[LanguageModel]":
-        device = model.embedding.weight.device
-        return [each.to(device) for each in _load(recipe.teachers.models, inputs)]
-
-    return [Distillation(recipe, load, is_training_text)]
-
-
-def _load(names: Iterable[str], inputs: Inputs) -> "list[LanguageModel]":
-    from accord.models.background.ngram_background import FOLDS
-    from accord.models.network.language_model import LanguageModel
-    from accord.pipeline.trained.network import load_trained
-
-    teachers = []
-    for name in names:
-        for found in find(name):
-            _check_same_words(name, found, inputs)
-            teacher = load_trained(found.folders, found.weights.name, FOLDS)
-            if not isinstance(teacher, LanguageModel):
-                raise ValueError(
-                    f"train.teachers: expected networks over words, {name} has a "
-                    f"{type(teacher).__name__}"
-                )
-            teachers.append(teacher)
-    return teachers
-
-
-def _check_same_words(name: str, teacher: TrainedModel, inputs: Inputs) -> None:
+def check_same_words(name: str, teacher: TrainedModel, inputs: Inputs) -> None:
     """Ids must mean the same words: Φ is the same, or at least the text in ids is."""
     for stage, file in (("featurise", "phi.npz"), ("encode", "train.ids.npy")):
         theirs, own = teacher.folders[stage] / file, inputs[stage] / file

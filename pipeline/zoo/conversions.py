@@ -40,6 +40,7 @@ from accord.pipeline.dataset.vocabulary import Vocabulary
 from accord.pipeline.display.messages import meter, say
 from accord.pipeline.evaluation.measure import score
 from accord.pipeline.inference.scorer import Scorer, Word
+from accord.pipeline.trained.encoding import FullEncoding
 from accord.pipeline.trained.network import load_trained, prior_of
 from accord.pipeline.trained.resolve import TrainedModel
 
@@ -103,8 +104,8 @@ def export_ngrams(artefacts: Inputs, path: Path, **options: Any) -> Path:
         raise ValueError(
             f"{path}: expected a file {TEXT} for --states, as ARPA holds n-grams alone"
         )
-    model = load_trained(artefacts)
-    forms = [form.replace(" ", "_") for form in Vocabulary(artefacts["analyse"]).forms]
+    model = load_trained(FullEncoding(artefacts))
+    forms = [form.replace(" ", "_") for form in Vocabulary.load(artefacts["analyse"]).forms]
     if how.states:
         _write_states(model, artefacts, how, forms, path)
         return path
@@ -264,7 +265,7 @@ def _written(word: str) -> str:
 
 def compare_pruned(scored: Scored, shares: Sequence[float]) -> pd.DataFrame:
     """Perplexity on each split with growing shares of zeros, nothing being trained again."""
-    loaded = load_trained(scored.folders)
+    loaded = load_trained(FullEncoding(scored.folders))
     network = getattr(loaded, "model", loaded)  # which a model of subwords has within
     if isinstance(network, BackgroundOnly):
         raise ValueError(f"{scored.name}: expected a network, whose weights can be zero")

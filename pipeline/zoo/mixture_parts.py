@@ -14,6 +14,7 @@ from accord.models.zoo.memory import Cache, Neighbourhood, Neighbours
 from accord.pipeline.compare.combine import Candidates
 from accord.pipeline.compare.scored_models import Scored
 from accord.pipeline.display.messages import say, track
+from accord.pipeline.trained.encoding import FullEncoding
 from accord.pipeline.trained.network import load_trained
 
 HALF_LIVES = (20, 50, 100, 200, 500, 1000, 2000, 5000)  # of the cache, in words
@@ -33,7 +34,7 @@ def of_cache(model: Scored) -> Candidates:
 
 def of_neighbours(model: Scored) -> Candidates:
     """What followed a network's nearest states in its training text, the nearer counting more."""
-    network = load_trained(model.folders)
+    network = load_trained(FullEncoding(model.folders))
     if not isinstance(network, LanguageModel):
         raise ValueError(
             f"--neighbours: expected a network over words, whose states can be compared; "

@@ -31,7 +31,7 @@ def test_the_table_counts_what_was_judged_and_what_could_not_be(tmp_path):
     (tmp_path / "one.txt").write_text("True\ta b\nFalse\ta c\nTrue\ta d\nFalse\ta b\n")
     (tmp_path / "two.txt").write_text("True\tb\nFalse\tx\n")
     pd.DataFrame({"form": ["</s>", *"abcd"], "share": 1.0}).to_parquet(tmp_path / "types.parquet")
-    suite = encode_suite(pairs, Vocabulary(tmp_path))
+    suite = encode_suite(pairs, Vocabulary.load(tmp_path))
     margins = np.array([[1.0, -1.0], [-1.0, -1.0], [np.nan, np.nan]])
     table = side_by_side(
         {"m": JudgedSuite(suite, margins)}, groups(str(tmp_path), "construction"), 0
@@ -48,7 +48,7 @@ def test_the_table_counts_what_was_judged_and_what_could_not_be(tmp_path):
 def test_a_model_that_knows_no_pair_keeps_its_column(tmp_path):
     (tmp_path / "one.txt").write_text("True\ta b\nFalse\ta c\n")
     pd.DataFrame({"form": ["</s>", "x"], "share": 1.0}).to_parquet(tmp_path / "types.parquet")
-    suite = encode_suite([Pair("one", "a b", "a c")], Vocabulary(tmp_path))
+    suite = encode_suite([Pair("one", "a b", "a c")], Vocabulary.load(tmp_path))
     asked = {"m": JudgedSuite(suite, np.full((1, 2), np.nan))}
     table = side_by_side(asked, groups(str(tmp_path), "construction"), 0)
     assert table.values.tolist() == [

@@ -68,7 +68,7 @@ def test_a_suite_comes_back_from_its_file_as_it_was(tmp_path):
     words = {word for pair in PAIRS for word in f"{pair.good} {pair.bad}".split()}
     forms = ["</s>", "<unk>", *sorted(words - {"zygomatique"})]
     pd.DataFrame({"form": forms, "share": 1.0}).to_parquet(tmp_path / "types.parquet")
-    suite = encode_suite(PAIRS, Vocabulary(tmp_path))
+    suite = encode_suite(PAIRS, Vocabulary.load(tmp_path))
     suite.save(tmp_path / "pairs.suite.npz")
     again = Suite.load(tmp_path / "pairs.suite.npz")
     unknown = again.ids == 1

@@ -18,6 +18,7 @@ from accord.pipeline.inference.explain import Explainer
 from accord.pipeline.inference.generate import Generator
 from accord.pipeline.inference.vectors import ReadVectors
 from accord.pipeline.trained import export as compact_export
+from accord.pipeline.trained.encoding import FullEncoding
 from accord.pipeline.trained.network import load_trained
 
 ROOT = Path(__file__).parents[3]
@@ -77,7 +78,7 @@ def test_words_prior_features_and_readings_are_the_same_to_the_last_bit(whole, s
     for name in ("indptr", "indices", "values", "signature"):
         np.testing.assert_array_equal(getattr(ours.phi, name), getattr(theirs.phi, name))
     mass = np.load(whole.parts.artefacts["background"] / "b.npy")
-    np.testing.assert_array_equal(small.parts.words.mass("unigram"), mass)
+    np.testing.assert_array_equal(small.parts.encoding.mass(), mass)
     ours, theirs = (each.parts.analyses(COLUMNS) for each in (small, whole))
     texts = dict.fromkeys(("lemma", "upos", "feats", "source"), object)
     pd.testing.assert_frame_equal(ours.astype(texts), theirs.astype(texts))
@@ -101,7 +102,7 @@ def test_probabilities_sum_to_one(small):
 
 
 def test_it_computes_in_single_precision_and_its_weights_are_near_the_trained_ones(run, small):
-    trained = dict(load_trained(small_inputs(run)).named_parameters())
+    trained = dict(load_trained(FullEncoding(small_inputs(run))).named_parameters())
     for name, value in small.model.named_parameters():
         assert value.dtype == torch.float32
         torch.testing.assert_close(

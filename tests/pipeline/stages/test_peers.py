@@ -15,6 +15,7 @@ from accord.pipeline.evaluation.measure import score
 from accord.pipeline.inference.explain import Explainer
 from accord.pipeline.inference.generate import Generator
 from accord.pipeline.inference.vectors import ReadVectors
+from accord.pipeline.trained.encoding import FullEncoding
 from accord.pipeline.trained.network import load_trained
 
 MODELS = """
@@ -83,7 +84,7 @@ def test_every_model_is_asked_a_suite_from_elsewhere(finished, tmp_path):
 def test_a_sentence_costs_what_its_units_cost(finished, model):
     stages = ("encode", "featurise", "background", "train")
     inputs = {stage: finished.artefacts[model, stage].folder for stage in stages}
-    trained = load_trained(inputs)
+    trained = load_trained(FullEncoding(inputs))
     text, in_units = (read(inputs["encode"], "test") for read in (read_sentences, read_text))
     assert len(in_units.ids) > len(text.ids)
     by_words, _ = score(trained, None, text, read_forms(inputs["encode"], "test"))
@@ -160,7 +161,9 @@ def test_before_anything_is_learned_subwords_are_as_likely_as_they_are_frequent(
     inputs = {stage: over_backgrounds.artefacts["unigram", stage].folder for stage in stages}
     ids = read_text(inputs["encode"], "train").ids
     subwords = count_subwords(inputs["encode"])
-    log_p = load_trained(inputs).model.log_distributions(Sentences(np.array([0]), np.array([1])))
+    log_p = load_trained(FullEncoding(inputs)).model.log_distributions(
+        Sentences(np.array([0]), np.array([1]))
+    )
     expected = np.log(np.bincount(ids, minlength=subwords) + 1) - np.log(len(ids) + subwords)
     assert log_p[0].numpy() == pytest.approx(expected, abs=1e-5)
 

@@ -8,6 +8,7 @@ from accord import load, run
 from accord.models.features.phi import Features
 from accord.pipeline.dataset.encoded import read_text
 from accord.pipeline.evaluation.comparison import read_scores
+from accord.pipeline.trained.encoding import FullEncoding
 from accord.pipeline.trained.network import load_trained
 
 SENTENCE = "Pomme une mange fille petite la."  # which nothing else would teach
@@ -84,7 +85,7 @@ def test_signatures_without_mass_are_one_and_change_nothing(tmp_path, kind):
     ]
     this = run("tiny", set=settings, **ONE_MODEL, runs=tmp_path / "runs")
     inputs = {stage: artefact.folder for (_, stage), artefact in this.artefacts.items()}
-    model = load_trained(inputs)
+    model = load_trained(FullEncoding(inputs))
     whole = Features.load(inputs["featurise"] / "phi.npz")
     b = np.load(inputs["background"] / "b.npy")
     has_mass = np.bincount(whole.signature, b) > 0

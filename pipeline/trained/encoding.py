@@ -1,0 +1,243 @@
+"""How a trained model is kept: in the folders that the stages made, or in one small folder.
+
+Both hold the same model. Words, readings, Φ, b and the weights are in other files of the small
+form, so each encoding has its own readers for them; all other files are the same in both.
+
+Needs torch, numpy and safetensors only: tables and lexicons are loaded when they are asked for.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from torch import Tensor
+
+from accord.models.common.arrays import load_array
+from accord.models.common.files import WEIGHTS, load_json
+from accord.models.common.weights import (
+    Shapes,
+    load_compact,
+    load_tensors,
+    shapes_in,
+    shapes_of,
+)
+from accord.models.features.phi import Features
+from accord.models.recipe import Recipe
+from accord.models.spelling.spelling import Spelling, load_spelling
+from accord.pipeline.artefacts.artefact import Inputs
+from accord.pipeline.artefacts.names import CHAIN, RECIPE, WORDS
+from accord.pipeline.dataset.vocabulary import Vocabulary
+from accord.pipeline.trained.compact_arrays import LETTERS, PHI, PSI, load_features, load_letters
+from accord.pipeline.trained.compact_words import CompactWords, Numbered, Numbers
+from accord.pipeline.trained.received import FULL_PHI, read_recipe
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from accord.pipeline.dataset.unknown_words import UnknownClasses
+    from accord.pipeline.trained.compact_lexicon import CompactReadings
+
+BACKGROUND = "about.json"  # says what kind of background b is
+PRIOR = "b.npy"
+KINDS = ("unigram", "uniform")  # backgrounds that a small form makes of counts again
+VECTORS = "phi.vectors"  # the tensor of a small form that holds the dense block of Φ
+NAMED = ["upos", "feats", "source"]  # columns of analyses with few different values
+
+
+class Encoding(Protocol):
+    """What every encoding reads."""
+
+    artefacts: Inputs  # the folder of each stage; a model in one folder has that one for all
+
+    @property
+    def where(self) -> str:
+        """The place of the weights, as errors name it."""
+
+    @property
+    def phi_file(self) -> Path: ...
+
+    @property
+    def recipe(self) -> Recipe: ...
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The kind of the background and its settings."""
+
+    @property
+    def phi(self) -> Features: ...
+
+    @property
+    def psi(self) -> Features | None:
+        """The features that are read of words, where they are not all of φ."""
+
+    def vocabulary(self) -> Vocabulary: ...
+
+    def analyses(self, columns: Sequence[str]) -> "pd.DataFrame":
+        """A row for each analysis of each known word, with those columns."""
+
+    def mass(self, name: str = PRIOR) -> np.ndarray:
+        """b of every word."""
+
+    def shapes(self) -> Shapes:
+        """The shapes of the weights."""
+
+    def weights(self) -> dict[str, Tensor]:
+        """The weights by name, in memory that the model may keep."""
+
+    def spelling(self) -> Spelling | None:
+        """How unknown words are spelled; a closed vocabulary has none."""
+
+
+class FullEncoding:
+    """The folders that the stages made, or an exported folder that stands for all of them."""
+
+    def __init__(self, artefacts: Inputs, weights: str = WEIGHTS):
+        self.artefacts, self.file = artefacts, weights
+
+    @property
+    def path(self) -> Path:
+        return self.artefacts["train"] / self.file
+
+    @property
+    def where(self) -> str:
+        return str(self.path)
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        return read_recipe(self.artefacts["train"] / RECIPE)
+
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        return load_json(self.artefacts["background"] / BACKGROUND, dict)
+
+    @property
+    def phi_file(self) -> Path:
+        return self.artefacts["featurise"] / FULL_PHI
+
+    @cached_property
+    def phi(self) -> Features:
+        return Features.load(self.phi_file)
+
+    @cached_property
+    def psi(self) -> Features | None:
+        path = self.artefacts["featurise"] / "psi.npz"
+        return Features.load(path) if path.exists() else None
+
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary.load(self.artefacts["analyse"])
+
+    def analyses(self, columns: Sequence[str]) -> "pd.DataFrame":
+        import pandas as pd  # here, as a model is trained and scores without tables
+
+        named = [name for name in columns if name in NAMED]
+        path = self.artefacts["analyse"] / "analyses.parquet"
+        return pd.read_parquet(path, columns=list(columns), read_dictionary=named)
+
+    def mass(self, name: str = PRIOR) -> np.ndarray:
+        return load_array(self.artefacts["background"] / name)
+
+    def shapes(self) -> Shapes:
+        return shapes_in(self.path)
+
+    def weights(self) -> dict[str, Tensor]:
+        # Copied, as products may differ in the last digit where a tensor is not aligned.
+        return {name: value.clone() for name, value in load_tensors(self.path).items()}
+
+    def spelling(self) -> Spelling | None:
+        return load_spelling(self.artefacts["background"])
+
+
+class CompactEncoding:
+    """One folder that `accord export --compact` wrote."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.where = folder, str(folder)
+        self.phi_file = folder / PHI
+        self.artefacts: Inputs = defaultdict(lambda: folder)
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """As it was trained; it answers on the best device that is there."""
+        return replace(read_recipe(self.folder / RECIPE), device="auto")
+
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        about = load_json(self.folder / BACKGROUND, dict)
+        if about.get("kind") not in KINDS:
+            raise ValueError(
+                f"{self.folder / BACKGROUND}: kind: expected {' or '.join(KINDS)}; got "
+                f"{about.get('kind')!r}"
+            )
+        return about
+
+    @cached_property
+    def words(self) -> CompactWords:
+        return CompactWords.load(self.folder / WORDS)
+
+    @cached_property
+    def tensors(self) -> dict[str, Tensor]:
+        """The weights, and the vectors of Φ if it has some."""
+        return load_compact(self.folder)
+
+    @cached_property
+    def phi(self) -> Features:
+        vectors = self.tensors.get(VECTORS)
+        vectors = None if vectors is None else vectors.numpy()
+        return load_features(self.phi_file, self.words.column("signature"), vectors)
+
+    @cached_property
+    def psi(self) -> Features | None:
+        if not (self.folder / PSI).exists():
+            return None
+        psi = load_features(self.folder / PSI, self.words.column("read"), self.phi.vectors)
+        if psi.feature_count != self.phi.feature_count:
+            raise ValueError(f"{self.folder / PSI}: expected {self.phi.feature_count:,} features")
+        return psi
+
+    @cached_property
+    def readings(self) -> "CompactReadings":
+        # Here, as it loads tables and lexicons, and known words are scored without them.
+        from accord.pipeline.trained.compact_lexicon import CompactReadings
+
+        return CompactReadings(self.folder, self.words)
+
+    def vocabulary(self) -> Vocabulary:
+        words = self.words
+        return Vocabulary(
+            Numbered(words.forms, words.place),
+            Numbers(words.forms, words.number, special=1 + len(words.unknown)),
+            words.unknown,
+            self._classes,
+        )
+
+    def _classes(self) -> "UnknownClasses":
+        return self.readings.classes(read_lookup(self.folder))
+
+    def analyses(self, columns: Sequence[str]) -> "pd.DataFrame":
+        return self.readings.table(columns)
+
+    def mass(self, name: str = PRIOR) -> np.ndarray:
+        return self.words.mass(self.about["kind"])
+
+    def shapes(self) -> Shapes:
+        return shapes_of(self.weights())
+
+    def weights(self) -> dict[str, Tensor]:
+        return {name: value for name, value in self.tensors.items() if name != VECTORS}
+
+    def spelling(self) -> Spelling | None:
+        if (self.folder / LETTERS).exists():
+            return load_letters(self.folder / LETTERS)
+        return load_spelling(self.folder)
+
+
+def read_lookup(folder: Path) -> dict[str, Any]:
+    """How words are looked up: the names of the lexicons, and whether in lower case."""
+    about = load_json(folder / CHAIN, dict)
+    if not isinstance(about.get("names"), list) or not isinstance(about.get("lowercase"), bool):
+        raise ValueError(f"{folder / CHAIN}: expected names, and whether in lower case")
+    return about
