@@ -77,6 +77,7 @@ def test_a_wheel_brings_it(small, tmp_path):
     source, site = tmp_path / "source", tmp_path / "site"
     for package in ("corpora", "lexicon", "models", "pipeline"):
         shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pyc*"))
+    shutil.copytree(ROOT / "accord", source / "accord", symlinks=True)
     for file in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / file, source / file)
     shutil.rmtree(source / "pipeline" / "trained" / "french", ignore_errors=True)
