@@ -1,5 +1,7 @@
 """Refusals that say which values are wrong, where, and what was expected."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,6 +20,16 @@ def expect_at_least(least: int, params: Any, *keys: str) -> None:
     for key in keys:
         value = getattr(params, key)
         expect(key, value is None or value >= least, f"{least} or more", value)
+
+
+def nearest(name: str, valid: Iterable[str], most: int = 40) -> str:
+    """The end of an error: the nearest valid name, or where none is near the first `most`."""
+    names = list(valid)
+    if close := get_close_matches(name, names, n=1, cutoff=0.5):
+        return f"; the nearest is '{close[0]}'"
+    if not most:
+        return ""
+    return f"; there are {', '.join(names[:most])}{' and more' if len(names) > most else ''}"
 
 
 def check_range(

@@ -10,12 +10,17 @@ LARGEST = 1 << 28  # bytes; what Accord writes as JSON is far smaller
 CALLED = {dict: "an object", list: "a list"}
 
 
-def load_json(path: Path, kind: type) -> Any:
-    """What a file holds, which is to be of that kind: `dict` or `list`."""
+def load_json(path: Path, kind: type, finite: bool = True) -> Any:
+    """What a file holds, which is to be of that kind: `dict` or `list`.
+
+    Numbers are to be finite, unless they are figures, which may be none.
+    """
     if path.stat().st_size > LARGEST:
         raise ValueError(f"{path}: expected at most {LARGEST:,} bytes, got {path.stat().st_size:,}")
     try:
-        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+        content = json.loads(
+            path.read_text(encoding="utf-8"), parse_constant=_refuse if finite else None
+        )
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: expected JSON, but {error}") from None
     if not isinstance(content, kind):

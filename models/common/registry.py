@@ -12,13 +12,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from pathlib import Path
 from reprlib import repr as short
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+
+from accord.models.common.checks import nearest
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
@@ -314,5 +315,5 @@ def _outside(registry: Registry, choice: Choice) -> list[Path]:
 
 
 def _found(name: Any, known: Mapping) -> str:
-    close = get_close_matches(str(name)[:100], known, n=1, cutoff=0.5)
-    return f"{short(name)}; the nearest is '{close[0]}'" if close else short(name)
+    """A name as an error tells it; what is expected has been listed before."""
+    return short(name) + nearest(str(name)[:100], known, most=0)

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from accord.models.common.arrays import load_array
+from accord.models.common.checks import nearest
 from accord.pipeline.compare.scored_models import Scored, find_all, named
 from accord.pipeline.dataset.encoded import Suite, read_encoded_suite
-from accord.pipeline.display.messages import nearest, short_names
+from accord.pipeline.display.messages import short_names
 from accord.pipeline.evaluation.agreement import SCORINGS, credit, is_tie, margins, regions, wilson
 from accord.pipeline.evaluation.suites import (
     Pair,

@@ -15,10 +15,11 @@ from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from accord.models.common.checks import nearest
 from accord.models.recipe import MOVED, Recipe
 from accord.pipeline.config.effects import Sections, effective, with_start
 from accord.pipeline.config.presets import layered, parse, short
-from accord.pipeline.display.messages import nearest, say
+from accord.pipeline.display.messages import say
 from accord.pipeline.stages.table import STAGES
 
 Layer = dict[str, dict[str, Any]]  # section -> key -> value

@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
+from accord.models.common.checks import nearest
 from accord.models.recipe import Recipe
-from accord.pipeline.display.messages import nearest
 
 
 class _Loader(yaml.SafeLoader):

@@ -16,6 +16,7 @@ from urllib.request import urlopen
 from filelock import FileLock
 
 from accord.corpora.sources import CORPORA, Repository
+from accord.models.common.checks import nearest
 from accord.pipeline.artefacts.artefact import hash_of_file
 from accord.pipeline.data.catalogue import (
     ARTICLES,
@@ -28,7 +29,7 @@ from accord.pipeline.data.catalogue import (
     source_names,
 )
 from accord.pipeline.data.folders import writable_data_folder
-from accord.pipeline.display.messages import nearest, say
+from accord.pipeline.display.messages import say
 
 
 def check_out(url: str, commit: str, path: str, into: Path) -> Path:

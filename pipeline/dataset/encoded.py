@@ -12,7 +12,6 @@ trained.
 """
 
 import filecmp
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from operator import itemgetter
@@ -22,11 +21,11 @@ import numpy as np
 
 from accord.models.common.arrays import load_array, load_arrays
 from accord.models.common.batching import Sentences
+from accord.models.common.checks import nearest
 from accord.models.common.files import load_json
 from accord.models.spelling.spelling import WrittenText
 from accord.models.spelling.subwords import COUNTS, load_subwords
 from accord.pipeline.artefacts.names import PRETRAINING, PRETRAINING_MASS, START_WEIGHTS
-from accord.pipeline.display.messages import nearest
 
 LABELS = "labels"  # the column of them in tables of sentences
 VALUES = "labels.json"  # the labels of each kind that training has, in the order of their numbers
@@ -116,7 +115,7 @@ def read_sentences(folder: Path, split: str) -> Sentences:
 
 def read_sizes(folder: Path) -> dict[str, dict[str, int]]:
     """Sentences, words and characters of every split."""
-    return json.loads((folder / SIZES).read_text())
+    return load_json(folder / SIZES, dict)
 
 
 def held_out(folder: Path) -> list[str]:
@@ -159,7 +158,7 @@ PARTS = ".parts.npz"
 
 def read_forms(folder: Path, split: str) -> WrittenText:
     """How the words of a split are written."""
-    forms = json.loads((folder / f"{split}.forms.json").read_text(encoding="utf-8"))
+    forms = load_json(folder / f"{split}.forms.json", list)
     return WrittenText(
         forms, load_array(folder / f"{split}.form.npy"), load_subwords(folder, split)
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from accord.models.common.checks import nearest
 from accord.models.common.files import load_json
 from accord.models.features.phi import Features
 from accord.pipeline.artefacts.names import (
@@ -18,7 +19,6 @@ from accord.pipeline.artefacts.names import (
     is_special,
     is_unknown,
 )
-from accord.pipeline.display.messages import nearest
 
 if TYPE_CHECKING:
     from accord.pipeline.dataset.unknown_words import UnknownClasses

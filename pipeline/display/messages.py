@@ -1,10 +1,9 @@
-"""Progress, “did you mean”, short names of paths."""
+"""Progress, and short names of paths."""
 
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from difflib import get_close_matches
 from typing import Literal, TypeVar
 
 Level = Literal["quiet", "normal", "verbose"]
@@ -91,17 +90,6 @@ def _line(what: str, done: int, total: int | None, rate: float | None, bar: bool
     filled = min(24, 24 * done // total)
     drawn = f" {'█' * filled}{'░' * (24 - filled)}" if bar else ":"
     return f"  {what}{drawn} {done:,} of {total:,}{told}"
-
-
-MOST = 40  # names that an error lists
-
-
-def nearest(name: str, valid: Iterable[str]) -> str:
-    """The end of an error: the nearest valid name, or what there is where none is near."""
-    names = list(valid)
-    if close := get_close_matches(name, names, n=1, cutoff=0.5):
-        return f"; the nearest is '{close[0]}'"
-    return f"; there are {', '.join(names[:MOST])}{' and more' if len(names) > MOST else ''}"
 
 
 def short_names(paths: Sequence[tuple[str, ...]], least: int = 1) -> list[str]:

@@ -1,6 +1,5 @@
 """Scores of several models as rows and tables."""
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from accord.models.common.files import load_json
 from accord.models.training.log import CURVE
 from accord.pipeline.artefacts.artefact import FinishedRun
 from accord.pipeline.artefacts.names import FIGURES
@@ -20,7 +20,7 @@ from accord.pipeline.evaluation.metrics import METRICS
 
 def read_scores(evaluated: Path) -> pd.DataFrame:
     """One model's figures, as they were measured: split or suite, metric, value."""
-    figures = json.loads((evaluated / FIGURES).read_text(encoding="utf-8"))
+    figures = load_json(evaluated / FIGURES, dict, finite=False)
     rows = [
         (split, metric, value)
         for split, values in figures.items()

@@ -19,10 +19,9 @@ import numpy as np
 import pandas as pd
 
 from accord.lexicon.analysis import FEATURES, feature_names
-from accord.models.common.checks import expect
+from accord.models.common.checks import expect, nearest
 from accord.models.common.registry import Registry
 from accord.pipeline.artefacts.names import END, END_ID, NOT_TOP, is_unknown, read_as_unknown
-from accord.pipeline.display.messages import nearest
 
 TEMPLATES = Registry("template", "accord.templates", modules=(__name__,))
 OF_ANALYSIS = ("pos", "source", "lemma")  # beside the features of the lexicon
@@ -189,10 +188,19 @@ def _field(
         return "source=" + analyses["source"].astype(str)
     if name == "lemma":
         return _lemma(params, types, analyses)
-    spelled = "|".join(re.escape(each) for each in names if each.lower() == name)
-    distinct = analyses["feats"].astype("category")
-    value = distinct.cat.categories.to_series().str.extract(rf"(?:^|\|)((?:{spelled})=[^|]+)")[0]
-    return pd.Series(value.to_numpy()[distinct.cat.codes], index=analyses.index)
+    spelled = [each for each in names if each.lower() == name]
+    feature = f"{spelled[0]}=" + values_of(analyses["feats"], spelled[0])
+    for each in spelled[1:]:
+        feature = feature.fillna(f"{each}=" + values_of(analyses["feats"], each))
+    return feature
+
+
+def values_of(feats: pd.Series, name: str) -> pd.Series:
+    """The value that a feature has in each of these strings, null where it has none."""
+    distinct = feats.astype("category")
+    pattern = rf"(?:^|\|){re.escape(name)}=([^|]+)"
+    value = distinct.cat.categories.to_series().str.extract(pattern)[0]
+    return pd.Series(value.to_numpy()[distinct.cat.codes], index=feats.index)
 
 
 def _lemma(params, types: pd.DataFrame, analyses: pd.DataFrame) -> pd.Series:
@@ -291,10 +299,7 @@ def _said(analyses: pd.DataFrame, name: str) -> pd.Series:
             f"background.history: factored: expected factors among "
             f"{', '.join([*COLUMNS, *spelled])}; found '{name}'"
         )
-    value = (
-        analyses["feats"].astype(str).str.extract(rf"(?:^|\|){re.escape(spelled[name])}=([^|]+)")
-    )
-    return value[0].fillna("")
+    return values_of(analyses["feats"], spelled[name]).fillna("")
 
 
 def _numbers(word: pd.Series, said: pd.Series, words: int) -> np.ndarray:

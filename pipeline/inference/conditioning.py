@@ -9,13 +9,14 @@ import torch
 
 from accord.corpora.text import lines
 from accord.models.common.batching import Sentences
+from accord.models.common.checks import nearest
 from accord.models.constraints.constrained import likeliest_weight, primed
 from accord.models.network.condition import Condition
 from accord.models.outputs.log_linear import log_linear_of
 from accord.models.spelling.subwords import SubwordModel
 from accord.pipeline.artefacts.names import END_ID
 from accord.pipeline.dataset.encoded import numbered, read_forms, read_sentences, read_values
-from accord.pipeline.display.messages import nearest, say
+from accord.pipeline.display.messages import say
 from accord.pipeline.evaluation.measure import score
 from accord.pipeline.inference.scorer import Scorer
 

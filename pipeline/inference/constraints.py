@@ -26,13 +26,13 @@ import numpy as np
 import pandas as pd
 
 from accord.lexicon.analysis import UPOS
+from accord.models.common.checks import nearest
 from accord.models.constraints.constrained import WordAutomaton
 from accord.models.constraints.matching import Matching
 from accord.models.constraints.regular_expression import Expression
 from accord.models.spelling.spelling import Spelling
 from accord.pipeline.artefacts.names import END_ID, UNKNOWN_ID, is_special
 from accord.pipeline.dataset.vocabulary import Vocabulary
-from accord.pipeline.display.messages import nearest
 
 EVERY = 0  # the place that stands for all
 LONGEST = 50  # words; few sentences are longer, and none that is generated

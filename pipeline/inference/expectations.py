@@ -7,7 +7,7 @@ analyses without it among them, sum to one. An unknown word has the analyses of 
 sentence's end, and a word of which no lexicon says anything, has none.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 
@@ -15,11 +15,13 @@ import numpy as np
 import pandas as pd
 
 from accord.corpora.detokenise import spans
+from accord.lexicon.analysis import feature_names
+from accord.models.common.checks import nearest
 from accord.models.network.next_word import Expected, NextWord, WordValues
 from accord.models.spelling.subwords import SubwordModel
 from accord.pipeline.artefacts.names import END, END_ID, UNKNOWN_ID
-from accord.pipeline.display.messages import nearest
 from accord.pipeline.evaluation.measure import score
+from accord.pipeline.features.templates import values_of
 from accord.pipeline.inference.explain import GAP
 from accord.pipeline.inference.scorer import Scorer, tokens
 
@@ -88,14 +90,11 @@ class _Analyses:
         code = number[of_analysis.codes.to_numpy()]
         return values, np.concatenate([code, np.full(self.nothing, len(values) - 1)])
 
-    def _of_feats(self, feature: str, distinct: Iterable[str]) -> list[str]:
-        parsed = [
-            dict(pair.split("=", 1) for pair in feats.split("|") if pair) for feats in distinct
-        ]
-        known = sorted({name for feats in parsed for name in feats})
+    def _of_feats(self, feature: str, distinct: pd.Index) -> list[str]:
+        known = sorted(feature_names(distinct))
         if feature not in known:
             raise ValueError(f"unknown feature '{feature}'{nearest(feature, [POS, *known])}")
-        return [feats.get(feature, NONE) for feats in parsed]
+        return values_of(distinct.to_series(), feature).fillna(NONE).tolist()
 
 
 AT_ONCE = 1000  # sentences read together

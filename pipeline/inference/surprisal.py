@@ -16,8 +16,9 @@ from pyarrow import parquet
 from accord import lexicon
 from accord.corpora.text import kind, lines, table_rows
 from accord.corpora.tokenise import normalise
+from accord.models.common.checks import nearest
 from accord.pipeline.data.folders import MissingData, folder_of
-from accord.pipeline.display.messages import meter, nearest, say
+from accord.pipeline.display.messages import meter, say
 from accord.pipeline.inference.expectations import ReadWords, SentenceReader, by_name, probabilities
 from accord.pipeline.inference.scorer import Scorer
 

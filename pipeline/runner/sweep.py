@@ -22,6 +22,7 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from threading import Thread
 
+from accord.models.common.files import load_json
 from accord.models.training import processes
 from accord.pipeline.artefacts.artefact import Artefact
 from accord.pipeline.artefacts.names import FIGURES
@@ -112,7 +113,7 @@ def _job(folder: Path, name: str) -> str:
     out.mkdir(parents=True, exist_ok=True)
     with (out / "log.txt").open("a") as log, redirect_stderr(log):
         evaluate.compute(EvaluateParams(), _train(folder, name), out)
-    figures = json.loads((out / FIGURES).read_text(encoding="utf-8"))
+    figures = load_json(out / FIGURES, dict, finite=False)
     return (
         ", ".join(
             f"{split} {values[metric]:.{digits}f}"

@@ -15,12 +15,13 @@ import pyarrow.compute as pc
 
 from accord.corpora.sentence import Sentence
 from accord.corpora.sources import read_parts
+from accord.models.common.checks import nearest
 from accord.pipeline.artefacts.artefact import Inputs
 from accord.pipeline.artefacts.names import PRETRAINING
 from accord.pipeline.artefacts.tables import Spool, batches, write_rows
 from accord.pipeline.data.folders import folder_of
 from accord.pipeline.dataset.encoded import LABELS
-from accord.pipeline.display.messages import nearest, say, track
+from accord.pipeline.display.messages import say, track
 from accord.pipeline.sections import SOURCE, CorpusParams
 
 

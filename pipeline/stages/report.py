@@ -1,6 +1,5 @@
 """Stage `report`: all models' rows become tables, figures and one page."""
 
-import json
 from collections.abc import Sequence
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from accord.models.common.files import load_json
 from accord.models.recipe import Recipe
 from accord.models.spelling.subwords import count_subwords
 from accord.pipeline.artefacts.artefact import Artefact, Inputs
@@ -120,7 +120,7 @@ def _explained(inputs: Inputs, models: list[str]) -> str:
         return {each: inputs[f"{model}/{each}"] for each in REPORT.inputs}
 
     for model in reversed(models):
-        recipe = Recipe.read(json.loads((inputs[f"{model}/train"] / RECIPE).read_text()))
+        recipe = Recipe.read(load_json(inputs[f"{model}/train"] / RECIPE, dict))
         of_subwords = count_subwords(inputs[f"{model}/encode"])  # which have no features
         if recipe.is_log_linear and not of_subwords:
             same = [

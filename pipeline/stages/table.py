@@ -16,7 +16,7 @@ from accord.lexicon.dictionaries.table import read_table
 from accord.lexicon.reading import Report
 from accord.lexicon.registry import BUILT_IN, FROM_PATH, TABLES
 from accord.lexicon.registry import files as lexicon_files
-from accord.models.common.checks import expect
+from accord.models.common.checks import expect, nearest
 from accord.models.common.files import WEIGHTS
 from accord.models.common.registry import outside_files
 from accord.models.recipe import Recipe
@@ -34,7 +34,6 @@ from accord.pipeline.data.folders import folder_of
 from accord.pipeline.dataset.encoded import NUMBERS, PARTS, READ_BY_TRAINING, SIZES, VALUES
 from accord.pipeline.dataset.encoded import WRITTEN as SAME_TEXT
 from accord.pipeline.dataset.unknown_words import WRITTEN
-from accord.pipeline.display.messages import nearest
 from accord.pipeline.evaluation.metrics import METRICS
 from accord.pipeline.evaluation.suites import suite_files
 from accord.pipeline.features import word_vectors

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from accord.models.common.checks import nearest
 from accord.models.common.files import WEIGHTS, load_json
 from accord.pipeline.artefacts.artefact import (
     MANIFEST,
@@ -30,7 +31,6 @@ from accord.pipeline.artefacts.artefact import (
     read_json,
 )
 from accord.pipeline.artefacts.names import CONFIG, FIGURES, MODEL, RECIPE
-from accord.pipeline.display.messages import nearest
 
 Kind = Literal["bundled", "run", "exported", "packed", "hub", "arpa"]
 
