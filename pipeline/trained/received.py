@@ -24,7 +24,10 @@ def read_recipe(path: Path) -> Recipe:
     hints = get_type_hints(Recipe)
     for key in content:
         if key not in hints and key not in MOVED:
-            raise ValueError(f"{path}: unknown key {key!r:.100}")
+            raise ValueError(
+                f"{path}: unknown key {key!r:.100}: no Accord up to this version wrote it. Update "
+                f"Accord, or train the model again"
+            )
     try:
         for key, value in Recipe.settled(Recipe.layered({}, content)).items():
             if not _fits(value, hints[key]):
