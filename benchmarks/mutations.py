@@ -291,7 +291,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ),
     ],
     "pipeline/evaluation/agreement.py": [
-        ("ties count as right", "margins > 0", "margins >= 0"),
+        ("ties count as right", "is_tie(margins), 0.5,", "is_tie(margins), 1.0,"),
     ],
     "pipeline/evaluation/metrics.py": [
         ("ends are words", "-text.log_p[~text.is_end].mean()", "-text.log_p.mean()"),
