@@ -193,8 +193,17 @@ def open_score(
     if text.forms:
         of_form[:-1] = spelling.log_prob(text.forms)
     is_unknown = np.isin(sentences.ids, classes)
+    return with_spelling(log_p, of_form[text.positions], is_unknown)
+
+
+def with_spelling(log_p: np.ndarray, spelled: np.ndarray, is_unknown: np.ndarray) -> np.ndarray:
+    """log p of words in nats, each by itself, unless it is unknown, and by its letters: (N).
+
+    `log_p` (N × 1 + S) has the word first and then unk_s of every class, in the word's place;
+    `spelled` (N × S) is log spell(u | s), −inf of what no letters write, such as ends.
+    """
     known = np.where(is_unknown, -np.inf, log_p[:, 0])
-    return np.logaddexp(known, np.logaddexp.reduce(log_p[:, 1:] + of_form[text.positions], axis=1))
+    return np.logaddexp(known, np.logaddexp.reduce(log_p[:, 1:] + spelled, axis=1))
 
 
 def save_spelling(spelling: Spelling, folder: Path) -> None:

@@ -79,8 +79,8 @@ COMMANDS = {
     **commands_of(
         "accord.pipeline.cli.model",
         {
-            "explain": "Show what may come next and why: log p split into background, features "
-            "and −log Z.",
+            "explain": "Show what may come next and why: log p as background, features, −log Z "
+            "and spelling.",
             "rescore": "Rank n-best lists or lattices anew with a model, and print the best "
             "hypothesis of each.",
             "generate": "Generate sentences: drawn by chance, or the likeliest that a beam "

@@ -94,7 +94,7 @@ def explain(
         ),
     ] = None,
 ) -> None:
-    """Show what may come next and why: log p split into background, features and −log Z."""
+    """Show what may come next and why: log p as background, features, −log Z and spelling."""
     import pandas as pd
 
     from accord.pipeline.inference import explain_page
@@ -113,7 +113,7 @@ def explain(
     print_table(pd.DataFrame(likely, columns=["next word", "p", "log p"]))
     print("\nlog p as a sum, in nats:\n")
     print_table(_signed(split(choices), "term"))
-    if spelled := [choice.word for choice in choices if choice.is_spelled]:
+    if spelled := [choice.word for choice in choices if not choice.is_known]:
         print(f"\nnot known to the model, and therefore spelled: {', '.join(spelled)}")
     if place.sought:
         print(f"\nmeaning: the network asks for words like {', '.join(place.sought)}")

@@ -27,7 +27,7 @@ from accord.models.outputs.log_linear import LogLinear
 from accord.pipeline.artefacts.names import is_special
 from accord.pipeline.dataset.vocabulary import Vocabulary
 from accord.pipeline.evaluation.suites import Pair, words_of
-from accord.pipeline.inference.explain import Choice, Explainer, label
+from accord.pipeline.inference.explain import SPELLED, Choice, Explainer, label
 from accord.pipeline.inference.scorer import Scorer, tokens
 
 AGREEMENT = re.compile(rf"(?:^|\|)(?:{'|'.join(AGREEING)})=[^|]*")
@@ -162,8 +162,7 @@ class Corrector:
             before = self.scorer.cased(words[: suggestion.place])
             asked = self.scorer.cased([suggestion.word, suggestion.other])
             here = differences(*self._explainer.after(before, asked, 1).asked)
-        rest = suggestion.gain - sum(here.values())
-        parts = {**here, AFTERWARDS: rest}
+        parts = {**here, AFTERWARDS: suggestion.gain - suggestion.here}
         return dict(sorted(parts.items(), key=lambda part: -abs(part[1])))
 
     @cached_property
@@ -184,7 +183,7 @@ def differences(word: Choice, other: Choice) -> Reasons:
     A feature that the other word has not, `Number=Plur`, counts as `not Number=Plur`.
     """
     terms = [
-        {"background": each.background, "spelling": each.spelling}
+        {"background": each.background, SPELLED: each.spelling}
         | {label(each, term): term.nats for term in each.terms}
         for each in (word, other)
     ]

@@ -1,11 +1,15 @@
-"""log p split into background, features and −log Z; meaning.
+"""log p split into background, features, −log Z and spelling; meaning.
 
-    log p(x | K) = log b(K, x) + Σ_f a_f·φ_f(x) − log Z(K)
+    log p(x | K) = log b(K, x) + Σ_f a_f·φ_f(x) − log Z(K) + spelled(K, x)
 
-where a word's vector, the dense block of φ, is one term, its meaning: a_dense·v(x). This holds of
-a known word x, without what little it also has by being spelled. One that had to be spelled is
-split as the unknown word of its class, and what its spelling adds, by all classes:
-log Σ_s p(unk_s | K)·spell(x | s) − log p(unk | K). The split is exact: nothing is left over.
+A word's vector, the dense block of φ, is one term, its meaning: a_dense·v(x). The first three parts
+sum to log p_known(x | K) of a known word, and to log p(unk | K) of the class of any other. The last
+is what the letters add to that, by all classes of unknown words:
+
+    spelled(K, x) = log([x known] p_known(x | K) + Σ_s p(unk_s | K)·spell(x | s)) − the sum so far
+
+It is large of words that are not known, and of known ones that the text hardly has. The split is
+exact: nothing is left over, and log p is what `score` says.
 """
 
 import math
@@ -23,7 +27,8 @@ from accord.models.common.checks import check_finite
 from accord.models.features.phi import Features
 from accord.models.network.states import states
 from accord.models.outputs.log_linear import log_linear_of
-from accord.pipeline.artefacts.names import END, END_ID, UNKNOWN_ID
+from accord.models.spelling.spelling import with_spelling
+from accord.pipeline.artefacts.names import END, END_ID, UNKNOWN_ID, is_special
 from accord.pipeline.dataset.vocabulary import IDENTITY
 from accord.pipeline.inference.scorer import Scorer
 
@@ -61,6 +66,7 @@ class Meaning:
 
 
 EXPERT = "expert"  # the term of the feature that depends on the context
+SPELLED = "spelled letter by letter"  # the term of a word's letters
 SPLIT = 3  # so many of the likeliest words are split into terms where none are named
 BESIDE_IT = 5  # so many likeliest words are shown beside each word of a sentence
 SOUGHT = 8  # so many words show what meaning is asked for
@@ -83,22 +89,19 @@ class Term:
 
 @dataclass(frozen=True)
 class Choice:
-    """A word in a place: log p = background + Σ terms + spelling − log_z."""
+    """A word in a place: log p = background + Σ terms − log_z + spelling."""
 
     word: str
     log_p: float
     background: float
     terms: tuple[Term, ...]  # the largest first, whatever their sign
     log_z: float
-    spelling: float = 0.0
+    spelling: float  # what its letters add; nothing where no word is spelled, and to an end
+    is_known: bool
 
     @property
     def probability(self) -> float:
         return math.exp(self.log_p)
-
-    @property
-    def is_spelled(self) -> bool:
-        return self.spelling != 0
 
 
 @dataclass(frozen=True)
@@ -163,31 +166,49 @@ class Explainer:
         likeliest = best[0].tolist()
         words = [*asked, *(self.forms[number] for number in likeliest)]
         ids = [*map(self.scorer.id_of, asked), *likeliest]
-        spelled = {place for place, word in enumerate(asked) if self.forms[ids[place]] != word}
-        numbers = h.new_tensor([ids], dtype=torch.long)
-        (log_p,) = output.log_prob_of(h, numbers, context).tolist()
-        (background,) = output.log_background_of(h, numbers, context).tolist()
+        is_known = [self.forms[number] == word for number, word in zip(ids, words, strict=True)]
+        letters = self._letters(words, is_known)
+        classes = range(UNKNOWN_ID, UNKNOWN_ID + letters.shape[1])
+        numbers = h.new_tensor([[*ids, *classes]], dtype=torch.long)
+        every = output.log_prob_of(h, numbers, context)[0].double().cpu().numpy()
+        log_p, of_class = np.split(every, [len(ids)])
+        (background,) = output.log_background_of(h, numbers[:, : len(ids)], context).tolist()
         log_z = output.log_normaliser(h, context).item()
         weights, expert = self._weights(h, context)
         check_finite(
             "a term of log p", np.array([*log_p, *background, log_z, *weights, *expert.values()])
         )
-        choices = []
-        for number, word in enumerate(words):
-            terms = self._terms(ids[number], weights, expert)
-            total = self._log_p(word, h, context) if number in spelled else log_p[number]
-            spelling = total - log_p[number]
-            choices.append(Choice(word, total, background[number], terms, log_z, spelling))
+        beside = np.column_stack([log_p, np.tile(of_class, (len(ids), 1))])
+        total = with_spelling(beside, letters, ~np.array(is_known))
+        choices = [
+            Choice(
+                word,
+                float(total[at]),
+                background[at],
+                self._terms(ids[at], weights, expert),
+                log_z,
+                float(total[at] - log_p[at]),
+                is_known[at],
+            )
+            for at, word in enumerate(words)
+        ]
+        found = sorted(choices[len(asked) :], key=lambda choice: -choice.log_p)
         sought = (self.forms[number] for number in self.meaning.sought(weights, SOUGHT))
-        return Place(tuple(choices[: len(asked)]), tuple(choices[len(asked) :]), tuple(sought))
+        return Place(tuple(choices[: len(asked)]), tuple(found), tuple(sought))
 
-    def _log_p(self, word: str, h: Tensor, context: Tensor) -> float:
-        """log p of a word that has to be spelled, in one state: by all classes together."""
-        classes = UNKNOWN_ID + torch.arange(self.scorer.spelling.classes, device=h.device)
-        log_p = self.model.output.log_prob_of(h, classes.unsqueeze(0), context).double().cpu()
-        return float(
-            np.logaddexp.reduce(log_p.numpy() + self.scorer.spelling.log_prob([word]), 1)[0]
-        )
+    def _letters(self, words: Sequence[str], is_known: Sequence[bool]) -> np.ndarray:
+        """log spell(x | s) of each word by each class of unknown words: (N × S).
+
+        It is −inf of an end and of a class among the likeliest words: no letters write these.
+        """
+        spelling = self.scorer.spelling
+        if spelling is None:
+            return np.zeros((len(words), 0))
+        found = np.full((len(words), spelling.classes), -np.inf)
+        written = [at for at, word in enumerate(words) if not (is_known[at] and is_special(word))]
+        if written:
+            found[written] = spelling.log_prob([words[at] for at in written])
+        return found
 
     def _weights(self, h: Tensor, context: Tensor) -> tuple[np.ndarray, dict[int, float]]:
         """The weights of the features, and what the context gives words that it names."""
@@ -222,11 +243,11 @@ def split(choices: Sequence[Choice]) -> pd.DataFrame:
     columns = {}
     for choice in choices:
         terms = {label(choice, term): term.nats for term in choice.terms}
-        spelling = {"spelling": choice.spelling} if choice.is_spelled else {}
-        ends = {"−log Z": -choice.log_z, "log p": choice.log_p}
-        columns[choice.word] = {"background": choice.background, **terms, **spelling, **ends}
+        spelling = {SPELLED: choice.spelling} if choice.spelling else {}
+        ends = {"−log Z": -choice.log_z, **spelling, "log p": choice.log_p}
+        columns[choice.word] = {"background": choice.background, **terms, **ends}
     table = pd.DataFrame(columns)
-    last = [name for name in ("spelling", "−log Z", "log p") if name in table.index]
+    last = [name for name in ("−log Z", SPELLED, "log p") if name in table.index]
     middle = table.drop(index=["background", *last]).abs().max(axis=1)
     order = ["background", *middle.sort_values(ascending=False, kind="stable").index, *last]
     return table.loc[order]

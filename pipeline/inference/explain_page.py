@@ -18,7 +18,7 @@ from accord.pipeline.artefacts.tables import open_table
 from accord.pipeline.dataset.vocabulary import IDENTITY
 from accord.pipeline.display.report_page import document
 from accord.pipeline.display.tables import html_table
-from accord.pipeline.inference.explain import Choice, Explainer, Place, label
+from accord.pipeline.inference.explain import SPELLED, Choice, Explainer, Place, label
 from accord.pipeline.inference.scorer import Scorer, Word
 from accord.pipeline.trained.encoding import FullEncoding
 from accord.pipeline.trained.parts import Parts
@@ -65,8 +65,8 @@ def samples(models: Mapping[str, Inputs]) -> str:
     return f"""<h2>Why {escape(model)} chose a word</h2>
 <p>Point at a word, tap it or reach it with the arrow keys. Its log-probability is the sum of a
 background, what each of its features gave (form: the word's own; @notTop: that of all rarer words
-together), and a normaliser that all words share. The stronger the
-line under a word, the more it surprised the model.</p>
+together), a normaliser that all words share, and what spelling the word letter by letter adds. The
+stronger the line under a word, the more it surprised the model.</p>
 {section(explained)}
 {title * bool(beside)}{"".join(beside)}"""
 
@@ -121,8 +121,8 @@ def _terms(choice: Choice) -> str:
     low, high = min(numbers), max(numbers)
     rows = [_row("background", f"{choice.background:+.2f}")]
     rows += [_row(name, f"{nats:+.2f}", _bar(nats, low, high)) for name, nats in terms]
-    rows += [_row("spelling", f"{choice.spelling:+.2f}")] if choice.is_spelled else []
     rows += [_row("−log Z", f"{-choice.log_z:+.2f}")]
+    rows += [_row(SPELLED, f"{choice.spelling:+.2f}")] if choice.spelling else []
     total = f'<tr class="total"><th>log p</th><td>{choice.log_p:+.2f}</td><td></td></tr>'
     title = f"<h3>{_shown(choice)} <small>{_percent(choice)}</small></h3>"
     return f"<div>{title}<table>{''.join(rows)}{total}</table></div>"

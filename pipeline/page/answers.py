@@ -236,7 +236,7 @@ class AskedModel:
             "terms": terms,
             "spelling": finite(choice.spelling),
             "log_z": choice.log_z,
-            "spelled": choice.is_spelled,
+            "spelled": not choice.is_known,
             "readings": [asdict(each) for each in readings],
         }
 

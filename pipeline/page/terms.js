@@ -3,7 +3,7 @@
 const READINGS_SHOWN = 8; // of a word, the likeliest first
 const marker = (place) => String.fromCodePoint(0x2460 + place); // ① ② ③
 
-// The terms of a choice in order: background, features, spelling, −log Z.
+// The terms of a choice in order: background, features, −log Z, spelling. They sum to log p.
 function termsOf(choice) {
   const plain = (name, nats) => ({ name, label: say(name), help: say(`${name} help`), nats });
   const features = choice.terms.map((term) => ({
@@ -11,8 +11,8 @@ function termsOf(choice) {
     label: labelOf(term.feature, choice.word), help: helpOf(term.feature), nats: term.nats,
     readings: term.readings, family: familyOf(term.feature),
   }));
-  const spelling = choice.spelled ? [plain("spelling", choice.spelling)] : [];
-  return [plain("background", choice.background), ...features, ...spelling, plain("−log Z", -choice.log_z)];
+  const spelling = choice.spelling === 0 ? [] : [plain("spelling", choice.spelling)];
+  return [plain("background", choice.background), ...features, plain("−log Z", -choice.log_z), ...spelling];
 }
 
 function termsTable(choice, off, reach) {
@@ -51,13 +51,13 @@ function reachOf(choices) {
   return [Math.min(0, ...all), Math.max(0, ...all)];
 }
 
-// Words in one gap: the terms that differ, those that differ most first.
+// Words in one gap: the terms that differ by what is shown, those that differ most first.
 function comparedTable(choices) {
   const columns = choices.map((choice) => new Map(termsOf(choice).map((term) => [term.name, term])));
   const names = [...new Set(columns.flatMap((column) => [...column.keys()]))];
   const nats = (name) => columns.map((column) => column.get(name)?.nats ?? 0);
   const spread = (name) => Math.max(...nats(name)) - Math.min(...nats(name));
-  const differ = names.filter((name) => spread(name) > 1e-9).sort((a, b) => spread(b) - spread(a));
+  const differ = names.filter((name) => spread(name) >= 0.005).sort((a, b) => spread(b) - spread(a));
   const head = make("tr", {}, make("th", {}), ...choices.map((choice) =>
     make("th", { scope: "col", className: "number" }, make("bdi", {}, choice.word), make("small", {}, percent(choice.p)))));
   const body = differ.map((name) => {

@@ -11,6 +11,7 @@ from accord.lexicon.dictionaries.lexique import Homophones, Spoken
 from accord.pipeline.cli.main import app
 from accord.pipeline.correction.confuse import INFLECTED, OTHER_WORD, plant
 from accord.pipeline.correction.correct import (
+    AFTERWARDS,
     Corrector,
     JudgedCorrections,
     KnownParadigms,
@@ -18,6 +19,8 @@ from accord.pipeline.correction.correct import (
     readable,
 )
 from accord.pipeline.evaluation.suites import Pair
+from accord.pipeline.inference.explain import SPELLED
+from accord.pipeline.inference.scorer import bundled
 
 SOUNDS = [
     *(Spoken("petite", "petit", "p°tit", 9.0), Spoken("petites", "petit", "p°tit", 5.0)),
@@ -62,7 +65,22 @@ def test_a_gain_is_a_difference_of_log_p_and_its_reasons_sum_to_it(corrector):
         for scored in corrector.scorer.score_words([words, best.made(words)])
     )
     assert best.gain == pytest.approx(after - before, abs=1e-4)
-    assert sum(corrector.reasons(words, best).values()) == pytest.approx(best.gain, abs=1e-6)
+    reasons = corrector.reasons(words, best)
+    assert sum(reasons.values()) == pytest.approx(best.gain, abs=1e-4)
+    assert reasons[AFTERWARDS] == pytest.approx(best.gain - best.here, abs=1e-6)
+
+
+def test_what_spelling_gives_a_word_is_a_reason_of_its_own():
+    """A rare form has most of its probability by its letters; no other reason may hide that."""
+    corrector = Corrector(bundled(), Homophones([]))
+    words = ["la", "petite", "galeriez"]
+    before, after = bundled().score_words([words, ["la", "petite", "galerie"]])
+    gain = sum(word.log_p for word in after) - sum(word.log_p for word in before)
+    here = after[2].log_p - before[2].log_p
+    reasons = corrector.reasons(words, Suggestion(2, "galeriez", "galerie", gain, here))
+    assert reasons[SPELLED] < -9
+    assert reasons[AFTERWARDS] == pytest.approx(gain - here, abs=1e-4)
+    assert sum(reasons.values()) == pytest.approx(gain, abs=1e-4)
 
 
 def test_reasons_say_which_of_the_two_words_has_a_feature(trained):

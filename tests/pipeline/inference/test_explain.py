@@ -1,8 +1,10 @@
 """Explanations of a trained model: exact sums, honest probabilities, a page without scripts."""
 
+import math
 import re
 from html.parser import HTMLParser
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -12,8 +14,9 @@ from accord.pipeline.artefacts.names import END
 from accord.pipeline.cli.main import app
 from accord.pipeline.display.figures import svg, weight_map
 from accord.pipeline.evaluation import comparison
-from accord.pipeline.inference.explain import Explainer, split, telling_features
+from accord.pipeline.inference.explain import SPELLED, Explainer, split, telling_features
 from accord.pipeline.inference.explain_page import page
+from accord.pipeline.inference.scorer import bundled
 
 BEGINNING = "La petite fille est très …"
 
@@ -43,16 +46,55 @@ def test_log_p_is_what_the_scorer_says(explainer):
     assert [place.asked[0].word for place in positions] == [word.form for word in scored]
     assert [place.asked[0].log_p for place in positions] == pytest.approx(
         [word.log_p for word in scored],
-        abs=1e-3,  # what a known word also has by being spelled is not explained
+        abs=1e-4,
     )
-    assert [bool(place.asked[0].spelling) for place in positions] == [
-        word.spelled for word in scored
-    ]
+    assert [not place.asked[0].is_known for place in positions] == [word.spelled for word in scored]
+
+
+@pytest.fixture(scope="module")
+def rare_and_frequent() -> list[str]:
+    """Known forms of the bundled model by chance: most are rare; and one that is not known."""
+    drawn = np.random.default_rng(41).choice([*bundled().vocabulary.known], 300, replace=False)
+    return [*dict.fromkeys(["galeriez", "fille", "brachycéphalosaure", *drawn.tolist()])]
+
+
+def test_log_p_of_rare_words_is_what_score_says_and_all_of_it_is_explained(rare_and_frequent):
+    """Any string can be spelled, known ones too: of rare ones that is most of what they have."""
+    scored = bundled().score_words([["la", "petite", word] for word in rare_and_frequent])
+    log_p = pd.Series({words[2].form: words[2].log_p for words in scored})
+    table = bundled().explain("la petite", *rare_and_frequent)
+    assert (table.loc["log p"] - log_p).abs().max() < 1e-4
+    assert (table.drop(index="log p").sum() - log_p).abs().max() < 1e-4
+    assert table.loc[SPELLED, "galeriez"] > 9
+    assert table.loc[SPELLED, "fille"] == pytest.approx(0, abs=1e-4)
+    assert (table.loc[SPELLED] > 0.1).mean() > 0.1
+
+
+def test_the_page_and_the_command_show_what_spelling_adds(tmp_path):
+    options = ["--words", "galeriez", "--html", str(tmp_path / "why.html")]
+    done = CliRunner().invoke(app, ["explain", "la petite …", *options])
+    assert done.exit_code == 0, done.output
+    table = done.stdout.partition("log p as a sum")[2].partition("the weights")[0]
+    in_table = re.findall(r"^\| (\S.*?) *\| +([-+][\d.]+) *\|$", table, re.MULTILINE)
+    html = (tmp_path / "why.html").read_text()
+    panel = html[html.rindex("<h3>galeriez") :].partition("</table>")[0]
+    in_page = re.findall(r"<th>(.*?)</th><td>([-+][\d.]+)</td>", panel)
+    (word,) = [word for word in bundled().score("la petite galeriez") if word.form == "galeriez"]
+    for shown in (in_table, in_page):
+        *terms, (last, total) = [(name, float(nats)) for name, nats in shown]
+        assert SPELLED in dict(terms)
+        assert last == "log p"
+        assert total == pytest.approx(word.log_p, abs=0.006)
+        assert sum(nats for _, nats in terms) == pytest.approx(total, abs=0.005 * len(shown))
+    assert "not known" not in done.stdout
 
 
 def test_all_words_together_have_probability_one_and_the_likeliest_come_first(explainer):
+    """What spelling adds to known words is a part of what their classes have."""
     every = explainer.next_word(BEGINNING, most=len(explainer.forms)).likeliest
-    assert sum(choice.probability for choice in every) == pytest.approx(1, abs=1e-4)
+    own = sum(math.exp(choice.log_p - choice.spelling) for choice in every)
+    assert own == pytest.approx(1, abs=1e-4)
+    assert all(choice.spelling >= 0 for choice in every)
     assert [choice.log_p for choice in every] == sorted((c.log_p for c in every), reverse=True)
 
 
@@ -132,7 +174,7 @@ def test_words_are_asked_as_a_person_types_them_and_what_is_spelled_is_said(tiny
         for words in ("grande,grand", " Grande , grand,", "grande, brachycéphale")
     )
     assert typed == exact
-    assert "spelled" not in exact
+    assert "therefore spelled" not in exact
     assert "not known to the model, and therefore spelled: brachycéphale\n" in unknown
 
 

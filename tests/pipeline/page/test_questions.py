@@ -2,6 +2,9 @@
 
 import json
 import math
+import shutil
+import subprocess
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -11,9 +14,11 @@ from accord.pipeline.artefacts.names import END
 from accord.pipeline.inference.expectations import expect
 from accord.pipeline.inference.explain import Explainer
 from accord.pipeline.page.answers import WordReading, all_families, families, members
+from accord.pipeline.page.questions import Models
 
 TEXT = "Les chiens du voisin dorment."
 ASK = {"model": "ll-rnn", "text": TEXT}
+TERMS = files("accord.pipeline.page") / "terms.js"
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +52,33 @@ def test_a_place_is_explained_and_its_terms_sum_to_log_p(models, scorer):
         models.answer({"ask": "place", **ASK, "at": 4, "others": ["l’arbre"]})
     end = models.answer({"ask": "place", **ASK, "at": 6})
     assert end["asked"][0]["word"] == END
+
+
+ON_SCREEN = """
+const say = (key) => key, labelOf = say, helpOf = say, familyOf = say;
+%s
+console.log(JSON.stringify(termsOf(%s).map((term) => [term.name, term.nats])));
+"""
+
+
+def test_a_place_has_the_surprisal_of_the_sentence_above_it():
+    """Also of a known word that has most of its probability by being spelled."""
+    french = Models({"french": accord.load})
+    asked = {"model": "french", "text": "la petite galeriez"}
+    bits = [word["bits"] for word in french.answer({"ask": "read", **asked})["words"]]
+    for at, expected in enumerate(bits):
+        (choice,) = french.answer({"ask": "place", **asked, "at": at})["asked"]
+        terms = choice["background"] + sum(term["nats"] for term in choice["terms"])
+        nats = terms - choice["log_z"] + choice["spelling"]
+        assert nats == pytest.approx(choice["log_p"], abs=1e-4)
+        assert -nats / math.log(2) == pytest.approx(expected, abs=2e-4)
+        assert not choice["spelled"]
+        if node := shutil.which("node"):
+            script = ON_SCREEN % (TERMS.read_text(encoding="utf-8"), json.dumps(choice))
+            done = subprocess.run([node, "-e", script], capture_output=True, check=True)
+            shown = dict(json.loads(done.stdout))
+            assert sum(shown.values()) == pytest.approx(choice["log_p"], abs=1e-4)
+            assert shown.get("spelling", 0) == choice["spelling"]
 
 
 def test_each_term_of_grammar_names_the_readings_it_comes_from(models):
