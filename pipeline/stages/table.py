@@ -330,7 +330,7 @@ STAGES = _by_name(
         },
         params=ReportParams,
         computed_by="accord.pipeline.stages.report:compute",
-        version=2,
+        version=3,
         over_models=True,
         shows=("tokenise", "analyse", "featurise", "background", "encode", "train", "evaluate"),
     ),
