@@ -8,6 +8,7 @@ from log_linear_cases import dense, random_features, random_layer, random_states
 from accord.models.background.ngram_background import NGramBackground
 from accord.models.background.ngrams import kneser_ney
 from accord.models.common.batching import Sentences
+from accord.models.outputs.log_linear import LogLinear
 from accord.models.recipe import Recipe
 
 WORDS = 60
@@ -88,6 +89,23 @@ def test_what_is_explained_is_what_is_scored():
     total = layer.log_background_of(h, words, context).squeeze(1) + of_features
     total = total - layer.log_normaliser(h, context)
     assert torch.allclose(total, layer.log_prob_of(h, words, context).squeeze(1), atol=1e-5)
+
+
+def test_words_in_smaller_signatures_have_the_p_that_they_had():
+    """Neither the gate nor the temperature nor the calibration may see that they are parted."""
+    layer, h, context = calibrated(), random_states(40), contexts()
+    parts = FEATURES.split_by(np.arange(WORDS) % 3)
+    assert parts.signature_count > FEATURES.signature_count
+    parted = LogLinear(parts, layer.regrouped(parts), 5)
+    parted = parted.adjust(parts, 5, background_gate=True, temperature=True).double()
+    names = ("weight", "bias", "inverse_temperature", "background_gate.weight")
+    weights = {name: layer.state_dict()[name] for name in (*names, "background_gate.bias")}
+    parted.load_state_dict(weights, strict=False)  # the background has the others
+    assert torch.allclose(parted.log_prob(h, context), layer.log_prob(h, context), atol=1e-5)
+    words = torch.arange(40).unsqueeze(1)
+    assert torch.allclose(
+        parted.log_prob_of(h, words, context), layer.log_prob_of(h, words, context), atol=1e-5
+    )
 
 
 def test_words_are_drawn_as_they_are_scored():

@@ -89,6 +89,14 @@ def test_probabilities_sum_to_one(dtype, tolerance):
     assert (total - 1).abs().max() < tolerance
 
 
+def test_z_is_the_sum_over_all_words_in_each_state():
+    features, mass, layer = unigram_layer()
+    h = random_states(20)
+    scores = layer.adaptor(h) @ torch.from_numpy(dense(features)).T
+    log_b = torch.from_numpy(np.log(mass / mass.sum()))
+    assert torch.allclose(layer.log_normaliser(h), (log_b + scores).logsumexp(dim=1))
+
+
 def test_without_weights_p_is_b():
     _, mass, layer = unigram_layer(scale=0.0)
     assert torch.allclose(
