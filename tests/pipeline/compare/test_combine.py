@@ -13,6 +13,7 @@ from accord.models.common.mixture import likeliest_exponents, stacked_distributi
 from accord.pipeline.cli.main import app
 from accord.pipeline.compare import combine
 from accord.pipeline.compare.scored_models import Scored, find
+from accord.pipeline.trained.encoding import FullEncoding
 from accord.pipeline.trained.network import load_trained
 from accord.pipeline.zoo.mixture_parts import of_neighbours
 
@@ -145,7 +146,7 @@ def test_other_scores_on_the_test_leave_the_weights_as_they_are(closed_run, tmp_
 
 def test_exponents_are_those_of_validation_and_not_of_the_test(closed_run):
     models = find(str(closed_run))[:2]
-    loaded = [load_trained(model.folders) for model in models]
+    loaded = [load_trained(FullEncoding(model.folders)) for model in models]
 
     def likeliest(split: str) -> list[str]:
         text = models[0].sentences(split)
