@@ -238,7 +238,13 @@ def load_trained(
 
 
 def _lacks_room(model: nn.Module) -> bool:
-    """Whether a model made without room has tensors beside its weights, as a reservoir does."""
+    """Whether a model must be made with room for its weights.
+
+    A reservoir has tensors beside its weights, and torch's own recurrent modules hold references
+    to theirs, so that they cannot be swapped.
+    """
+    if any(isinstance(module, nn.RNNBase) for module in model.modules()):
+        return True
     own = (each for module in model.modules() for each in vars(module).values())
     tensors = (each for each in own if isinstance(each, Tensor))
     return any(tensor.is_meta for tensor in (*model.buffers(), *tensors))

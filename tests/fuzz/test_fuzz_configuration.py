@@ -41,7 +41,8 @@ def values(hint: Any) -> st.SearchStrategy:
         return st.lists(values(args[0]), max_size=3).map(tuple)
     text = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=10)
     finite = st.floats(allow_nan=False, allow_infinity=False)
-    return {int: st.integers(), float: finite, bool: st.booleans(), str: text}.get(hint, st.none())
+    plain = {int: st.integers(), float: finite, bool: st.booleans(), str: text}
+    return plain.get(hint, st.just({}) if (origin or hint) is dict else st.none())
 
 
 @st.composite
@@ -82,7 +83,7 @@ def test_any_sections_are_read_as_they_were_written_or_refused_by_their_range(ca
             if expected["train"].start is None:
                 assert load_config(str(path)).sections == expected
                 return
-            with pytest.raises(ValueError, match=r"train\.start: expected"):
+            with pytest.raises(ValueError, match=r"train\.start: .*expected"):
                 load_config(str(path))
 
     fuzz(cases, sections(), check)

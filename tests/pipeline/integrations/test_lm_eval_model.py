@@ -9,13 +9,13 @@ lm_eval = pytest.importorskip("lm_eval")
 from lm_eval.api.instance import Instance  # noqa: E402
 from lm_eval.api.registry import get_model  # noqa: E402
 
-from accord import pipeline  # noqa: E402
+import accord  # noqa: E402
 from accord.pipeline.integrations.lm_eval_model import AccordLM  # noqa: E402
 
 
 @pytest.fixture(scope="module")
 def scorer(tiny_run):
-    return pipeline.load(tiny_run.folder, "ll-rnn")
+    return accord.load(tiny_run.folder, "ll-rnn")
 
 
 @pytest.fixture(scope="module")

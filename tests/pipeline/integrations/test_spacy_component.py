@@ -6,7 +6,7 @@ import pytest
 
 spacy = pytest.importorskip("spacy")
 
-from accord import pipeline  # noqa: E402
+import accord  # noqa: E402
 from accord.pipeline.inference.expectations import expect  # noqa: E402
 from accord.pipeline.integrations import spacy_component  # noqa: E402, F401
 
@@ -29,7 +29,7 @@ def surprisals(doc) -> list[float]:
 
 def test_tokens_have_the_surprisals_of_their_words(nlp, tiny_run):
     doc = nlp(TEXT)
-    scored = pipeline.load(tiny_run.folder, "ll-rnn").score_all([str(s).strip() for s in doc.sents])
+    scored = accord.load(tiny_run.folder, "ll-rnn").score_all([str(s).strip() for s in doc.sents])
     bits = [-word.log_p / math.log(2) for words in scored for word in words[:-1]]
     found = [token._.surprisal for token in doc if token._.surprisal is not None]
     assert found == pytest.approx(bits, abs=1e-4)
@@ -41,7 +41,7 @@ def test_a_document_has_what_was_expected_before_each_word(nlp, tiny_run):
     doc = nlp(TEXT)
     table = doc._.expect
     assert [doc.text[row.start : row.end] for row in table.itertuples()] == table["before"].tolist()
-    first = expect("L'homme dort.", pipeline.load(tiny_run.folder, "ll-rnn"), ["Number"])
+    first = expect("L'homme dort.", accord.load(tiny_run.folder, "ll-rnn"), ["Number"])
     columns = ["Number=Plur", "Number=Sing", "Number=none"]
     assert table[columns].head(4).to_numpy() == pytest.approx(
         first[columns].head(4).to_numpy(), abs=1e-5
