@@ -41,8 +41,7 @@ def values(hint: Any) -> st.SearchStrategy:
         return st.lists(values(args[0]), max_size=3).map(tuple)
     text = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=10)
     finite = st.floats(allow_nan=False, allow_infinity=False)
-    plain = {int: st.integers(), float: finite, bool: st.booleans(), str: text}
-    return plain.get(hint, st.just({}) if (origin or hint) is dict else st.none())
+    return {int: st.integers(), float: finite, bool: st.booleans(), str: text}.get(hint, st.none())
 
 
 @st.composite
@@ -55,7 +54,10 @@ def sections(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
         keys = draw(
             st.lists(st.sampled_from([None, *(f.name for f in fields(params))]), unique=True)
         )
-        found[name] = {key: draw(values(hints[key])) for key in keys if key}
+        # The names in tables such as `losses` are those of parts, not any text.
+        found[name] = {
+            key: {} if hints[key] is dict else draw(values(hints[key])) for key in keys if key
+        }
     return found
 
 
