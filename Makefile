@@ -1,8 +1,8 @@
-# `make run`, `make test` and `make test-long` each do all of their own set-up, `make install` that.
+# `make run`, `make test` and the other tests each do all of their own set-up, `make install` that.
 PYTHON ?= python3
 VENV := .venv
 
-.PHONY: install run test test-long types
+.PHONY: install run test test-quick test-long types
 
 install: $(VENV)/installed
 
@@ -18,6 +18,10 @@ test: $(VENV)/installed
 	$(PYTEST)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+
+# The tests that neither train nor start a browser, with fewer examples: two minutes on two cores.
+test-quick: $(VENV)/installed
+	$(PYTEST) -m "not long and not slow" --hypothesis-profile quick
 
 # The types of the public API and of models/; what is checked stands in setup.cfg.
 types: $(VENV)/installed

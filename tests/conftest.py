@@ -1,20 +1,50 @@
-"""Where the tests' data lie, that no test is timed, and a run that many look at."""
+"""Where the tests' data lie, that no test is timed, which are slow, and a run that many look at."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 import accord
+from accord.models.training.trainer import Trainer
 from accord.pipeline.data.fetch import FetchError, fetch
 from accord.pipeline.data.folders import MissingData, folder_of
 
 settings.register_profile("untimed", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=20)  # of `make test-quick`
 settings.load_profile("untimed")
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "slow" in item.fixturenames:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
-def fetched():
+def slow() -> None:
+    """Asked for by fixtures that train a model or fetch data: the tests that use them are slow."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_training_unawares(request) -> Iterator[None]:
+    """Where slow tests are left out, one that trains is found."""
+    if "not slow" not in request.config.option.markexpr:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Trainer, "fit", _refused)
+        yield
+
+
+def _refused(*_, **__) -> None:
+    pytest.fail("a test that trains is slow: mark it, or let its fixture ask for `slow`")
+
+
+@pytest.fixture(scope="session")
+def fetched(slow):
     """The folder of a source by name, fetched if need be; skipped where it cannot be had."""
 
     def find(source: str) -> Path:
@@ -30,7 +60,7 @@ def fetched():
 
 
 @pytest.fixture(scope="session")
-def tiny_run(tmp_path_factory):
+def tiny_run(tmp_path_factory, slow):
     """The `tiny` preset with fewer epochs, finished."""
     runs = tmp_path_factory.mktemp("runs")
     return accord.run("tiny", set={"train.epochs": 3}, runs=runs)

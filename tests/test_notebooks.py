@@ -21,7 +21,7 @@ def cells(path: Path, kind: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def repository(tmp_path_factory) -> Path:
+def repository(tmp_path_factory, slow) -> Path:
     """A repository in which the models have been trained, to the end: notebooks/ beside runs/."""
     folder = tmp_path_factory.mktemp("repository")
     accord.run("tiny", runs=folder / "runs")

@@ -35,6 +35,7 @@ def environment() -> dict[str, str]:
     return os.environ | {"PATH": f"{here}{os.pathsep}{os.environ['PATH']}"}
 
 
+@pytest.mark.slow
 def test_every_command_runs(folder, monkeypatch):
     """By the shell where it needs one; the others in this process, as starting takes seconds."""
     monkeypatch.chdir(folder)

@@ -6,6 +6,6 @@ import accord
 
 
 @pytest.fixture(scope="session")
-def asked_run(tmp_path_factory):
+def asked_run(tmp_path_factory, slow):
     runs = tmp_path_factory.mktemp("asked")
     return accord.run("tiny", set={"train.epochs": 1}, until="evaluate", runs=runs)

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from accord.pipeline.data.folders import MissingData, folder_of
 
 CASES = pytest.mark.parametrize(
-    "cases", [200, pytest.param(10_000, marks=pytest.mark.long)], ids=["few", "many"]
+    "cases",
+    [
+        pytest.param(200, marks=pytest.mark.slow),
+        pytest.param(10_000, marks=pytest.mark.long),
+    ],
+    ids=["few", "many"],
 )
 
 # What no text file should hold, or not here: ends of lines, marks, halves of characters.

@@ -77,6 +77,7 @@ def test_what_a_look_settles_is_the_same_for_both_guessers(tiny, guesser):
     pd.testing.assert_frame_equal(*(rows[columns].reset_index(drop=True) for rows in guesses))
 
 
+@pytest.mark.slow
 def test_the_first_letters_are_read_as_the_last_ones_are():
     """Part of speech by the ending, gender by the beginning, where no suffix of a few reaches."""
     genders, classes = {"ma": "Masc", "fe": "Fem"}, {"eur": "NOUN", "ique": "ADJ"}

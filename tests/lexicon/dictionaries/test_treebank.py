@@ -13,6 +13,7 @@ from accord.lexicon.registry import files
 pytest.importorskip(SPACY_MODEL)
 
 
+@pytest.mark.slow
 def test_tags_are_gathered_per_form_and_words_stay_as_they_were(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("Il porte une valise .\nLa porte est ouverte .\nDu pain l' attend .\n")
@@ -22,6 +23,7 @@ def test_tags_are_gathered_per_form_and_words_stay_as_they_were(tmp_path):
     assert known.frequency(["porte", "valise"]).tolist() == [2, 1]
 
 
+@pytest.mark.slow
 def test_another_version_of_the_model_is_another_lexicon(tmp_path, monkeypatch):
     text = tmp_path / "text.txt"
     text.write_text("La porte est ouverte .\n")

@@ -146,6 +146,7 @@ def test_a_network_without_weights_scores_as_the_ngrams_do():
     assert model.score(text) == pytest.approx(expected.squeeze(1).numpy(), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_network_trains_on_it(tmp_path):
     trainer = Trainer(network(learnt()), RECIPE, tmp_path)
     trainer.fit(TEXT, random_sentences(seed=5, count=20))

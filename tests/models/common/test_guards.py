@@ -34,6 +34,7 @@ def train_and_poison(folder, after: int, recipe=SAVING) -> str:
     return str(stopped.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("after", "steps_between"), [(5, 4), (5, 0), (9, 4)])
 def test_the_step_its_batch_and_the_last_good_checkpoint_are_named(tmp_path, after, steps_between):
     recipe = replace(RECIPE, checkpoint_steps=steps_between)
@@ -51,17 +52,20 @@ def test_the_step_its_batch_and_the_last_good_checkpoint_are_named(tmp_path, aft
         assert said.endswith("no checkpoint was written")
 
 
+@pytest.mark.slow
 def test_weights_that_are_no_numbers_are_not_saved(tmp_path):
     assert "a weight is not finite after epoch 1, step 8" in train_and_poison(tmp_path, after=8)
     assert max(tmp_path.glob("checkpoint-*")).name.startswith("checkpoint-00001-00000004-")
 
 
+@pytest.mark.slow
 def test_a_validation_that_is_no_number_stops(tmp_path):
     steps = sum(1 for _ in batches(TEXT, RECIPE, np.random.default_rng([RECIPE.seed, 1])))
     said = train_and_poison(tmp_path, after=steps, recipe=replace(RECIPE, ema=0.0))
     assert said.startswith("the validation loss of epoch 1 is nan")
 
 
+@pytest.mark.slow
 def test_every_step_is_logged_with_its_gradient_and_learning_rate(tmp_path):
     recipe = replace(RECIPE, max_grad_norm=0.5, ema=0.0)
     trainer = Trainer(model(), recipe, tmp_path)
@@ -77,6 +81,7 @@ def test_every_step_is_logged_with_its_gradient_and_learning_rate(tmp_path):
         assert all(0 < row["gradient_norm"] < 100 for row in logged)
 
 
+@pytest.mark.slow
 def test_deterministic_computing_is_as_the_recipe_says_and_changes_no_number_on_a_cpu(tmp_path):
     weights = []
     for wanted in (True, False):

@@ -112,6 +112,7 @@ def test_a_label_is_dropped_from_whole_sentences():
     ).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("condition", ["input", "crossed"])
 def test_the_right_label_helps_and_the_wrong_one_harms(condition, tmp_path):
     rounds = 24

@@ -54,6 +54,7 @@ def test_an_automaton_that_allows_everything_changes_nothing(inner):
     assert held.score(OTHER) == pytest.approx(model.score(OTHER), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_training_leaves_the_model_below_as_it_is(tmp_path):
     torch.manual_seed(1)
     model = LanguageModel(RECIPE, FEATURES, FrozenModelBackground(FEATURES, below("unigram")))

@@ -87,6 +87,7 @@ def test_an_octave_that_never_comes_keeps_a_probability():
     assert torch.allclose(log_p.exp().sum(dim=1), torch.ones(20), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_it_is_fitted_after_the_training_and_saved_with_the_weights(tmp_path):
     train, valid = sentences(80), sentences(30)
     scores, saved = {}, {}

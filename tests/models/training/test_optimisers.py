@@ -53,6 +53,7 @@ def test_rates_fall_as_one_over_the_epochs_or_linearly_to_nothing():
     assert plateau.without_gain(6.0) == 3
 
 
+@pytest.mark.slow
 def test_the_rate_of_a_training_is_the_scheduled_one(tmp_path):
     recipe = replace(RECIPE, schedule="inverse", epochs=3)
     trainer = Trainer(model(), recipe, tmp_path)

@@ -20,7 +20,7 @@ SHARED = Path(__file__).parents[2] / "cases" / "shared_training.py"
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory) -> Path:
+def trained(tmp_path_factory, slow) -> Path:
     folder = tmp_path_factory.mktemp("shared")
     done = subprocess.run(
         [sys.executable, str(SHARED), str(folder)], capture_output=True, text=True

@@ -56,6 +56,7 @@ def test_there_is_no_room_for_less_than_the_entries():
     assert not torch.allclose(b.class_mass(torch.from_numpy(contexts)), whole)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="steps are recorded on a GPU alone")
 @pytest.mark.parametrize(
     "changes", [{}, {"losses": {"past_decode": 0.1, "fraternal": 0.5}}], ids=len

@@ -65,6 +65,7 @@ def test_the_penalty_of_size_and_of_change():
     assert ActivationPenalty(2.0, 1.0).of(outputs[:1], outputs[:1]) == pytest.approx(2.0)
 
 
+@pytest.mark.slow
 def test_the_curve_has_nats_of_the_text_whatever_is_penalised(tmp_path):
     dropouts = ("input", "hidden", "output", "feature", "weight")
     still = {f"{name}_dropout": 0.0 for name in dropouts} | {"ema": 0.0, "text": "sentences"}
@@ -166,6 +167,7 @@ def test_a_decay_out_of_range_is_refused():
         Recipe(ema=1.0)
 
 
+@pytest.mark.slow
 def test_the_adaptor_penalty_is_the_norm_of_the_weights_and_pulls_p_towards_b():
     network = model()
     h = torch.randn(9, 8)

@@ -172,6 +172,7 @@ def test_nats_and_the_state_that_is_carried_on_are_those_of_the_first_run():
     assert not loss.equal(other_loss)
 
 
+@pytest.mark.slow
 def test_a_trained_network_keeps_nothing_of_them(tmp_path):
     written = {}
     for name, changes in {"plain": {}, "both": BOTH}.items():

@@ -48,6 +48,7 @@ def outcome(folder: Path) -> dict[str, bytes]:
     return files | {CURVE: "\n".join(",".join(row.split(",")[:4]) for row in rows).encode()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -74,6 +75,7 @@ def test_an_interrupt_after_any_step_loses_at_most_the_steps_since_a_checkpoint(
         assert outcome(parts) == outcome(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_nothing_is_trained_again_if_it_is_interrupted_when_all_is_written(tmp_path):
     train(tmp_path / "whole")
     steps = Steps()
@@ -82,6 +84,7 @@ def test_nothing_is_trained_again_if_it_is_interrupted_when_all_is_written(tmp_p
     assert (again.model.score(TEXT) == train(tmp_path / "other").model.score(TEXT)).all()
 
 
+@pytest.mark.slow
 def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(tmp_path):
     train(tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
@@ -97,6 +100,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(tmp_path):
     assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_a_training_does_not_go_on_with_another_recipe_but_with_other_checkpoints(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         train(tmp_path, Steps(15, interrupt))
@@ -107,6 +111,7 @@ def test_a_training_does_not_go_on_with_another_recipe_but_with_other_checkpoint
     train(tmp_path, recipe=replace(SAVING, checkpoint_steps=0))
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_the_last_good_checkpoint(tmp_path):
     """The file-size limit of the process stands for a disk that is full."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -127,6 +132,7 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(tmp_path):
     assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [10, pytest.param(100, marks=pytest.mark.long)])
 def test_killed_trainings_end_bit_equal(tmp_path, times):
     command = [sys.executable, str(KILLED), str(tmp_path), str(times)]

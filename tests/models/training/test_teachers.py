@@ -60,6 +60,7 @@ def taught(folder, recipe, teachers, on_step=lambda words: None):
     return student
 
 
+@pytest.mark.slow
 def test_a_student_of_the_same_architecture_approaches_its_teacher(tmp_path):
     of, student = teacher(), model(**TAUGHT)
     before = distance(student, of)
@@ -73,6 +74,7 @@ def test_a_student_of_the_same_architecture_approaches_its_teacher(tmp_path):
     assert kept[-1] < before / 5
 
 
+@pytest.mark.slow
 def test_the_curve_has_nats_of_the_text_whatever_the_teachers_say(tmp_path):
     recipe, student = replace(RECIPE, **TAUGHT | STILL), model(**TAUGHT)
     trainer = Trainer(student, recipe, tmp_path, terms=towards(recipe, [teacher()]))
@@ -148,6 +150,7 @@ def test_who_cannot_be_taught_is_refused(changes, said):
         replace(RECIPE, teachers=Teachers(("a",)), **changes)
 
 
+@pytest.mark.slow
 def test_resumed_is_uninterrupted(tmp_path):
     recipe = replace(RECIPE, teachers=Teachers(weight=0.7, top=4), checkpoint_steps=4)
     teachers = [teacher(1), teacher(2)]

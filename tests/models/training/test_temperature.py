@@ -55,6 +55,7 @@ def test_what_is_explained_is_what_is_scored():
     assert torch.allclose(total, output.log_prob_of(h, words).squeeze(1), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_it_is_fitted_after_the_training_and_saved_with_the_weights(tmp_path):
     train, valid = sentences(80), sentences(30)
     for name in ("plain", "hot"):

@@ -18,6 +18,7 @@ from accord.models.training.trainer import Trainer
 TEXT = sentences()
 
 
+@pytest.mark.slow
 def test_validation_falls_and_the_best_epoch_is_kept(tmp_path):
     trainer = Trainer(model(), RECIPE, tmp_path)
     trainer.fit(TEXT, TEXT)
@@ -89,6 +90,7 @@ def test_each_epoch_and_each_seed_reads_in_an_order_of_its_own(tmp_path):
     assert other[0] not in first and other[1] not in first
 
 
+@pytest.mark.slow
 def test_products_are_in_bfloat16_where_that_is_fast_and_else_it_is_said_that_they_are_not(
     tmp_path,
 ):
@@ -123,6 +125,7 @@ def test_an_epoch_reads_every_word_once_after_the_word_before_it():
     assert 0 <= (all_words - read).sum() < recipe.batch, "only what fills no row is left out"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_a_share_of_the_windows_begins_from_the_zero_state(tmp_path, share):
     recipe = replace(RECIPE, zero_state=share, epochs=3)

@@ -31,11 +31,13 @@ def heard(program: str, **environment: str) -> str:
     return done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", FIRST)
 def test_they_sleep(module):
     assert "OMP_WAIT_POLICY = 'PASSIVE'" in heard(f"import {module}, torch")
 
 
+@pytest.mark.slow
 def test_what_a_user_says_stands():
     said = heard(f"import {FIRST[0]}", OMP_WAIT_POLICY="active")
     assert "OMP_WAIT_POLICY = 'ACTIVE'" in said

@@ -109,6 +109,7 @@ def test_half_written_files_of_the_dead_are_removed_and_those_of_others_are_not(
     assert {path.name for path in tmp_path.iterdir()} == {*kept, "y.txt"}
 
 
+@pytest.mark.slow
 def test_the_next_run_leaves_nothing_hidden(tmp_path):
     runs = tmp_path / "runs"
     run = accord.run("tiny", set={"train.epochs": 1}, runs=runs)

@@ -55,6 +55,7 @@ def test_lexicon_show_shows_a_lexicon_once(accord):
     assert len(set(rows)) == len(rows)
 
 
+@pytest.mark.slow
 def test_lexicons_to_compare_may_be_paths(accord, tmp_path):
     (tmp_path / "mine").mkdir()
     table = "form\tlemma\tupos\tfeats\nfille\tfille\tNOUN\tGender=Fem\n"
@@ -144,6 +145,7 @@ def test_no_network_at_the_first_run_says_which_command_to_run(tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_quiet_prints_results_only(accord):
     done = accord("--quiet", "run", "tiny", "--set", "train.epochs=1")
     assert done.exit_code == 0, done.stderr
@@ -169,6 +171,7 @@ def test_models_are_named_with_commas_or_one_by_one(accord, options, models):
     assert {line.split()[1] for line in listed.stdout.splitlines()} == models | {"*"}
 
 
+@pytest.mark.slow
 def test_some_models_are_run_and_packed_under_another_name(accord, tmp_path):
     chosen = ["tiny", "--models", "ll-rnn", "--name", "mine", "--set", "train.epochs=1"]
     packed = accord("pack", *chosen)

@@ -26,7 +26,7 @@ ARPA = [name for name in FILES if ".arpa" in name]
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory) -> Path:
+def run(tmp_path_factory, slow) -> Path:
     """A closed vocabulary, so that nothing is spelled."""
     settings = {"train.epochs": 12, "analyse.protocol": "closed"}
     return accord.run("tiny", set=settings, runs=tmp_path_factory.mktemp("runs")).folder

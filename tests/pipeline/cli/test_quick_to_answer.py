@@ -106,6 +106,7 @@ assert RULES in sys.modules and torch._meta_registrations
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not IN_PART, reason=f"only torch {TRIED}* is loaded in part")
 def test_what_needs_the_rest_of_torch_finds_it():
     subprocess.run([sys.executable, "-c", LATER], check=True)

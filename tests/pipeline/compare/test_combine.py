@@ -19,7 +19,7 @@ from accord.pipeline.zoo.mixture_parts import of_neighbours
 
 
 @pytest.fixture(scope="module")
-def closed_run(tmp_path_factory) -> Path:
+def closed_run(tmp_path_factory, slow) -> Path:
     """Two networks and n-grams over one closed vocabulary."""
     folder = tmp_path_factory.mktemp("combine")
     config = folder / "peers.yaml"
@@ -89,6 +89,7 @@ def test_neighbours_of_a_network_are_one_more_part(closed_run):
     assert best <= before + 0.1
 
 
+@pytest.mark.slow
 def test_words_that_are_only_spelled_have_no_neighbours(tmp_path):
     config = tmp_path / "little.yaml"
     config.write_text(

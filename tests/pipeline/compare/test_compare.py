@@ -44,6 +44,7 @@ def test_runs_and_configurations_meet_in_one_table(tiny_run, ngrams, tmp_path):
     assert "unigram" in (tmp_path / "to" / "time.svg").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_seeds_are_one_row_and_what_runs_share_is_taken_once(tmp_path):
     settings = {"set": ["train.epochs=1"], "seeds": 2, "runs": tmp_path}
     runs = find_or_run(["tiny", "tiny"], **settings)
@@ -56,7 +57,7 @@ def test_seeds_are_one_row_and_what_runs_share_is_taken_once(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def three(tmp_path_factory) -> dict[str, str]:
+def three(tmp_path_factory, slow) -> dict[str, str]:
     """Runs of one model with one seed and with three, and with one of another length."""
     folder = tmp_path_factory.mktemp("three")
     found = {}
@@ -83,6 +84,7 @@ def test_seeds_of_one_model_stay_together_beside_another_of_its_name(three, name
     assert dict(zip(shown["model"], shown["seeds"], strict=True)) == rows
 
 
+@pytest.mark.slow
 def test_runs_of_one_name_stay_apart(tmp_path):
     settings = {"set": ["train.epochs=1"], "seeds": 1}
     folders = [tmp_path / "old", tmp_path / "new"]

@@ -53,7 +53,7 @@ def prepared(tmp_path_factory, treebank):
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory, treebank):
+def trained(tmp_path_factory, treebank, slow):
     """Two models of the preset, small, on little text."""
     runs = tmp_path_factory.mktemp("small")
     (runs / "small.yaml").write_text(

@@ -20,6 +20,7 @@ def drawn(generator: np.random.Generator, mean: float) -> tuple[np.ndarray, np.n
     return mean * lengths + noise, lengths
 
 
+@pytest.mark.slow
 def test_the_interval_covers_the_truth_nineteen_times_in_twenty():
     generator = np.random.default_rng(5)
     found = [paired_bootstrap(*drawn(generator, 0.0), resamples=1000) for _ in range(400)]
@@ -71,6 +72,7 @@ def test_a_runs_models_are_compared_on_each_test_as_the_report_scores_them(tiny_
     assert compare(tiny_run.folder)["real"].iloc[0] == "–", "the first model is the default"
 
 
+@pytest.mark.slow
 def test_seeds_of_a_model_are_one_by_their_mean_loss(tmp_path):
     run = accord.run("tiny", set={"train.epochs": 1}, seeds=2, runs=tmp_path)
     table = compare(run.folder).set_index("model")
@@ -85,6 +87,7 @@ def test_an_unknown_model_is_refused_by_name(tiny_run):
         compare(tiny_run.folder, against="lstm")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", ["corpus: {seed: 2}", "tokenise: {lowercase: false}"])
 def test_models_that_scored_other_words_are_not_compared(other, tmp_path):
     config = tmp_path / "texts.yaml"

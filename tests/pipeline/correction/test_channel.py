@@ -49,6 +49,7 @@ def test_scores_are_frequencies_and_a_letter_costs():
     assert scores["char"] == pytest.approx(math.log(4e-6) - COST)
 
 
+@pytest.mark.slow
 def test_lists_of_a_text_are_made_and_read(fetched, tmp_path):
     fetched("lexique")
     text, lists = tmp_path / "text.txt", tmp_path / "new" / "lists.jsonl"

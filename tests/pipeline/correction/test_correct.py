@@ -43,6 +43,7 @@ def test_candidates_sound_the_same_or_agree_otherwise(corrector):
     assert corrector.candidates("xyzzy") == corrector.candidates(",") == []
 
 
+@pytest.mark.slow
 def test_words_whose_lemma_is_only_guessed_are_not_forms_of_one_another(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("".join(f"Les {one}{two}ettes dorment.\n" for one in "bdfg" for two in "aiou"))
@@ -152,6 +153,7 @@ def test_the_right_sentence_of_a_pair_is_found_by_its_repair(corrector):
     ]
 
 
+@pytest.mark.slow
 def test_pairs_that_a_closed_vocabulary_cannot_read_are_left_out(tmp_path):
     set = {"train.epochs": 1, "analyse.protocol": "closed"}
     run = accord.run("tiny", set=set, models=["ll-rnn"], until="evaluate", runs=tmp_path)

@@ -56,6 +56,7 @@ def test_no_weights_of_the_grid_are_better_than_the_tuned_ones(trained):
         assert best <= error_rate(lists, Weights(model, 0).best(terms)) + 1e-9
 
 
+@pytest.mark.slow
 def test_lists_with_words_that_a_closed_vocabulary_lacks_stay_and_are_named(tmp_path):
     run = accord.run(
         "tiny",

@@ -63,6 +63,7 @@ def test_ids_are_made_anew_when_a_lexicon_changes(table, run):
     assert read_as(run("encode")) == f"{UNKNOWN} ADV"
 
 
+@pytest.mark.slow
 def test_a_model_refuses_a_changed_lexicon_unless_it_has_its_own(table, run, tmp_path):
     made = run("evaluate")
     exported = accord.export(made.folder, "ll-rnn", tmp_path / "given")

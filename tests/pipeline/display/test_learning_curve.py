@@ -1,11 +1,13 @@
 """A run whose models are trained on more and more text has a learning curve in its report."""
 
 import pandas as pd
+import pytest
 
 import accord
 from accord.pipeline.display.figures import learning_curve
 
 
+@pytest.mark.slow
 def test_a_run_over_sizes_of_text_draws_its_learning_curve(tmp_path):
     config = tmp_path / "sizes.yaml"
     config.write_text(

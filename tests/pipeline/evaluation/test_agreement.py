@@ -38,7 +38,7 @@ def write(folder, pairs=PAIRS):
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory):
+def judged(tmp_path_factory, slow):
     """A run of the preset `tiny`, open or closed, that was asked the pairs above."""
     folder = tmp_path_factory.mktemp("judged")
     (folder / "pairs").mkdir()

@@ -64,6 +64,7 @@ def test_words_are_explained_or_the_likeliest_where_none_are_named(french):
     pd.testing.assert_frame_equal(french.explain("la petite", most=4), split(place.likeliest))
 
 
+@pytest.mark.slow
 def test_sentences_are_generated_with_all_that_can_be_asked_of_them(french):
     assert french.generate("Le chat", 2, seed=3) == Generator(french, "Le chat").sample(2, seed=3)
     (best,) = french.generate("Le", 1, beam=2, constraints=["NOUN Gender=Fem Number=Plur"])

@@ -31,7 +31,7 @@ COLUMNS = ["word", "lemma", "upos", "feats", "weight", "source"]
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(tmp_path_factory, slow):
     """Of a lexicon that lacks most words, so that unknown ones are of several classes."""
     folder = tmp_path_factory.mktemp("compact")
     header, *rows = (ROOT / "lexicon/dictionaries/tiny.tsv").read_text().splitlines(keepends=True)
@@ -163,6 +163,7 @@ def test_rows_are_in_int8_only_if_validation_bears_it(run, folder, tmp_path, mon
     assert "half precision is kept" in said.out + said.err
 
 
+@pytest.mark.slow
 def test_what_has_no_small_form_is_refused(tmp_path):
     settings = {"train.epochs": 1, "background.kind": "ngram"}
     chosen = {"models": ["ll-rnn"], "until": "evaluate"}

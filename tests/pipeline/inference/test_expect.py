@@ -24,7 +24,7 @@ TEXT = "Les chiens du voisin zorglubent la petite pomme."
 
 
 @pytest.fixture(scope="module")
-def scorers(tiny_run, tmp_path_factory):
+def scorers(tiny_run, tmp_path_factory, slow):
     """Of a softmax over words, of signatures, of signatures with shares, and over n-grams."""
     changes = {"featurise.values": "weighted", "background.kind": "ngram", "train.epochs": 1}
     runs = tmp_path_factory.mktemp("ngrams")

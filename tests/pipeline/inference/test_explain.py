@@ -197,6 +197,7 @@ def test_a_word_may_hold_what_else_separates_words(tiny_run):
     assert [choice.word for choice in place.asked] == [word.replace("’", "'") for word in asked]
 
 
+@pytest.mark.slow
 def test_a_word_without_features_has_its_page(tmp_path):
     settings = {"analyse.lexicon": "tiny", "featurise.templates": "gender", "train.epochs": 1}
     made = run("tiny", set=settings, models=["ll-rnn"], until="evaluate", runs=tmp_path)

@@ -32,6 +32,7 @@ class Echo:
 '''
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("expert", "named"),
     [("copy", ["la", "petite", "fille"]), ("{kind: echo, height: 3.0}", ["fille"])],

@@ -49,7 +49,7 @@ def changes(sources) -> dict:
 
 
 @pytest.fixture(scope="module")
-def this(changes, tmp_path_factory):
+def this(changes, tmp_path_factory, slow):
     runs = tmp_path_factory.mktemp("runs")
     return accord.run("tiny", set=changes, models=["ll-rnn"], until="evaluate", runs=runs)
 

@@ -102,6 +102,7 @@ def test_several_models_have_their_rows_one_after_the_other(tiny_run, scorer):
     pd.testing.assert_frame_equal(own, alone)
 
 
+@pytest.mark.slow
 def test_a_model_of_subwords_has_surprisals_and_no_rank(tmp_path):
     changes = {"encode.merges": 0, "train.epochs": 1}
     run = accord.run("tiny", set=changes, models=["rnn"], until="evaluate", runs=tmp_path)
@@ -112,6 +113,7 @@ def test_a_model_of_subwords_has_surprisals_and_no_rank(tmp_path):
         SentenceReader(spelling, ["Number"])
 
 
+@pytest.mark.slow
 def test_a_closed_vocabulary_names_every_word_that_it_lacks(tmp_path):
     changes = {"analyse.protocol": "closed", "train.epochs": 1}
     run = accord.run("tiny", set=changes, models=["ll-rnn"], until="evaluate", runs=tmp_path)

@@ -14,7 +14,7 @@ from accord.pipeline.inference.generate import Generator
 
 
 @pytest.fixture(scope="module")
-def scorer(tmp_path_factory):
+def scorer(tmp_path_factory, slow):
     changes = {"analyse.protocol": "open", "train.epochs": 1}
     runs = tmp_path_factory.mktemp("open")
     chosen = {"models": ["ll-rnn"], "until": "evaluate"}

@@ -6,7 +6,7 @@ import accord
 
 
 @pytest.fixture(scope="session")
-def subwords(tmp_path_factory):
+def subwords(tmp_path_factory, slow):
     """A run whose model spells words in letters."""
     changes = {"encode.merges": 0, "train.epochs": 1}
     runs = tmp_path_factory.mktemp("subwords")

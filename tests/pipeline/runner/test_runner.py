@@ -156,6 +156,7 @@ def test_a_folder_from_a_newer_version_is_refused(runs):
         accord.run("tiny", runs=runs)
 
 
+@pytest.mark.slow
 def test_an_interrupt_keeps_what_is_done_and_the_next_run_goes_on(tmp_path):
     command = [*ACCORD, "run", "tiny", "--set", "train.epochs=100", "--set", "train.patience=100"]
     command += ["--runs", str(tmp_path)]
@@ -189,6 +190,7 @@ def test_an_interrupt_keeps_what_is_done_and_the_next_run_goes_on(tmp_path):
     assert int(lines[-1].split("epoch ")[1].split(":")[0]) >= 4, "it goes on after epoch 3"
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_written_whole_leaves_earlier_artefacts(tmp_path):
     """The file-size limit of the process stands for a disk that is full."""
 
@@ -209,6 +211,7 @@ def test_a_file_that_cannot_be_written_whole_leaves_earlier_artefacts(tmp_path):
     assert "corpus [rnn]" not in again.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [2, pytest.param(20, marks=pytest.mark.long)])
 def test_two_processes_in_one_folder_do_not_disturb_each_other(tmp_path, times):
     for number in range(times):
@@ -224,6 +227,7 @@ def test_two_processes_in_one_folder_do_not_disturb_each_other(tmp_path, times):
         assert list(faults(runs / "tiny")) == []
 
 
+@pytest.mark.slow
 def test_a_finished_run_stands_until_another_is_finished_in_its_place(tmp_path):
     run = accord.run("tiny", set={"train.epochs": 1}, runs=tmp_path / "runs")
     before = (run.folder / "run.json").read_bytes()

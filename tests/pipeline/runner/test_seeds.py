@@ -28,6 +28,7 @@ def test_each_trained_model_comes_with_every_seed_and_counted_ones_once(tmp_path
         with_seeds(load_config("tiny").models, 0)
 
 
+@pytest.mark.slow
 def test_a_family_is_one_row_with_its_mean_and_spread(tmp_path):
     run = accord.run("tiny", set={"train.epochs": 1}, seeds=2, runs=tmp_path)
     scores = comparison.scores(run.folder)

@@ -40,6 +40,7 @@ def swept(folder: Path, launcher: list[str] = ALONE) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("protocol", "launcher"), [("open", ALONE), ("closed", TOGETHER)])
 def test_what_was_trained_elsewhere_is_not_trained_again(
     tmp_path, runs, capsys, protocol, launcher
@@ -87,6 +88,7 @@ def _check_same(elsewhere: pd.DataFrame, here: pd.DataFrame) -> None:
     )
 
 
+@pytest.mark.slow
 def test_processes_together_train_what_one_trains(tmp_path, runs):
     packed = tmp_path / "packed"
     chosen = {"set": ["train.epochs=2"], "models": ["ll-rnn"], "runs": runs}
@@ -99,6 +101,7 @@ def test_processes_together_train_what_one_trains(tmp_path, runs):
     assert curves[0] == pytest.approx(curves[1], abs=1e-4)
 
 
+@pytest.mark.slow
 def test_what_was_damaged_on_the_way_is_not_trained_on_and_ends_no_other(tmp_path, runs):
     whole, damaged = tmp_path / "whole", tmp_path / "damaged"
     for packed in (whole, damaged):
@@ -124,6 +127,7 @@ def endless(tmp_path, runs) -> Path:
     return tmp_path / "packed"
 
 
+@pytest.mark.slow
 def test_a_model_whose_process_dies_ends_no_other(endless):
     sweep, training = _begun(endless)
     os.kill(training, signal.SIGKILL)
@@ -133,6 +137,7 @@ def test_a_model_whose_process_dies_ends_no_other(endless):
     assert {model.name for model in find(str(endless))} == {"ll-rnn"}
 
 
+@pytest.mark.slow
 def test_no_training_outlives_a_sweep_that_is_killed(endless):
     sweep, training = _begun(endless)
     sweep.kill()
@@ -169,6 +174,7 @@ def test_the_papers_models_are_small_enough_to_carry(tmp_path, fetched):
     assert sum(path.stat().st_size for path in packed.rglob("*.*")) < PAPER_LIMIT
 
 
+@pytest.mark.slow
 def test_a_folder_that_was_not_packed_is_refused_in_a_sentence(tmp_path):
     command = [*ALONE, "-m", "accord.pipeline.runner.sweep", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

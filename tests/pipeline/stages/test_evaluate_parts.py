@@ -10,7 +10,7 @@ from accord.pipeline.evaluation.comparison import read_scores
 
 
 @pytest.fixture(scope="module")
-def this(tmp_path_factory):
+def this(tmp_path_factory, slow):
     folder = tmp_path_factory.mktemp("parts")
     lines = [sentence.text for sentence in read("tiny")]
     for name, chosen in {"few": lines[::4], "many": lines[1::4] + lines[2::4]}.items():

@@ -37,6 +37,7 @@ def folder(path):
     return path
 
 
+@pytest.mark.slow
 def test_the_corpus_stage_holds_a_batch_at_a_time_and_a_number_of_every_sentence(
     tmp_path, small_batches
 ):

@@ -10,7 +10,7 @@ SENTENCES = ["La petite fille mange une pomme.", "Un zyglotron dort."]
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(tmp_path_factory, slow):
     folder = tmp_path_factory.mktemp("histories")
     models = "".join(f"  {name}: {{background: {{history: {name}}}}}\n" for name in HISTORIES)
     (folder / "histories.yaml").write_text(

@@ -14,6 +14,7 @@ from accord.pipeline.dataset.vocabulary import Vocabulary
 from accord.pipeline.evaluation.comparison import scores
 
 
+@pytest.mark.slow
 def test_a_model_over_ngrams_trains_scores_and_is_loaded_again(tmp_path):
     run = accord.run(
         "tiny",
@@ -66,6 +67,7 @@ def test_exported_ngrams_score_the_test_as_the_run_did(tmp_path):
         export(run.folder, "kneser-ney", tmp_path / "again.arpa", samples=10)
 
 
+@pytest.mark.slow
 def test_ngrams_of_a_file_are_a_background_from_outside(tmp_path):
     counted = tmp_path / "counted.yaml"
     counted.write_text(

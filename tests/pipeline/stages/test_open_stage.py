@@ -121,6 +121,7 @@ def test_the_class_of_the_guess_is_likelier_than_others_to_spell_the_word(guesse
     assert spelling.log_prob(words).argmax(axis=1).tolist() == [*(classes.ids(words) - UNKNOWN_ID)]
 
 
+@pytest.mark.slow
 def test_more_frequent_words_have_more_of_what_is_left_to_unseen_ones(tmp_path, fetched):
     fetched("lexique")
     changes = {"analyse.lexicon": "[closed, lexique]", "analyse.frequency": "lexique"}
@@ -183,7 +184,7 @@ def test_no_text_is_one_clear_line(tiny_run):
 
 
 @pytest.fixture(scope="module")
-def half_known(tmp_path_factory):
+def half_known(tmp_path_factory, slow):
     """A run with every other word of the tiny lexicon, so that there are classes of unknown ones,
     and with a network that spells them."""
     folder = tmp_path_factory.mktemp("half")

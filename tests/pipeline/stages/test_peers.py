@@ -43,7 +43,7 @@ STRINGS = ["La petite zouave mange une pomme.", "Les chats dorment, dit-elle."]
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
+def finished(tmp_path_factory, slow):
     folder = tmp_path_factory.mktemp("peers")
     (folder / "peers.yaml").write_text(MODELS)
     return accord.run(str(folder / "peers.yaml"), runs=folder / "runs")
@@ -136,7 +136,7 @@ models:
 
 
 @pytest.fixture(scope="module")
-def over_backgrounds(tmp_path_factory):
+def over_backgrounds(tmp_path_factory, slow):
     folder = tmp_path_factory.mktemp("backgrounds")
     (folder / "pretraining.txt").write_text("La petite fille mange une pomme.\n" * 50)
     models = OVER_BACKGROUNDS.replace("PRETRAINING", str(folder / "pretraining.txt"))

@@ -82,6 +82,7 @@ def installed(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_one_file_from_outside_is_explained_chosen_trained_loaded_and_watched(installed, capsys):
     explained = explain()
     assert "#   kept_inputs: The last outputs are read again beside the next word" in explained

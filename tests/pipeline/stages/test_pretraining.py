@@ -25,6 +25,7 @@ def settings(tmp_path) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use", ["initialise", "background"])
 def test_what_the_text_beside_says_is_learned(tmp_path, settings, use):
     words = {}
@@ -45,6 +46,7 @@ def test_what_the_text_beside_says_is_learned(tmp_path, settings, use):
     assert words[use] > words["none"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["unigram", "ngram"])
 def test_words_of_the_text_beside_alone_have_mass_while_it_is_read_and_not_after(tmp_path, kind):
     """Of a closed vocabulary, which is the corpus's own; the words of suites are known too."""
@@ -72,6 +74,7 @@ def test_words_of_the_text_beside_alone_have_mass_while_it_is_read_and_not_after
         load(this.folder, "ll-rnn").score("Le zébu dort .")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["unigram", "ngram"])
 def test_signatures_without_mass_are_one_and_change_nothing(tmp_path, kind):
     """Those of tenses and persons that the text beside has, where the corpus has none."""

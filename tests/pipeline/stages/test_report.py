@@ -4,6 +4,8 @@ import re
 from datetime import date
 from importlib.metadata import version
 
+import pytest
+
 import accord
 from accord.pipeline.compare.tables import compare
 
@@ -19,6 +21,7 @@ def test_it_tells_which_differences_are_real_as_the_command_does(tiny_run):
     assert f"<tr>{cells}</tr>" in page_of(tiny_run)
 
 
+@pytest.mark.slow
 def test_models_of_other_sentences_are_not_said_to_differ(tmp_path):
     config = tmp_path / "seeds.yaml"
     config.write_text("base: tiny\nmodels: {one: {}, two: {corpus: {seed: 2}}}")

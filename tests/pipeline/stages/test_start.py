@@ -111,6 +111,7 @@ def test_a_small_form_of_another_version_is_unfolded_anew(tiny_run, tmp_path, mo
     assert start_artefact(small).folder != before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", [["form", "pos"], ["pos", "vectors"]], ids=" ".join)
 def test_vectors_and_what_is_read_are_the_starts_own(mine, tmp_path, read):
     forms = (ROOT / "lexicon/dictionaries/tiny.tsv").read_text(encoding="utf-8").split()[::4]
@@ -256,6 +257,7 @@ def test_what_agrees_with_the_start_may_be_stated(mine, start, tmp_path):
     assert config.models["mine"]["train"].embedding == 48
 
 
+@pytest.mark.slow
 def test_only_a_model_of_features_of_an_open_vocabulary_is_a_start(mine, tmp_path):
     closed = tiny({"analyse.protocol": "closed", "train.epochs": 1}, tmp_path)
     exported = accord.export(closed.folder, "ll-rnn", tmp_path / "closed")

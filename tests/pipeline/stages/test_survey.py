@@ -42,6 +42,7 @@ def trained(survey: Path, model: str):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", load_config("survey").models)
 def test_each_system_learns_and_is_measured(survey, model):
     finished = trained(survey, model)
@@ -51,6 +52,7 @@ def test_each_system_learns_and_is_measured(survey, model):
     assert ("log Z, root mean square" in figures["test"]) == (model == "self-normalised")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["read-letters-cnn", "characters-hierarchical", "tree"])
 def test_what_is_given_away_answers_as_it_did(survey, model, tmp_path):
     finished = trained(survey, model)
@@ -59,6 +61,7 @@ def test_what_is_given_away_answers_as_it_did(survey, model, tmp_path):
     assert here.score("la petite fille dort.") == there.score("la petite fille dort.")
 
 
+@pytest.mark.slow
 def test_a_network_is_pruned_further_and_further(survey):
     finished = trained(survey, "lstm")
     table = compare_pruned(*find(str(finished.folder / "lstm")), [0.5, 0.9])

@@ -18,7 +18,7 @@ ONE_EPOCH = ["train.epochs=1", "analyse.protocol=closed"]
 
 
 @pytest.fixture(scope="module")
-def taught_by(tmp_path_factory):
+def taught_by(tmp_path_factory, slow):
     """A folder of runs, one of which has two teachers that each left half of the text out."""
     runs = tmp_path_factory.mktemp("runs")
     for fold in (1, 2):

@@ -20,6 +20,7 @@ def test_the_preset_tiny_gives_what_it_gave(expected, tiny_run):
     assert golden.explained(expected["tiny"], golden.of_run(tiny_run)) == ""
 
 
+@pytest.mark.slow
 def test_every_family_of_parts_gives_what_it_gave(expected, tmp_path):
     run = golden.run_families(tmp_path)
     assert golden.explained(expected["families"], golden.of_run(run)) == ""

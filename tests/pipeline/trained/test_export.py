@@ -86,6 +86,7 @@ def test_the_hub_is_asked_for_what_is_no_folder(exported, tmp_path):
     assert found == scored(accord.load(exported))
 
 
+@pytest.mark.slow
 def test_what_is_neither_here_nor_on_the_hub_is_said_and_a_run_is_not_looked_for_there(tmp_path):
     hub = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(tmp_path)}
     expected = {
@@ -118,6 +119,7 @@ def test_the_folder_holds_what_the_hub_expects_and_none_of_the_texts(exported):
     assert str(ROOT) not in card.content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pretraining", [False, True])
 def test_a_model_with_n_grams_takes_their_counts_along(tmp_path, pretraining):
     (tmp_path / "pretraining.txt").write_text("Le chat dort.\n" * 20, encoding="utf-8")
@@ -144,6 +146,7 @@ def test_a_damaged_file_is_named(exported, tmp_path, name):
         accord.load(folder)
 
 
+@pytest.mark.slow
 def test_what_a_model_was_not_yet_run_to_is_named(tmp_path):
     changes = {"train.epochs": 1}
     run = accord.run("tiny", set=changes, until="train", models=["rnn"], runs=tmp_path)
@@ -161,6 +164,7 @@ def test_a_folder_that_is_there_is_not_overwritten(tiny_run, tmp_path):
         accord.load(tmp_path / "mine")
 
 
+@pytest.mark.slow
 def test_a_model_that_tells_unknown_words_apart_takes_its_lexicons_along(tmp_path):
     """Where the lexicons' own data is not."""
     words = tmp_path / "words.tsv"

@@ -12,7 +12,7 @@ SENTENCE = "Le chat dort."
 
 
 @pytest.fixture(scope="module")
-def packed(tmp_path_factory):
+def packed(tmp_path_factory, slow):
     """Two models that were packed and trained where they were packed."""
     folder = tmp_path_factory.mktemp("elsewhere") / "packed"
     pack("tiny", folder, set={"train.epochs": 1}, runs=folder.parent / "runs")
