@@ -13,7 +13,7 @@ from accord.models.parts import HISTORIES, SMOOTHINGS
 
 SOURCE = "source"  # the label that names which of several sources a sentence is from
 SPACY = "spacy"  # the vectors that spaCy's French model brings
-MORPHOLOGY = ("form", "pos", "gender", "number", "tense", "mood", "person", "verbform")
+MORPHOLOGY = ("form", "lemma", "pos", "gender", "number", "tense", "mood", "person", "verbform")
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,9 @@ class FeaturiseParams:
     # M: so many most frequent words have a feature of their own; null: all seen more than once.
     # The others share one, `@notTop`.
     forms: int | None = 2500
-    lemmas: int = 1000  # so many most frequent lemmas have a feature, where `lemma` is a template
+    # So many most frequent lemmas have a feature, of those that training has at least twice, where
+    # `lemma` is a template. Each makes signatures of its unseen forms, and these cost time.
+    lemmas: int = 1000
     # An ambiguous word carries the union of its analyses, or each by its share (weighted).
     values: Literal["union", "weighted"] = "union"
     steps: int = 4  # shares are rounded to 1/steps, so that guessed words have signatures in common
@@ -137,18 +139,22 @@ class FeaturiseParams:
 
 @dataclass(frozen=True)
 class BackgroundParams:
-    # unigram: training counts, what discounting frees going to the words of the same signature;
+    # unigram: training counts, what discounting frees going to words that training lacks;
     # uniform: every known word alike, as in a softmax;
     # ngram: n-grams of the training ids, words that they lack sharing as in unigram;
     # arpa: the n-grams of the file `arpa`, words that it lacks sharing what it gives <unk>.
     kind: Literal["unigram", "uniform", "ngram", "arpa"] = "unigram"
+    # Words that training lacks share the freed mass as words, all alike and whatever the lexicon
+    # says of them, or within signatures: the lexicon then tells how likely they are before the
+    # network speaks.
+    share: Literal["words", "signatures"] = "words"
     arpa: str | None = None  # Path of an ARPA file, as KenLM and SRILM write it; perhaps .gz
     order: int = 5  # of the n-grams: so many words, the predicted one included
     smoothing: Annotated[Choice, SMOOTHINGS] = "kneser-ney"  # Of the n-grams
     history: Annotated[Choice, HISTORIES] = "words"  # What the n-grams look back on
     pretraining: bool = False  # n-grams of the text of corpus.pretraining too
-    # Words of a signature that training lacks share its mass alike, or by what analyse.frequency
-    # says of French as a whole.
+    # Words that training lacks have equal parts of what they share, or parts by what
+    # analyse.frequency says of French as a whole.
     unseen: Literal["alike", "frequency"] = "alike"
     # Unknown words are spelled by n-grams of letters, or by a small recurrent network.
     spelling: Literal["ngram", "neural"] = "ngram"

@@ -224,6 +224,23 @@ def _log_sums(mass: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
 
 
 UNSEEN_SIGNATURE = 0.5  # the most that a signature counts when none of its words was seen
+WORDS, SIGNATURES = SHARED_BY = ("words", "signatures")  # what freed mass is shared among
+
+
+def groups_of(
+    shared_by: str, counts: np.ndarray, signature: np.ndarray, unknown: np.ndarray
+) -> np.ndarray:
+    """The group of each word, in which seen words leave mass to unseen ones.
+
+    By `words` a word seen more than once keeps its mass, and all rarer ones are one group: what
+    the signatures are does not count. By `signatures` each signature is a group. In both, a word
+    outside the lexicon is in the group of its class of unknown words, `unknown`, 0 for the others:
+    what it loses goes to the words of that class which are not known.
+    """
+    if shared_by == WORDS:
+        signature = np.where(counts > 1, 1 + np.arange(len(counts)), 0)
+    group = np.where(unknown > 0, 1 + len(counts) + unknown, signature)
+    return (np.cumsum(np.bincount(group) > 0) - 1)[group]  # numbers without gaps
 
 
 def discounted(counts: np.ndarray, signature: np.ndarray, share: np.ndarray) -> np.ndarray:
@@ -234,7 +251,8 @@ def discounted(counts: np.ndarray, signature: np.ndarray, share: np.ndarray) -> 
     were not; where all were seen, all have their shares of it. A signature keeps the mass of its
     words, whatever their number. All that were not seen together count as often as those that
     were seen once (Good & Turing): a large lexicon has many, and few of them are ever met. A word
-    of no share that was not seen has no mass.
+    of no share that was not seen has no mass. The groups may be others than signatures, see
+    `groups_of`.
     """
     lost = discount(counts)
     seen = np.bincount(signature, weights=counts > 0)

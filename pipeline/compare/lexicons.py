@@ -22,6 +22,8 @@ from accord.pipeline.features.templates import fill
 from accord.pipeline.runner.run import run_config
 from accord.pipeline.sections import FeaturiseParams
 
+FREQUENT = 1_000_000  # so that the rarest reading of a word counts for its lemma
+
 
 def compare_lexicons(
     source: str, chains: Sequence[str], overrides: Sequence[str], runs: Path
@@ -61,9 +63,12 @@ def _covered(folder: Path) -> str:
 
 
 def features_of(word: str, chain: Lexicon) -> dict[str, float]:
-    """φ of one word by a chain of lexicons and the default templates, as for a rare word."""
-    types = pd.DataFrame({"form": [word], "count": [0]})
-    filled = fill(FeaturiseParams(), types, chain.lookup([word]))
+    """φ of one word by a chain of lexicons and the default templates, as for a rare word.
+
+    Its lemmas are taken to be as frequent as lemmas that have a feature.
+    """
+    types = pd.DataFrame({"form": [word], "count": [FREQUENT]})
+    filled = fill(FeaturiseParams(forms=0), types, chain.lookup([word]))
     return dict(zip(filled["feature"], filled["value"], strict=True))
 
 

@@ -26,6 +26,7 @@ from accord.pipeline.artefacts.names import END, END_ID, NOT_TOP, is_unknown, re
 TEMPLATES = Registry("template", "accord.templates", modules=(__name__,))
 OF_ANALYSIS = ("pos", "source", "lemma")  # beside the features of the lexicon
 OF_MEANING = re.compile("(class|cluster)-([1-9][0-9]{0,5})")  # of vectors, of the training text
+OFTEN = 2  # times that training has a lemma, in any of its forms, which has a feature
 VECTORS = "vectors"  # the dense features, and the one that says that there are none
 
 
@@ -204,11 +205,15 @@ def values_of(feats: pd.Series, name: str) -> pd.Series:
 
 
 def _lemma(params, types: pd.DataFrame, analyses: pd.DataFrame) -> pd.Series:
-    """A feature for each of the most frequent lemmas, by the training counts of their forms."""
+    """A feature for each of the most frequent lemmas, by the training counts of their forms.
+
+    The guesser says no lemma.
+    """
     lemma = analyses["lemma"].astype("category")
     counts = types["count"].reindex(analyses["word"]).to_numpy() * analyses["weight"].to_numpy()
+    counts = counts * (lemma != "").to_numpy()
     by_lemma = pd.Series(counts).groupby(lemma.cat.codes.to_numpy()).sum()
-    top = by_lemma[by_lemma > 0].nlargest(params.lemmas).index
+    top = by_lemma[by_lemma >= OFTEN].nlargest(params.lemmas).index
     return ("lemma=" + lemma.astype(str)).where(lemma.cat.codes.isin(top))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from accord.models.background.base import adapted, discounted
+from accord.models.background.base import adapted, discounted, groups_of
 from accord.models.common.arrays import load_array
 from accord.models.common.registry import outside_files, parted
 from accord.models.features.phi import Features
@@ -32,7 +32,7 @@ RAREST = 0.01  # per million: what a word counts for that the lexicon of frequen
 
 def compute(params: BackgroundParams, inputs: Inputs, out: Path) -> None:
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
-    group, share = _groups(inputs, types), types["share"].to_numpy(np.float64)
+    group, share = _groups(params, inputs, types), types["share"].to_numpy(np.float64)
     if START in inputs:
         _save_prior(group, share, out)
         _go_on(params, inputs[START], types, out)
@@ -63,14 +63,12 @@ def compute(params: BackgroundParams, inputs: Inputs, out: Path) -> None:
         _learn_spelling(params, types, out)
 
 
-def _groups(inputs: Inputs, types: pd.DataFrame) -> np.ndarray:
-    """In which words leave mass to others: their signatures."""
-    group = Features.load(inputs["featurise"] / "phi.npz").signature
-    if "unknown" in types:
-        # What words outside the lexicon lose goes to the unknown word of their class.
-        group = np.where(types["unknown"] > 0, len(group) + types["unknown"], group)
-        group = np.unique(group, return_inverse=True)[1]
-    return group
+def _groups(params: BackgroundParams, inputs: Inputs, types: pd.DataFrame) -> np.ndarray:
+    """In which words leave mass to others."""
+    counts = types["count"].to_numpy()
+    signature = Features.load(inputs["featurise"] / "phi.npz").signature
+    unknown = types["unknown"].to_numpy() if "unknown" in types else np.zeros_like(counts)
+    return groups_of(params.share, counts, signature, unknown)
 
 
 def _save_prior(group: np.ndarray, share: np.ndarray, out: Path) -> None:
@@ -81,7 +79,7 @@ def _save_prior(group: np.ndarray, share: np.ndarray, out: Path) -> None:
 
 def _about(params: BackgroundParams) -> dict[str, Any]:
     """What training has to know of it."""
-    told = ("kind", "order", "smoothing", "history", "pretraining")
+    told = ("kind", "share", "order", "smoothing", "history", "pretraining")
     return {name: getattr(params, name) for name in told}
 
 
@@ -100,7 +98,7 @@ def _go_on(params: BackgroundParams, start: Path, types: pd.DataFrame, out: Path
 
 
 def _frequency(params: BackgroundParams, types: pd.DataFrame) -> np.ndarray | float:
-    """By what words that training lacks share the mass of their signature."""
+    """By what words that training lacks share the mass of their group."""
     if params.unseen == "alike":
         return 1.0
     if "frequency" not in types:

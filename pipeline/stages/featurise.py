@@ -23,8 +23,6 @@ from accord.pipeline.features.templates import VECTORS, check, chosen, fill, kno
 from accord.pipeline.features.word_vectors import WordVectors, clusters_of, spelled
 from accord.pipeline.sections import FeaturiseParams
 
-MORPHOLOGY = ("form", "pos", "gender", "number", "tense", "mood", "person", "verbform")
-
 OWN_FEATURE = 3  # times that a text has a word for it to get a feature beside those of a start
 
 

@@ -214,7 +214,7 @@ STAGES = _by_name(
         },
         params=FeaturiseParams,
         computed_by="accord.pipeline.stages.featurise:compute",
-        version=1,
+        version=2,
         files=_files_of_templates,
         starts=True,
         check=_check_templates,
@@ -239,7 +239,7 @@ STAGES = _by_name(
         },
         params=BackgroundParams,
         computed_by="accord.pipeline.stages.background:compute",
-        version=1,
+        version=2,
         files=_files_of_ngrams,
         starts=True,
         audited={

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from accord.models.background.base import discounted
+from accord.models.background.base import discounted, groups_of
 from accord.models.common.arrays import load_arrays
 from accord.models.common.checks import check_range
 from accord.pipeline.artefacts.names import END, UNKNOWN, is_unknown
@@ -233,12 +233,11 @@ class CompactWords:
         values, code = self.share
         return values[code[self.place]]
 
-    def mass(self, kind: str) -> np.ndarray:
+    def mass(self, kind: str, shared_by: str) -> np.ndarray:
         """b by id, as the stage `background` gave it."""
         if kind == "uniform":
             return np.full(len(self.forms), 1 / len(self.forms))
-        unknown, signature = self.column("unknown").astype(np.int64), self.column("signature")
-        group = np.where(unknown > 0, len(signature) + unknown, signature)
-        present = np.bincount(group) > 0
-        group = (np.cumsum(present) - 1)[group]
-        return discounted(self.column("count").astype(np.float64), group, self.shares)
+        names = ("count", "signature", "unknown")
+        count, signature, unknown = (self.column(name).astype(np.int64) for name in names)
+        group = groups_of(shared_by, count, signature, unknown)
+        return discounted(count.astype(np.float64), group, self.shares)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from torch import Tensor
 
+from accord.models.background.base import SHARED_BY, SIGNATURES
 from accord.models.common.arrays import load_array
 from accord.models.common.files import WEIGHTS, load_json
 from accord.models.common.weights import (
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from accord.pipeline.trained.compact_lexicon import CompactReadings
 
 BACKGROUND = "about.json"  # says what kind of background b is
+BEFORE = {"share": SIGNATURES}  # how mass was shared when it was not said
 PRIOR = "b.npy"
 KINDS = ("unigram", "uniform")  # backgrounds that a small form makes of counts again
 VECTORS = "phi.vectors"  # the tensor of a small form that holds the dense block of Φ
@@ -112,7 +114,7 @@ class FullEncoding:
 
     @cached_property
     def about(self) -> dict[str, Any]:
-        return load_json(self.artefacts["background"] / BACKGROUND, dict)
+        return {**BEFORE, **load_json(self.artefacts["background"] / BACKGROUND, dict)}
 
     @property
     def phi_file(self) -> Path:
@@ -166,12 +168,13 @@ class CompactEncoding:
 
     @cached_property
     def about(self) -> dict[str, Any]:
-        about = load_json(self.folder / BACKGROUND, dict)
-        if about.get("kind") not in KINDS:
-            raise ValueError(
-                f"{self.folder / BACKGROUND}: kind: expected {' or '.join(KINDS)}; got "
-                f"{about.get('kind')!r}"
-            )
+        about = {**BEFORE, **load_json(self.folder / BACKGROUND, dict)}
+        for key, choices in (("kind", KINDS), ("share", SHARED_BY)):
+            if about.get(key) not in choices:
+                raise ValueError(
+                    f"{self.folder / BACKGROUND}: {key}: expected {' or '.join(choices)}; got "
+                    f"{about.get(key)!r}"
+                )
         return about
 
     @cached_property
@@ -221,7 +224,7 @@ class CompactEncoding:
         return self.readings.table(columns)
 
     def mass(self, name: str = PRIOR) -> np.ndarray:
-        return self.words.mass(self.about["kind"])
+        return self.words.mass(self.about["kind"], self.about["share"])
 
     def shapes(self) -> Shapes:
         return shapes_of(self.weights())

@@ -148,7 +148,7 @@ def _write_words(full: FullEncoding, folder: Path) -> CompactWords:
         read=np.zeros(0, np.int64) if full.psi is None else full.psi.signature,
         readings=sets,
     )
-    same = words.mass(full.about["kind"]) == full.mass()
+    same = words.mass(full.about["kind"], full.about["share"]) == full.mass()
     if [words.forms[place] for place in words.place] != types["form"].tolist() or not same.all():
         raise ValueError(f"{analysed}: expected ids that fall in count, and b that follows of them")
     words.save(folder / WORDS)

@@ -53,6 +53,17 @@ def test_a_meaning_that_no_default_template_takes_is_shown_beside_phi(tmp_path):
     assert phi.strip().endswith("in φ where featurise.templates has it: Sem=Hum")
 
 
+def test_the_lemma_is_a_feature_that_is_shown(tmp_path):
+    table = tmp_path / "own.tsv"
+    table.write_text(f"{HEADER}pommes\tpomme\tNOUN\tNumber=Plur\n", encoding="utf-8")
+    chain = f"{table},guesser"
+    said = CliRunner().invoke(app, ["lexicon", "show", "pommes", "--lexicon", chain])
+    assert "lemma=pomme " in said.stdout.partition("φ by")[2]
+    said = CliRunner().invoke(app, ["lexicon", "show", "zorglubes", "--lexicon", chain])
+    assert "pos=NOUN" in said.stdout.partition("φ by")[2]
+    assert "lemma=" not in said.stdout.partition("φ by")[2], "the guesser knows none"
+
+
 def test_rows_of_ones_own_table_that_are_no_utf_8_are_said_once(tmp_path):
     table = tmp_path / "own.tsv"
     rows = "chat\tchat\tNOUN\t_\nblé\tblé\tNOUN\t_\nété\tété\tNOUN\t_\n"

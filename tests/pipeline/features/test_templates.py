@@ -79,6 +79,15 @@ def test_the_most_frequent_forms_and_lemmas_have_their_own_features(types, analy
     assert phi(types, analyses, "form", forms=None)["1999"] == {"@notTop": 1}, "seen only once"
 
 
+def test_the_default_has_the_lemmas_that_training_has_twice(types, analyses):
+    def lemmas(counts) -> set[str]:
+        found = phi(types.assign(count=counts), analyses, *FeaturiseParams().templates)
+        return {name for each in found.values() for name in each if name.startswith("lemma=")}
+
+    assert lemmas(COUNTS) == {"lemma=le", "lemma=porte", "lemma=porter"}
+    assert lemmas([9, 1, 5, 1, 1, 0, 4]) == {"lemma=le"}, "porte once; a guess has no lemma"
+
+
 def test_templates_of_the_letters(types, analyses):
     found = phi(types, analyses, "suffix", "shape", "number-class")
     assert found["portes"] == {"suffix=tes": 1, "shape=x": 1}
