@@ -1,6 +1,6 @@
 """The first fifty losses of the tiny preset are those of before, from the text to the last layer.
 
-What is meant to change them writes them anew: `python tests/pipeline/test_golden.py`.
+What is meant to change them writes them anew: `python -m tests.pipeline.stages.test_golden`.
 """
 
 from pathlib import Path
