@@ -33,7 +33,7 @@ def test_it_has_its_configuration_date_and_version(tiny_run):
     text = page_of(tiny_run)
     for key, value in (("analyse.lexicon", "tiny"), ("train.epochs", "3")):
         assert f"<tr><td>{key}</td><td>{value}</td><td>{value}</td></tr>" in text
-    assert "<tr><td>featurise.templates</td><td>form</td><td>form, pos, gender" in text
+    assert "<tr><td>featurise.templates</td><td>form</td><td>form, lemma, pos, gender" in text
     assert f"Written by Accord {version('accord-lm')}" in text
     (written,) = re.findall(r"on (\d{4}-\d\d-\d\d)\.", text)
     assert (date.today() - date.fromisoformat(written)).days in (0, 1)
