@@ -12,7 +12,9 @@ from accord.lexicon.dictionaries.lexique import Homophones
 from accord.pipeline.cli.console import command, listed, make_room, print_table
 from accord.pipeline.data.folders import folder_of
 from accord.pipeline.display.messages import say
+from accord.pipeline.evaluation.critical_words import VERB, find_words
 from accord.pipeline.evaluation.suite_making import make_suite
+from accord.pipeline.evaluation.suites import Columns, read_suite
 from accord.pipeline.trained.resolve import BUNDLED
 
 Corpus = Annotated[
@@ -42,39 +44,85 @@ def agree(
             metavar="NAME|PATH",
             help="Suite to ask: the name of a data folder, or a path. It holds texts as CLAMS has "
             "them, tables with columns good and bad, or JSON lines with sentence_good and "
-            "sentence_bad.",
+            "sentence_bad. A pair of one sentence twice is named and left out.",
         ),
     ] = "clams-fr",
+    good: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column of the right sentences, if it is called otherwise."
+        ),
+    ] = None,
+    bad: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column of the wrong sentences, if it is called otherwise."
+        ),
+    ] = None,
     by: Annotated[
         str,
         typer.Option(
-            help="What the rows stand for: construction; or whatever else the suite says of its "
-            "pairs, as those of `accord suite make` say distance and attractors."
+            help="What the rows stand for: construction; length, which reports pairs of equal "
+            "length apart; or whatever else the suite says of its pairs, as those of `accord suite "
+            "make` say distance and attractors."
         ),
     ] = "construction",
+    score: Annotated[
+        str | None,
+        typer.Option(
+            metavar="verb|word:COLUMN",
+            help="Word to compare where the subject varies and the verb is the same and further "
+            "on: log p of the word after the right subject against that after the wrong one. verb: "
+            "the first finite verb behind the words that differ that agrees with the right ones; "
+            "verbs of clauses with que, dont, où, quand are passed over. word:COLUMN: the word in "
+            "a column of the suite's table, where it first stands from the difference on.",
+        ),
+    ] = None,
+    lexicon: Annotated[
+        str,
+        typer.Option(
+            help="Lexicons that tell `--score verb` what a verb is: names or paths, separated by "
+            "commas."
+        ),
+    ] = "closed,dela",
     items: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="File to write the margins of every pair to.")
+        Path | None,
+        typer.Option(
+            metavar="CSV",
+            help="File to write every pair to: its sentences, its margins in nats, and whether "
+            "they are right (1, 0, or 0.5 for a tie).",
+        ),
     ] = None,
 ) -> None:
-    """Show how often each model finds the right sentence of a minimal pair the likelier one."""
+    """Show how often each model finds the right sentence of a minimal pair the likelier one.
+
+    A tie counts one half.
+    """
     from accord.pipeline.compare import agreement
     from accord.pipeline.compare.agreement import groups, judged, side_by_side
+    from accord.pipeline.evaluation.agreement import SCORINGS
 
     make_room(items)
-    rows = [groups(suite, by)]
+    pairs = read_suite(suite, columns=Columns.named(good, bad))
+    rows = [groups(pairs, by)]
     if by != "construction":
-        rows.append(groups(suite, by, pooled=True))
-    asked = judged(runs or [Path(BUNDLED)], suite)
-    for scoring in agreement.telling(asked):
+        rows.append(groups(pairs, by, pooled=True))
+    chain = lexicons.load(listed(lexicon), folder=folder_of) if score == VERB else None
+    words = find_words(pairs, score, chain) if score else None
+    asked = judged(runs or [Path(BUNDLED)], pairs, words)
+    for scoring in [len(SCORINGS)] if words else agreement.telling(asked):
         for of_pairs in rows:
             print_table(side_by_side(asked, of_pairs, scoring))
             print()
     print_table(agreement.summary(asked, rows[0]))
     if items:
-        agreement.items(asked, suite).to_csv(items, index=False)
+        agreement.items(asked, pairs, words).to_csv(items, index=False)
         say(f"margins: {items}")
     if count := agreement.of_different_lengths(asked):
-        say(f"pairs with sentences of different lengths: {count:,}; a whole favours the shorter")
+        say(
+            f"pairs with sentences of different lengths: {count:,}; a whole favours the shorter; "
+            f"--by length reports them apart"
+        )
     say("intervals take pairs for independent; those made from a few templates are not")
 
 

@@ -80,7 +80,7 @@ def corrections(
     """Show how many planted errors `accord correct` repairs, and how often it is wrong."""
     from accord.pipeline.correction.correct import Corrector, JudgedCorrections, readable
 
-    pairs, development = read_suite(suite), read_suite(tune) if tune else []
+    pairs, development = read_suite(suite).pairs, read_suite(tune).pairs if tune else ()
     corrector = Corrector(load_model(run, model), _homophones())
     if tune:
         margin = JudgedCorrections.of(readable(development, corrector.scorer), corrector).tuned()

@@ -12,37 +12,45 @@ from accord.models.common.arrays import load_array
 from accord.models.common.checks import nearest
 from accord.pipeline.compare.scored_models import Scored, find_all, named
 from accord.pipeline.dataset.encoded import Suite, read_encoded_suite
-from accord.pipeline.display.messages import short_names
+from accord.pipeline.display.messages import say, short_names
 from accord.pipeline.evaluation.agreement import SCORINGS, credit, is_tie, margins, regions, wilson
+from accord.pipeline.evaluation.critical_words import CriticalWords
 from accord.pipeline.evaluation.suites import (
     Pair,
+    WrittenSuite,
     encode_suite,
     is_made_of,
     lowercased,
     pair_table,
     read_suite,
     suite_name,
+    words_of,
 )
 from accord.pipeline.inference.scorer import Scorer, load
 from accord.pipeline.trained import resolve
 
 # The first distance or number of attractors of each row.
 STEPS = {"distance": (0, 1, 2, 4, 8), "attractors": (0, 1, 2)}
+LENGTH = "length"  # a group that no suite has to name
 
 
 class JudgedSuite(NamedTuple):
     """A suite in a model's vocabulary, and by how many nats it prefers the right of each pair."""
 
     suite: Suite
-    margins: np.ndarray
+    margins: np.ndarray  # pairs × scores
+    scores: tuple[str, ...] = SCORINGS
+    same: int = 0  # pairs that differ in case alone, which this model does not read
 
 
-def judged(runs: Sequence[Path], suite: str) -> dict[str, JudgedSuite]:
+def judged(
+    runs: Sequence[Path], suite: WrittenSuite, words: CriticalWords | None = None
+) -> dict[str, JudgedSuite]:
     """Every trained model of some runs, asked a suite; what a run was already asked is read.
 
-    In the place of a run there may be an exported model.
+    In the place of a run there may be an exported model. With `words`, these are a score of their
+    own, the last one.
     """
-    pairs = read_suite(suite)
     alone = {run: _is_alone(run) for run in runs}
     exported = _named(run for run in runs if alone[run])
     models = named(find_all(str(run) for run in runs if not alone[run]))
@@ -51,9 +59,9 @@ def judged(runs: Sequence[Path], suite: str) -> dict[str, JudgedSuite]:
             f"expected models with a name of their own each, got two that are called {both[0]}: "
             f"{exported[both[0]]} and one of {models[both[0]].place}"
         )
-    return {name: _asked(load(run), suite, pairs) for name, run in exported.items()} | {
-        name: _stored(model, suite_name(suite), pairs)
-        or _asked(load(model.place, model.name), suite, pairs)
+    return {name: _asked(load(run), name, suite, words) for name, run in exported.items()} | {
+        name: (None if words else _stored(model, suite))
+        or _asked(load(model.place, model.name), name, suite, words)
         for name, model in models.items()
     }
 
@@ -69,49 +77,71 @@ def _named(exported: Iterable[Path]) -> dict[str, Path]:
     return dict(zip(short_names([*different]), different.values(), strict=True))
 
 
-def _stored(model: Scored, name: str, pairs: Sequence[Pair]) -> JudgedSuite | None:
+def _stored(model: Scored, written: WrittenSuite) -> JudgedSuite | None:
     """What the stage `evaluate` asked a model, if it was these pairs and not others so named."""
+    name = suite_name(written.source)
     path = model.scores / f"{name}.margins.npy"
     if not path.exists():
         return None
     suite, _ = read_encoded_suite(model.folders["encode"], name)
     margins = load_array(path)
-    if margins.shape[1] != len(SCORINGS) or not is_made_of(suite, pairs):
+    if margins.shape[1] != len(SCORINGS) or not is_made_of(suite, written.pairs):
         return None
     return JudgedSuite(suite, margins)
 
 
-def _asked(scorer: Scorer, suite: str, pairs: Sequence[Pair]) -> JudgedSuite:
+def _asked(
+    scorer: Scorer, name: str, suite: WrittenSuite, words: CriticalWords | None = None
+) -> JudgedSuite:
+    pairs: Sequence[Pair] = suite.pairs
     if scorer.lowercase:
         pairs = [*map(lowercased, pairs)]
-        if any(pair.good == pair.bad for pair in pairs):
-            read_suite(suite, lowercase=True)  # names the lines
+    same = [line.where for line, pair in zip(suite.lines, pairs, strict=True) if _is_same(pair)]
+    if same:
+        say(f"pairs left out, as {name or 'the model'} reads no case: {len(same):,}; {same[0]}")
     encoded = encode_suite(pairs, scorer.vocabulary)
     text = scorer.written(encoded.forms.tolist(), encoded.form)
-    return JudgedSuite(encoded, margins(scorer.model, scorer.spelling, encoded, text))
+    spans = (words.good, words.bad) if words else None
+    found = margins(scorer.model, scorer.spelling, encoded, text, spans)
+    scores = (*SCORINGS, words.score) if words else SCORINGS
+    return JudgedSuite(encoded, found, scores, len(same))
+
+
+def _is_same(pair: Pair) -> bool:
+    return pair.good == pair.bad
 
 
 def agree(model: Scorer, suite: str, by: str = "construction") -> pd.DataFrame:
     """How often one model finds the right sentence of a pair likelier as a whole, by group."""
-    asked = {"": _asked(model, suite, read_suite(suite))}
-    return accuracy(asked, groups(suite, by), scoring=0).drop(columns="model")
+    written = read_suite(suite)
+    asked = {"": _asked(model, "", written)}
+    return accuracy(asked, groups(written, by), scoring=0).drop(columns="model")
 
 
-def groups(suite: str, by: str, pooled: bool = False) -> pd.Series:
+def groups(suite: WrittenSuite, by: str, pooled: bool = False) -> pd.Series:
     """The row of the table that each pair of a suite belongs to: its construction and what it has
     of a column of `pairs.csv` or of the suite's own table; pooled, the latter alone.
+
+    By `length`, which sentence of the pair is the shorter, unless the suite has such a column.
     """
     table = pair_table(suite)
     names = table["construction"].astype(str)
     if by == "construction":
         return names
+    if by == LENGTH and LENGTH not in table:
+        table[LENGTH] = [_lengths(pair) for pair in suite.pairs]
     if by not in table:
         raise ValueError(
-            f"--by: {suite} does not say {by!r} of its pairs{nearest(by, table.columns)}"
+            f"--by: {suite.source} does not say {by!r} of its pairs{nearest(by, table.columns)}"
         )
     values = table[by].map(str) if by not in STEPS else _in_steps(by, table[by])
     shown = f"{by} " + values
     return shown if pooled else names + ", " + shown
+
+
+def _lengths(pair: Pair) -> str:
+    good, bad = len(words_of(pair.good)), len(words_of(pair.bad))
+    return "equal" if good == bad else "right one shorter" if good < bad else "right one longer"
 
 
 def _in_steps(by: str, numbers: pd.Series) -> pd.Series:
@@ -132,11 +162,10 @@ def accuracy(asked: dict[str, JudgedSuite], rows: pd.Series, scoring: int) -> pd
     A tie counts one half, in the share and in its interval.
     """
     found = []
-    for model, (suite, margin) in asked.items():
-        judged = pd.DataFrame(
-            {"right": credit(margin[:, scoring]), "tie": is_tie(margin[:, scoring])}
-        )[suite.known]
-        for group, own in judged.groupby(rows[suite.known]):
+    for model, each in asked.items():
+        margin = each.margins[:, scoring]
+        judged = pd.DataFrame({"right": credit(margin), "tie": is_tie(margin)})[~np.isnan(margin)]
+        for group, own in judged.groupby(rows[~np.isnan(margin)]):
             right, pairs = own["right"].sum(), len(own)
             interval = wilson(right, pairs)
             found.append((group, model, pairs, own["tie"].sum(), right / pairs, *interval))
@@ -156,18 +185,37 @@ def side_by_side(asked: dict[str, JudgedSuite], rows: pd.Series, scoring: int) -
         table[model] = pd.Series(shown, index=found["group"], dtype=object)
         table.loc["mean of the rows", model] = f"{found['share'].mean():.3f}" if shown else "–"
         table.loc["ties", model] = f"{found['ties'].sum():,}" if shown else "–"
-        table.loc["pairs with unknown words", model] = f"{(~asked[model].suite.known).sum():,}"
+        for reason, count in _not_judged(asked[model], scoring).items():
+            table.loc[reason, model] = f"{count:,}"
     table["pairs"] = [f"{n:,.0f}" if n == n else "" for n in table["pairs"]]
-    return table.fillna("–").reset_index(names=SCORINGS[scoring])
+    return table.fillna("–").reset_index(names=_scores(asked)[scoring])
+
+
+def _not_judged(asked: JudgedSuite, scoring: int) -> dict[str, int]:
+    """How many pairs a model could not judge, by the reason."""
+    unknown = ~asked.suite.known
+    found = {"pairs with unknown words": int(unknown.sum()) - asked.same}
+    if asked.same:
+        found["pairs that differ in case alone"] = asked.same
+    without = int((np.isnan(asked.margins[:, scoring]) & ~unknown).sum())
+    if without:
+        found["pairs without such a word"] = without
+    return found
+
+
+def _scores(asked: dict[str, JudgedSuite]) -> tuple[str, ...]:
+    """The names of the columns of the margins, which are those of every model."""
+    return next(iter(asked.values())).scores
 
 
 def summary(asked: dict[str, JudgedSuite], rows: pd.Series) -> pd.DataFrame:
     """By every scoring, each model's share over all pairs and as mean over groups, ties, margin."""
     found = []
-    for scoring, name in enumerate(SCORINGS):
+    for scoring, name in enumerate(_scores(asked)):
         shares = accuracy(asked, rows, scoring)
-        for model, (suite, margin) in asked.items():
-            own, judged = shares[shares["model"] == model], margin[suite.known, scoring]
+        for model, each in asked.items():
+            margin = each.margins[:, scoring]
+            own, judged = shares[shares["model"] == model], margin[~np.isnan(margin)]
             mean = (own["share"] * own["pairs"]).sum() / max(own["pairs"].sum(), 1)
             figures = mean, own["share"].mean(), np.median(judged) if len(judged) else np.nan
             shown = ("–" if x != x else f"{x:.3f}" for x in figures)
@@ -176,18 +224,28 @@ def summary(asked: dict[str, JudgedSuite], rows: pd.Series) -> pd.DataFrame:
     return pd.DataFrame(found, columns=columns)
 
 
-def items(asked: dict[str, JudgedSuite], suite: str) -> pd.DataFrame:
-    """A row for each model and pair, with what the suite says of it and its margins in nats.
+def items(
+    asked: dict[str, JudgedSuite], suite: WrittenSuite, words: CriticalWords | None = None
+) -> pd.DataFrame:
+    """A row for each model and pair: its sentences, what the suite says of it, margins in nats.
 
-    Beside each margin stands whether it is right: 1, 0, or 0.5 for a tie.
+    Beside each margin stands whether it is right: 1, 0, or 0.5 for a tie. With `words`, the word
+    that is compared is a column too.
     """
-    table, pairs = pair_table(suite), read_suite(suite)
-    texts = pd.DataFrame(pairs)[["good", "bad"]]
+    table = pair_table(suite).assign(
+        good=[line.good for line in suite.lines], bad=[line.bad for line in suite.lines]
+    )
+    if words:
+        chosen = zip(suite.pairs, words.good.tolist(), strict=True)
+        table["word compared"] = [
+            " ".join(words_of(pair.good)[begin:end]) if begin >= 0 else ""
+            for pair, (begin, end) in chosen
+        ]
     parts = []
-    for model, (_, margin) in asked.items():
-        own = pd.DataFrame(margin, columns=SCORINGS)
-        right = pd.DataFrame(credit(margin), columns=[f"{name}, right" for name in SCORINGS])
-        parts.append(pd.concat([table, texts, own, right], axis=1).assign(model=model))
+    for model, each in asked.items():
+        own = pd.DataFrame(each.margins, columns=each.scores)
+        right = pd.DataFrame(credit(each.margins), columns=[f"{name}, right" for name in own])
+        parts.append(pd.concat([table, own, right], axis=1).assign(model=model))
     found = pd.concat(parts, ignore_index=True)
     found.insert(0, "model", found.pop("model"))
     return found
@@ -196,7 +254,7 @@ def items(asked: dict[str, JudgedSuite], suite: str) -> pd.DataFrame:
 def telling(asked: dict[str, JudgedSuite]) -> list[int]:
     """The scorings that say more than those before them, of the pairs that some model judged."""
     shown = {0, 1, 4}
-    for suite, _ in asked.values():
+    for suite, *_ in asked.values():
         good, bad = suite.good[suite.known], suite.bad[suite.known]
         if (suite.lengths[good] != suite.lengths[bad]).any():
             shown.add(2)
@@ -210,5 +268,5 @@ def of_different_lengths(asked: dict[str, JudgedSuite]) -> int:
     """How many pairs have a sentence that is longer than the other."""
     return max(
         int((suite.lengths[suite.good] != suite.lengths[suite.bad])[suite.known].sum())
-        for suite, _ in asked.values()
+        for suite, *_ in asked.values()
     )

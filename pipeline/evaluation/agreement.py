@@ -87,10 +87,18 @@ def measure_agreement(
     return agreement_figures(suite, found) | {"pairs judged per second": rate}, found
 
 
-def margins(model: Model, spelling: Spelling | None, suite: Suite, text: WrittenText) -> np.ndarray:
+def margins(
+    model: Model,
+    spelling: Spelling | None,
+    suite: Suite,
+    text: WrittenText,
+    words: tuple[np.ndarray, np.ndarray] | None = None,
+) -> np.ndarray:
     """By how many nats the right one is likelier (pairs × SCORINGS).
 
-    NaN where a pair has a word that is not known and cannot be spelled.
+    With `words`, where a word of each pair begins and ends in both sentences (P × 2 each), there is
+    one column more: by how many nats this word is likelier in the right sentence. NaN where a pair
+    has a word that is not known and cannot be spelled, or where the word begins at −1.
     """
     log_p, _ = score(model, spelling, suite.sentences, text)
     starts = suite.sentences.starts
@@ -113,7 +121,16 @@ def margins(model: Model, spelling: Spelling | None, suite: Suite, text: Written
             log_p[starts[good] + good_after] - log_p[starts[bad] + bad_after],
         ]
     )
-    return found
+    if words is None:
+        return found
+    chosen = suite.known & (words[0][:, 0] >= 0)
+    sums = []
+    for at, spans in ((suite.good, words[0]), (suite.bad, words[1])):
+        begin, end = starts[at[chosen], None].T + spans[chosen].T
+        sums.append(before[end] - before[begin])
+    of_words = np.full(len(found), np.nan)
+    of_words[chosen] = sums[0] - sums[1]
+    return np.column_stack([found, of_words])
 
 
 def is_tie(margins: np.ndarray) -> np.ndarray:

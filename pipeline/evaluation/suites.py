@@ -4,13 +4,16 @@
     .csv, .tsv      columns `good` and `bad`
     .jsonl          an object a line, with `sentence_good` and `sentence_bad` (BLiMP)
 
-Tables may use the other's names, and say what a pair is of in a column of GROUPS; a text's pairs
-are all of what its file is called.
+Tables may use each other's names, or others that the reader is told (`Columns`). A column of GROUPS
+says which construction a pair is of; the pairs of a text are all of the construction that its file
+is called after.
 
-Sentences are tokenised as `accord score` tokenises them.
+Sentences are tokenised as `accord score` tokenises them. A pair whose sentences are then the same
+says nothing of a model: it is left out and named.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -25,10 +28,28 @@ from accord.pipeline.artefacts.names import END_ID
 from accord.pipeline.data.folders import MissingData, folder_of
 from accord.pipeline.dataset.encoded import Suite
 from accord.pipeline.dataset.vocabulary import Vocabulary
+from accord.pipeline.display.messages import say
 
 KINDS = (".txt", ".csv", ".tsv", ".jsonl")
-GOOD, BAD = ("good", "sentence_good"), ("bad", "sentence_bad")
 GROUPS = ("construction", "UID", "phenomenon", "linguistics_term")  # the first that is there
+
+
+class Columns(NamedTuple):
+    """What the columns of a table may be called that hold the right and the wrong sentence."""
+
+    good: tuple[str, ...] = ("good", "sentence_good")
+    bad: tuple[str, ...] = ("bad", "sentence_bad")
+
+    @classmethod
+    def named(cls, good: str | None, bad: str | None) -> "Columns":
+        """Those that a person names, and the usual names for what is not named."""
+        return cls((good,) if good else USUAL.good, (bad,) if bad else USUAL.bad)
+
+    def __str__(self) -> str:
+        return " and ".join(" or ".join(names) for names in self)
+
+
+USUAL = Columns()
 
 
 class Line(NamedTuple):
@@ -42,11 +63,12 @@ class Line(NamedTuple):
     fault: str | None = None
 
 
-def read_lines(path: Path) -> Iterator[Line]:
+def read_lines(path: Path, columns: Columns = USUAL) -> Iterator[Line]:
     """Every pair of a file; what cannot be read is a fault, and reading goes on behind it."""
     if path.suffix == ".txt":
         return _of_text(path)
-    return _of_rows(path, _objects(path) if path.suffix == ".jsonl" else table_rows(path, ";,"))
+    rows = _objects(path) if path.suffix == ".jsonl" else table_rows(path, ";,")
+    return _of_rows(path, [*rows], columns)
 
 
 def _of_text(path: Path) -> Iterator[Line]:
@@ -71,18 +93,28 @@ def _of_text(path: Path) -> Iterator[Line]:
         yield Line(where, fault=f"expected a False line at the end, after {good!r}")
 
 
-def _of_rows(path: Path, rows: Iterator[tuple[int, dict[str, Any] | str]]) -> Iterator[Line]:
+def _of_rows(
+    path: Path, rows: Sequence[tuple[int, dict[str, Any] | str]], columns: Columns
+) -> Iterator[Line]:
+    found = dict.fromkeys(name for _, row in rows if isinstance(row, dict) for name in row)
+    if found and any(found.keys().isdisjoint(names) for names in columns):
+        fault = (
+            f"expected the columns {columns}; found {', '.join(found)}. "
+            f"`accord agree --good COLUMN --bad COLUMN` names the two"
+        )
+        yield Line(str(path), fault=fault)  # once, not for each row
+        rows = [(number, row) for number, row in rows if isinstance(row, str)]
     for number, row in rows:
         where = f"{path}, line {number}"
         if isinstance(row, str):
             yield Line(where, fault=row)
             continue
-        good, bad = (_first(row, names) for names in (GOOD, BAD))
+        good, bad = (_first(row, names) for names in columns)
         if not (isinstance(good, str) and isinstance(bad, str) and good.strip() and bad.strip()):
-            named = f"{' or '.join(GOOD)} and {' or '.join(BAD)}"
-            yield Line(where, fault=f"expected a sentence in {named}; got {row!r}")
+            yield Line(where, fault=f"expected a sentence in {columns}; got {row!r}")
             continue
-        others = {name: value for name, value in row.items() if name not in (*GOOD, *BAD)}
+        sentences = {*columns.good, *columns.bad}
+        others = {name: value for name, value in row.items() if name not in sentences}
         yield Line(where, str(_first(row, GROUPS) or path.stem), good, bad, others)
 
 
@@ -110,9 +142,38 @@ INSIDE = "\u00a0"  # a space within a word, such as that of 50 000
 
 
 class Pair(NamedTuple):
+    """Two sentences, each as its words with spaces between them."""
+
     construction: str
     good: str
     bad: str
+
+    def first_difference(self) -> int:
+        """Where the first word stands that differs; the end of the shorter is one too."""
+        good, bad = self.good.split(" "), self.bad.split(" ")
+        differing = (place for place, (a, b) in enumerate(zip(good, bad, strict=False)) if a != b)
+        return next(differing, min(len(good), len(bad)))
+
+
+@dataclass(frozen=True)
+class WrittenSuite:
+    """A suite as it was read: the pairs that can be judged, and those that were left out."""
+
+    source: str  # its path or its name
+    read: tuple[Line, ...]  # all pairs, as they are written
+    kept: tuple[int, ...]  # which of them can be judged
+    pairs: tuple[Pair, ...]  # these in words
+
+    @property
+    def lines(self) -> list[Line]:
+        """The pairs that can be judged, as they are written."""
+        return [self.read[place] for place in self.kept]
+
+    @property
+    def left_out(self) -> list[Line]:
+        """The pairs whose sentences are the same to a model."""
+        kept = {*self.kept}
+        return [line for place, line in enumerate(self.read) if place not in kept]
 
 
 def text_of(words: Iterable[str]) -> str:
@@ -125,6 +186,7 @@ def words_of(text: str) -> list[str]:
 
 CLAMS = "clams-fr"  # the suite of Mueller et al. (2020), in French
 TABLE = "pairs.csv"  # beside texts: a row for each pair in the order in which they are read
+NAMED = 5  # of the pairs that are left out
 NO_PAIRS = ("license", "licence", "readme", "copying", "notice")  # texts that a folder may hold
 
 
@@ -169,16 +231,29 @@ def suite_name(suite: str) -> str:
     return path.stem if path.is_file() else path.name
 
 
-def read_suite(suite: str, lowercase: bool = False) -> list[Pair]:
-    """All pairs of a suite, file by file; every line that is none is reported."""
-    hashed = tuple((path, sha256(path.read_bytes()).digest()) for path in suite_files(suite))
-    return [*_read(suite, hashed, lowercase)]
+def read_suite(suite: str, lowercase: bool = False, columns: Columns = USUAL) -> WrittenSuite:
+    """All pairs of a suite, file by file; every line that is none is reported.
+
+    Pairs of one sentence twice are left out, counted and named.
+    """
+    files = suite_files(suite)
+    if columns != USUAL and all(path.suffix == ".txt" for path in files):
+        raise ValueError(f"--good, --bad: expected a table; {suite} is of texts without columns")
+    hashed = tuple((path, sha256(path.read_bytes()).digest()) for path in files)
+    found = _read(suite, hashed, lowercase, columns)
+    if out := found.left_out:
+        named = "; ".join(f"{line.where}: {_alike(line)}" for line in out[:NAMED])
+        more = f"; and {len(out) - NAMED:,} more" if len(out) > NAMED else ""
+        say(f"pairs left out, as their sentences are the same: {len(out):,}; {named}{more}")
+    return found
 
 
 @lru_cache(maxsize=1)  # an audit reads it again and again, and so do models that differ elsewhere
-def _read(suite: str, files: tuple[tuple[Path, bytes], ...], lowercase: bool) -> list[Pair]:
+def _read(
+    suite: str, files: tuple[tuple[Path, bytes], ...], lowercase: bool, columns: Columns
+) -> WrittenSuite:
     """The pairs of these files, each of which comes with the hash of what it holds."""
-    found = [line for path, _ in files for line in read_lines(path)]
+    found = [line for path, _ in files for line in read_lines(path, columns)]
     texts = dict.fromkeys(text for line in found for text in (line.good, line.bad) if text)
     words = dict(zip(texts, map(text_of, tokenised(texts)), strict=True))
     pairs, faults = [], []
@@ -186,48 +261,46 @@ def _read(suite: str, files: tuple[tuple[Path, bytes], ...], lowercase: bool) ->
         pair = Pair(line.construction, words.get(line.good, ""), words.get(line.bad, ""))
         if lowercase:
             pair = lowercased(pair)
-        fault = line.fault or _fault(line, pair)
+        fault = line.fault
+        if not fault and not (pair.good and pair.bad):
+            fault = f"expected words, got {line.good!r} and {line.bad!r}"
         if fault:
             faults.append(f"{line.where}: {fault}")
         pairs.append(pair)
     if faults:
         raise ValueError("\n".join(faults))
-    if not pairs:
-        raise ValueError(f"{suite} is no suite: expected pairs of sentences, found none")
-    return pairs
+    kept = [place for place, pair in enumerate(pairs) if pair.good != pair.bad]
+    if not kept:
+        but = f"; {found[0].where}: {_alike(found[0])}" if found else ""
+        raise ValueError(f"{suite} is no suite: expected pairs of sentences, found none{but}")
+    return WrittenSuite(suite, (*found,), (*kept,), (*(pairs[place] for place in kept),))
 
 
-def _fault(line: Line, pair: Pair) -> str | None:
-    if not pair.good or not pair.bad:
-        return f"expected words, got {line.good!r} and {line.bad!r}"
-    if pair.good != pair.bad:
-        return None
-    alike = f"expected two sentences, got one twice: {line.good!r}"
+def _alike(line: Line) -> str:
+    """In what two sentences are the same."""
     if line.good == line.bad:
-        return alike
-    return f"{alike} is to a model the same as {line.bad!r}, by case or spelling"
+        return f"{line.good!r} twice"
+    return f"{line.good!r} is to a model the same as {line.bad!r}, by case or spelling"
 
 
 def lowercased(pair: Pair) -> Pair:
     return Pair(pair.construction, pair.good.lower(), pair.bad.lower())
 
 
-def pair_table(suite: str) -> pd.DataFrame:
+def pair_table(suite: WrittenSuite) -> pd.DataFrame:
     """What is known of each pair: its construction, and the columns of its table or of TABLE."""
-    files = suite_files(suite)
-    found = [line for path in files for line in read_lines(path) if not line.fault]
-    rows = [{**line.columns, "construction": line.construction} for line in found]
-    table = pd.DataFrame(rows) if rows else pd.DataFrame(columns=["construction"])
-    path = files[0].parent / TABLE
-    if not path.exists() or Path(suite).is_file():
-        return table
+    rows = [{**line.columns, "construction": line.construction} for line in suite.lines]
+    path = suite_files(suite.source)[0].parent / TABLE
+    if not path.exists() or Path(suite.source).is_file():
+        return pd.DataFrame(rows)
     try:
         beside = pd.read_csv(path)
     except ValueError as error:
         raise ValueError(f"{path}: expected a table of pairs in UTF-8; {error}") from None
-    if beside.get("construction", pd.Series()).tolist() != table["construction"].tolist():
+    constructions = [line.construction for line in suite.read]
+    if beside.get("construction", pd.Series()).tolist() != constructions:
         raise ValueError(f"{path} does not fit its suite: expected a row for each of its pairs")
-    return beside
+    return beside.iloc[[*suite.kept]].reset_index(drop=True)
 
 
 def suite_words(pairs: Sequence[Pair]) -> set[str]:
@@ -235,9 +308,13 @@ def suite_words(pairs: Sequence[Pair]) -> set[str]:
 
 
 def encode_suite(pairs: Sequence[Pair], vocabulary: Vocabulary) -> Suite:
-    """The pairs in the ids of a vocabulary."""
+    """The pairs in the ids of a vocabulary.
+
+    A pair is not known that has an unknown word, or that to this vocabulary is one sentence twice.
+    """
     known = [
-        vocabulary.is_open or vocabulary.knows(words_of(f"{pair.good} {pair.bad}"))
+        pair.good != pair.bad
+        and (vocabulary.is_open or vocabulary.knows(words_of(f"{pair.good} {pair.bad}")))
         for pair in pairs
     ]
     judged = [pair for pair, is_known in zip(pairs, known, strict=True) if is_known]
@@ -254,7 +331,7 @@ def encode_suite(pairs: Sequence[Pair], vocabulary: Vocabulary) -> Suite:
         # A pair that cannot be judged points at any sentence.
         good=np.array([place.get(pair.good, 0) for pair in pairs], np.int64),
         bad=np.array([place.get(pair.bad, 0) for pair in pairs], np.int64),
-        critical=np.array([_first_difference(pair) for pair in pairs], np.int64),
+        critical=np.array([pair.first_difference() for pair in pairs], np.int64),
         known=np.array(known, bool),
         construction=np.array([names.index(pair.construction) for pair in pairs], np.int64),
         constructions=np.array(names, str),
@@ -277,10 +354,3 @@ def is_made_of(suite: Suite, pairs: Sequence[Pair]) -> bool:
         and (not known or [pair.good.lower(), pair.bad.lower()] == [texts[good], texts[bad]])
         for pair, (name, good, bad, known) in zip(pairs, kept, strict=True)
     )
-
-
-def _first_difference(pair: Pair) -> int:
-    """Where the first word stands that differs; the end of the shorter sentence is one too."""
-    good, bad = pair.good.split(" "), pair.bad.split(" ")
-    differing = (place for place, (a, b) in enumerate(zip(good, bad, strict=False)) if a != b)
-    return next(differing, min(len(good), len(bad)))

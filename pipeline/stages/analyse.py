@@ -189,7 +189,7 @@ def _add_columns(
 
 
 def _read_suites(params: AnalyseParams, lowercase: bool) -> dict[str, list[Pair]]:
-    return {suite_name(suite): read_suite(suite, lowercase) for suite in params.suites}
+    return {suite_name(suite): [*read_suite(suite, lowercase).pairs] for suite in params.suites}
 
 
 def _check_names(splits: Iterable[str], suites: Iterable[str]) -> None:

@@ -37,7 +37,7 @@ def test_damaged_suites(cases, ending, tmp_path):
             assert line.where.startswith(str(path))
             assert line.fault or (line.good.strip() and line.bad.strip())
             line.good.encode(), line.bad.encode(), line.construction.encode()
-        for pair in outcome(lambda path: read_suite(str(path)), path, data) or ():
+        for pair in outcome(lambda path: read_suite(str(path)).pairs, path, data) or ():
             assert pair.good.strip() and pair.bad.strip() and pair.good != pair.bad
 
     samples = [SUITES[ending].encode()]

@@ -11,7 +11,7 @@ from accord.pipeline.cli.main import app
 from accord.pipeline.compare.agreement import JudgedSuite, groups, judged, side_by_side
 from accord.pipeline.dataset.vocabulary import Vocabulary
 from accord.pipeline.evaluation.agreement import wilson
-from accord.pipeline.evaluation.suites import Pair, encode_suite
+from accord.pipeline.evaluation.suites import Pair, encode_suite, read_suite
 from accord.pipeline.trained.resolve import BUNDLED_FOLDER
 
 DATA = Path(__file__).parents[2] / "data"
@@ -34,7 +34,7 @@ def test_the_table_counts_what_was_judged_and_what_could_not_be(tmp_path):
     suite = encode_suite(pairs, Vocabulary.load(tmp_path))
     margins = np.array([[1.0, -1.0], [-1.0, -1.0], [np.nan, np.nan]])
     table = side_by_side(
-        {"m": JudgedSuite(suite, margins)}, groups(str(tmp_path), "construction"), 0
+        {"m": JudgedSuite(suite, margins)}, groups(read_suite(str(tmp_path)), "construction"), 0
     )
     assert table.values.tolist() == [
         ["one", "2", "0.500 [0.095, 0.905]"],
@@ -50,7 +50,7 @@ def test_a_model_that_knows_no_pair_keeps_its_column(tmp_path):
     pd.DataFrame({"form": ["</s>", "x"], "share": 1.0}).to_parquet(tmp_path / "types.parquet")
     suite = encode_suite([Pair("one", "a b", "a c")], Vocabulary.load(tmp_path))
     asked = {"m": JudgedSuite(suite, np.full((1, 2), np.nan))}
-    table = side_by_side(asked, groups(str(tmp_path), "construction"), 0)
+    table = side_by_side(asked, groups(read_suite(str(tmp_path)), "construction"), 0)
     assert table.values.tolist() == [
         ["one", "1", "–"],
         ["mean of the rows", "", "–"],
@@ -84,6 +84,7 @@ def test_models_with_one_name_keep_a_column_each(tiny_run, tmp_path):
         place.parent.mkdir(exist_ok=True)
         place.symlink_to(BUNDLED_FOLDER)
     first, second, of_run = exported
-    assert [*judged([first, second, first], str(suite))] == ["a/m", "b/m"]
+    pairs = read_suite(str(suite))
+    assert [*judged([first, second, first], pairs)] == ["a/m", "b/m"]
     with pytest.raises(ValueError, match="two that are called rnn"):
-        judged([of_run, tiny_run.folder], str(suite))
+        judged([of_run, tiny_run.folder], pairs)

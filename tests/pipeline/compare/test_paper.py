@@ -127,7 +127,7 @@ def test_the_paper_counts_every_row_of_every_split(prepared):
     columns = [open_table(path)["words"] for path in texts]
     counts = Counter(word for column in columns for words in column.to_pylist() for word in words)
     assert counts.total() == 402_197 + 11_057
-    words_of_suite = suite_words(read_suite("clams-fr", lowercase=True))
+    words_of_suite = suite_words(read_suite("clams-fr", lowercase=True).pairs)
     assert all(word == word.lower() for word in counts)
     counts["</s>"] = 16_448
     counts |= Counter(words_of_suite)  # met once

@@ -26,7 +26,7 @@ def flipped(pair):
 
 def test_every_agreement_of_a_tree_is_broken_and_none_that_is_doubtful(accords, tmp_path):
     table = make_suite(str(DATA / "accords.conllu"), accords, tmp_path)
-    pairs = read_suite(str(tmp_path))
+    pairs = read_suite(str(tmp_path)).pairs
     assert {flipped(pair) for pair in pairs} == {
         ("determiner_noun_number", "clés", "clé"),
         ("determiner_noun_number", "pomme", "pommes"),
@@ -50,13 +50,13 @@ def test_sentences_are_spelled_as_texts_are_read(accords, tmp_path):
     trees = (DATA / "accords.conllu").read_text(encoding="utf-8")
     (tmp_path / "typeset.conllu").write_text(trees.replace("voisin", "cœur"), encoding="utf-8")
     make_suite(str(tmp_path / "typeset.conllu"), accords, tmp_path / "suite")
-    pairs = read_suite(str(tmp_path / "suite"))
+    pairs = read_suite(str(tmp_path / "suite")).pairs
     assert "Les clés du coeur rouge ne sont pas tombées ." in {pair.good for pair in pairs}
 
 
 def test_distance_and_attractors_are_those_between_the_two_words(accords, tmp_path):
     table = make_suite(str(DATA / "accords.conllu"), accords, tmp_path)
-    pairs = [flipped(pair) for pair in read_suite(str(tmp_path))]
+    pairs = [flipped(pair) for pair in read_suite(str(tmp_path)).pairs]
     row = table.loc[pairs.index(("subject_verb_number", "sont", "est"))]
     assert (row["distance"], row["attractors"]) == (4, 1)  # du voisin rouge ne
     row = table.loc[pairs.index(("subject_verb_number", "est", "sont"))]
@@ -67,7 +67,7 @@ def test_a_text_without_trees_is_asked_only_what_is_beyond_doubt(accords, tmp_pa
     text = tmp_path / "text.txt"
     text.write_text("Il dort.\nLes clés rouges.\nLe voisin finit.\nLa souris dort.\n")
     make_suite(str(text), accords, tmp_path / "suite")
-    assert {flipped(pair) for pair in read_suite(str(tmp_path / "suite"))} == {
+    assert {flipped(pair) for pair in read_suite(str(tmp_path / "suite")).pairs} == {
         ("subject_verb_number", "dort", "dorment"),
         ("subject_verb_person", "dort", "dors"),
         ("determiner_noun_number", "clés", "clé"),

@@ -14,6 +14,7 @@ from accord.pipeline.compare.agreement import (
     items,
     judged,
     of_different_lengths,
+    side_by_side,
     summary,
     telling,
 )
@@ -41,13 +42,12 @@ def margin(scorer, pair, by):
     return sum(w.log_p for w in by(good)) - sum(w.log_p for w in by(bad))
 
 
-def test_a_suite_is_read_anew_when_it_changes_and_belongs_to_who_reads_it(tmp_path):
+def test_a_suite_is_read_anew_when_it_changes(tmp_path):
     texts = [f"True\t{one} chat dort .\nFalse\t{one} chat dorment .\n" for one in ("le", "un")]
     for text in texts:
         suite = written(tmp_path / "mine", "verbes.txt", text)
-        first, again = read_suite(suite), read_suite(suite)
-        assert first == again == [Pair("verbes", *text.replace("\t", "\n").splitlines()[1::2])]
-        again.clear()
+        first = read_suite(suite)
+        assert first.pairs == (Pair("verbes", *text.replace("\t", "\n").splitlines()[1::2]),)
         assert read_suite(suite) == first
     assert read_suite(suite, lowercase=True) == first
 
@@ -55,10 +55,10 @@ def test_a_suite_is_read_anew_when_it_changes_and_belongs_to_who_reads_it(tmp_pa
 def test_a_full_stop_is_a_word_of_its_own_as_score_has_it(tiny_run, tmp_path):
     raw = ("Le chien de l'homme dort.", "Le chien de l’homme dorment.")
     suite = written(tmp_path / "mine", "Verbes.txt", f"True\t{raw[0]}\nFalse\t{raw[1]}\n")
-    (pair,) = read_suite(suite)
+    (pair,) = read_suite(suite).pairs
     assert pair == Pair("Verbes", "Le chien de l' homme dort .", "Le chien de l' homme dorment .")
     scorer = accord.load(tiny_run.folder, "ll-rnn")
-    (found,) = judged([tiny_run.folder], suite)["ll-rnn"].margins
+    (found,) = judged([tiny_run.folder], read_suite(suite))["ll-rnn"].margins
     assert found[0] == pytest.approx(margin(scorer, raw, lambda words: words), abs=1e-4)
     assert found[1] == pytest.approx(margin(scorer, raw, lambda words: words[5:6]), abs=1e-4)
 
@@ -73,13 +73,13 @@ def test_files_of_any_case_are_read_and_licences_are_not(tmp_path):
         suite = written(tmp_path / "mine", name, pair)
     (tmp_path / "mine" / "pairs.csv").write_text("construction,distance\nGenre,1\nnombre,2\n")
     assert [path.name for path in suite_files(suite)] == ["Genre.txt", "nombre.txt"]
-    assert pair_table(suite)["distance"].tolist() == [1, 2]
+    assert pair_table(read_suite(suite))["distance"].tolist() == [1, 2]
 
 
 def test_a_mark_of_byte_order_and_no_break_spaces_are_no_fault(tmp_path):
     text = "\ufeffTrue\tun\u00a0chat dort\u202f!\r\nFalse\tun chat dorment !\r\n"
     suite = written(tmp_path / "mine", "a.txt", text)
-    assert read_suite(suite) == [Pair("a", "un chat dort !", "un chat dorment !")]
+    assert read_suite(suite).pairs == (Pair("a", "un chat dort !", "un chat dorment !"),)
 
 
 TABLE = "good;bad;construction;animacy\nun chat;une chat;genre;1\nIl dort.;Il dorment.;verbe;2\n"
@@ -97,16 +97,17 @@ def test_tables_and_json_lines_are_suites(tmp_path, form):
         "jsonl": "\n".join(map(json.dumps, OBJECTS)) + "\n",
     }[form]
     path = f"{written(tmp_path, f'mine.{form}', text)}/mine.{form}"
-    assert read_suite(path) == [
+    suite = read_suite(path)
+    assert suite.pairs == (
         Pair("genre", "un chat", "une chat"),
         Pair("verbe", "Il dort .", "Il dorment ."),
-    ]
+    )
     assert suite_name(path) == "mine"
-    assert groups(path, "construction").tolist() == ["genre", "verbe"]
-    assert groups(path, "animacy").tolist() == ["genre, animacy 1", "verbe, animacy 2"]
-    assert groups(path, "animacy", pooled=True).tolist() == ["animacy 1", "animacy 2"]
+    assert groups(suite, "construction").tolist() == ["genre", "verbe"]
+    assert groups(suite, "animacy").tolist() == ["genre, animacy 1", "verbe, animacy 2"]
+    assert groups(suite, "animacy", pooled=True).tolist() == ["animacy 1", "animacy 2"]
     with pytest.raises(ValueError, match=r"does not say 'anymacy'.*the nearest is 'animacy'"):
-        groups(path, "anymacy")
+        groups(suite, "anymacy")
 
 
 @pytest.mark.parametrize("distance", ["-1", "near", "nan", ""])
@@ -114,12 +115,12 @@ def test_steps_of_what_is_no_number_from_0_are_refused(tmp_path, distance):
     text = f"good,bad,distance\nun chat,une chat,{distance}\n"
     path = f"{written(tmp_path, 'mine.csv', text)}/mine.csv"
     with pytest.raises(ValueError, match=f"--by distance: expected numbers from 0 on.*{distance}"):
-        groups(path, "distance")
+        groups(read_suite(path), "distance")
 
 
 def test_pairs_that_no_column_groups_are_of_their_file(tmp_path):
     suite = written(tmp_path / "mine", "genre.csv", "good,bad\nun chat,une chat\n")
-    assert read_suite(suite)[0].construction == "genre"
+    assert read_suite(suite).pairs[0].construction == "genre"
 
 
 @pytest.mark.parametrize(
@@ -139,18 +140,25 @@ def test_pairs_that_no_column_groups_are_of_their_file(tmp_path):
         (
             "bad.txt",
             "True\tbon\nFalse\tbon\nTrue\tcœur\nFalse\tcoeur\n",
-            ["line 2: expected two sentences, got one twice: 'bon'", "line 4: expected two"],
+            ["expected pairs of sentences, found none; "],
         ),
         (
             "bad.csv",
             "good,bad\nbon\nbon,\n",
             ["line 2: expected 2 columns", "line 3: expected a"],
         ),
-        ("bad.csv", "right,wrong\nbon,bons\n", ["line 2: expected a sentence in good or sentence"]),
+        (
+            "bad.csv",
+            "right,wrong\n" + "bon,bons\n" * 1000,
+            [
+                "bad.csv: expected the columns good or sentence_good and bad or sentence_bad; "
+                "found right, wrong. `accord agree --good COLUMN --bad COLUMN` names the two"
+            ],
+        ),
         (
             "bad.jsonl",
             '{"sentence_good": "bon"}\nbon\n["bon"]\n',
-            ["line 1: expected a sentence in", "line 2: expected a JSON", "line 3: expected an"],
+            ["found sentence_good. ", "line 2: expected a JSON", "line 3: expected an"],
         ),
         (
             "bad.jsonl",
@@ -206,16 +214,75 @@ def test_a_table_beside_texts_that_is_no_utf_8_is_named(tmp_path):
     suite = written(tmp_path / "mine", "a.txt", "True\tun chat\nFalse\tune chat\n")
     (tmp_path / "mine" / "pairs.csv").write_bytes("construction,où\na,là\n".encode("latin-1"))
     with pytest.raises(ValueError, match=r"pairs\.csv: expected a table of pairs in UTF-8"):
-        pair_table(suite)
+        pair_table(read_suite(suite))
 
 
-def test_pairs_that_differ_in_case_alone_are_refused_by_a_model_that_reads_no_case(
-    tiny_run, tmp_path
+def test_a_pair_of_one_sentence_twice_is_named_and_left_out(tiny_run, tmp_path):
+    rows = ["good,bad,animacy", "Il dort.,Ils dort.,1", "bon,bon,2", "cœur,coeur,3"]
+    rows.append("un chat,une chat,4")
+    suite = written(tmp_path, "mine.csv", "\n".join(rows)) + "/mine.csv"
+    table = tmp_path / "items.csv"
+    done = CliRunner().invoke(
+        app, ["agree", str(tiny_run.folder), "--suite", suite, "--items", str(table)]
+    )
+    assert done.exit_code == 0, done.output
+    assert "pairs left out, as their sentences are the same: 2; " in done.stderr
+    assert "mine.csv, line 3: 'bon' twice; " in done.stderr
+    assert "mine.csv, line 4: 'cœur' is to a model the same as 'coeur', by case" in done.stderr
+    # What the table says of the other pairs still stands beside them.
+    found = pd.read_csv(table).query("model == 'rnn'")
+    assert found[["good", "animacy"]].values.tolist() == [["Il dort.", 1], ["un chat", 4]]
+
+
+def test_the_table_beside_texts_loses_the_rows_of_pairs_that_are_left_out(tmp_path):
+    pairs = "True\tun chat\nFalse\tun chat\nTrue\tun chat\nFalse\tune chat\n"
+    suite = written(tmp_path / "mine", "a.txt", pairs)
+    (tmp_path / "mine" / "pairs.csv").write_text("construction,distance\na,1\na,2\n")
+    assert pair_table(read_suite(suite))["distance"].tolist() == [2]
+
+
+def test_pairs_that_differ_in_case_alone_are_left_out_by_a_model_that_reads_no_case(
+    tiny_run, tmp_path, capsys
 ):
-    suite = written(tmp_path / "mine", "a.txt", "True\tIl dort\nFalse\til dort\n")
-    assert read_suite(suite) == [Pair("a", "Il dort", "il dort")]
-    with pytest.raises(ValueError, match=r"a\.txt, line 2: .*by case or spelling"):
-        judged([tiny_run.folder], suite)
+    text = "True\tIl dort\nFalse\til dort\nTrue\tun chat\nFalse\tune chat\n"
+    suite = read_suite(written(tmp_path / "mine", "a.txt", text))
+    assert suite.pairs[0] == Pair("a", "Il dort", "il dort")
+    asked = judged([tiny_run.folder], suite)
+    assert np.isnan(asked["rnn"].margins[:, 0]).tolist() == [True, False]
+    assert "as rnn reads no case: 1; " in (said := capsys.readouterr().err)
+    assert "a.txt, line 2" in said
+    rows = side_by_side(asked, groups(suite, "construction"), 0).set_index("whole sentence")["rnn"]
+    assert rows["pairs that differ in case alone"] == "1"
+    assert rows["pairs with unknown words"] == "0"
+
+
+def test_a_person_names_the_columns(tiny_run, tmp_path):
+    suite = written(tmp_path, "mine.csv", "right,wrong,n\nIl dort,Ils dort,1\n") + "/mine.csv"
+    asked = ["agree", str(tiny_run.folder), "--suite", suite, "--items", str(tmp_path / "i.csv")]
+    done = CliRunner().invoke(app, asked)
+    assert done.exit_code == 2
+    assert done.stderr.count("expected") == 1 and "found right, wrong, n." in done.stderr
+    done = CliRunner().invoke(app, [*asked, "--good", "right", "--bad", "wrong"])
+    assert done.exit_code == 0, done.output
+    found = pd.read_csv(tmp_path / "i.csv")[["good", "bad", "n"]]
+    assert found.values.tolist() == [["Il dort", "Ils dort", 1]] * 2
+    done = CliRunner().invoke(app, [*asked, "--good", "right", "--bad", "false"])
+    assert "expected the columns right and false; found right, wrong, n." in done.stderr
+    texts = written(tmp_path / "texts", "a.txt", "True\tun chat\nFalse\tune chat\n")
+    done = CliRunner().invoke(app, ["agree", "--suite", texts, "--good", "right"])
+    assert done.exit_code == 2 and "is of texts without columns" in done.stderr
+
+
+def test_pairs_of_equal_length_are_reported_apart(tiny_run, tmp_path):
+    suite = written(tmp_path / "mine", "sujet.txt", CONTEXT + "True\ta b c\nFalse\ta b\n")
+    rows = ["length equal", "length right one shorter", "length right one longer"]
+    assert groups(read_suite(suite), "length", pooled=True).tolist() == rows
+    asked = ["agree", str(tiny_run.folder), "--suite", suite, "--by", "length"]
+    done = CliRunner().invoke(app, asked)
+    assert done.exit_code == 0, done.output
+    assert "| sujet, length equal " in done.output and "| length equal " in done.output
+    own = written(tmp_path, "own.csv", "good,bad,length\nun chat,une chat,7\n") + "/own.csv"
+    assert groups(read_suite(own), "length", pooled=True).tolist() == ["length 7"]
 
 
 CONTEXT = "True\tle chat dort .\nFalse\tles chats dort .\nTrue\til dort\nFalse\til ne dort pas\n"
@@ -223,7 +290,7 @@ CONTEXT = "True\tle chat dort .\nFalse\tles chats dort .\nTrue\til dort\nFalse\t
 
 def test_where_only_the_context_differs_the_word_behind_it_is_compared(tiny_run, tmp_path):
     suite = written(tmp_path / "mine", "sujet.txt", CONTEXT)
-    asked = judged([tiny_run.folder], suite)
+    asked = judged([tiny_run.folder], read_suite(suite))
     scorer = accord.load(tiny_run.folder, "rnn")
     found = pd.DataFrame(asked["rnn"].margins, columns=SCORINGS)
     first, second = (("le chat dort .", "les chats dort ."), ("il dort", "il ne dort pas"))
@@ -241,13 +308,15 @@ def test_where_only_the_context_differs_the_word_behind_it_is_compared(tiny_run,
 
 
 def test_margins_are_written_pair_by_pair_and_summed_up_by_every_score(tiny_run, tmp_path):
-    suite = written(tmp_path / "mine", "sujet.txt", CONTEXT)
-    asked = judged([tiny_run.folder], suite)
-    table = items(asked, suite)
-    assert table[["model", "good"]].values.tolist() == [
-        [model, good] for model in ("rnn", "ll-rnn") for good in ("le chat dort .", "il dort")
+    text = CONTEXT.replace("le chat dort .", "L'ami dort.")
+    suite = written(tmp_path / "mine", "sujet.txt", text)
+    pairs = read_suite(suite)
+    asked = judged([tiny_run.folder], pairs)
+    table = items(asked, pairs)
+    assert table[["model", "good"]].values.tolist() == [  # as they are written, not as tokens
+        [model, good] for model in ("rnn", "ll-rnn") for good in ("L'ami dort.", "il dort")
     ]
-    figures = summary(asked, groups(suite, "construction"))
+    figures = summary(asked, groups(pairs, "construction"))
     assert len(figures) == 2 * len(SCORINGS)
     row = figures.set_index(["score", "model"]).loc["whole sentence", "rnn"]
     of_model = table[table["model"] == "rnn"]["whole sentence"]

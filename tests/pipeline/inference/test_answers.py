@@ -8,6 +8,7 @@ import pytest
 import accord
 from accord.models.common.registry import imported
 from accord.pipeline.compare.agreement import accuracy, groups, judged
+from accord.pipeline.evaluation.suites import read_suite
 from accord.pipeline.inference.explain import Explainer, split
 from accord.pipeline.inference.generate import Generator
 from accord.pipeline.inference.scorer import ANSWERS
@@ -85,7 +86,8 @@ def test_agreement_is_that_of_the_command(french, tmp_path):
         "le chat dort,le chat dorment,simple\n"
     )
     found = french.agree(str(suite))
-    of_command = judged([Path("french")], str(suite))
-    expected = accuracy(of_command, groups(str(suite), "construction"), 0).drop(columns="model")
+    pairs = read_suite(str(suite))
+    of_command = judged([Path("french")], pairs)
+    expected = accuracy(of_command, groups(pairs, "construction"), 0).drop(columns="model")
     pd.testing.assert_frame_equal(found, expected)
     assert found["share"].tolist() == [1.0] and found["pairs"].tolist() == [2]
