@@ -83,8 +83,8 @@ COMMANDS = {
             "and spelling.",
             "rescore": "Rank n-best lists or lattices anew with a model, and print the best "
             "hypothesis of each.",
-            "generate": "Generate sentences: drawn by chance, or the likeliest that a beam "
-            "search finds.",
+            "generate": "Generate sentences: drawn by chance, or the likeliest for their "
+            "length by beam search.",
             "nearest": "Show the words whose vectors are nearest to that of a word.",
             "inflection": "Show how often vector arithmetic finds another form of a lemma, "
             "judged by the lexicon.",

@@ -202,7 +202,8 @@ def generate(
         int | None,
         typer.Option(
             min=1,
-            help="Search for the likeliest sentences with a beam of this width; draw nothing.",
+            help="Search with a beam of this width for the sentences that are likeliest for their "
+            "length; draw nothing.",
         ),
     ] = None,
     constraint: Annotated[
@@ -238,7 +239,7 @@ def generate(
         int, typer.Option(help="Seed of the draws; the same one gives the same sentences.")
     ] = 1,
 ) -> None:
-    """Generate sentences: drawn by chance, or the likeliest that a beam search finds."""
+    """Generate sentences: drawn by chance, or the likeliest for their length by beam search."""
     from accord.pipeline.inference.generate import generate as new_sentences
 
     scorer = under(load_model(run, model), condition, prime, prime_weight, prime_tune)

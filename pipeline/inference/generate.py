@@ -100,7 +100,7 @@ class Generator:
         return [self._sentence(each, letters) for each in drawn]
 
     def likeliest(self, count: int = 10, width: int = 10) -> list[NewSentence]:
-        """The likeliest sentences that a beam of that width finds, the likeliest first."""
+        """The likeliest sentences for their length that a beam of that width finds, in order."""
         found = beam(self.model, self.start_ids, width, LONGEST)
         return [self._sentence(each, np.random.default_rng(0)) for each in found[:count]]
 
@@ -148,7 +148,7 @@ def generate(
     spelled: bool = False,
     seed: int = 1,
 ) -> list[NewSentence]:
-    """New sentences drawn by chance, or with a `beam` of some width the likeliest it finds."""
+    """New sentences drawn by chance, or with a `beam` the likeliest for their length it finds."""
     sampling = Sampling(temperature, top_k, top_p)
     if beam and sampling != AS_IT_IS:
         raise ValueError("--beam searches and draws nothing: expected no temperature, top-k, top-p")

@@ -92,9 +92,10 @@ class Scorer:
         return imported(ANSWERS["explain"])(self, text, words, most)
 
     def generate(self, start: str = "", count: int = 10, **options: Any) -> list[Any]:
-        """New sentences (`NewSentence`), drawn by chance or with `beam` the likeliest.
+        """New sentences (`NewSentence`), drawn by chance or by `beam` search.
 
-        The options are those of `accord.pipeline.inference.generate.generate`.
+        The search finds the likeliest for their length. The options are those of
+        `accord.pipeline.inference.generate.generate`.
         """
         return imported(ANSWERS["generate"])(self, start, count, **options)
 

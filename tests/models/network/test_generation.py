@@ -1,4 +1,4 @@
-"""Generation: draws follow the distribution they claim, beam search finds what is likeliest."""
+"""Generation: draws follow the distribution they claim, beam search finds what is best."""
 
 from itertools import product
 
@@ -14,7 +14,7 @@ from accord.models.background.ngrams import kneser_ney
 from accord.models.common.batching import END, Sentences
 from accord.models.constraints.constrained import Constrained, WordAutomaton
 from accord.models.network.background_models import FrozenModelBackground
-from accord.models.network.generation import Sampling, beam, sample
+from accord.models.network.generation import Beam, Sampling, beam, sample
 from accord.models.network.language_model import LanguageModel
 from accord.models.recipe import Recipe
 
@@ -122,6 +122,11 @@ def test_whole_sentences_have_the_frequencies_that_scoring_gives_them(model):
         assert sum(sentence.log_p) == pytest.approx(np.log(p[tuple(sentence.words)]), abs=1e-4)
 
 
+def for_length(words):
+    """What log p is divided by (Wu et al. 2016)."""
+    return (5 + words) / 6
+
+
 @pytest.mark.parametrize("start", [[], [2, 5]])
 def test_a_wide_beam_finds_what_exhaustive_search_finds(model, start):
     others = range(1, WORDS)
@@ -131,15 +136,36 @@ def test_a_wide_beam_finds_what_exhaustive_search_finds(model, start):
         for words in product(others, repeat=length)
     ]
     log_p = log_p_of(model, texts) - (log_p_of(model, [np.array(start)])[0] if start else 0)
-    best = np.argsort(-log_p, kind="stable")[:20]
+    score = log_p / for_length(np.array([len(text) - len(start) for text in texts]))
+    best = np.argsort(-score, kind="stable")[:20]
     found = beam(model, start, width=len(others) ** LONGEST, longest=LONGEST)
     assert [sum(s.log_p) for s in found[:20]] == pytest.approx(log_p[best].tolist(), abs=1e-4)
     assert found[0].words == texts[best[0]][len(start) :].tolist()
 
 
 def test_no_beam_finds_better_than_the_exact_one(model):
-    best = [sum(beam(model, [], width, LONGEST)[0].log_p) for width in (1, 3, WORDS**LONGEST)]
+    found = [beam(model, [], width, LONGEST)[0] for width in (1, 3, WORDS**LONGEST)]
+    best = [sum(each.log_p) / for_length(len(each.words)) for each in found]
     assert max(best) == best[-1]
+
+
+def test_giving_up_beginnings_loses_nothing(model):
+    """A narrow beam finds what it would find if it read every beginning to the last length."""
+    narrow = beam(model, [2], 3, longest=8)
+    ended = []
+    reading = Beam.of(model, [2], 1)
+    for _ in range(8):
+        log_p = model.output.log_prob(reading.h, reading.context)
+        for row, of_end in enumerate(log_p[:, END].tolist()):
+            if np.isfinite(of_end):
+                ended.append([*reading.log_p[row].tolist(), of_end])
+        log_p[:, END] = -np.inf
+        total = (reading.log_p.sum(dim=1, keepdim=True) + log_p).flatten()
+        at = total.topk(3).indices
+        reading = reading.after(at // WORDS, at % WORDS, log_p.flatten()[at])
+    scores = sorted((sum(each) / for_length(len(each)) for each in ended), reverse=True)[:3]
+    found = [sum(each.log_p) / for_length(len(each.words)) for each in narrow]
+    assert found == pytest.approx(scores, abs=1e-5)
 
 
 def test_sentences_obey_the_constraint_and_the_same_seed_draws_the_same(model):

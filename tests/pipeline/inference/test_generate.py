@@ -14,6 +14,7 @@ from accord.pipeline.artefacts.names import END_ID, UNKNOWN_ID
 from accord.pipeline.cli.main import app
 from accord.pipeline.inference.constraints import Constraint, parse
 from accord.pipeline.inference.generate import Generator
+from accord.pipeline.inference.scorer import bundled
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +94,23 @@ def test_log_p_and_features_are_those_of_the_model(scorer):
             shown = {name.removeprefix("pos=") for name in word.features}
             assert shown <= analyses
             assert shown & {*UPOS} == analyses & {*UPOS} != set()
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_beam_search_goes_on_after_the_start_and_reports_log_p(width):
+    """By log p alone it would end at once; what it reports is log p all the same."""
+    generator = Generator(bundled(), "il est")
+    found = generator.likeliest(width, width)
+    assert len(found) == width
+    assert all(len(sentence.words) >= 3 and sentence.ended for sentence in found)
+    assert found[0].text.endswith(".")
+    for sentence in found:
+        ids = [bundled().id_of(word.form) for word in sentence.words]
+        whole = np.array([*generator.start_ids, *ids, END_ID])
+        text = Sentences(whole, np.array([len(whole)]))
+        log_p = generator.model.score(text)[len(generator.start_ids) :]
+        assert [word.log_p for word in sentence.words] == pytest.approx(log_p[:-1], abs=1e-4)
+        assert sentence.log_p == pytest.approx(log_p.sum(), abs=1e-3)
 
 
 def test_the_same_seed_says_the_same_and_another_does_not(scorer):
