@@ -8,17 +8,17 @@ import pytest
 from accord.pipeline.config.configuration import load_config
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted((ROOT / "results").glob("*.md"))
+PAGES = sorted((ROOT / "results").rglob("*.md"))
 BLOCK = re.compile(r"^```yaml\n(base:.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.stem}")
 def test_what_a_page_names_is_there(page, tmp_path):
     text = page.read_text(encoding="utf-8")
     for number, block in enumerate(BLOCK.findall(text)):
         (tmp_path / f"{number}.yaml").write_text(block, encoding="utf-8")
         assert load_config(str(tmp_path / f"{number}.yaml")).models
-    links = {page.parent / link for link in re.findall(r"\]\(([\w.-]+)\)", text)}
+    links = {page.parent / link for link in re.findall(r"\]\(([\w./-]+)\)", text)}
     files = {ROOT / path for path in re.findall(r"\btests/[\w/]+\.py", text)}
     modules = re.findall(r"python -m ((?:models|pipeline)(?:\.\w+)+)", text)
     assert [str(path) for path in links | files if not path.exists()] == []

@@ -51,7 +51,7 @@ class Cache:
         return torch.stack(rows).log()
 
 
-NEAREST = 256  # states; four times as many are worth nothing (results/calibration.md)
+NEAREST = 256  # states; four times as many are worth nothing (results/log/calibration.md)
 STATES_AT_ONCE = 512  # that are compared with all of the text
 MOST_NUMBERS = 1 << 30  # of the states of a text: 4 GiB
 
