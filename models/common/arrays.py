@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 import numpy as np
 from numpy.lib import format as npy
@@ -52,7 +52,7 @@ def check_stored(path: Path) -> None:
                 raise ValueError(f"{member.filename} is packed: expected arrays as they are")
 
 
-def _check(file: BinaryIO, size: int) -> None:
+def _check(file: IO[bytes], size: int) -> None:
     """Whether the array that begins here is as large as it claims to be."""
     version = npy.read_magic(file)
     if version not in ((1, 0), (2, 0)):

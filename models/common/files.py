@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 LARGEST = 1 << 28  # bytes; what Accord writes as JSON is far smaller
-CALLED = {dict: "an object", list: "a list"}
+CALLED: dict[type, str] = {dict: "an object", list: "a list"}
 
 
 def load_json(path: Path, kind: type, finite: bool = True) -> Any:

@@ -47,7 +47,7 @@ def on(stream: Stream, after: Stream, given: Iterable[Tensor | None]) -> Iterato
 
     The memory of what is given is used for nothing else before the stream has read it.
     """
-    if stream is None:
+    if stream is None or after is None:
         yield
         return
     stream.wait_stream(after)

@@ -6,6 +6,7 @@ p(x | K) = Π_i p_i(x | K)^{w_i} / Z(K), normalised over all words; any weights 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -98,9 +99,9 @@ def score(
 
 def _combined(log_p: Tensor, weights: np.ndarray) -> Tensor:
     """What a part of any weight but 0 finds impossible is so, also if the weight is negative."""
-    log_p, weights = log_p[weights != 0], torch.from_numpy(weights[weights != 0]).to(log_p.dtype)
+    log_p, exponents = log_p[weights != 0], torch.from_numpy(weights[weights != 0]).to(log_p.dtype)
     is_possible = log_p.isfinite().all(dim=0)
-    log_p = torch.tensordot(weights, log_p.where(is_possible, 0), dims=1)
+    log_p = torch.tensordot(exponents, log_p.where(is_possible, 0), dims=1)
     return log_p.masked_fill(~is_possible, -torch.inf).log_softmax(dim=1)
 
 
@@ -133,6 +134,6 @@ def likeliest_exponents(log_p: Tensor, words: np.ndarray) -> np.ndarray:
 def chunks(sentences: Sentences) -> Iterator[Sentences]:
     """Whole sentences, about so many words at a time."""
     ends = np.cumsum(sentences.lengths)
-    cuts = np.flatnonzero(np.diff(ends // WORDS_AT_ONCE, append=-1))
-    for first, last in zip([0, *(cuts[:-1] + 1)], cuts, strict=True):
-        yield sentences.part(first, last + 1)
+    stops = (np.flatnonzero(np.diff(ends // WORDS_AT_ONCE, append=-1)) + 1).tolist()
+    for first, stop in pairwise([0, *stops]):
+        yield sentences.part(first, stop)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 from accord.models.common.checks import nearest
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint, EntryPoints
+    from importlib.metadata import EntryPoint, EntryPoints, SelectableGroups
 
 # How a configuration names a part: `window`, or `{kind: window, order: 6}` with its own settings.
 Choice = str | dict
@@ -33,7 +33,7 @@ TYPES = {int: "int", float: "float", bool: "bool", str: "str", dict: "dict", Non
 class Setting:
     """What a part may be told beyond what all of its kind are."""
 
-    type: type | UnionType
+    hint: type | UnionType
     default: Any
     meaning: str
     least: float | None = None  # what a number must at least be
@@ -43,7 +43,7 @@ class Setting:
 
     @property
     def types(self) -> tuple[type, ...]:
-        return get_args(self.type) or (self.type,)
+        return get_args(self.hint) or (self.hint,)
 
     def checked(self, value: Any) -> Any:
         """The value as one of the types, or an error that names them."""
@@ -101,7 +101,10 @@ def described(part: Any, about: Mapping[str, Any]) -> Part:
                 )
     meaning = (inspect.getdoc(part) or "").partition("\n\n")[0].replace("\n", " ")
     found = Part(f"{part.__module__}:{part.__qualname__}", meaning, about, **settings)
-    found.file = Path(inspect.getsourcefile(part))
+    file = inspect.getsourcefile(part)
+    if file is None:
+        raise ValueError("it has no source file")
+    found.file = Path(file)
     return found
 
 
@@ -249,8 +252,11 @@ def _changed(place: str) -> int:
 
 
 @lru_cache(maxsize=1)
-def _installed(places: tuple[tuple[str, int], ...]) -> "EntryPoints":
-    """The entry points of all packages there, read once: they are asked for at every turn."""
+def _installed(places: tuple[tuple[str, int], ...]) -> "SelectableGroups":
+    """The entry points of all packages there, read once: they are asked for at every turn.
+
+    From Python 3.12 on they are `EntryPoints`. Both have `select`.
+    """
     from importlib.metadata import entry_points  # here, as to know Accord's own needs none
 
     return entry_points()
@@ -280,9 +286,10 @@ def parts_chosen(params: type) -> dict[str, Registry]:
     return {name: args[1] for name, args in annotated.items() if isinstance(args[1], Registry)}
 
 
-def check_parts(params: Any) -> None:
+def check_parts(params: object) -> None:
     """Put the checked choice in the place of each part that the fields of a dataclass choose."""
-    for name, registry in parts_chosen(type(params)).items():
+    of: type = type(params)
+    for name, registry in parts_chosen(of).items():
         if registry.several:
             continue
         try:
@@ -291,11 +298,12 @@ def check_parts(params: Any) -> None:
             raise ValueError(f"{name}: {error}") from None
 
 
-def outside_files(params: Any) -> list[Path]:
+def outside_files(params: object) -> list[Path]:
     """The files of all parts chosen that other packages bring."""
+    of: type = type(params)
     chosen = [
         (at, choice)
-        for name, at in parts_chosen(type(params)).items()
+        for name, at in parts_chosen(of).items()
         for choice in (getattr(params, name) if at.several else [getattr(params, name)])
     ]
     return [path for at, choice in chosen for path in _outside(at, choice)]
@@ -311,7 +319,9 @@ def _outside(registry: Registry, choice: Choice) -> list[Path]:
         if setting.parts is not None
         for path in _outside(setting.parts, settings[name])
     ]
-    return inner if registry.is_own(choice) else [part.file, *inner]
+    if registry.is_own(choice) or part.file is None:
+        return inner
+    return [part.file, *inner]
 
 
 def _found(name: Any, known: Mapping) -> str:

@@ -66,10 +66,10 @@ class _Exchange:
         rows = self.of_word[self.neighbour[entries]] + self.side[entries]
         met = np.bincount(rows, self.times[entries], minlength=2 * self.classes)
         rows = np.flatnonzero(met)
-        here, doubled = self.of_word[word], self.doubled[word]
+        here, doubled = int(self.of_word[word]), self.doubled[word]
         self._add(here, rows, -met, -doubled, -self.counts[word])
         gain = self._gain(rows, met, doubled, self.counts[word])
-        best = gain.argmax()
+        best = int(gain.argmax())
         best = here if gain[here] >= gain[best] - 1e-9 else best
         self._add(best, rows, met, doubled, self.counts[word])
         self.of_word[word] = best

@@ -24,6 +24,8 @@ class FeatureProduct(nn.Module):
     is looked up by its signature.
     """
 
+    dense: Tensor | None  # V_s (S × D)
+
     def __init__(self, features: Features):
         super().__init__()
         self.is_identity, self.feature_count = features.is_identity, features.feature_count
@@ -32,9 +34,9 @@ class FeatureProduct(nn.Module):
         for prefix, bags in zip(("", "transposed_"), self._both_ways(self.matrix), strict=True):
             for name, array in bags._asdict().items():
                 self.register_buffer(prefix + name, array, persistent=False)
-        dense = features.vectors[features.vector] if features.dimensions else None
-        dense = dense if dense is None else torch.from_numpy(dense)
-        self.register_buffer("dense", dense, persistent=False)  # V_s (S × D)
+        rows = features.vectors[features.vector] if features.dimensions else None
+        dense = None if rows is None else torch.from_numpy(rows)
+        self.register_buffer("dense", dense, persistent=False)
 
     def forward(self, weight: Tensor, is_dense: Tensor | None = None) -> Tensor:
         """Φ_s·W; `is_dense` (S × 1), where given, scales the dense block of each signature."""
@@ -178,6 +180,8 @@ class FeatureEmbedding(nn.Module):
     the network cannot rely on what a word means to know what its form says.
     """
 
+    signature: Tensor  # of every word (V)
+
     def __init__(
         self, features: Features, size: int, dropout: float = 0.0, vector_dropout: float = 0.0
     ):
@@ -238,12 +242,15 @@ def embedding(
 
 def features(read: WordsRead) -> FeatureEmbedding:
     """Its features: φ, or ψ where it has others."""
-    phi, psi = read.features, read.psi
-    if psi is not None and psi.vocabulary_size != phi.vocabulary_size:
+    phi = read.features
+    psi = phi if read.psi is None else read.psi
+    if not isinstance(psi, Features):
+        raise ValueError("psi: expected features of words, got their letters")
+    if psi.vocabulary_size != phi.vocabulary_size:
         raise ValueError(
             f"psi: expected {phi.vocabulary_size} words as in Φ, got {psi.vocabulary_size}"
         )
-    return FeatureEmbedding(phi if psi is None else psi, read.size, **read.dropouts)
+    return FeatureEmbedding(psi, read.size, **read.dropouts)
 
 
 def words(read: WordsRead) -> FeatureEmbedding:
@@ -259,6 +266,8 @@ def reads_letters(choice: Choice) -> bool:
 
 class EndsOfWords(nn.Module):
     """Beside what is read of each subword, one more input: 1 where a word ends, else 0."""
+
+    is_end: Tensor  # whether a word ends with each subword
 
     def __init__(self, ends: np.ndarray | None):
         super().__init__()

@@ -10,20 +10,18 @@ distinct pair of the two.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from accord.models.common.arrays import load_arrays
 from accord.models.common.batching import in_a_row
 from accord.models.common.checks import check_range
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -43,12 +41,11 @@ class Features:
     values: np.ndarray
     signature: np.ndarray
     feature_count: int  # F, sparse and dense
-    vectors: np.ndarray | None = None  # (R × D), each once
-    vector: np.ndarray | None = None  # (S), which of them a signature has
+    vectors: np.ndarray = field(default_factory=lambda: np.zeros((1, 0), np.float32))  # (R × D)
+    vector: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))  # (S), a row for each
 
     def __post_init__(self):
-        if self.vectors is None:
-            object.__setattr__(self, "vectors", np.zeros((1, 0), np.float32))
+        if not np.size(self.vectors) and not np.size(self.vector):  # without a dense block
             object.__setattr__(self, "vector", np.zeros(len(self.indptr) - 1, np.int64))
         for name, kind in (
             ("indptr", np.int64),
@@ -110,33 +107,30 @@ class Features:
 
     @classmethod
     def from_rows(
-        cls, indptr, indices, values, feature_count: int, vectors=None, vector=None
+        cls, indptr: ArrayLike, indices: ArrayLike, values: ArrayLike, feature_count: int
     ) -> "Features":
-        """Group the rows of words, one each, into signatures, numbered by first occurrence.
-
-        `feature_count` is that of the sparse features. `vectors` (R × D), where given, are dense
-        ones, and `vector` says which of them each word has; signatures are then split by it.
-        """
-        indptr = _vector(indptr, np.int64, "indptr")
-        indices = _vector(indices, np.int64, "indices")
-        values = _vector(values, np.float64, "values")
-        _check_rows(indptr, indices, values, feature_count)
-        indptr, indices, values = _canonical(indptr, indices, values)
+        """Group the sparse rows of words into signatures, numbered by first occurrence."""
+        rows = (
+            _vector(indptr, np.int64, "indptr"),
+            _vector(indices, np.int64, "indices"),
+            _vector(values, np.float64, "values"),
+        )
+        _check_rows(*rows, feature_count)
+        starts, features, numbers = _canonical(*rows)
 
         # A row's bytes are its key: a dictionary compares them in full, so no two rows collide.
-        entries = np.empty(len(indices), dtype=[("index", "<i8"), ("value", "<f8")])
-        entries["index"], entries["value"] = indices, values
-        raw, bounds = entries.tobytes(), (indptr * entries.itemsize).tolist()
+        entries = np.empty(len(features), dtype=[("index", "<i8"), ("value", "<f8")])
+        entries["index"], entries["value"] = features, numbers
+        raw, bounds = entries.tobytes(), (starts * entries.itemsize).tolist()
         number: dict[bytes, int] = {}
         signature = np.fromiter(
             (number.setdefault(raw[start:end], len(number)) for start, end in pairwise(bounds)),
             dtype=np.int64,
-            count=len(indptr) - 1,
+            count=len(starts) - 1,
         )
-        rows = np.frombuffer(b"".join(number), dtype=entries.dtype)
+        distinct = np.frombuffer(b"".join(number), dtype=entries.dtype)
         lengths = np.fromiter(map(len, number), np.int64, len(number)) // entries.itemsize
-        sparse = cls(_ends(lengths), rows["index"], rows["value"], signature, feature_count)
-        return sparse if vectors is None else sparse.with_vectors(vectors, vector)
+        return cls(_ends(lengths), distinct["index"], distinct["value"], signature, feature_count)
 
     @classmethod
     def one_hot(cls, words: int) -> "Features":
@@ -214,10 +208,14 @@ class Features:
 
     @classmethod
     def load(cls, path: Path | str) -> "Features":
-        return cls(**load_arrays(Path(path), [each.name for each in fields(cls)]))
+        arrays = load_arrays(Path(path), [each.name for each in fields(cls)])
+        feature_count = int(arrays.pop("feature_count"))
+        return cls(**arrays, feature_count=feature_count)
 
 
-def _canonical(indptr, indices, values):
+def _canonical(
+    indptr: np.ndarray, indices: np.ndarray, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sort each row by feature and drop zeros, so that equal rows are equal bytes."""
     row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     if not values.all():
@@ -239,8 +237,8 @@ def _ends(lengths: np.ndarray) -> np.ndarray:
     return np.concatenate(([0], np.cumsum(lengths)))
 
 
-def _vector(array, kind, name: str) -> np.ndarray:
-    array = np.asarray(array)
+def _vector(given: ArrayLike, kind: type[np.number], name: str) -> np.ndarray:
+    array = np.asarray(given)
     if array.ndim != 1:
         raise ValueError(f"{name}: expected one dimension, got the shape {array.shape}")
     if kind is np.int64 and array.size and not np.issubdtype(array.dtype, np.integer):
@@ -248,8 +246,8 @@ def _vector(array, kind, name: str) -> np.ndarray:
     return np.ascontiguousarray(array, dtype=kind)
 
 
-def _matrix(array, name: str) -> np.ndarray:
-    array = np.asarray(array)
+def _matrix(given: ArrayLike, name: str) -> np.ndarray:
+    array = np.asarray(given)
     if array.ndim != 2 or not np.issubdtype(array.dtype, np.floating):
         raise ValueError(
             f"{name}: expected a matrix of numbers, got {array.dtype} of the shape {array.shape}"
@@ -260,7 +258,9 @@ def _matrix(array, name: str) -> np.ndarray:
     return np.ascontiguousarray(array, dtype=np.float32)
 
 
-def _check_rows(indptr, indices, values, feature_count: int) -> None:
+def _check_rows(
+    indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, feature_count: int
+) -> None:
     if not len(indptr) or indptr[0] != 0 or indptr[-1] != len(indices):
         ends = indptr[[0, -1]].tolist() if len(indptr) else "nothing"
         raise ValueError(f"indptr: expected to run from 0 to {len(indices)}, got {ends}")

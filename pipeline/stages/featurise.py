@@ -135,5 +135,5 @@ def _features(
     indptr = np.zeros(words + 1, dtype=np.int64)
     np.cumsum(np.bincount(table["word"], minlength=words), out=indptr[1:])
     values = table["value"].to_numpy(np.float32)
-    block = {"vectors": dense.vectors, "vector": dense.row} if dense else {}
-    return Features.from_rows(indptr, codes, values, sparse, **block)
+    found = Features.from_rows(indptr, codes, values, sparse)
+    return found.with_vectors(dense.vectors, dense.row) if dense else found

@@ -33,16 +33,19 @@ def save_features(features: Features, path: Path) -> None:
 def load_features(path: Path, signature: np.ndarray, vectors: np.ndarray | None) -> Features:
     """With the signature of each word, and the vectors that a dense block is made of."""
     arrays = load_arrays(path, PHI_ARRAYS)
-    is_dense = len(arrays["vector"]) > 0
     try:
+        dense = ()
+        if len(arrays["vector"]):
+            if vectors is None:
+                raise ValueError("expected the vectors of its dense features, found none")
+            dense = vectors, arrays["vector"]
         return Features(
             np.concatenate([[0], np.cumsum(arrays["lengths"], dtype=np.int64)]),
             arrays["indices"],
             arrays["values"][arrays["value"]],
             signature,
             int(arrays["feature_count"]),
-            vectors if is_dense else None,
-            arrays["vector"] if is_dense else None,
+            *dense,
         )
     except (ValueError, TypeError, IndexError) as error:
         raise ValueError(f"{path}: {error}") from None

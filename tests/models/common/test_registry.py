@@ -45,11 +45,11 @@ def test_every_part_of_a_table_has_the_settings_that_stand_there(registry):
         itself = described(registry[name], {})
         assert part.place == itself.place
         settings = {
-            name: (each.type, each.default, type(each.default))
+            name: (each.hint, each.default, type(each.default))
             for name, each in part.settings.items()
         }
         assert settings == {
-            name: (each.type, each.default, type(each.default))
+            name: (each.hint, each.default, type(each.default))
             for name, each in itself.settings.items()
         }
         assert part.meaning.endswith(".") and "\n" not in part.meaning, name

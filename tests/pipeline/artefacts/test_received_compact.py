@@ -65,6 +65,11 @@ ARRAYS = {
         "indices",
     ),
     "no number": ("phi.compact.npz", {"values": lambda a: a * np.nan}, "expected finite"),
+    "rows of vectors that are not there": (
+        "phi.compact.npz",
+        {"vector": np.zeros(1, np.uint8)},
+        "expected the vectors of its dense features",
+    ),
     "letters' counts of 0": ("letters.npz", {"counts": lambda a: a * 0}, "letters.npz"),
     "classes of no share": ("letters.npz", {"shares": lambda a: a + 1}, "share of numbers"),
     "levels too long": ("letters.npz", {"keys": lambda a: a * 100}, "letters.npz"),
