@@ -1,7 +1,6 @@
 """Several lexicons as one, and such a chain as files of a folder, opened where its data is not."""
 
 import json
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +11,7 @@ import pandas as pd
 from accord.lexicon.analysis import Analysis, Lexicon, absent, moved, stack
 from accord.lexicon.closed import Closed
 from accord.lexicon.guesser import Guesser
-from accord.lexicon.index import PROBE, Index
+from accord.lexicon.index import PROBE, Index, mapped
 from accord.lexicon.reading import LexiconError
 
 SAVED = "lexicons.json"
@@ -98,10 +97,10 @@ def _saved(lexicon: Lexicon, folder: Path) -> dict[str, Any]:
         return {"kind": "guesser", "suffixes": _saved(lexicon.suffixes, folder)}
     if isinstance(lexicon, Closed):
         return {"kind": "closed", "lowercase": lexicon.lowercase}
-    if not isinstance(lexicon, Index) or lexicon.path is None:
+    if not isinstance(lexicon, Index) or lexicon.content is None:
         raise LexiconError(f"the lexicon {lexicon.name} is no index, so it cannot be saved")
     file = f"lexicon-{len(list(folder.glob('lexicon-*.arrow')))}.arrow"
-    shutil.copy(lexicon.path, folder / file)
+    (folder / file).write_bytes(lexicon.content)
     return {"kind": "index", "name": lexicon.name, "licence": lexicon.licence, "file": file}
 
 
@@ -126,4 +125,4 @@ def _opened(saved: dict[str, Any], folder: Path) -> Lexicon:
         return Closed(saved["lowercase"])
     if Path(saved["file"]).name != saved["file"]:
         raise LexiconError(f"{folder / SAVED}: expected a file beside it, got {saved['file']!r}")
-    return Index.open(saved["name"], saved["licence"], folder / saved["file"])
+    return Index.open(saved["name"], saved["licence"], mapped(folder / saved["file"]))

@@ -208,9 +208,10 @@ def guesser(request: Request) -> Guesser:
     if not teachers:
         raise LexiconError("the guesser has nothing to learn from: name a lexicon before it")
     key = fingerprint([], f"guesser {VERSION}", *(teacher.identity() for teacher in teachers))
-    path = cached(f"guesser-{key}", lambda: build(learn(pd.concat(map(everything, teachers)))))
+    key = f"guesser-{key}"
+    content = cached(key, lambda: build(learn(pd.concat(map(everything, teachers)))))
     licence = ", ".join(dict.fromkeys(teacher.licence for teacher in teachers))
-    return Guesser(Index.open("guesser", licence, path))
+    return Guesser(Index.open("guesser", licence, content, key))
 
 
 def learned_guesser(rows: pd.DataFrame, licence: str) -> Guesser:

@@ -1,14 +1,16 @@
 """A lexicon that is a text file: read once into an index, which is memory-mapped from then on.
 
 The index is one Arrow file with a row per form, found by the hash of the form. Columns: hash
-(uint64, ascending), form, analyses (a list of lemma, upos, feats, count). Opening it costs nothing,
-and processes share its pages.
+(uint64, ascending), form, analyses (a list of lemma, upos, feats, count). Processes share its
+pages. In the cache the file ends with its own hash, which is checked when it is opened.
 """
 
 import hashlib
 import json
+import logging
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +23,16 @@ import pyarrow.compute as pc
 from accord.lexicon.analysis import Analysis, Lexicon, Request, plain
 from accord.lexicon.reading import LexiconError, LexiconRow, Report, Skipped
 
+log = logging.getLogger(__name__)
+
 
 def hashes(forms: np.ndarray) -> np.ndarray:
     return pd.util.hash_array(forms, categorize=False)
 
 
 VERSION = 1  # raised whenever the same rows come to give another index
+SEAL = hashlib.sha256().digest_size  # bytes at the end of a cached file: the hash of the others
+ABANDONED = 3600  # seconds after which a file that is being written was left by a killed process
 MEANING = r"(?:^|\|)Sem=[^|]*"
 PROBE = int(hashes(np.array(["accord"], dtype=object))[0])  # tells whether the hash is the same
 
@@ -34,7 +40,8 @@ PROBE = int(hashes(np.array(["accord"], dtype=object))[0])  # tells whether the 
 class Index(Lexicon):
     """A compiled lexicon."""
 
-    path: Path | None = None
+    key: str | None = None  # names the content; an index that was never cached has none
+    content: pa.Buffer | None = None  # the Arrow file
 
     def __init__(self, name: str, licence: str, table: pa.Table):
         self.name = name
@@ -47,9 +54,10 @@ class Index(Lexicon):
         self._analyses = table["analyses"].chunk(0)
 
     @classmethod
-    def open(cls, name: str, licence: str, path: Path) -> "Index":
-        index = cls(name, licence, pa.ipc.open_file(pa.memory_map(str(path))).read_all())
-        index.path = path
+    def open(cls, name: str, licence: str, content: pa.Buffer, key: str | None = None) -> "Index":
+        """The index of an Arrow file, which is neither copied nor read here."""
+        index = cls(name, licence, pa.ipc.open_file(pa.BufferReader(content)).read_all())
+        index.content, index.key = content, key
         return index
 
     def __len__(self) -> int:
@@ -71,7 +79,7 @@ class Index(Lexicon):
         return word[same], rows[same]
 
     def identity(self) -> str:
-        return self.path.stem if self.path else super().identity()
+        return self.key or super().identity()
 
     def find(self, forms: np.ndarray) -> pd.DataFrame:
         rows = self.entries(forms).drop(columns="count")
@@ -115,12 +123,34 @@ def cache_folder() -> Path:
     return Path(home) / "accord" / "lexicon"
 
 
-def cached(name: str, make: Callable[[], pa.Table]) -> Path:
-    """The file of a name in the cache, made if it is not there."""
-    path = cache_folder() / f"{name}.arrow"
-    if not path.is_file():
-        write(make(), path)
-    return path
+def cached(name: str, make: Callable[[], pa.Table]) -> pa.Buffer:
+    """The Arrow file of a name in the cache, made if it is not there or not what was written.
+
+    Where the cache cannot be written, the file is kept in memory.
+    """
+    path = cache_folder() / f"{name}.index"
+    if path.is_file() and path.stat().st_size > SEAL:
+        content = mapped(path)
+        if _seal_holds(content):
+            return content.slice(0, content.size - SEAL)
+    content = _arrow_file(make())
+    try:
+        _keep(content, path)
+    except OSError as error:
+        log.warning("%s is not kept, so the next command makes it again: %s", path, error.strerror)
+    return content
+
+
+def mapped(path: Path) -> pa.Buffer:
+    """The bytes of a file, which stay on disk until they are read."""
+    with pa.memory_map(str(path)) as file:
+        return file.read_buffer()
+
+
+def _seal_holds(content: pa.Buffer) -> bool:
+    """Whether a file ends with the hash of what precedes it."""
+    view = memoryview(content)
+    return hashlib.sha256(view[:-SEAL]).digest() == view[-SEAL:]
 
 
 def compiled(
@@ -131,8 +161,11 @@ def compiled(
     *,
     lowercase: bool,
     strict: bool,
-) -> Path:
-    """The index of a text file, made if there is none yet for it and for this version of `read`."""
+) -> tuple[str, pa.Buffer]:
+    """A text file's index and the key of its content.
+
+    It is made if there is none yet for this text and this version of `read`.
+    """
 
     def make() -> pa.Table:
         report = Report(path, strict)
@@ -145,7 +178,8 @@ def compiled(
 
     reader = f"{read.__module__}.{read.__qualname__} {version}"
     key = fingerprint([path, *read_by], reader, f"lowercase {lowercase}", f"strict {strict}")
-    return cached(f"{path.stem}-{key}", make)
+    key = f"{path.stem}-{key}"
+    return key, cached(key, make)
 
 
 def fingerprint(files: Sequence[Path], *words: str) -> str:
@@ -192,13 +226,27 @@ def _with_meaning(data: pd.DataFrame) -> pd.DataFrame:
     return data[~again | means.to_numpy()]
 
 
-def write(table: pa.Table, target: Path) -> None:
-    """Written beside its place and moved there whole, so that no reader sees half a file."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, suffix=".partial")
-    with os.fdopen(handle, "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+def _arrow_file(table: pa.Table) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
-    Path(name).replace(target)
+    return sink.getvalue()
+
+
+def _keep(content: pa.Buffer, target: Path) -> None:
+    """Write a file and its hash beside their place and move them there whole."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    for left in target.parent.glob("*.partial"):  # by killed processes; a living one is faster
+        if time.time() - left.stat().st_mtime > ABANDONED:
+            left.unlink(missing_ok=True)
+    handle, name = tempfile.mkstemp(dir=target.parent, suffix=".partial")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.write(hashlib.sha256(content).digest())
+        Path(name).replace(target)
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -229,9 +277,9 @@ class TextLexicon:
     def open(self, path: Path, *, lowercase: bool = False, strict: bool = False) -> Index:
         if not path.is_file():
             raise LexiconError(f"lexicon {self.name}: no file {path}")
-        index = compiled(
+        key, content = compiled(
             path, self.read, self.version, self.read_by, lowercase=lowercase, strict=strict
         )
-        lexicon = Index.open(self.name, self.licence, index)
+        lexicon = Index.open(self.name, self.licence, content, key)
         lexicon.of_text = self.of_text
         return lexicon

@@ -1,10 +1,12 @@
 """The index holds what was read, and is made anew when what it was made of changes."""
 
+import os
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accord import lexicon
@@ -83,7 +85,63 @@ def test_another_version_of_a_reader_or_another_reader_compiles_anew(tmp_path, m
     first = treebank(path)
     later = replace(first, version=first.version + 1)
     other = replace(first, read=read_contracted)
-    paths = {each.open(path).path for each in (first, first, later)}
-    assert len(paths) == 2
+    keys = {each.open(path).identity() for each in (first, first, later)}
+    assert len(keys) == 2
     with pytest.raises(LexiconError, match="no row could be read"):
         other.open(path)  # its rows are those without a part of speech, which the file has none of
+
+
+@pytest.fixture
+def made_once(tmp_path, monkeypatch):
+    """A table, what its index answers, and the file of the index in the cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    table = tmp_path / "mine.tsv"
+    rows = (f"mot{number}\tmot\tNOUN\tGender=Fem" for number in range(20))
+    table.write_text("\n".join(["form\tlemma\tupos\tfeats", *rows]) + "\n")
+    answers = lexicon.load([str(table)], folder=None).lookup([f"mot{n}" for n in range(20)])
+    [path] = cache_folder().glob("mine-*")
+    return table, answers, path
+
+
+def answers_of(table):
+    return lexicon.load([str(table)], folder=None).lookup([f"mot{n}" for n in range(20)])
+
+
+@given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_flipped_bit_in_the_cache_is_found_and_the_index_made_anew(made_once, place, bit):
+    table, answers, path = made_once
+    written = path.read_bytes()
+    damaged = bytearray(written)
+    damaged[int(place * len(damaged))] ^= 1 << bit
+    path.write_bytes(damaged)
+    assert answers_of(table).equals(answers)
+    assert path.read_bytes() == written
+
+
+@pytest.mark.parametrize("length", [0, 1, 40, -1])
+def test_a_truncated_file_of_the_cache_is_made_anew(made_once, length):
+    table, answers, path = made_once
+    written = path.read_bytes()
+    path.write_bytes(written[:length])
+    assert answers_of(table).equals(answers)
+    assert path.read_bytes() == written
+
+
+def test_a_cache_that_cannot_be_written_is_reported_and_done_without(made_once, caplog):
+    table, answers, path = made_once
+    shutil.rmtree(path.parent)
+    path.parent.write_text("a file where the folder should be")
+    assert answers_of(table).equals(answers)
+    assert "the next command makes it again: File exists" in caplog.text
+
+
+def test_what_a_killed_process_left_in_the_cache_is_removed(made_once):
+    table, _, path = made_once
+    left, young = (path.parent / f"{name}.partial" for name in ("tmp1", "tmp2"))
+    for each in (left, young):
+        each.write_text("half a file")
+    os.utime(left, (0, 0))
+    path.unlink()
+    answers_of(table)
+    assert not left.exists() and young.exists()
