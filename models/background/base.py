@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from accord.models.background.ngrams import discount
@@ -9,6 +10,13 @@ from accord.models.common.batching import Sentences
 from accord.models.features.phi import Features
 
 Chance = torch.Generator | None  # what a draw depends on; torch's own if none is given
+
+
+def needed(context: Tensor | None) -> Tensor:
+    """The contexts, of a background that cannot do without them."""
+    if context is None:
+        raise ValueError("context: expected those of the words, as b depends on them; got none")
+    return context
 
 
 class Background(nn.Module):
@@ -21,6 +29,8 @@ class Background(nn.Module):
     is_static = False  # whether its masses are computed without waiting for a GPU, given `room`
     is_of_parts = False  # whether it knows the whole signatures that a layer was trained with
     room: int | None = None  # for entries that a batch adds up; None: as many as there are
+    starts: Tensor  # where the words of each signature begin among the members (S + 1)
+    in_order: Tensor | None  # the members, once they were asked for
 
     def __init__(self, features: Features):
         super().__init__()
@@ -71,7 +81,7 @@ class Background(nn.Module):
     def log_masses(self, context: Tensor | None = None) -> Tensor:
         """log b(K, x) of every word in each context: (N × V), or (V) as in `class_mass`."""
         words = torch.arange(len(self.of_word), device=self.starts.device)
-        return self.log_mass_of(words.expand(len(context), -1), context)
+        return self.log_mass_of(words.expand(len(needed(context)), -1), context)
 
     def fixed_shares(self) -> Tensor | None:
         """log b(K, x)/B_s(K) of every word (V), where no context changes it."""
@@ -127,6 +137,8 @@ class Unigram(Background):
     """
 
     is_static = True
+    log_mass: Tensor  # log b of every word (V)
+    log_sums: Tensor  # log B_s of every signature (S)
 
     def __init__(self, features: Features, mass: np.ndarray):
         super().__init__(features)
@@ -199,9 +211,9 @@ class Uniform(Unigram):
         super().__init__(features, np.ones(features.vocabulary_size))
 
 
-def _checked(mass, words: int) -> np.ndarray:
+def _checked(given: ArrayLike, words: int) -> np.ndarray:
     """The mass in double precision, or a refusal that says which entry is bad."""
-    mass = np.asarray(mass, dtype=np.float64)
+    mass = np.asarray(given, dtype=np.float64)
     if mass.shape != (words,):
         raise ValueError(f"mass: expected {words} numbers, one per word; got shape {mass.shape}")
     wrong = ~(np.isfinite(mass) & (mass >= 0))

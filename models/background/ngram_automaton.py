@@ -60,7 +60,8 @@ class NGramAutomaton:
 
     def _slices(self, level: int) -> tuple[slice, slice]:
         """The nodes and the arcs of contexts of one length."""
-        return tuple(slice(*each[level : level + 2].tolist()) for each in (self.nodes, self.first))
+        nodes, arcs = (each[level : level + 2].tolist() for each in (self.nodes, self.first))
+        return slice(*nodes), slice(*arcs)
 
     def _level(self, node: int) -> int:
         return int(self.nodes.searchsorted(node, side="right")) - 1
@@ -105,9 +106,9 @@ class NGramAutomaton:
         reached = np.tile(accepts, (len(self.symbol), 1))  # by END; the others follow
         for _ in range(ROUNDS):
             before = mass.copy()
-            for symbol, arcs in enumerate(by_symbol):
+            for symbol, own in enumerate(by_symbol):
                 if symbol != END:
-                    reached[arcs] = mass[self.next[arcs]] @ steps[symbol].T
+                    reached[own] = mass[self.next[own]] @ steps[symbol].T
             weighed = self.of_arc[:, None] * reached
             for level, table in enumerate(self.tables):
                 nodes, arcs = self._slices(level)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from accord.models.background.base import Background
+from accord.models.background.base import Background, needed
 from accord.models.background.ngrams import (
     History,
     NGrams,
@@ -46,6 +46,12 @@ class NGramBackground(Background):
     """
 
     is_static = True
+    log_unigram: Tensor  # log B_s of the empty context, in the whole text and without each part
+    # Those of `_SeenContexts`:
+    seen_nodes: Tensor
+    seen_starts: Tensor
+    seen_signatures: Tensor
+    seen_added: Tensor
 
     def __init__(
         self,
@@ -123,6 +129,7 @@ class NGramBackground(Background):
         return int(sizes[(longer + before)[longer >= 0]].sum())
 
     def class_mass(self, context: Tensor | None = None) -> Tensor:
+        context = needed(context)
         seen = self._seen_after(context)
         log_mass = self.log_unigram[context[:, 0]].add_(seen.log_scale)
         sums = seen.added_up(log_mass).view(-1)[seen.positions]
@@ -136,10 +143,11 @@ class NGramBackground(Background):
         return self.seen_nodes.cpu().numpy(), self.seen_starts.diff().cpu().numpy()
 
     def class_prior(self, context: Tensor | None = None) -> Tensor:
-        return self.log_unigram[context[:, 0]].float()
+        return self.log_unigram[needed(context)[:, 0]].float()
 
     def class_evidence(self, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """It differs from log γ only where a signature was seen: nothing else is touched twice."""
+        context = needed(context)
         seen, prior = self._seen_after(context), self.log_unigram[context[:, 0]]
         evidence = seen.added_up(prior)
         flat, before = evidence.view(-1), prior.view(-1)[seen.positions]
@@ -164,10 +172,10 @@ class NGramBackground(Background):
         return _SeenAfter(scales[:, :1].log().to(exact), row, positions, added)
 
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
-        return self.ngrams.p(context.unsqueeze(2).unbind(1), words).log()
+        return self.ngrams.p(needed(context).unsqueeze(2).unbind(1), words).log()
 
     def log_masses(self, context: Tensor | None = None) -> Tensor:
-        return self.ngrams.distributions(context.unbind(1)).log()
+        return self.ngrams.distributions(needed(context).unbind(1)).log()
 
     def regrouped(self, features: Features) -> "NGramBackground":
         history = None if self.is_plain else self.history

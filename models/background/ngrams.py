@@ -16,7 +16,7 @@ h′ is h without its oldest word. All words are listed after the empty context.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -138,13 +138,16 @@ def check(sentences: Sentences, order: int, words: int) -> None:
 WORDS_AT_ONCE = 1 << 20  # scored together
 
 
-class Table(NamedTuple):
-    """The n-grams with contexts of one length, keys as in `counts.Level`."""
+Numbers = TypeVar("Numbers", np.ndarray, Tensor)
 
-    contexts: np.ndarray  # key of each node, rising
-    keys: np.ndarray  # key of each n-gram, rising
-    p: np.ndarray  # p(w | h) of each n-gram
-    backoff: np.ndarray  # γ(h) of each node
+
+class Table(NamedTuple, Generic[Numbers]):
+    """The n-grams with contexts of one length, keys as in `Level`."""
+
+    contexts: Numbers  # key of each node, rising
+    keys: Numbers  # key of each n-gram, rising
+    p: Numbers  # p(w | h) of each n-gram
+    backoff: Numbers  # γ(h) of each node
 
 
 class NGrams(nn.Module):
@@ -153,7 +156,11 @@ class NGrams(nn.Module):
     Several models may lie in the tables, each below a root of its own: a node of the empty context.
     """
 
-    def __init__(self, tables: Sequence[Table], words: int):
+    # Of the table for the empty context, which every model has.
+    contexts_0: Tensor
+    p_0: Tensor
+
+    def __init__(self, tables: Sequence[Table[np.ndarray]], words: int):
         super().__init__()
         self.words, self.order = words, len(tables)
         for number, table in enumerate(tables):
@@ -162,8 +169,8 @@ class NGrams(nn.Module):
                 self.register_buffer(f"{name}_{number}", tensor, persistent=False)
 
     @property
-    def tables(self) -> list[Table]:
-        """The tables as tensors, by the length of their contexts."""
+    def tables(self) -> list[Table[Tensor]]:
+        """The tables by the length of their contexts."""
         return [
             Table(*(getattr(self, f"{name}_{number}") for name in Table._fields))
             for number in range(self.order)
@@ -238,11 +245,11 @@ class NGrams(nn.Module):
 def stacked(models: Sequence[NGrams]) -> NGrams:
     """The models in one set of tables: each has its place in them as its root."""
     words = models[0].words
-    tables: list[Table] = []
-    shorter = np.zeros(len(models), np.int64)
+    tables: list[Table[np.ndarray]] = []
+    shorter: np.ndarray = np.zeros(len(models), np.int64)
     for same_length in zip(*(model.tables for model in models), strict=True):
         sizes = [len(table.contexts) for table in same_length]
-        nodes = np.cumsum(sizes) - sizes  # before those of each model
+        nodes: np.ndarray = np.cumsum(sizes) - sizes  # before those of each model
         contexts = _joined(same_length, "contexts", shorter * words)
         keys = _joined(same_length, "keys", nodes * words)
         p, backoff = (_joined(same_length, name, 0 * nodes) for name in ("p", "backoff"))
@@ -251,7 +258,7 @@ def stacked(models: Sequence[NGrams]) -> NGrams:
     return NGrams(tables, words)
 
 
-def _joined(tables: Sequence[Table], name: str, shifts: np.ndarray) -> np.ndarray:
+def _joined(tables: Sequence[Table[Tensor]], name: str, shifts: np.ndarray) -> np.ndarray:
     arrays = (getattr(table, name).numpy() for table in tables)
     return np.concatenate([array + shift for array, shift in zip(arrays, shifts, strict=True)])
 

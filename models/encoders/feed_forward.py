@@ -38,7 +38,8 @@ class Window(nn.Module):
         return outputs, ((seen[len(seen) - self.order + 1 :],),)
 
     def initial_state(self, batch: int) -> State:
-        return ((self.layers[0].weight.new_zeros(self.order - 1, batch, self.inputs),),)
+        weight = next(self.parameters())
+        return ((weight.new_zeros(self.order - 1, batch, self.inputs),),)
 
 
 class LSTMWindow(nn.Module):
@@ -64,7 +65,7 @@ class LSTMWindow(nn.Module):
         if order < 1:
             raise ValueError(f"encoder: lstm-window.order: expected 1 or more, got {order}")
         self.inputs, self.order = inputs, order
-        self.within = LSTM(inputs, hidden, outputs, layers)
+        self.within = _WindowLSTM(inputs, hidden, outputs, layers)
         self.within.dropout = _WindowDropout(dropout, every_step=True)
 
     def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
@@ -95,6 +96,10 @@ class _WindowDropout(VariationalDropout):
     def forward(self, windows: Tensor) -> Tensor:
         steps = windows.unflatten(1, (-1, self.texts)).flatten(0, 1)
         return super().forward(steps).view_as(windows)
+
+
+class _WindowLSTM(LSTM):
+    dropout: _WindowDropout
 
 
 class Linear(nn.Module):

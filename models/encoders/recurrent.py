@@ -7,9 +7,10 @@ read one after the other.
 """
 
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -23,20 +24,38 @@ SINGLE = (True, 1, 0.0)  # with biases, one layer, no dropout between layers
 ON_ARM = platform.machine().lower() in ("aarch64", "arm64")
 
 
-class RecurrentLayer(nn.Module):
+class StackedLayer(nn.Module):
+    """What a layer of a stack has beside `forward`."""
+
+    def initial_state(self, batch: int) -> tuple[Tensor, ...]:
+        """The state before a text, for so many columns."""
+        raise NotImplementedError
+
+
+Layer = TypeVar("Layer", bound=nn.Module, covariant=True)
+
+
+class Layers(nn.ModuleList, Generic[Layer]):
+    """A list of modules that are all of one type, which torch's own does not keep."""
+
+    def __iter__(self) -> Iterator[Layer]:
+        return cast("Iterator[Layer]", super().__iter__())
+
+
+class RecurrentLayer(StackedLayer):
     """One layer of PyTorch's fused kernels, with dropout on the recurrent weights.
 
     Weight dropout (Merity et al. 2018) drops connections from state to state, the same ones for
     a whole sequence, before the kernel sees the matrix: the kernel stays the fused one.
     """
 
-    kernels = {  # noqa: RUF012
+    kernels: ClassVar[dict[str, Callable[..., Any]]] = {
         "elman": torch.rnn_tanh,
         "irnn": torch.rnn_relu,
         "gru": torch.gru,
         "lstm": torch.lstm,
     }
-    gates = {"elman": 1, "irnn": 1, "gru": 3, "lstm": 4}  # noqa: RUF012
+    gates: ClassVar[dict[str, int]] = {"elman": 1, "irnn": 1, "gru": 3, "lstm": 4}
 
     def __init__(self, name: str, inputs: int, outputs: int, weight_dropout: float = 0.0):
         super().__init__()
@@ -59,17 +78,17 @@ class RecurrentLayer(nn.Module):
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Outputs and state. Parts of one sequence are read with the same `weights`."""
         with in_full_precision(inputs.device.type):
-            inputs, *state = (each.to(self.recurrent_weight.dtype) for each in (inputs, *state))
-            outputs, *state = self.kernels[self.name](
+            inputs, *before = (each.to(self.recurrent_weight.dtype) for each in (inputs, *state))
+            outputs, *after = self.kernels[self.name](
                 inputs,
-                state if self.name == "lstm" else state[0],
+                before if self.name == "lstm" else before[0],
                 weights or self.weights(),
                 *SINGLE,
                 self.training,
                 False,  # one direction
                 False,  # time first
             )
-        return outputs, tuple(state)
+        return outputs, tuple(after)
 
     def packed(self, inputs: Tensor, sizes: Tensor, state: Tensor) -> Tensor:
         """The same of sequences of many lengths, the longest first, at the price of their steps.
@@ -132,7 +151,7 @@ def in_full_precision(device: str) -> Iterator[None]:
     which PyTorch prefers there, has none made for ARM, where its own are up to twice as fast.
     """
     before = torch.backends.mkldnn.enabled
-    torch.backends.mkldnn.enabled = before and not ON_ARM
+    torch.backends.mkldnn.enabled = before and not ON_ARM  # type: ignore[assignment]  # a property
     try:
         with torch.autocast(device, enabled=False):
             yield
@@ -184,10 +203,11 @@ def read_in_parts(
         # order in which they were asked for, and would have the first one wait for all others.
         for part in readers[0].gates(inputs.to(layers[0].input_weight.dtype)).chunk(PARTS):
             for number, reader in enumerate(readers):
-                given = part, scales[number], *after[number], *reader.weights
+                scale = scales[number]
+                given = part, scale, *after[number], *reader.weights
                 with on(streams[number], streams[max(0, number - 1)], given):
-                    if number > 0:
-                        part = reader.gates(part * scales[number])
+                    if scale is not None:
+                        part = reader.gates(part * scale)
                     part, after[number] = reader(part, after[number])
             outputs.append(part)
         with on(here, streams[-1], (*outputs, *(each for of_layer in after for each in of_layer))):
@@ -199,9 +219,11 @@ def _drawn(
 ) -> tuple[list[UnrolledLSTM | KernelInParts], list[Tensor | None]]:
     """What a window drops: the layers with their weights, and by what their inputs are multiplied.
 
-    They are drawn in the order in which layers that read one after the other draw them.
+    They are drawn in the order in which layers that read one after the other draw them. The first
+    layer's inputs are not multiplied: they have been dropped before.
     """
-    readers, scales = [layers[0].in_parts()], [None]
+    readers = [layers[0].in_parts()]
+    scales: list[Tensor | None] = [None]
     for below, layer in pairwise(layers):
         ones = below.recurrent_weight.new_ones(1, inputs.shape[1], below.outputs)
         scales.append(dropout(ones))
@@ -212,7 +234,7 @@ def _drawn(
 class Stacked(nn.Module):
     """Layers on top of each other, with variational dropout between them."""
 
-    layers: nn.ModuleList
+    layers: Layers[StackedLayer]
     dropout: VariationalDropout
 
     def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
@@ -230,6 +252,7 @@ class Recurrent(Stacked):
     """Layers of PyTorch's kernels, all of one kind."""
 
     cell: str
+    layers: Layers[RecurrentLayer]
     in_parts = False  # whether they read a window at the same time in training, part by part
 
     def __init__(
@@ -243,7 +266,7 @@ class Recurrent(Stacked):
     ):
         super().__init__()
         widths = [inputs, *[hidden] * (layers - 1), outputs]
-        self.layers = nn.ModuleList(
+        self.layers = Layers(
             RecurrentLayer(self.cell, *pair, weight_dropout) for pair in pairwise(widths)
         )
         self.dropout = VariationalDropout(dropout)

@@ -4,7 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from accord.models.encoders.recurrent import VariationalDropout
+from accord.models.common.batching import State
+from accord.models.encoders.recurrent import Layers, VariationalDropout
 
 HEAD = 64  # width of an attention head, where the layer is wide enough
 
@@ -36,19 +37,19 @@ class Transformer(nn.Module):
         if hidden % (2 * heads):
             raise ValueError(f"hidden: expected a multiple of {2 * heads}, got {hidden}")
         self.into, self.out = nn.Linear(inputs, hidden), nn.Linear(hidden, outputs)
-        self.layers = nn.ModuleList(
+        self.layers: Layers[_TransformerLayer] = Layers(
             _TransformerLayer(hidden, dropout, heads, reach) for _ in range(layers)
         )
         self.norm = nn.LayerNorm(hidden)
 
-    def forward(self, inputs: Tensor, state) -> tuple[Tensor, tuple]:
+    def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         x, after = self.into(inputs), []
         for layer, (before,) in zip(self.layers, state, strict=True):
             x, layer_state = layer(x, before)
             after.append((layer_state,))
         return self.out(self.norm(x)), tuple(after)
 
-    def initial_state(self, batch: int) -> tuple:
+    def initial_state(self, batch: int) -> State:
         return tuple(
             (layer.norm.weight.new_zeros(0, batch, layer.hidden),) for layer in self.layers
         )

@@ -7,7 +7,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from accord.models.common.batching import State
-from accord.models.encoders.recurrent import RecurrentLayer, Stacked, VariationalDropout
+from accord.models.encoders.recurrent import (
+    Layers,
+    RecurrentLayer,
+    Stacked,
+    StackedLayer,
+    VariationalDropout,
+)
 
 
 class Jordan(Stacked):
@@ -20,13 +26,11 @@ class Jordan(Stacked):
     def __init__(self, inputs: int, hidden: int, outputs: int, layers: int, dropout: float = 0.0):
         super().__init__()
         widths = [inputs, *[hidden] * (layers - 1), outputs]
-        self.layers = nn.ModuleList(
-            _JordanLayer(read, hidden, said) for read, said in pairwise(widths)
-        )
+        self.layers = Layers(_JordanLayer(read, hidden, said) for read, said in pairwise(widths))
         self.dropout = VariationalDropout(dropout)
 
 
-class _JordanLayer(nn.Module):
+class _JordanLayer(StackedLayer):
     def __init__(self, inputs: int, hidden: int, outputs: int):
         super().__init__()
         self.read = nn.Linear(inputs, hidden)
@@ -72,15 +76,23 @@ class SCRN(Stacked):
         if not 0 <= alpha < 1:
             raise ValueError(f"encoder: scrn.alpha: expected from 0 to under 1, got {alpha}")
         widths = [inputs, *[hidden] * (layers - 1), outputs]
-        self.layers = nn.ModuleList(
+        self.layers = Layers(
             _ScrnLayer(read, hidden, out, weight_dropout, slow, alpha)
             for read, out in pairwise(widths)
         )
         self.dropout = VariationalDropout(dropout)
 
 
-class _ScrnLayer(nn.Module):
-    def __init__(self, inputs, hidden, outputs, weight_dropout: float, slow: int, alpha: float):
+class _ScrnLayer(StackedLayer):
+    def __init__(
+        self,
+        inputs: int,
+        hidden: int,
+        outputs: int,
+        weight_dropout: float,
+        slow: int,
+        alpha: float,
+    ):
         super().__init__()
         self.alpha = alpha
         self.into_slow = nn.Linear(inputs, slow, bias=False)
@@ -141,13 +153,13 @@ class Mogrifier(Stacked):
                 f"encoder: mogrifier.rounds: expected 0 to {MOST_ROUNDS}, got {rounds:,}"
             )
         widths = [inputs, *[hidden] * (layers - 1), outputs]
-        self.layers = nn.ModuleList(
+        self.layers = Layers(
             _MogrifierLayer(*pair, rounds, weight_dropout) for pair in pairwise(widths)
         )
         self.dropout = VariationalDropout(dropout)
 
 
-class _MogrifierLayer(nn.Module):
+class _MogrifierLayer(StackedLayer):
     """One layer, step by step, as no fused kernel lets the input see the state."""
 
     def __init__(self, inputs: int, outputs: int, rounds: int, weight_dropout: float):
@@ -201,7 +213,9 @@ class Reservoir(nn.Module):
     def __init__(self, inputs: int, hidden: int, outputs: int, layers: int, dropout: float = 0.0):
         super().__init__()
         widths = [inputs, *[hidden] * (layers - 1)]
-        self.layers = nn.ModuleList(RecurrentLayer("elman", width, hidden) for width in widths)
+        self.layers: Layers[RecurrentLayer] = Layers(
+            RecurrentLayer("elman", width, hidden) for width in widths
+        )
         for layer in self.layers:
             layer.requires_grad_(False)
             layer.recurrent_weight.copy_(_sparse(hidden))
@@ -211,7 +225,7 @@ class Reservoir(nn.Module):
         self.dropout = VariationalDropout(dropout, every_step=True)
         self.readout = nn.Linear(layers * hidden, outputs)
 
-    def forward(self, inputs: Tensor, state) -> tuple[Tensor, tuple]:
+    def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         states, after = [functional.rms_norm(inputs.detach(), inputs.shape[-1:])], []
         with torch.no_grad():
             for layer, before in zip(self.layers, state, strict=True):
@@ -220,7 +234,7 @@ class Reservoir(nn.Module):
                 after.append(layer_state)
         return self.readout(self.dropout(torch.cat(states[1:], dim=-1))), tuple(after)
 
-    def initial_state(self, batch: int) -> tuple:
+    def initial_state(self, batch: int) -> State:
         return tuple(layer.initial_state(batch) for layer in self.layers)
 
 
@@ -263,7 +277,7 @@ class Hierarchical(nn.Module):
     ):
         super().__init__()
         self.below = RecurrentLayer("gru", inputs - 1, hidden, weight_dropout)
-        self.above = nn.ModuleList(
+        self.above: Layers[RecurrentLayer] = Layers(
             RecurrentLayer("gru", hidden, hidden, weight_dropout) for _ in range(layers)
         )
         self.out = RecurrentLayer("lstm", 2 * hidden, outputs, weight_dropout)
@@ -271,11 +285,11 @@ class Hierarchical(nn.Module):
 
     def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         letters, ends = inputs[..., :-1], inputs[..., -1] > 0
-        (below,), *above, out = state
-        fast = self._fast(letters, ends, below)
+        (before,), *slower, out = state
+        fast = self._fast(letters, ends, before)
         below = fast[-1:] * ends[-1:].logical_not().unsqueeze(2)
         fast = self.dropout(fast)
-        slow, above = self._slow(fast, ends, tuple(above))
+        slow, above = self._slow(fast, ends, tuple(slower))
         outputs, out = self.out(torch.cat([fast, self.dropout(slow)], dim=-1), out)
         return outputs, ((below,), *above, out)
 
