@@ -253,7 +253,7 @@ CONDITIONS = Registry(
     "condition",
     "accord.conditions",
     {
-        "none": Part("accord.models.network.condition:Untold", "It is told nothing."),
+        "none": Part("accord.models.network.language_model:Unconditioned", "It is told nothing."),
         "input": Part(
             "accord.models.network.condition:Condition",
             "A vector that is added to what is read of each word.",

@@ -1,40 +1,15 @@
 """The outside condition C in K: labels of a sentence, such as its topic, genre or source."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
 from accord.models.common.batching import END, ColumnShare
-
-Extra = Mapping[str, Tensor]  # what is known of words beside themselves (T × B × k), by its name
-NOTHING: Extra = {}
+from accord.models.network.language_model import Extra, Unconditioned
 
 
-class Untold(nn.Module):
-    """No condition: what a network reads and what its output reads stay as they are."""
-
-    width = 0  # of what stands beside h
-    kinds: Sequence[int] = ()  # how many labels there are of each kind
-
-    def __init__(self, sizes: Sequence[int], size: int):
-        super().__init__()
-        self.register_buffer("given", None, persistent=False)
-
-    def forward(self, words: Tensor, extra: Extra) -> Tensor | None:
-        """What is known beside the words that are read."""
-        return None
-
-    def read(self, embedded: Tensor, c: Tensor | None) -> Tensor:
-        """Words as the encoder reads them."""
-        return embedded
-
-    def beside(self, h: Tensor, c: Tensor | None) -> Tensor:
-        """States as the output layer reads them."""
-        return h
-
-
-class Condition(Untold):
+class Condition(Unconditioned):
     """c(K) ∈ {0, 1}^L has a 1 for each label of the sentence, and the encoder reads ψ(x) + c·V.
 
     Labels are of several kinds, of which a sentence has one each or none. Having none is the vector

@@ -1,7 +1,7 @@
 """ψ → encoder → output: loss, scores; built from a recipe."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,6 @@ from accord.models.features.embedding import (
     reads_letters,
 )
 from accord.models.features.phi import Features
-from accord.models.network.condition import NOTHING, Extra
 from accord.models.network.states import (
     WORDS_AT_ONCE,
     begin_alike,
@@ -34,6 +33,10 @@ from accord.models.outputs.signatures import ScoredSignatures
 from accord.models.outputs.softmax import OutputContext
 from accord.models.parts import CONDITIONS, ENCODERS, OUTPUTS
 from accord.models.recipe import Recipe
+
+# What is known of words beside themselves (T × B × k), by its name.
+Extra = Mapping[str, Tensor]
+NOTHING: Extra = {}
 
 
 def output_layer(
@@ -77,6 +80,29 @@ def encoder(choice: Choice, *, weight_dropout: float = 0.0, **shape) -> nn.Modul
     return ENCODERS.make(choice, **shape)
 
 
+class Unconditioned(nn.Module):
+    """No outside condition C. `accord.models.network.condition` has those that read labels."""
+
+    width = 0  # of what stands beside h
+    kinds: Sequence[int] = ()  # how many labels there are of each kind
+
+    def __init__(self, sizes: Sequence[int], size: int):
+        super().__init__()
+        self.register_buffer("given", None, persistent=False)
+
+    def forward(self, words: Tensor, extra: Extra) -> Tensor | None:
+        """The condition c(K) of the words that are read."""
+        return None
+
+    def read(self, embedded: Tensor, c: Tensor | None) -> Tensor:
+        """Words as the encoder reads them."""
+        return embedded
+
+    def beside(self, h: Tensor, c: Tensor | None) -> Tensor:
+        """States as the output layer reads them."""
+        return h
+
+
 IN_BACKGROUND = ("output.background.", "output.calibration.")  # which that of others brings
 
 
@@ -101,7 +127,7 @@ class LanguageModel(nn.Module):
     that words are read one-hot. The baseline RNN is this model with one-hot features and a uniform
     background. `classes` of words are for the output that predicts these first; `ends` says which
     subwords are the last of a word, for an encoder that wants to know; `labels` how many labels of
-    each kind a sentence may have, for a model that is told them (accord.models.network.condition).
+    each kind a sentence may have, for a model that is conditioned on them.
     """
 
     def __init__(

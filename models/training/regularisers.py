@@ -1,6 +1,6 @@
 """Terms that a training adds to the loss of the text: penalties, and runs beside the first."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -154,22 +154,3 @@ def regularisers(recipe: Recipe, model: LanguageModel) -> dict[str, LossTerm]:
     if "fraternal" in losses:
         terms["fraternal"] = FraternalDropout(losses["fraternal"])
     return terms
-
-
-def with_terms(
-    run: Callable[[], Seen],
-    terms: Sequence[LossTerm],
-    of_batch: Sequence[tuple[Tensor, ...]],
-) -> tuple[Tensor, Seen]:
-    """The loss of a run with all terms, each given what it needs to know of the batch."""
-
-    def once() -> tuple[Tensor, Seen]:
-        seen = run()
-        loss = seen.nats
-        for term, given in zip(terms, of_batch, strict=True):
-            loss = term(loss, seen, *given)
-        return loss, seen
-
-    for term in terms:
-        once = term.around(once)
-    return once()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,18 +22,20 @@ from accord.models.background.base import Background
 from accord.models.common.batching import NO_WORD, Batch, Sentences, State, batches, detached
 from accord.models.common.device import has_bfloat16
 from accord.models.encoders.recurrent import Recurrent
-from accord.models.network.language_model import LanguageModel
+from accord.models.network.language_model import LanguageModel, Seen
 from accord.models.parts import SCHEDULES
 from accord.models.recipe import Recipe
 from accord.models.training import processes
 from accord.models.training.checkpoint import TrainingState
-from accord.models.training.log import StepLog
-from accord.models.training.regularisers import LossTerm, with_terms
+from accord.models.training.regularisers import LossTerm
 
 AHEAD = 2  # batches
 # Seconds before the thread makes the next batch: first the step is launched that is about to be,
 # which would else wait for the interpreter, and the GPU with it.
 GIVE_WAY = 5e-4
+
+STEPS = "steps.csv"
+HEADER = "epoch,step,nats,gradient_norm,learning_rate\n"
 
 
 class Prepared(NamedTuple):
@@ -185,6 +188,76 @@ def _copied(part: Any) -> Any:
     return part
 
 
+class StepLog:
+    """Loss and gradient norm of every step, looked at many steps at a time.
+
+    To look at each would have a GPU wait for it, so they stay where they were computed until then.
+    """
+
+    def __init__(self, path: Path, writes: bool):
+        self.path, self.writes = path, writes
+        self.losses: list[Tensor] = []
+        self.norms: list[Tensor] = []
+        self.rates: list[float] = []
+
+    @property
+    def size(self) -> int:
+        """In bytes, so far."""
+        return self.path.stat().st_size
+
+    def cut(self, size: int) -> None:
+        """Forget what was logged after a checkpoint: those steps come again."""
+        if not self.writes:
+            return
+        with self.path.open("ab") as file:
+            file.truncate(min(size, file.tell()))
+
+    def add(self, loss: Tensor, norm: Tensor, learning_rate: float) -> None:
+        self.losses.append(loss)
+        self.norms.append(norm)
+        self.rates.append(learning_rate)
+
+    def check(self, epoch: int, last: int) -> int | None:
+        """Write down the steps up to the last one; the first that is not finite is the answer."""
+        if not self.losses:
+            return None
+        values = torch.stack([torch.stack(self.losses), torch.stack(self.norms)], dim=1).cpu()
+        first = last - len(values) + 1
+        if self.writes:
+            self._write(epoch, first, values.tolist())
+        self.losses, self.norms, self.rates = [], [], []
+        wrong = (~values.isfinite().all(dim=1)).nonzero()
+        return first + int(wrong[0]) if len(wrong) else None
+
+    def _write(self, epoch: int, first: int, values: list[list[float]]) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            if not file.tell():
+                file.write(HEADER)
+            for step, ((loss, norm), rate) in enumerate(
+                zip(values, self.rates, strict=True), first
+            ):
+                file.write(f"{epoch},{step},{loss:.8g},{norm:.8g},{rate:.8g}\n")
+
+
+def with_terms(
+    run: Callable[[], Seen],
+    terms: Sequence[LossTerm],
+    of_batch: Sequence[tuple[Tensor, ...]],
+) -> tuple[Tensor, Seen]:
+    """The loss of a run with all terms, each given what it needs to know of the batch."""
+
+    def once() -> tuple[Tensor, Seen]:
+        seen = run()
+        loss = seen.nats
+        for term, given in zip(terms, of_batch, strict=True):
+            loss = term(loss, seen, *given)
+        return loss, seen
+
+    for term in terms:
+        once = term.around(once)
+    return once()
+
+
 class Steps:
     """Takes the steps of a model's training, from where it stands now.
 
@@ -205,11 +278,12 @@ class Steps:
         self.device = now.nats.device
         self.schedule = SCHEDULES.make(recipe.schedule)
         self.in_bfloat16 = recipe.precision == "bfloat16" and has_bfloat16(self.device)
+        self.is_shared = processes.count() > 1  # other processes read some of the columns
         # Processes wait for each other, and windows of a stream alone come in few shapes.
         is_recorded = (
             self.device.type == "cuda"
             and recipe.text == "stream"
-            and processes.count() == 1
+            and not self.is_shared
             and model.has_fixed_shapes
         )
         self.recorded = (
@@ -233,7 +307,7 @@ class Steps:
         extra = train.extra
 
         def both(batch: Batch) -> tuple[Batch, Prepared]:
-            own = self._share_of(batch).batch(batch) if processes.count() > 1 else batch
+            own = self._share_of(batch).batch(batch) if self.is_shared else batch
             prepared = prepare(own, contexts, self.device, self.terms, extra)
             if self.recorded:
                 prepared = self.recorded.with_room(prepared, batch, contexts)
@@ -247,13 +321,13 @@ class Steps:
         now = self.now
         self._set_learning_rate(epoch_words)
         count = int((batch.targets != NO_WORD).sum())
-        if processes.count() > 1:
+        if self.is_shared:
             self.share = self._share_of(batch)
             for dropout in self.dropouts:
                 dropout.share = self.share
         before = self._before(prepared)
         nats, after = (self.recorded or self._computed)(prepared, before)
-        if processes.count() > 1:
+        if self.is_shared:
             learning = [each for each in self.now.parameters() if each.requires_grad]
             processes.add_up(learning, nats, self.share.weight(batch))
         norm = nn.utils.clip_grad_norm_(self.now.parameters(), self.recipe.max_grad_norm)

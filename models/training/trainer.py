@@ -23,10 +23,10 @@ from accord.models.recipe import Recipe
 from accord.models.training import processes
 from accord.models.training.calibration import fit_calibration, fit_temperature
 from accord.models.training.checkpoint import Checkpoints, TrainingState, WeightAverage, parse
-from accord.models.training.log import CURVE, STEPS, Epoch, StepLog, write_curve
+from accord.models.training.log import CURVE, Epoch, write_curve
 from accord.models.training.optimisers import optimiser
 from accord.models.training.regularisers import LossTerm, regularisers
-from accord.models.training.step import Steps
+from accord.models.training.step import STEPS, StepLog, Steps
 
 CHECKED_EVERY = 50  # steps between two looks at the losses, for which a GPU is waited for
 
@@ -179,9 +179,12 @@ class Trainer:
         steps, seconds = self.recipe.checkpoint_steps, self.recipe.checkpoint_seconds
         if steps and self.now.step % steps == 0:
             return True
-        if processes.count() > 1 and self.now.step % CHECKED_EVERY:
+        is_late = 0 < seconds < time.monotonic() - self.saved
+        if not self.steps.is_shared:
+            return is_late
+        if self.now.step % CHECKED_EVERY:
             return False  # processes agree on the time too seldom for it to cost
-        return bool(processes.total(0 < seconds < time.monotonic() - self.saved))
+        return bool(processes.total(is_late))
 
     def _save(self) -> None:
         """Write a checkpoint, if it is a good one."""
@@ -191,7 +194,7 @@ class Trainer:
             )
         now = self.now
         state = now.encoder
-        if state and processes.count() > 1:
+        if state and self.steps.is_shared:
             state = self.steps.share.gathered(state)
         if processes.is_first():
             tensors, values = replace(now, encoder=state).pack()

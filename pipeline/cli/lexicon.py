@@ -15,12 +15,12 @@ from accord.pipeline.cli.console import Configuration, Runs, Set, command, liste
 from accord.pipeline.compare.lexicons import (
     compare_lexicons,
     counted_words,
-    features_of,
     guesser_table,
     known_beside,
 )
 from accord.pipeline.data.folders import MissingData, folder_of
 from accord.pipeline.display.messages import say
+from accord.pipeline.features.templates import features_of
 
 Chain = Annotated[
     str,

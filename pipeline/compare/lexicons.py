@@ -1,4 +1,4 @@
-"""φ of a word, words of a corpus, lexicons trained side by side."""
+"""Words of a corpus, guessers measured, lexicons trained side by side."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -18,11 +18,7 @@ from accord.pipeline.config.configuration import Config, load_config
 from accord.pipeline.data.folders import MissingData, folder_of
 from accord.pipeline.evaluation.comparison import comparison_table, scores
 from accord.pipeline.evaluation.suites import CLAMS
-from accord.pipeline.features.templates import fill
 from accord.pipeline.runner.run import run_config
-from accord.pipeline.sections import FeaturiseParams
-
-FREQUENT = 1_000_000  # so that the rarest reading of a word counts for its lemma
 
 
 def compare_lexicons(
@@ -60,16 +56,6 @@ def _covered(folder: Path) -> str:
     coverage = pd.read_csv(folder / "coverage.csv")
     known = ~coverage["source"].isin(["guesser", "nothing"])
     return f"{coverage['tokens'][known].sum() / coverage['tokens'].sum():.2%}"
-
-
-def features_of(word: str, chain: Lexicon) -> dict[str, float]:
-    """φ of one word by a chain of lexicons and the default templates, as for a rare word.
-
-    Its lemmas are taken to be as frequent as lemmas that have a feature.
-    """
-    types = pd.DataFrame({"form": [word], "count": [FREQUENT]})
-    filled = fill(FeaturiseParams(forms=0), types, chain.lookup([word]))
-    return dict(zip(filled["feature"], filled["value"], strict=True))
 
 
 def known_beside(word: str, chain: Lexicon, phi: Iterable[str]) -> list[str]:

@@ -18,15 +18,17 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
-from accord.lexicon.analysis import FEATURES, feature_names
+from accord.lexicon.analysis import FEATURES, Lexicon, feature_names
 from accord.models.common.checks import expect, nearest
 from accord.models.common.registry import Registry
 from accord.pipeline.artefacts.names import END, END_ID, NOT_TOP, is_unknown, read_as_unknown
+from accord.pipeline.sections import FeaturiseParams
 
 TEMPLATES = Registry("template", "accord.templates", modules=(__name__,))
 OF_ANALYSIS = ("pos", "source", "lemma")  # beside the features of the lexicon
 OF_MEANING = re.compile("(class|cluster)-([1-9][0-9]{0,5})")  # of vectors, of the training text
 OFTEN = 2  # times that training has a lemma, in any of its forms, which has a feature
+FREQUENT = 1_000_000  # so that the rarest reading of a word counts for its lemma
 VECTORS = "vectors"  # the dense features, and the one that says that there are none
 
 
@@ -141,6 +143,16 @@ def fill(
     table = _left(pd.concat(parts, ignore_index=True), params.without)
     table["feature"] = table["feature"].astype("category")
     return table.sort_values(["word", "feature"], kind="stable", ignore_index=True)
+
+
+def features_of(word: str, chain: Lexicon) -> dict[str, float]:
+    """φ of one word by a chain of lexicons and the default templates, as for a rare word.
+
+    Its lemmas are taken to be as frequent as lemmas that have a feature.
+    """
+    types = pd.DataFrame({"form": [word], "count": [FREQUENT]})
+    filled = fill(FeaturiseParams(forms=0), types, chain.lookup([word]))
+    return dict(zip(filled["feature"], filled["value"], strict=True))
 
 
 def _reads_letters(template: str) -> bool:

@@ -11,7 +11,7 @@ import torch
 from training_cases import RECIPE, model, sentences
 
 from accord.models.common.batching import batches
-from accord.models.training.log import STEPS
+from accord.models.training.step import STEPS
 from accord.models.training.trainer import Trainer
 
 TEXT = sentences()

@@ -9,8 +9,8 @@ import torch
 from training_cases import RECIPE, model, sentences
 
 from accord.models.parts import SCHEDULES
-from accord.models.training.log import STEPS
 from accord.models.training.optimisers import Muon, optimiser
+from accord.models.training.step import STEPS
 from accord.models.training.trainer import Trainer
 
 TEXT = sentences()

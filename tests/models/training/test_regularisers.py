@@ -19,8 +19,8 @@ from accord.models.training.regularisers import (
     FraternalDropout,
     PastDecoder,
     regularisers,
-    with_terms,
 )
+from accord.models.training.step import with_terms
 from accord.models.training.trainer import Trainer
 
 TEXT = sentences()
