@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from accord.corpora.segment import segment
-from accord.corpora.sentence import Sentence
+from accord.corpora.sentence import Sentence, Unwanted
 from accord.corpora.text import CorpusError, lines, parse_line
 
 # The text is in this column; every other column is a label (topic, genre, source) by its name, and
@@ -59,12 +59,18 @@ def _sentence(row: Mapping[str, str], path: Path, number: int, split: str | None
 # "Relatif à l'Allemagne", "Relatif à Paris": thousands of lines of one pattern and a proper name.
 UNWANTED_OPENING = "Relatif à"
 FEWEST_WORDS = 10
+# What the export of the wiki left in some definitions: images (`vignette|120px|Armoiries`), links,
+# templates, formulas in TeX, tags, entities, addresses, categories, and signs of lists.
+MARKUP = re.compile(
+    r"[|{}\\]|\[\[|\]\]|''|<[!/A-Za-z]|&#?\w+;|//\w|www\.|\bthumb\b"
+    r"|(?:Catégorie|Fichier|File|Image):|\A[#*:;]"
+)
 
 
-def read_wiktionnaire(path: Path, split: str | None = None) -> Iterator[Sentence]:
+def read_wiktionnaire(path: Path, split: str | None = None) -> Iterator[Sentence | Unwanted]:
     """Definitions of the French Wiktionary, from lines `headword<TAB>gloss | gloss | …`.
 
-    Those worth learning from are read, each text once, in the order of the file.
+    Those worth learning from are sentences, each text once, in the order of the file.
     """
     seen = set()
     for number, line in enumerate(lines(path), start=1):
@@ -75,13 +81,21 @@ def read_wiktionnaire(path: Path, split: str | None = None) -> Iterator[Sentence
             continue
         for position, gloss in enumerate(glosses.split(" | "), start=1):
             text = gloss.strip()
-            if is_wanted_gloss(text) and text not in seen:
+            if reason := _why_unwanted(text):
+                yield Unwanted(reason)
+            elif text in seen:
+                yield Unwanted("repeated")
+            else:
                 seen.add(text)
                 yield Sentence(f"{headword}:{number}.{position}", text, split=split)
 
 
-def is_wanted_gloss(text: str) -> bool:
-    return not text.startswith(UNWANTED_OPENING) and len(text.split()) >= FEWEST_WORDS
+def _why_unwanted(gloss: str) -> str | None:
+    if len(gloss.split()) < FEWEST_WORDS:
+        return f"fewer than {FEWEST_WORDS} words"
+    if gloss.startswith(UNWANTED_OPENING):
+        return f"{UNWANTED_OPENING} …"
+    return "wiki markup" if MARKUP.search(gloss) else None
 
 
 ARTICLE_PARTS = ("heading", "article")
@@ -91,7 +105,7 @@ COMPLETE = re.compile(r"""\W*\w.*[.!?…][\s»”"')\]]*\Z""", re.DOTALL)
 SIGNATURE = re.compile(r"""(?<=[.!?"»)])\s?[a-z]{1,5}(?:-[a-z]{1,5})*(?:/[a-z]{1,5})+\s*\Z""")
 
 
-def read_orangesum(path: Path, split: str | None = None) -> Iterator[Sentence]:
+def read_orangesum(path: Path, split: str | None = None) -> Iterator[Sentence | Unwanted]:
     """Articles of French news in JSON lines, as sentences named by article and position in it.
 
     Of each article its heading (a lead of one to three sentences) and its text are read. What ends
@@ -104,6 +118,8 @@ def read_orangesum(path: Path, split: str | None = None) -> Iterator[Sentence]:
         for position, sentence in enumerate(sentences, start=1):
             if COMPLETE.match(sentence):
                 yield Sentence(f"{article['id']}.{position}", sentence, split=split)
+            else:
+                yield Unwanted("no stop at its end")
 
 
 def parse_article(path: Path, number: int, line: str) -> dict:

@@ -26,6 +26,12 @@ class Sentence(NamedTuple):
     labels: tuple[tuple[str, str], ...] = ()
 
 
+class Unwanted(NamedTuple):
+    """A text that a reader leaves out of its corpus, and why."""
+
+    reason: str
+
+
 # Which kinds of rows are words.
 VIEWS = {
     "surface": frozenset({"word", "contracted"}),

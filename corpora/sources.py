@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from accord.corpora import conllu, formats, hub, text
-from accord.corpora.sentence import Sentence, Tree, words
+from accord.corpora.sentence import Sentence, Tree, Unwanted, words
 from accord.corpora.text import CorpusError
 from accord.corpora.tokenise import normalise, tokenised
 
@@ -30,7 +30,7 @@ class Corpus:
 
     folder: str | None  # in the data folder; None for what lies in this package
     files: Mapping[str, str | None]
-    read: Callable[[Path, str | None], Iterator[Sentence]]  # a file, of that split
+    read: Callable[[Path, str | None], Iterator[Sentence | Unwanted]]  # a file, of that split
     licence: str
     repository: Repository | None = None
 
@@ -106,21 +106,30 @@ READERS = {
 SPLITS = ("train", "valid", "dev", "test")
 MOST = 5  # files that an error lists
 Folder = Callable[[str], Path]
+Reasons = Counter[str]  # how many texts were left out for each
 
 
 def read(
-    source: str, *, folder: Folder | None = None, limit: int | None = None
+    source: str,
+    *,
+    folder: Folder | None = None,
+    limit: int | None = None,
+    left_out: Reasons | None = None,
 ) -> Iterator[Sentence]:
     """The sentences of a source; `folder(name)` says where a named corpus's data lies.
 
     A source is a name in CORPORA, a file, a pattern (`texts/*.txt`), a folder, or
     `hub:ID[:CONFIG][#COLUMN]`. Files are `.txt`, `.conllu`, `.tsv` or `.jsonl`, compressed or not.
-    Of a hub data set no more than the first `limit` sentences to train on are downloaded.
+    Of a hub data set no more than the first `limit` sentences to train on are downloaded. What a
+    reader leaves out is counted in `left_out`.
     """
     empty = True
-    for sentence in sentences(source, folder, limit):
-        empty = False
-        yield sentence
+    for found in sentences(source, folder, limit):
+        if isinstance(found, Sentence):
+            empty = False
+            yield found
+        elif left_out is not None:
+            left_out[found.reason] += 1
     if empty:
         raise CorpusError(f"the corpus {source} is empty: expected at least one sentence")
 
@@ -158,7 +167,9 @@ def _words(sentence: Sentence) -> list[str]:
     return [normalise(word) for word in words(sentence.rows, "surface")]
 
 
-def sentences(source: str, folder: Folder | None, limit: int | None) -> Iterator[Sentence]:
+def sentences(
+    source: str, folder: Folder | None, limit: int | None
+) -> Iterator[Sentence | Unwanted]:
     if source.startswith(hub.PREFIX):
         yield from hub.read(source, limit)
         return
@@ -237,11 +248,15 @@ def expectation(source: str, path: Path) -> str:
 
 
 def read_parts(
-    sources: Sequence[str], *, folder: Folder | None = None, limit: int | None = None
+    sources: Sequence[str],
+    *,
+    folder: Folder | None = None,
+    limit: int | None = None,
+    left_out: dict[str, Reasons] | None = None,
 ) -> Iterator[tuple[str, Sentence]]:
     """The sentences of all sources, each with the name of its part; see `read`.
 
-    Sources that have splits of their own come first.
+    Sources that have splits of their own come first. What readers leave out is counted by part.
     """
     names = dict(zip(sources, part_names(sources), strict=True))
 
@@ -249,8 +264,11 @@ def read_parts(
         return next(read(source, folder=folder, limit=1)).split is None
 
     for source in sorted(sources, key=is_to_split) if len(sources) > 1 else sources:
-        for sentence in read(source, folder=folder, limit=limit):
+        reasons: Reasons = Counter()
+        for sentence in read(source, folder=folder, limit=limit, left_out=reasons):
             yield names[source], sentence
+        if reasons and left_out is not None:
+            left_out[names[source]] = reasons
 
 
 def part_names(sources: Sequence[str]) -> list[str]:

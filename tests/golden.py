@@ -150,7 +150,7 @@ def content(path: Path, stage: str) -> Any:
     if path.suffix in DRAWN:
         return "drawn"
     measured = MEASURED.get(stage, set()) & {path.name, "*"}
-    if path.suffix in (".html", ".md"):
+    if path.suffix in (".html", ".md", ".txt"):
         without_drawings = re.sub(
             r"<svg.*?</svg>", "", path.read_text(encoding="utf-8"), flags=re.S
         )

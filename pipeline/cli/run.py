@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from accord.pipeline.artefacts.names import FACTORS
 from accord.pipeline.cli.console import (
     Configuration,
     Models,
@@ -54,7 +55,8 @@ def run(
     )
     report = finished.folder / "report"
     if until in {None, "report"}:
-        print((report / "table.md").read_text(encoding="utf-8"), end="")
+        for file in ("table.md", FACTORS):
+            print((report / file).read_text(encoding="utf-8"), end="")
         print(f"report: {report / 'index.html'}")
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from accord.models.common.arrays import load_array
 from accord.pipeline.dataset.encoded import is_same_text
@@ -68,14 +67,40 @@ def sentence_losses(log_p: Sequence[np.ndarray], lengths: np.ndarray) -> np.ndar
     return -np.add.reduceat(mean, np.cumsum(lengths) - lengths)
 
 
-def differences(
-    evaluated: Mapping[str, Path], encoded: Mapping[str, Path], splits: Iterable[str]
-) -> pd.DataFrame:
-    """A row for each model but the first and each test, the seeds of a model together.
+@dataclass(frozen=True)
+class Compared:
+    """Two models on one test."""
 
-    Models that were asked other sentences, or none of a test, cannot be paired and have none.
+    model: str
+    against: str
+    split: str
+    difference: Difference
+
+    @property
+    def row(self) -> dict[str, str]:
+        """As a row of a table."""
+        names = {"model": self.model, "against": self.against, "on": self.split}
+        return names | self.difference.shown
+
+    @property
+    def factor(self) -> str:
+        """How many times the perplexity of `model` that of `against` is, in a line."""
+        found = self.difference
+        factor, low, high = np.exp([-found.nats, -found.high, -found.low])
+        return (
+            f"{self.against} / {self.model}, perplexity on {self.split}: {factor:.3f} "
+            f"({LEVEL:.0%} of {RESAMPLES:,} paired resamples of sentences: {low:.3f} to {high:.3f})"
+        )
+
+
+def compare_with_first(
+    evaluated: Mapping[str, Path], encoded: Mapping[str, Path], splits: Iterable[str]
+) -> list[Compared]:
+    """Each model but the first against the first on each test, the seeds of a model together.
+
+    Models that scored other sentences, or none of a test, cannot be paired and are left out.
     """
-    rows = []
+    found = []
     for split in splits:
         scored = [name for name in evaluated if (evaluated[name] / f"{split}.log_p.npy").exists()]
         texts, losses = {}, {}
@@ -87,9 +112,9 @@ def differences(
         for name in others:
             if is_same_text(texts[name], texts[first], split):
                 lengths = _read(texts[first], split, "lengths")
-                found = paired_bootstrap(losses[name] - losses[first], lengths)
-                rows.append({"model": name, "against": first, "on": split, **found.shown})
-    return pd.DataFrame(rows)
+                difference = paired_bootstrap(losses[name] - losses[first], lengths)
+                found.append(Compared(name, first, split, difference))
+    return found
 
 
 def _read(folder: Path, split: str, what: str) -> np.ndarray:

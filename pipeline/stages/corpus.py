@@ -4,8 +4,10 @@ Of several sources each is a part, by whose name results are given too; a senten
 two of them is kept once.
 """
 
+import json
 import random
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from accord.corpora.sentence import Sentence
 from accord.corpora.sources import read_parts
 from accord.models.common.checks import nearest
 from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.artefacts.names import PRETRAINING
+from accord.pipeline.artefacts.names import ABOUT, PRETRAINING
 from accord.pipeline.artefacts.tables import Spool, batches, write_rows
 from accord.pipeline.data.folders import folder_of
 from accord.pipeline.dataset.encoded import LABELS
@@ -86,7 +88,8 @@ OWN_VALIDATION = "dev"  # what the source holds out itself; `valid` is what is d
 
 
 def compute(params: CorpusParams, inputs: Inputs, out: Path) -> None:
-    read = read_parts(params.source, folder=folder_of, limit=params.limit)
+    left_out: dict[str, Counter[str]] = {}
+    read = read_parts(params.source, folder=folder_of, limit=params.limit, left_out=left_out)
     labelled = Labels(params.labels)
     schema = _schema(params.source, labelled)
     with Spool(out / "spool") as spool:
@@ -110,6 +113,10 @@ def compute(params: CorpusParams, inputs: Inputs, out: Path) -> None:
     if params.pretraining:
         _write_pretraining(params.pretraining, labelled, out)
     say("corpus: " + ", ".join(f"{len(part):,} {split}" for split, part in parts.items()))
+    for part, reasons in left_out.items():
+        said = ", ".join(f"{reason} ({count:,})" for reason, count in reasons.most_common())
+        say(f"corpus: left out of {part}: {said}")
+    (out / ABOUT).write_text(json.dumps({"left out": left_out}, indent=1, ensure_ascii=False))
 
 
 def _write_pretraining(sources: Sequence[str], labelled: Labels, out: Path) -> None:

@@ -11,7 +11,7 @@ from accord.models.common.files import load_json
 from accord.models.recipe import Recipe
 from accord.models.spelling.subwords import count_subwords
 from accord.pipeline.artefacts.artefact import Artefact, Inputs
-from accord.pipeline.artefacts.names import RECIPE
+from accord.pipeline.artefacts.names import FACTORS, RECIPE
 from accord.pipeline.display import report_page
 from accord.pipeline.display.figures import (
     agreement_dots,
@@ -32,7 +32,7 @@ from accord.pipeline.evaluation.comparison import (
     read_epochs,
     test_splits,
 )
-from accord.pipeline.evaluation.statistics import differences
+from accord.pipeline.evaluation.statistics import compare_with_first
 from accord.pipeline.inference import explain_page
 from accord.pipeline.sections import ReportParams
 from accord.pipeline.stages.table import STAGES
@@ -66,7 +66,10 @@ def compute(params: ReportParams, inputs: Inputs, out: Path) -> None:
     for name, figure in drawn.items():
         save(figure, out / name)
     svgs = {name: for_page(figure) for name, figure in drawn.items()}
-    differ = differences(of_stage("evaluate"), of_stage("encode"), test_splits(scores))
+    compared = compare_with_first(of_stage("evaluate"), of_stage("encode"), test_splits(scores))
+    factors = "".join(f"{each.factor}\n" for each in compared)
+    (out / FACTORS).write_text(factors, encoding="utf-8")
+    differ = pd.DataFrame([each.row for each in compared])
     parts = [
         report_page.comparison(headline(scores), _about(scores), table, differ, svgs),
         report_page.agreement(comparison.table(agreement), svgs),

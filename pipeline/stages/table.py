@@ -24,6 +24,8 @@ from accord.models.spelling.subwords import COUNTS, SPELLER
 from accord.models.training.log import CURVE, PHASE_CURVES
 from accord.pipeline.artefacts.artefact import Inputs
 from accord.pipeline.artefacts.names import (
+    ABOUT,
+    FACTORS,
     FIGURES,
     MADE_OF,
     PRETRAINING_MASS,
@@ -163,17 +165,18 @@ STAGES = _by_name(
         help="reads a source of French sentences and splits it",
         inputs={},
         outputs={
-            "*.arrow": "the sentences of each split: id, text, a treebank's rows, source, labels"
+            "*.arrow": "the sentences of each split: id, text, a treebank's rows, source, labels",
+            ABOUT: "how many texts were left out for each reason",
         },
         params=CorpusParams,
         computed_by="accord.pipeline.stages.corpus:compute",
-        version=1,
+        version=2,
         files=_files_of_sources,
     ),
     Stage(
         name="tokenise",
         help="turns sentences into words",
-        inputs={"corpus": ()},
+        inputs={"corpus": ("*.arrow",)},
         outputs={
             "*.arrow": "the words of each sentence of each split, its source and labels",
             WRITTEN: "how training writes each word most often, where words are lowercased",
@@ -323,6 +326,7 @@ STAGES = _by_name(
         outputs={
             "index.html": "the page, self-contained",
             "table.md": "the comparison table",
+            FACTORS: "how many times each other perplexity the first model's is, with intervals",
             "scores.parquet": "one row per model, split and metric",
             "scores.csv": "the same as text",
             "*.png": "the figures, on white ground",
@@ -330,7 +334,7 @@ STAGES = _by_name(
         },
         params=ReportParams,
         computed_by="accord.pipeline.stages.report:compute",
-        version=3,
+        version=4,
         over_models=True,
         shows=("tokenise", "analyse", "featurise", "background", "encode", "train", "evaluate"),
     ),

@@ -3,6 +3,7 @@
 import gzip
 import json
 import lzma
+from collections import Counter
 from itertools import islice
 
 import pytest
@@ -67,6 +68,38 @@ def test_only_long_new_definitions_of_common_words_are_kept(folder):
     assert all(sentence.rows is None and sentence.split is None for sentence in found)
 
 
+MARKUP = [
+    "vignette|120px|Armoiries avec une harpe Meuble {}.",
+    "Phosphate de fer dont la formule est {{fchim|Fe|2}} {}.",
+    "Thumb: thumb Le corps {}.",
+    "Intensité [[intensité de courant {}.",
+    "Le ''corps'' {}.",
+    "Le corps<ref>page 3</ref> {}.",
+    "Synonyme d'analcime&thinsp;The {}.",
+    "Valeur du code[//books.google.fr/books?id=2_02] {}.",
+    "Le rapport \\sqrt 2 {}.",
+    "Plante herbacée vivace. {} Catégorie:Plantes en français",
+    "# Le corps {}.",
+    ": Le corps {}.",
+]
+NO_MARKUP = [
+    "Le symbole : <, {}.",
+    "Une vignette automobile, 3 x < 5 et 1 heure = 60 minutes, à Donjons & Dragons, {}.",
+    "Signe # ou * que l'on tape, [sic] d'où C#, {}.",
+]
+
+
+def test_definitions_with_wiki_markup_are_left_out_and_counted(tmp_path):
+    wanted = [text.replace("{}", TEN) for text in NO_MARKUP]
+    lines = [f"un\t{text.replace('{}', TEN)}\n" for text in MARKUP]
+    lines += [f"deux\t{text} | Bref.\n" for text in wanted]
+    (tmp_path / "glosses.txt.gz").write_bytes(gzip.compress("".join(lines).encode()))
+    left_out = Counter()
+    found = read("wiktionnaire", folder=lambda name: tmp_path, left_out=left_out)
+    assert [sentence.text for sentence in found] == wanted
+    assert left_out == {"wiki markup": len(MARKUP), "fewer than 10 words": len(wanted)}
+
+
 def test_a_line_without_a_tab_is_named(tmp_path):
     (tmp_path / "glosses.txt.gz").write_bytes(gzip.compress(b"chat\tAnimal.\nchien\n"))
     with pytest.raises(CorpusError, match=r"glosses\.txt\.gz, line 2: expected headword, tab"):
@@ -75,7 +108,9 @@ def test_a_line_without_a_tab_is_named(tmp_path):
 
 def test_the_real_definitions_have_the_size_the_catalogue_promises(fetched):
     found = list(read("wiktionnaire", folder=fetched))
-    assert len(found) == 158_543
+    assert len(found) == 157_282
+    for sign in ("|", "{{", "[[", "''", "<ref", "px|", "http:"):
+        assert not any(sign in sentence.text for sentence in found)
     assert len({sentence.text for sentence in found}) == len({s.id for s in found}) == len(found)
 
 

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import json
 import lzma
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from accord.corpora import conllu, formats, text
 from accord.corpora.segment import segment
-from accord.corpora.sentence import Token, Tree
+from accord.corpora.sentence import Sentence, Token, Tree, Unwanted
 
 TREES = b"""\
 # sent_id = a-1
@@ -110,6 +111,10 @@ def test_damaged_compressed_texts(cases, ending, tmp_path):
     fuzz(cases, damaged([COMPRESSIONS[ending](LINES)]), check)
 
 
+def sentences(found: Iterable[Sentence | Unwanted]) -> list[Sentence]:
+    return [each for each in found if isinstance(each, Sentence)]
+
+
 GLOSSES = """\
 chat\tPetit félin domestique au pelage doux qui chasse les souris la nuit | Bref
 Paris\tCapitale de la France sur la Seine que beaucoup de gens visitent chaque année
@@ -120,7 +125,7 @@ Paris\tCapitale de la France sur la Seine que beaucoup de gens visitent chaque a
 def test_damaged_definitions(cases, tmp_path):
     def check(data: bytes) -> None:
         found = outcome(
-            lambda path: list(formats.read_wiktionnaire(path)), tmp_path / "glosses.txt", data
+            lambda path: sentences(formats.read_wiktionnaire(path)), tmp_path / "glosses.txt", data
         )
         for sentence in found or ():
             assert sentence.text in data.decode("utf-8")
@@ -140,7 +145,7 @@ ARTICLES = """\
 def test_damaged_articles(cases, tmp_path):
     def check(data: bytes) -> None:
         found = outcome(
-            lambda path: list(formats.read_orangesum(path)), tmp_path / "some.jsonl", data
+            lambda path: sentences(formats.read_orangesum(path)), tmp_path / "some.jsonl", data
         )
         if found is not None:
             articles = [json.loads(line) for line in data.decode("utf-8").split("\n") if line]

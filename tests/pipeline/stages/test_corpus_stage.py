@@ -1,5 +1,8 @@
 """Sentences and their splits: none lost, none twice, whatever the source."""
 
+import gzip
+import json
+
 import pytest
 
 from accord.pipeline.artefacts.tables import rows, splits
@@ -11,7 +14,7 @@ def made(out, *sources: str, **params) -> dict[str, list[str]]:
     """The texts of each split."""
     out.mkdir()
     corpus.compute(CorpusParams(sources, **params), {}, out)
-    assert {path.suffix for path in out.iterdir()} == {".arrow"}
+    assert {path.name for path in out.iterdir() if path.suffix != ".arrow"} == {"about.json"}
     return {split: [row["text"] for row in rows(path)] for split, path in splits(out).items()}
 
 
@@ -24,6 +27,28 @@ def write(folder, **texts: list[str]) -> str:
 
 def phrases(name: str, count: int) -> list[str]:
     return [f"Phrase {number} de {name}." for number in range(count)]
+
+
+def about(out) -> dict:
+    return json.loads((out / "about.json").read_text(encoding="utf-8"))
+
+
+def test_texts_that_a_reader_leaves_out_are_counted_in_the_log_and_beside_the_splits(
+    tmp_path, monkeypatch, capsys
+):
+    words = "un deux trois quatre cinq six sept huit neuf dix"
+    lines = [f"mot{number}\tMot {number} {words}. | Bref.\n" for number in range(100)]
+    lines.append(f"harpe\tvignette|120px|Armoiries {words}.\n")
+    (tmp_path / "data" / "wiktionnaire").mkdir(parents=True)
+    glosses = gzip.compress("".join(lines).encode())
+    (tmp_path / "data" / "wiktionnaire" / "glosses.txt.gz").write_bytes(glosses)
+    monkeypatch.setenv("ACCORD_DATA", str(tmp_path / "data"))
+    parts = made(tmp_path / "out", "wiktionnaire")
+    assert sum(map(len, parts.values())) == 100
+    counted = {"fewer than 10 words": 100, "wiki markup": 1}
+    assert about(tmp_path / "out") == {"left out": {"wiktionnaire": counted}}
+    said = capsys.readouterr().err
+    assert "left out of wiktionnaire: fewer than 10 words (100), wiki markup (1)" in said
 
 
 def test_a_text_is_shuffled_without_what_differs_in_case_alone(tmp_path):

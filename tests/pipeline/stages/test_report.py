@@ -1,12 +1,15 @@
 """The report's page says what is chance, how the models were made, when and by what."""
 
+import math
 import re
 from datetime import date
 from importlib.metadata import version
 
 import pytest
+from typer.testing import CliRunner
 
 import accord
+from accord.pipeline.cli.main import app
 from accord.pipeline.compare.tables import compare
 
 
@@ -19,6 +22,25 @@ def test_it_tells_which_differences_are_real_as_the_command_does(tiny_run):
     row = ["ll-rnn", "rnn", "test", *(said[name] for name in list(said)[3:])]
     cells = "".join(f"<td>{cell}</td>" for cell in row)
     assert f"<tr>{cells}</tr>" in page_of(tiny_run)
+
+
+def test_under_the_table_stands_how_many_times_better_with_the_interval_of_the_command(
+    tiny_run, monkeypatch
+):
+    """`accord run` prints perplexity of the first model / that of each other one."""
+    (said,) = compare(tiny_run.folder).to_dict("records")[1:]
+    low, high = (math.exp(-float(end)) for end in said["95 % of resamples"].split(" to "))
+    factor = 1 / float(said["perplexity ×"])
+    line = (tiny_run.folder / "report" / "factors.txt").read_text(encoding="utf-8")
+    numbers = [float(each) for each in re.findall(r"\d+\.\d+", line)]
+    assert numbers == pytest.approx([factor, high, low], abs=2e-3)
+    assert line.startswith("rnn / ll-rnn, perplexity on test: ")
+    assert "95% of 10,000 paired resamples of sentences" in line
+    monkeypatch.chdir(tiny_run.folder.parent)
+    done = CliRunner().invoke(app, ["run", "tiny", "--set", "train.epochs=3", "--runs", "."])
+    assert done.exit_code == 0, done.output
+    table, printed, report, *_ = re.split(r"(^rnn / .*\n)", done.stdout, flags=re.MULTILINE)
+    assert printed == line and table.startswith("| model") and report.startswith("report: ")
 
 
 @pytest.mark.slow
