@@ -6,10 +6,10 @@ import torch
 from torch import Tensor, nn
 
 from accord.models.common.batching import State
-from accord.models.encoders.recurrent import LSTM, VariationalDropout
+from accord.models.encoders.recurrent import LSTM, Encoder, VariationalDropout
 
 
-class Window(nn.Module):
+class Window(Encoder):
     """The feed-forward model of Bengio et al. (2003): h_t sees the last inputs only."""
 
     def __init__(
@@ -42,7 +42,7 @@ class Window(nn.Module):
         return ((weight.new_zeros(self.order - 1, batch, self.inputs),),)
 
 
-class LSTMWindow(nn.Module):
+class LSTMWindow(Encoder):
     """An LSTM over the last words alone, from an empty state: a sequence length that is fixed.
 
     So Keras reads sequences of one length, each of which ends before the word that it predicts. A
@@ -102,7 +102,7 @@ class _WindowLSTM(LSTM):
     dropout: _WindowDropout
 
 
-class Linear(nn.Module):
+class Linear(Encoder):
     """A log-linear model without a network, the other limit of the LL-RNN: h_t = M·ψ_t.
 
     Nothing of the words before the last one is kept, and nothing is bent: with the adaptor,

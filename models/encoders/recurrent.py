@@ -231,7 +231,15 @@ def _drawn(
     return readers, scales
 
 
-class Stacked(nn.Module):
+class Encoder(nn.Module):
+    """From inputs (T × B × E) and a state to outputs (T × B × H) and the state after them."""
+
+    def initial_state(self, batch: int) -> State:
+        """The state before a text, for so many columns."""
+        raise NotImplementedError
+
+
+class Stacked(Encoder):
     """Layers on top of each other, with variational dropout between them."""
 
     layers: Layers[StackedLayer]

@@ -5,12 +5,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from accord.models.common.batching import State
-from accord.models.encoders.recurrent import Layers, VariationalDropout
+from accord.models.encoders.recurrent import Encoder, Layers, VariationalDropout
 
 HEAD = 64  # width of an attention head, where the layer is wide enough
 
 
-class Transformer(nn.Module):
+class Transformer(Encoder):
     """Layers of attention to the last positions and feed-forward nets, norms before each.
 
     The state of a layer is what it had read: its last reach − 1 inputs, normed. Positions enter

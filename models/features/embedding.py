@@ -170,7 +170,13 @@ def _bag_sum(rows: Tensor, bags: _Bags) -> Tensor:
     return functional.embedding_bag(every, sums, bags.starts, mode="sum")
 
 
-class FeatureEmbedding(nn.Module):
+class WordEmbedding(nn.Module):
+    """ψ(x) of words (…), as vectors (… × E)."""
+
+    weight: nn.Parameter  # a vector for each part that words are read by
+
+
+class FeatureEmbedding(WordEmbedding):
     """ψ(x) = φ(x)·W: the sum of the rows of W that the word's features name.
 
     Given to the output layer, `weight` ties the two: one vector per feature serves to read a word
@@ -230,7 +236,7 @@ class WordsRead(NamedTuple):
 
 def embedding(
     choice: Choice, features: Features, psi: Psi | None, size: int, *, tied: bool, **dropouts: float
-) -> nn.Module:
+) -> WordEmbedding:
     """ψ: of features by default Φ's, of each word by itself, or of its letters."""
     name, _ = parted(choice)
     if name != "features" and tied:

@@ -6,12 +6,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accord.models.background.base import Background, Chance
+from accord.models.background.base import Background, Chance, needed
 from accord.models.common.batching import Sentences
 from accord.models.features.phi import Features
 from accord.models.network.language_model import LanguageModel
 from accord.models.network.states import states, with_others
-from accord.models.outputs.log_linear import log_linear_of
+from accord.models.outputs.log_linear import LogLinear, log_linear_of
 
 WORDS_AT_ONCE = 1 << 20  # scored together
 
@@ -71,13 +71,17 @@ class FrozenModelBackground(Background):
         self.model = model.requires_grad_(False)
 
     @property
+    def output(self) -> LogLinear:
+        return log_linear_of(self.model)
+
+    @property
     def inner(self) -> Background:
         """The model's own background."""
-        return self.model.output.background
+        return self.output.background
 
     @torch.inference_mode()
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
-        width = self.model.output.whole_weight.shape[1]
+        width = self.output.whole_weight.shape[1]
         contexts = np.zeros((len(sentences.ids), width), np.float32)
         for at in states(self.model, sentences):
             contexts[at.positions] = at.h.cpu()
@@ -87,7 +91,7 @@ class FrozenModelBackground(Background):
 
     @torch.no_grad()
     def class_mass(self, context: Tensor | None = None) -> Tensor:
-        return self.model.output.class_log_prob(*self._apart(context))
+        return self.output.class_log_prob(*self._apart(context))
 
     def class_prior(self, context: Tensor | None = None) -> Tensor:
         return self.inner.class_prior(self._apart(context)[1])
@@ -95,11 +99,11 @@ class FrozenModelBackground(Background):
     @torch.no_grad()
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
         h, inner = self._apart(context)
-        return self.model.output.log_prob_of(h, words, inner)
+        return self.output.log_prob_of(h, words, inner)
 
     @torch.no_grad()
     def log_masses(self, context: Tensor | None = None) -> Tensor:
-        return self.model.output.log_prob(*self._apart(context))
+        return self.output.log_prob(*self._apart(context))
 
     def word_masses(self) -> np.ndarray:
         return self.inner.word_masses()
@@ -112,10 +116,10 @@ class FrozenModelBackground(Background):
 
     def regrouped(self, features: Features) -> "FrozenModelBackground":
         return FrozenModelBackground(
-            features, self.model.over(features, self.model.output.regrouped(features))
+            features, self.model.over(features, self.output.regrouped(features))
         )
 
-    def _apart(self, context: Tensor) -> tuple[Tensor, Tensor]:
+    def _apart(self, context: Tensor | None) -> tuple[Tensor, Tensor]:
         """The model's states, and the contexts of its own background."""
-        weight = self.model.output.whole_weight
+        weight, context = self.output.whole_weight, needed(context)
         return context[:, : weight.shape[1]].to(weight.dtype), context[:, weight.shape[1] :].long()

@@ -17,6 +17,10 @@ class Condition(Unconditioned):
     All weights are zero at first, where the model is the one without a condition.
     """
 
+    given: Tensor
+    first: Tensor  # of each kind, where its labels begin in c, less 1
+    sizes: Tensor  # how many labels there are of each kind
+
     def __init__(self, sizes: Sequence[int], size: int, *, dropout: float = 0.2):
         super().__init__(sizes, size)
         if not sizes:
@@ -28,7 +32,6 @@ class Condition(Unconditioned):
         # Labels of a kind are numbered from 1, 0 being none; in c they follow those before them.
         self.register_buffer("first", numbers.cumsum(0)[:-1] - 1, persistent=False)
         self.register_buffer("sizes", numbers[1:], persistent=False)
-        # The labels of sentences that bring none themselves.
         self.register_buffer("given", torch.zeros_like(numbers[1:]), persistent=False)
 
     @property

@@ -119,7 +119,7 @@ def sample(
     output = log_linear_of(model)
     reading = Beam.of(model, start, count)
     positions = np.arange(count)  # of the beginnings among all sentences
-    sentences: list[Generated | None] = [None] * count
+    sentences: dict[int, Generated] = {}
     for _ in range(longest):
         context = reading.context
         try:
@@ -130,14 +130,14 @@ def sample(
         reading = reading.after(torch.arange(len(words), device=words.device), words, log_p)
         is_ended = (words == END).cpu().numpy()
         for row in np.flatnonzero(is_ended).tolist():
-            sentences[positions[row]] = reading.generated(row)
+            sentences[int(positions[row])] = reading.generated(row)
         going_on = (words != END).nonzero().squeeze(1)
         positions, reading = positions[~is_ended], _only(reading, going_on)
         if not len(positions):
             break
-    for row, place in enumerate(positions):  # what is cut
+    for row, place in enumerate(positions.tolist()):  # what is cut
         sentences[place] = reading.generated(row)
-    return sentences
+    return [sentences[place] for place in range(count)]
 
 
 def written_text(
@@ -185,8 +185,8 @@ def beam(model: LanguageModel, start: Sequence[int], width: int, longest: int) -
         end = torch.full_like(so_far, END, dtype=torch.long)
         of_end = output.log_prob_of(reading.h, end, context)
         for row in of_end.isfinite().nonzero().squeeze(1).tolist():
-            words, log_p = reading.generated(row)
-            ended.append(Generated([*words, END], [*log_p, of_end[row].item()]))
+            begun = reading.generated(row)
+            ended.append(Generated([*begun.words, END], [*begun.log_p, of_end[row].item()]))
         ended = sorted(ended, key=_score, reverse=True)[:width]
         log_p, words = output.top(reading.h, width + 1, context)  # one of which may be END
         total = (so_far.unsqueeze(1) + log_p).masked_fill(words == END, -torch.inf).flatten()

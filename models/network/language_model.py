@@ -12,11 +12,12 @@ from accord.models.background.base import Background
 from accord.models.common.batching import Sentences, State
 from accord.models.common.kernels import BeforeState
 from accord.models.common.registry import Choice, parted
-from accord.models.encoders.recurrent import VariationalDropout
+from accord.models.encoders.recurrent import Encoder, VariationalDropout
 from accord.models.features.embedding import (
     EndsOfWords,
     FeatureEmbedding,
     Psi,
+    WordEmbedding,
     embedding,
     reads_letters,
 )
@@ -30,7 +31,7 @@ from accord.models.network.states import (
 )
 from accord.models.outputs.log_linear import LogLinear
 from accord.models.outputs.signatures import ScoredSignatures
-from accord.models.outputs.softmax import OutputContext
+from accord.models.outputs.softmax import OutputContext, OutputLayer
 from accord.models.parts import CONDITIONS, ENCODERS, OUTPUTS
 from accord.models.recipe import Recipe
 
@@ -43,20 +44,21 @@ def output_layer(
     recipe: Recipe,
     features: Features,
     background: Background,
-    embedding: FeatureEmbedding,
+    embedding: WordEmbedding,
     classes: np.ndarray | None,
     beside: int = 0,
-) -> nn.Module:
+) -> OutputLayer:
     """Log-linear, or another over the signatures; `classes` has the class of each word.
 
     So many numbers stand beside h.
     """
+    shared = embedding if recipe.tied and isinstance(embedding, FeatureEmbedding) else None
     given = OutputContext(
         output=parted(recipe.output)[0],
         features=features,
         background=background,
         size=recipe.embedding if recipe.tied else recipe.hidden,
-        embedding=embedding if recipe.tied else None,
+        embedding=shared,
         classes=classes,
         beside=beside,
     )
@@ -68,7 +70,7 @@ def reads_ends(choice: Choice) -> bool:
     return ENCODERS.part(parted(choice)[0]).about.get("reads") == "ends of words"
 
 
-def encoder(choice: Choice, *, weight_dropout: float = 0.0, **shape) -> nn.Module:
+def encoder(choice: Choice, *, weight_dropout: float = 0.0, **shape: float) -> Encoder:
     """The encoder chosen; the dropout of recurrent weights is for those that have some."""
     if weight_dropout:
         kind, _ = parted(choice)
@@ -83,22 +85,31 @@ def encoder(choice: Choice, *, weight_dropout: float = 0.0, **shape) -> nn.Modul
 class Unconditioned(nn.Module):
     """No outside condition C. `accord.models.network.condition` has those that read labels."""
 
-    width = 0  # of what stands beside h
-    kinds: Sequence[int] = ()  # how many labels there are of each kind
+    given: Tensor | None  # the labels of sentences that bring none themselves
 
     def __init__(self, sizes: Sequence[int], size: int):
         super().__init__()
         self.register_buffer("given", None, persistent=False)
 
-    def forward(self, words: Tensor, extra: Extra) -> Tensor | None:
-        """The condition c(K) of the words that are read."""
-        return None
+    @property
+    def width(self) -> int:
+        """Of what stands beside h."""
+        return 0
 
-    def read(self, embedded: Tensor, c: Tensor | None) -> Tensor:
+    @property
+    def kinds(self) -> Sequence[int]:
+        """How many labels there are of each kind."""
+        return ()
+
+    def forward(self, words: Tensor, extra: Extra) -> Tensor:
+        """The condition c(K) of the words that are read: here it is empty."""
+        return words.new_empty(0)
+
+    def read(self, embedded: Tensor, c: Tensor) -> Tensor:
         """Words as the encoder reads them."""
         return embedded
 
-    def beside(self, h: Tensor, c: Tensor | None) -> Tensor:
+    def beside(self, h: Tensor, c: Tensor) -> Tensor:
         """States as the output layer reads them."""
         return h
 
@@ -114,7 +125,7 @@ class Seen(NamedTuple):
     h: Tensor  # the encoder's outputs, before dropout (T × B × H)
     dropped: Tensor  # the same after it
     states: Tensor  # before each target, as the output layer reads them (N × H)
-    output: nn.Module  # the output layer
+    output: OutputLayer
     classes: ScoredSignatures | None  # scored in these states, where the output has classes
     nats: Tensor  # per target word, by the output layer alone
     after: State  # of the encoder, after the last word
@@ -161,7 +172,7 @@ class LanguageModel(nn.Module):
             dropout=recipe.hidden_dropout,
             weight_dropout=recipe.weight_dropout,
         )
-        self.condition = CONDITIONS.make(recipe.condition, labels, recipe.embedding)
+        self.condition: Unconditioned = CONDITIONS.make(recipe.condition, labels, recipe.embedding)
         self.output = output_layer(
             recipe, features, background, self.embedding, classes, self.condition.width
         )
@@ -202,16 +213,15 @@ class LanguageModel(nn.Module):
         before = self.condition.beside(dropped, c).flatten(0, 1)
         if real is not None:
             before = before.index_select(0, real)
-        if begun is None:
-            classes, nats = None, self.output.loss(before, targets, context)
-        else:
+        classes = None
+        if begun is not None and isinstance(self.output, LogLinear):
             classes = self.output.classes(before, context, begun())
             nats = self.output.loss(before, targets, context, classes, begun().of_words)
+        else:
+            nats = self.output.loss(before, targets, context)
         return Seen(words, real, h, dropped, before, self.output, classes, nats, after)
 
-    def _encoded(
-        self, words: Tensor, state: State, extra: Extra
-    ) -> tuple[Tensor, Tensor | None, State]:
+    def _encoded(self, words: Tensor, state: State, extra: Extra) -> tuple[Tensor, Tensor, State]:
         """What the encoder makes of words under their condition, which is returned too."""
         read, c = self.embedding(words), self.condition(words, extra)
         read = self.input_dropout(self.condition.read(read, c))
@@ -259,7 +269,7 @@ class LanguageModel(nn.Module):
 
     def over(self, features: Features, background: Background) -> "LanguageModel":
         """The same weights over words that are in other signatures, ready to score."""
-        ends = self.ends and self.ends.is_end.cpu().numpy()
+        ends = None if self.ends is None else self.ends.is_end.cpu().numpy()
         kinds = self.condition.kinds
         model = LanguageModel(
             self.recipe, features, background, psi=self.psi, ends=ends, labels=kinds

@@ -15,13 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from accord.models.common.batching import Sentences
 from accord.models.network.background_models import BackgroundOnly
+from accord.models.network.language_model import LanguageModel
 from accord.models.network.states import states
 from accord.models.outputs.log_linear import LogLinear
-from accord.models.outputs.softmax import SignatureOutput
+from accord.models.outputs.softmax import OutputLayer, SignatureOutput
+from accord.models.spelling.subwords import SubwordModel
 
 TIE = 1e-6  # nats: words that differ by less are equally likely
 IMPOSSIBLE = -1e4  # of what is below, p is 0 in every precision
@@ -58,8 +60,13 @@ class Expected(NamedTuple):
 class NextWord:
     """Asks a model; `unknown` are the ids that stand for words of a kind and are no words."""
 
-    def __init__(self, model: nn.Module, values: WordValues, unknown: range = range(0)):
-        if not isinstance(model, nn.Module):
+    def __init__(
+        self,
+        model: LanguageModel | BackgroundOnly | SubwordModel,
+        values: WordValues,
+        unknown: range = range(0),
+    ):
+        if isinstance(model, SubwordModel):
             raise ValueError(
                 f"expected a model over words, which can all be asked for; got a "
                 f"{type(model).__name__}, which spells them"
@@ -69,7 +76,7 @@ class NextWord:
         self.unknown = torch.tensor(unknown, dtype=torch.long, device=device)
         shares = _fixed_shares(model)
         self.by_word = shares is None
-        if self.by_word:
+        if shares is None:
             each = torch.arange(values.words, device=device)
             shares = each, torch.zeros(len(each), device=device)
         self.shares = _Shares(*shares)
@@ -109,24 +116,25 @@ class NextWord:
             return
         for read in states(self.model, sentences):
             for at in torch.arange(len(read.positions)).split(size):
-                log_p = self._of_signatures(read.h[at], read.context[at])
+                log_p = self._of_signatures(self.model.output, read.h[at], read.context[at])
                 yield read.positions[at.numpy()], log_p
 
-    def _of_signatures(self, h: Tensor, context: Tensor) -> Tensor:
-        output = self.model.output
-        if self.by_word:
-            return output.log_prob(h, context)
-        if isinstance(output, SignatureOutput):
+    def _of_signatures(self, output: OutputLayer, h: Tensor, context: Tensor) -> Tensor:
+        if isinstance(output, SignatureOutput) and not self.by_word:
             return output.within.log_prob(h)
-        return output.class_log_prob(h, context)
+        if isinstance(output, LogLinear) and not self.by_word:
+            return output.class_log_prob(h, context)
+        return output.log_prob(h, context)
 
 
-def _fixed_shares(model: nn.Module) -> tuple[Tensor, Tensor] | None:
+def _fixed_shares(model: LanguageModel | BackgroundOnly) -> tuple[Tensor, Tensor] | None:
     """The signature of each word and the log of its share there, if no context changes it."""
     output = getattr(model, "output", None)
     if isinstance(output, SignatureOutput):
         return output.signature, output.log_share
-    shares = output.background.fixed_shares() if isinstance(output, LogLinear) else None
+    if not isinstance(output, LogLinear):
+        return None
+    shares = output.background.fixed_shares()
     return None if shares is None else (output.signature, shares)
 
 

@@ -21,6 +21,9 @@ from accord.models.common.batching import (
     in_columns,
     of_like_length,
 )
+from accord.models.encoders.recurrent import Encoder
+from accord.models.features.embedding import WordEmbedding
+from accord.models.outputs.softmax import OutputLayer
 
 WORDS_AT_ONCE = 4096  # read in one batch, padding included
 
@@ -28,9 +31,9 @@ WORDS_AT_ONCE = 4096  # read in one batch, padding included
 class StateReader(Protocol):
     """What reads sentences: the part of a language model that its states are asked of."""
 
-    embedding: nn.Module
-    encoder: nn.Module
-    output: nn.Module
+    embedding: WordEmbedding
+    encoder: Encoder
+    output: OutputLayer
     training: bool
 
     def __call__(

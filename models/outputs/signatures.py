@@ -12,6 +12,7 @@ from accord.models.background.base import Background, Chance, Unigram
 from accord.models.common.batching import Sentences
 from accord.models.common.kernels import log_softmax_at
 from accord.models.features.phi import Features
+from accord.models.outputs.softmax import OutputLayer
 
 OCTAVES = 32  # from words that are all of the text to those that are one in four billion
 
@@ -29,6 +30,9 @@ class Calibration(nn.Module):
     n-grams say; of the words in them it cannot, and n-grams find a word that they know from one
     context too unlikely in all others.
     """
+
+    octave: Tensor  # of every signature (S)
+    prior_share: Tensor  # log b(x)/b_s of every word (V)
 
     def __init__(self, features: Features, word_masses: np.ndarray):
         super().__init__()
@@ -157,6 +161,9 @@ class Regrouped(Background):
     """
 
     is_of_parts = True
+    above: Tensor  # the whole signature of every part
+    signature: Tensor  # the part of every word (V)
+    prior_share: Tensor  # of every part in its signature before the context speaks, if calibrated
 
     def __init__(
         self,
@@ -184,7 +191,8 @@ class Regrouped(Background):
         return prior + self._added(share), evidence
 
     def class_mass(self, context: Tensor | None = None) -> Tensor:
-        return sum(self.class_evidence(context))
+        prior, evidence = self.class_evidence(context)
+        return prior + evidence
 
     def class_prior(self, context: Tensor | None = None) -> Tensor:
         return self.class_evidence(context)[0]
@@ -234,7 +242,7 @@ class Regrouped(Background):
         return self.whole.size
 
 
-class Adjustable(nn.Module):
+class Adjustable(OutputLayer):
     """A layer over signatures, and what may be set right in it.
 
     With a gate, the network also weighs what a background says of the context, by a further
@@ -299,15 +307,15 @@ class Adjustable(nn.Module):
 
     def trusted(self, h: Tensor, prior: Tensor, evidence: Tensor | None) -> Tensor:
         """log B_s(K) as far as it is trusted in each state."""
-        if evidence is None:
+        if evidence is None or self.background_gate is None:
             return prior
         return torch.addcmul(prior, self.background_gate(h).to(prior.dtype), evidence)
 
     def log_background_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
         """log b(K, x), as far as the background is trusted, of words (N …) in each state."""
         asked = words.view(len(words), -1)
-        log_mass, *parts = self.masses(context)
-        trusted = self.with_calibration(self.trusted(h, *parts))
+        log_mass, prior, evidence = self.masses(context)
+        trusted = self.with_calibration(self.trusted(h, prior, evidence))
         signature = self.signature[asked]
         believed, of_class = (
             each.expand(len(h), -1).gather(1, signature)

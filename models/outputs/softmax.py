@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NoReturn
+from typing import NoReturn, TypedDict, Unpack
 
 import numpy as np
 import torch
@@ -15,14 +15,46 @@ from accord.models.features.embedding import FeatureEmbedding, FeatureProduct, t
 from accord.models.features.phi import Features
 
 
-class SignatureOutput(nn.Module):
+class OutputLayer(nn.Module):
+    """p(x | K) of words x, from h_t (N × H) and what b knows of the context (N × n)."""
+
+    def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
+        """Nats per target (N), on the mean."""
+        raise NotImplementedError
+
+    def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
+        """log p of one word in each state, or of several: in the shape of `words`, (N …)."""
+        raise NotImplementedError
+
+    def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
+        """log p of every word: (N × V)."""
+        raise NotImplementedError
+
+
+class ClassLayer(nn.Module):
+    """The same of classes of words, in which the context has no part: here signatures."""
+
+    def loss(self, h: Tensor, targets: Tensor) -> Tensor:
+        return -self.log_prob_of(h, targets).mean()
+
+    def log_prob_of(self, h: Tensor, words: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def log_prob(self, h: Tensor) -> Tensor:
+        raise NotImplementedError
+
+
+class SignatureOutput(OutputLayer):
     """p(x | K) = p(s(x) | K) · b(x)/B_s(x), with p(s | K) from the layer within.
 
     So a word that training lacks, one of a signature with words that it has, keeps its mass, as in
     the log-linear model: a softmax over words would learn that it does not occur.
     """
 
-    def __init__(self, within: nn.Module, features: Features, background: Unigram):
+    signature: Tensor  # of every word (V)
+    log_share: Tensor  # log b(x)/B_s of every word (V)
+
+    def __init__(self, within: ClassLayer, features: Features, background: Unigram):
         super().__init__()
         self.within = within
         signature = torch.from_numpy(features.signature)
@@ -41,6 +73,13 @@ class SignatureOutput(nn.Module):
         return self.within.log_prob(h)[:, self.signature] + self.log_share.float()
 
 
+class Tied(TypedDict, total=False):
+    """What a softmax over the signatures takes to share the weights of the embedding."""
+
+    weight: nn.Parameter
+    product: FeatureProduct
+
+
 @dataclass(frozen=True)
 class OutputContext:
     """The words by their features, b, and what the network has for every output."""
@@ -54,8 +93,8 @@ class OutputContext:
     beside: int = 0  # numbers that stand behind h
 
     @property
-    def tied(self) -> dict:
-        """What a softmax over the signatures takes to share its weights."""
+    def tied(self) -> Tied:
+        """Nothing, where the output has weights of its own."""
         if self.embedding is None:
             return {}
         return {"weight": self.embedding.weight, "product": self.embedding.product}
@@ -75,12 +114,12 @@ class OutputContext:
         """How frequent each signature is."""
         return self.unigram.class_mass().exp().numpy()
 
-    def over_signatures(self, within: nn.Module) -> SignatureOutput:
+    def over_signatures(self, within: ClassLayer) -> SignatureOutput:
         """A layer that predicts signatures as one of words, which share as the background says."""
         return SignatureOutput(within, self.features, self.unigram)
 
 
-class Softmax(nn.Module):
+class Softmax(ClassLayer):
     """p(x | K) = exp(w_x·h + c_x) / Σ_y exp(w_y·h + c_y).
 
     With a `product`, `weight` has a vector per feature, and w_x is the sum over those of x. With
@@ -103,9 +142,6 @@ class Softmax(nn.Module):
         self.bias = nn.Parameter(torch.zeros(words))
         if mass is not None:
             self.bias.data.copy_(torch.from_numpy(log_share(mass)))
-
-    def loss(self, h: Tensor, targets: Tensor) -> Tensor:
-        return -self.log_prob_of(h, targets).mean()
 
     def log_prob_of(self, h: Tensor, words: Tensor) -> Tensor:
         check_words("words", words, len(self.bias))
@@ -132,7 +168,7 @@ class SelfNormalised(Softmax):
     vectors. Where probabilities are asked for, they are normalised all the same.
     """
 
-    def __init__(self, mass: np.ndarray, size: int, penalty: float, **tied):
+    def __init__(self, mass: np.ndarray, size: int, penalty: float, **tied: Unpack[Tied]):
         super().__init__(len(mass), size, mass=mass, **tied)
         self.penalty = penalty
 
@@ -156,7 +192,7 @@ def log_share(mass: np.ndarray) -> np.ndarray:
     return np.log(mass / mass.sum())
 
 
-def softmax(given: OutputContext) -> nn.Module:
+def softmax(given: OutputContext) -> SignatureOutput:
     """One vector for each signature, and all of them compared at each step."""
     mass = given.mass
     return given.over_signatures(Softmax(len(mass), given.size, mass=mass, **given.tied))
@@ -166,19 +202,21 @@ def self_normalised(
     given: OutputContext,
     *,
     penalty: float = 0.1,  # on the square of log Z
-) -> nn.Module:
+) -> SignatureOutput:
     """A softmax that learns to need no normalising; where p is asked for, it is normalised."""
     if penalty < 0:
         raise ValueError(f"output: self-normalised.penalty: expected 0 or more, got {penalty}")
     return given.over_signatures(SelfNormalised(given.mass, given.size, penalty, **given.tied))
 
 
-class Adaptive(nn.Module):
+class Adaptive(ClassLayer):
     """`AdaptiveLogSoftmaxWithLoss`, which wants words by falling frequency, for words as they are.
 
     `mass` says how frequent each word is; without it the ids are taken to fall in frequency. With
     it frequent words and the clusters start from its logarithm, as in a softmax.
     """
+
+    rank: Tensor  # of each word by falling frequency
 
     def __init__(
         self,
@@ -197,9 +235,6 @@ class Adaptive(nn.Module):
             first, *others = np.split(mass[by_rank], cutoffs)
             heads = log_share(np.concatenate([first, [cluster.sum() for cluster in others]]))
             self.inner.head.bias.data.copy_(torch.from_numpy(heads))
-
-    def loss(self, h: Tensor, targets: Tensor) -> Tensor:
-        return -self.log_prob_of(h, targets).mean()
 
     def log_prob_of(self, h: Tensor, words: Tensor) -> Tensor:
         check_words("words", words, len(self.rank))
@@ -225,7 +260,7 @@ def default_cutoffs(words: int) -> list[int]:
     return [cutoff for cutoff in (2_000, 10_000) if cutoff < words / 2] or [max(1, words // 2)]
 
 
-def adaptive(given: OutputContext) -> nn.Module:
+def adaptive(given: OutputContext) -> SignatureOutput:
     """PyTorch's adaptive softmax: the rare words in clusters of smaller vectors."""
     signatures = given.features.signature_count
     return given.over_signatures(Adaptive(signatures, given.size, mass=given.mass))

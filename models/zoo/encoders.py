@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from accord.models.common.batching import State
 from accord.models.encoders.recurrent import (
+    Encoder,
     Layers,
     RecurrentLayer,
     Stacked,
@@ -200,7 +201,7 @@ RADIUS = 0.95  # of the spectrum: below 1 the state forgets how it began
 CONNECTIONS = 10  # that a unit has from others
 
 
-class Reservoir(nn.Module):
+class Reservoir(Encoder):
     """A recurrent net that is drawn and not trained, but for the readout from its states.
 
         x_t = tanh(W_in·ψ_t + W·x_{t−1}),    h_t = R·x_t,    W sparse, of spectral radius below 1
@@ -252,7 +253,7 @@ def _sparse(units: int) -> Tensor:
     return matrix * (RADIUS / log_bound.exp())
 
 
-class Hierarchical(nn.Module):
+class Hierarchical(Encoder):
     """Two clocks, for models of letters or pieces: the upper one ticks where a word ends.
 
     After Hwang & Sung (2017), with GRUs for both clocks and an LSTM that reads them:

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from accord.models.common.checks import check_words
-from accord.models.features.embedding import WordsRead
+from accord.models.features.embedding import WordEmbedding, WordsRead
 
 WIDTHS = range(1, 7)  # of the filters, in letters: those of the small model of Kim et al.
 FILTERS = 25  # for each letter of a filter's width
@@ -14,17 +14,19 @@ LETTER = 16  # width of a letter's vector for the filters; 50 for the LSTM, as i
 LETTER_LSTM = 50
 
 
-class LetterEmbedding(nn.Module):
+class LetterEmbedding(WordEmbedding):
     """ψ(x) from the letters of x: words that are written alike in part are read alike in part.
 
     `spelled` (V × L) has the letters of each word by number, 0 after the last one.
     """
 
+    spelled: Tensor
+
     def __init__(self, spelled: np.ndarray, letter: int):
         super().__init__()
-        spelled = torch.from_numpy(np.asarray(spelled, np.int64))
-        self.register_buffer("spelled", spelled, persistent=False)
-        self.weight = nn.Parameter(torch.randn(int(spelled.max()) + 1, letter) * letter**-0.5)
+        letters = torch.from_numpy(np.asarray(spelled, np.int64))
+        self.register_buffer("spelled", letters, persistent=False)
+        self.weight = nn.Parameter(torch.randn(int(letters.max()) + 1, letter) * letter**-0.5)
 
     def forward(self, words: Tensor) -> Tensor:
         check_words("words", words, len(self.spelled))
@@ -105,8 +107,9 @@ def _letters(name: str, read: WordsRead) -> np.ndarray:
         )
     words, psi = read.features.vocabulary_size, read.psi
     if not isinstance(psi, np.ndarray) or len(psi) != words:
+        found = len(psi) if isinstance(psi, np.ndarray) else "none"
         raise ValueError(
             f"input: {name} expects the letters of each of {words} words "
-            f"(featurise.letters: true), got {'none' if psi is None else len(psi)}"
+            f"(featurise.letters: true), got {found}"
         )
     return psi

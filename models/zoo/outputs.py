@@ -1,12 +1,14 @@
 """Class-based, SOUL tree, sampled softmax, NCE."""
 
+from typing import Unpack
+
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from accord.models.common.checks import check_words
-from accord.models.outputs.softmax import OutputContext, Softmax
+from accord.models.outputs.softmax import OutputContext, SignatureOutput, Softmax, Tied
 
 
 class ClassBased(Softmax):
@@ -18,13 +20,18 @@ class ClassBased(Softmax):
     of any depth, the structured output layer (SOUL) of Le et al. (2011).
     """
 
+    of: Tensor  # the class of each word
+    order: Tensor  # the words by class
+    place: Tensor  # of each word in that order
+    inside: Tensor  # of each word in its class
+
     def __init__(
         self,
         classes: np.ndarray,
         size: int,
         *above: np.ndarray,
         mass: np.ndarray | None = None,
-        **tied: nn.Module | nn.Parameter,
+        **tied: Unpack[Tied],
     ):
         super().__init__(len(classes), size, mass=mass, **tied)
         order = np.argsort(classes, kind="stable")
@@ -76,7 +83,7 @@ class ClassBased(Softmax):
     def _among_all(self, h: Tensor, words: Tensor, classes: Tensor) -> Tensor:
         """The same from the scores of all words: for a GPU one large product is the quicker."""
         scores = self._scores(h).float()
-        elsewhere = self.of != classes.unsqueeze(1)
+        elsewhere = self.of.ne(classes.unsqueeze(1))
         own = scores.gather(1, words.unsqueeze(1)).squeeze(1)
         return own - scores.masked_fill(elsewhere, -torch.inf).logsumexp(dim=1)
 
@@ -97,7 +104,7 @@ class ClassBased(Softmax):
         )
 
 
-def classes(given: OutputContext) -> nn.Module:
+def classes(given: OutputContext) -> SignatureOutput:
     """First the class of a word (see encode.classes), then the word among those of its class."""
     layer = ClassBased(_classes(given), given.size, mass=given.mass, **given.tied)
     return given.over_signatures(layer)
@@ -107,7 +114,7 @@ def tree(
     given: OutputContext,
     *,
     branches: int = 16,  # of a node below the classes, at most
-) -> nn.Module:
+) -> SignatureOutput:
     """A tree of classes: that of a word (see encode.classes), smaller ones in it, then the word."""
     if branches < 2:
         raise ValueError(f"output: tree.branches: expected 2 or more, got {branches}")
@@ -150,7 +157,9 @@ class Sampled(Softmax):
     enough text this comes to the softmax's own scores, whatever k.
     """
 
-    def __init__(self, mass: np.ndarray, size: int, *, samples: int = 1024, **tied):
+    noise: Tensor  # q of each word
+
+    def __init__(self, mass: np.ndarray, size: int, *, samples: int = 1024, **tied: Unpack[Tied]):
         super().__init__(len(mass), size, mass=mass, **tied)
         noise = torch.from_numpy(np.asarray(mass / mass.sum(), np.float32))
         self.register_buffer("noise", noise, persistent=False)
@@ -192,7 +201,7 @@ def sampled(
     given: OutputContext,
     *,
     samples: int = 1024,  # words drawn at each step, for all of its words together
-) -> nn.Module:
+) -> SignatureOutput:
     """A softmax that compares the next word with a sample of words in training."""
     return _over(Sampled, given, samples)
 
@@ -201,12 +210,12 @@ def noise_contrastive(
     given: OutputContext,
     *,
     samples: int = 1024,  # words drawn at each step, for all of its words together
-) -> nn.Module:
+) -> SignatureOutput:
     """A softmax that learns in training to tell the next word from a sample of words."""
     return _over(NoiseContrastive, given, samples)
 
 
-def _over(kind: type[Sampled], given: OutputContext, samples: int) -> nn.Module:
+def _over(kind: type[Sampled], given: OutputContext, samples: int) -> SignatureOutput:
     if samples < 1:
         raise ValueError(f"output: {given.output}.samples: expected 1 or more, got {samples}")
     return given.over_signatures(kind(given.mass, given.size, samples=samples, **given.tied))

@@ -35,3 +35,9 @@ def test_words_of_one_signature_are_read_alike_by_features_and_apart_by_words():
 def test_words_cannot_be_tied_to_features():
     with pytest.raises(ValueError, match="expected tied: false"):
         read(input="words", tied=True)
+
+
+def test_letters_are_no_features():
+    letters = np.array([[1, 2], [1, 3], [3, 2]])
+    with pytest.raises(ValueError, match="psi: expected features of words, got their letters"):
+        LanguageModel(Recipe(), FEATURES, Uniform(FEATURES), psi=letters)

@@ -63,6 +63,7 @@ def test_it_trains_under_autocast(name):
         ({"tied": True}, "cannot be tied"),
         ({"psi": None}, r"letters of each of 4 words \(featurise.letters: true\), got none"),
         ({"psi": SPELLED[:3]}, "letters of each of 4 words .* got 3"),
+        ({"psi": FEATURES}, "letters of each of 4 words .* got none"),
         ({"dropout": 0.1}, "reads no features to drop"),
     ],
 )
