@@ -56,6 +56,14 @@ def normalise(text: str) -> str:
     return " ".join(composed(respelled).split())  # again, for what now meets
 
 
+def comparable(text: str) -> str:
+    """The letters of a text, equal for two copies of a sentence that are read as the same words.
+
+    Copies may differ in spelling (SPELLINGS), in spaces (`Il dort .`) and in case.
+    """
+    return normalise(text).replace(" ", "").casefold()
+
+
 def composed(text: str) -> str:
     """The text in NFC, with no more marks in a row than Unicode allows where text is streamed."""
     if MAYBE_MARKS.search(text):

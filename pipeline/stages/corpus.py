@@ -1,7 +1,7 @@
 """Sources become sentences with splits and labels.
 
-Of several sources each is a part, by whose name results are given too; a sentence that stands in
-two of them is kept once.
+Of several sources each is a part, by whose name results are given too. A sentence that stands in
+two of them is kept once. A text to pretrain on has no sentence of validation or test.
 """
 
 import json
@@ -10,6 +10,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,10 +18,11 @@ import pyarrow.compute as pc
 
 from accord.corpora.sentence import Sentence
 from accord.corpora.sources import read_parts
+from accord.corpora.tokenise import comparable
 from accord.models.common.checks import nearest
 from accord.pipeline.artefacts.artefact import Inputs
 from accord.pipeline.artefacts.names import ABOUT, PRETRAINING
-from accord.pipeline.artefacts.tables import Spool, batches, write_rows
+from accord.pipeline.artefacts.tables import Spool, batches, rows, write_rows
 from accord.pipeline.data.folders import folder_of
 from accord.pipeline.dataset.encoded import LABELS
 from accord.pipeline.display.messages import say, track
@@ -94,7 +96,7 @@ def compute(params: CorpusParams, inputs: Inputs, out: Path) -> None:
     schema = _schema(params.source, labelled)
     with Spool(out / "spool") as spool:
         given = _gather(track(read, "sentences read"), spool, labelled)
-        _say_repeated(spool)
+        about = {"left out": left_out, "repeated": spool.repeated}
         others = array("I", range(sum(map(len, given.values())), len(spool)))
         if given:
             given.setdefault("train", array("I")).extend(others)
@@ -110,27 +112,41 @@ def compute(params: CorpusParams, inputs: Inputs, out: Path) -> None:
                 )
             write_rows(out / f"{split}.arrow", schema, spool.rows(numbers))
     labelled.check(params.source, out / "train.arrow")
-    if params.pretraining:
-        _write_pretraining(params.pretraining, labelled, out)
     say("corpus: " + ", ".join(f"{len(part):,} {split}" for split, part in parts.items()))
-    for part, reasons in left_out.items():
-        said = ", ".join(f"{reason} ({count:,})" for reason, count in reasons.most_common())
-        say(f"corpus: left out of {part}: {said}")
-    (out / ABOUT).write_text(json.dumps({"left out": left_out}, indent=1, ensure_ascii=False))
+    _say_left_out(about)
+    if params.pretraining:
+        held_out = [out / f"{split}.arrow" for split in parts if split != "train"]
+        about[PRETRAINING] = _write_pretraining(params.pretraining, labelled, held_out, out)
+        _say_left_out(about[PRETRAINING], "of the text to pretrain on ")
+    (out / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
-def _write_pretraining(sources: Sequence[str], labelled: Labels, out: Path) -> None:
-    """One source as it is, of several each sentence once."""
-    read = track(read_parts(sources, folder=folder_of), "sentences to pretrain on")
-    schema = _schema(sources, labelled)
-    if len(sources) == 1:
-        write_rows(out / f"{PRETRAINING}.arrow", schema, (_row(*each, labelled) for each in read))
-        return
+def _write_pretraining(
+    sources: Sequence[str], labelled: Labels, held_out: Iterable[Path], out: Path
+) -> dict[str, Any]:
+    """One source as it is, of several each sentence once, but for sentences that are held out.
+
+    Returns how many were left out.
+    """
+    judged = {comparable(row["text"]) for path in held_out for row in rows(path)}
+    left_out: dict[str, Counter[str]] = {}
+    read = read_parts(sources, folder=folder_of, left_out=left_out)
+    copies = 0
     with Spool(out / "spool") as spool:
-        for part, sentence in read:
-            spool.add(_row(part, sentence, labelled), key=sentence.text.casefold())
-        _say_repeated(spool)
+        for part, sentence in track(read, "sentences to pretrain on"):
+            key = comparable(sentence.text)
+            if key in judged:
+                copies += 1
+            else:
+                spool.add(_row(part, sentence, labelled), key, repeat=len(sources) == 1)
+        if not len(spool):
+            raise ValueError(
+                f"corpus.pretraining: '{', '.join(sources)}' has no sentence that validation and "
+                f"test lack: {copies:,} were left out"
+            )
+        schema = _schema(sources, labelled)
         write_rows(out / f"{PRETRAINING}.arrow", schema, spool.rows(range(len(spool))))
+        return {"left out": left_out, "repeated": spool.repeated, "held out": copies}
 
 
 def _schema(sources: Sequence[str], labelled: Labels) -> pa.Schema:
@@ -138,9 +154,18 @@ def _schema(sources: Sequence[str], labelled: Labels) -> pa.Schema:
     return schema.append(labelled.field) if labelled.names else schema
 
 
-def _say_repeated(spool: Spool) -> None:
-    if spool.repeated:
-        say(f"corpus: {spool.repeated:,} sentences left out, as they stand there before")
+def _say_left_out(about: Mapping[str, Any], of_what: str = "") -> None:
+    """Report how many sentences were left out, and why."""
+    reasons = {
+        "repeated": "as they stand there before",
+        "held out": "as validation or test has them",
+    }
+    for key, reason in reasons.items():
+        if count := about.get(key):
+            say(f"corpus: {count:,} sentences {of_what}left out, {reason}")
+    for part, counted in about["left out"].items():
+        said = ", ".join(f"{reason} ({count:,})" for reason, count in counted.most_common())
+        say(f"corpus: left out of {part}: {said}")
 
 
 def _gather(
@@ -148,14 +173,14 @@ def _gather(
 ) -> dict[str, array]:
     """Keep the sentences; returns the numbers of each split that a source itself makes.
 
-    Where it makes none, sentences that differ in no more than case are kept once, and not at all
-    where they stand in the splits of another source: one of those may be a test.
+    Where it makes none, copies of a sentence are kept once, and not at all where it stands in the
+    splits of another source: one of those may be a test.
     """
     given: dict[str, array] = {}
     for part, sentence in read:
         own = sentence.split is not None
         row = _row(part, sentence, labelled)
-        number = spool.add(row, key=sentence.text.casefold(), repeat=own)
+        number = spool.add(row, key=comparable(sentence.text), repeat=own)
         if own:
             split = OWN_VALIDATION if sentence.split == "valid" else sentence.split
             given.setdefault(split, array("I")).append(number)

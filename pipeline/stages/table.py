@@ -170,7 +170,7 @@ STAGES = _by_name(
         },
         params=CorpusParams,
         computed_by="accord.pipeline.stages.corpus:compute",
-        version=2,
+        version=3,
         files=_files_of_sources,
     ),
     Stage(

@@ -12,6 +12,7 @@ from accord.corpora.tokenise import (
     LONGEST_REMEMBERED,
     MOST_MARKS,
     _remembered,
+    comparable,
     normalise,
     tokenised,
 )
@@ -168,3 +169,20 @@ def test_what_people_write_stays_as_it_is():
 
 def test_a_word_of_another_script_is_no_run_of_marks():
     assert normalise("я" * 1000) == "я" * 1000
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Il dort.", "il  dort ."),
+        ("L’œuvre d’art…", "l' oeuvre d'ART..."),
+        ("« Où va-t-il ? »", "«\u00a0Où va -t-il\u202f?\u00a0»"),
+        ("e\u0301te\u0301", "été"),
+    ],
+)
+def test_copies_of_a_sentence_are_comparable_by_what_their_words_have_in_common(one, other):
+    assert comparable(one) == comparable(other)
+    for text in (one, other):
+        (words,) = tokenised([text])
+        assert comparable("".join(words)) == comparable(text)
+    assert comparable(one) != comparable(f"{one} !")

@@ -29,6 +29,9 @@ def phrases(name: str, count: int) -> list[str]:
     return [f"Phrase {number} de {name}." for number in range(count)]
 
 
+SPLITS = ("train", "dev", "test")
+
+
 def about(out) -> dict:
     return json.loads((out / "about.json").read_text(encoding="utf-8"))
 
@@ -46,7 +49,7 @@ def test_texts_that_a_reader_leaves_out_are_counted_in_the_log_and_beside_the_sp
     parts = made(tmp_path / "out", "wiktionnaire")
     assert sum(map(len, parts.values())) == 100
     counted = {"fewer than 10 words": 100, "wiki markup": 1}
-    assert about(tmp_path / "out") == {"left out": {"wiktionnaire": counted}}
+    assert about(tmp_path / "out")["left out"] == {"wiktionnaire": counted}
     said = capsys.readouterr().err
     assert "left out of wiktionnaire: fewer than 10 words (100), wiki markup (1)" in said
 
@@ -159,6 +162,35 @@ def test_a_text_of_several_sources_to_pretrain_on_has_each_sentence_once(tmp_pat
     both = made(tmp_path / "both", main, pretraining=pretraining)
     assert both["pretraining"] == phrases("a", 12)
     assert both["train"] == one["train"]
+
+
+def test_a_copy_of_the_test_does_not_get_into_the_text_to_pretrain_on(tmp_path, capsys):
+    """However it is spelled, spaced or capitalised; the training text may be read twice."""
+    bank = {split: [f"L'{split} n° {each} d'oeuvre." for each in range(9)] for split in SPLITS}
+    source = write(tmp_path / "bank", **bank)
+
+    def respelled(line: str) -> str:
+        return line.replace("'", "’").replace("oe", "œ").replace(".", " .").upper()
+
+    own = phrases("a", 20)
+    (other,) = sources(
+        tmp_path / "texts", a=[*own, *bank["train"], *bank["dev"], *map(respelled, bank["test"])]
+    )
+    for valid in (0, 3):  # the source's own, or drawn from its training text, dev being a test then
+        out = tmp_path / f"valid {valid}"
+        parts = made(out, source, valid=valid, pretraining=(other,))
+        drawn = {*parts["valid"]} if valid else set()
+        assert parts["pretraining"] == [*own, *(t for t in bank["train"] if t not in drawn)]
+        assert about(out)["pretraining"]["held out"] == 18 + valid
+        said = capsys.readouterr().err
+        assert f"{18 + valid} sentences of the text to pretrain on left out" in said
+
+
+def test_pretraining_on_the_test_alone_is_refused(tmp_path):
+    source = write(tmp_path / "bank", **{split: phrases(split, 9) for split in SPLITS})
+    (copy,) = sources(tmp_path / "texts", a=phrases("test", 9))
+    with pytest.raises(ValueError, match=r"corpus\.pretraining: .*a\.txt' has no sentence that"):
+        made(tmp_path / "out", source, valid=0, pretraining=(copy,))
 
 
 @pytest.mark.parametrize(
