@@ -149,8 +149,8 @@ def mapped(path: Path) -> pa.Buffer:
 
 def _seal_holds(content: pa.Buffer) -> bool:
     """Whether a file ends with the hash of what precedes it."""
-    view = memoryview(content)
-    return hashlib.sha256(view[:-SEAL]).digest() == view[-SEAL:]
+    view = memoryview(content)  # of signed bytes, which never equal those of a hash
+    return hashlib.sha256(view[:-SEAL]).digest() == bytes(view[-SEAL:])
 
 
 def compiled(

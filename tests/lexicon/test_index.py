@@ -107,6 +107,13 @@ def answers_of(table):
     return lexicon.load([str(table)], folder=None).lookup([f"mot{n}" for n in range(20)])
 
 
+def test_a_whole_file_of_the_cache_is_not_made_anew(made_once):
+    table, answers, path = made_once
+    before = path.stat().st_ino
+    assert answers_of(table).equals(answers)
+    assert path.stat().st_ino == before
+
+
 @given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_flipped_bit_in_the_cache_is_found_and_the_index_made_anew(made_once, place, bit):
