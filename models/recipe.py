@@ -99,9 +99,11 @@ class Recipe:
     max_grad_norm: float = 1.0  # the norm to which gradients are clipped
     ema: float = 0.0  # decay of the moving average of the weights; 0 does not average
     batch: int = 32  # texts read side by side
-    # stream: sentences follow each other and the state is carried on, window by window;
-    # sentences: each is read by itself, as when it is scored, those of like length together.
-    text: Literal["stream", "sentences"] = "stream"
+    # stream: sentences in random order follow each other, and the state is carried on, window by
+    # window; documents: the same with whole documents in random order, so that sentences follow
+    # those before them in their document; sentences: each is read by itself, as when it is scored,
+    # those of like length together.
+    text: Literal["stream", "documents", "sentences"] = "stream"
     bptt: int = 35  # words of the stream between two steps
     vary_bptt: bool = True  # draws each window's length around `bptt`
     bagging: bool = False  # each seed has its own sentences: as many, drawn from all with return
@@ -173,7 +175,7 @@ class Recipe:
         for name in (*dropouts, "ema"):
             expect(name, 0 <= getattr(self, name) < 1, "from 0 to under 1", getattr(self, name))
         expect("zero_state", 0 <= self.zero_state <= 1, "from 0 to 1", self.zero_state)
-        in_windows = self.text == "stream" or not self.zero_state
+        in_windows = self.text != "sentences" or not self.zero_state
         expect("zero_state", in_windows, "text: stream, as sentences begin from it", self.text)
 
     def _check_folds(self) -> None:

@@ -26,12 +26,15 @@ class Sentences(NamedTuple):
     """Sentences in a row: the ids of all words, and the length of each sentence, END included.
 
     `labels` (sentences × k) are what is known of each beside its words, one label of each kind,
-    numbered from 1; 0 is none.
+    numbered from 1; 0 is none. `documents` numbers the document of each sentence: neighbours with
+    the same number are read as one text, in which the state is carried across sentence ends.
+    Without them every sentence is read by itself.
     """
 
     ids: np.ndarray
     lengths: np.ndarray
     labels: np.ndarray | None = None
+    documents: np.ndarray | None = None
 
     @property
     def starts(self) -> np.ndarray:
@@ -44,8 +47,25 @@ class Sentences(NamedTuple):
 
     def chosen(self, chosen: np.ndarray) -> "Sentences":
         """Those of which it is true."""
-        labels = None if self.labels is None else self.labels[chosen]
-        return Sentences(self.ids[np.repeat(chosen, self.lengths)], self.lengths[chosen], labels)
+        ids = self.ids[np.repeat(chosen, self.lengths)]
+        return Sentences(ids, self.lengths[chosen], *self._of_sentences(chosen))
+
+    def _of_sentences(self, chosen: np.ndarray | slice) -> list[np.ndarray | None]:
+        """Labels and documents of some sentences."""
+        known = (self.labels, self.documents)
+        return [None if each is None else each[chosen] for each in known]
+
+    def texts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where the texts that are read as one begin, and their lengths: documents or sentences."""
+        if self.documents is None:
+            return self.starts, self.lengths
+        goes_on = self.documents[1:] == self.documents[:-1]
+        first = np.flatnonzero(np.concatenate([[True], ~goes_on]))[: len(self.lengths)]
+        return self.starts[first], np.add.reduceat(self.lengths, first)
+
+    def alone(self) -> "Sentences":
+        """The same sentences, each read by itself."""
+        return self._replace(documents=None)
 
     def parts(self, folds: int) -> np.ndarray:
         """Which of so many parts of the text each sentence is in, from 1."""
@@ -55,8 +75,8 @@ class Sentences(NamedTuple):
         """Those numbered from first up to stop, in memory of their own."""
         lengths = self.lengths[first:stop]
         start = int(self.lengths[:first].sum())
-        labels = None if self.labels is None else self.labels[first:stop]
-        return Sentences(np.array(self.ids[start : start + int(lengths.sum())]), lengths, labels)
+        ids = np.array(self.ids[start : start + int(lengths.sum())])
+        return Sentences(ids, lengths, *self._of_sentences(slice(first, stop)))
 
     @property
     def extra(self) -> dict[str, np.ndarray]:
@@ -143,17 +163,18 @@ def by_length(
 
 
 def of_like_length(sentences: Sentences, at_once: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Positions (T × B) of words, the longest sentences first, and which of them are real.
+    """Positions (T × B) of words, the longest texts first, and which of them are real.
 
-    So many together as have no more than `at_once` positions, or one sentence that has more.
+    A text is a sentence, or a document where the sentences have some. So many are read together as
+    have no more than `at_once` positions, or one text that has more.
     """
-    order = np.argsort(-sentences.lengths, kind="stable")
-    starts, first = sentences.starts, 0
+    starts, lengths = sentences.texts()
+    order, first = np.argsort(-lengths, kind="stable"), 0
     while first < len(order):
-        longest = int(sentences.lengths[order[first]])
+        longest = int(lengths[order[first]])
         chosen = order[first : first + max(1, at_once // longest)]
         first += len(chosen)
-        yield in_columns(starts[chosen], sentences.lengths[chosen])
+        yield in_columns(starts[chosen], lengths[chosen])
 
 
 def _after(targets: np.ndarray) -> "tuple[Tensor, Tensor]":
@@ -166,9 +187,17 @@ def _after(targets: np.ndarray) -> "tuple[Tensor, Tensor]":
 def windows(
     sentences: Sentences, recipe: BatchPlan, generator: np.random.Generator
 ) -> Iterator[Batch]:
-    """One epoch of the shuffled stream, every column going on where it stopped."""
-    order = generator.permutation(drawn(len(sentences.lengths), recipe))
-    stream = in_a_row(sentences.starts[order], sentences.lengths[order])
+    """One epoch of the shuffled stream, every column going on where it stopped.
+
+    Sentences are shuffled, or whole documents.
+    """
+    if recipe.text == "documents" and sentences.documents is None:
+        raise ValueError("train.text: documents expects a corpus that has some; it has sentences")
+    if recipe.text != "documents":
+        sentences = sentences.alone()
+    starts, lengths = sentences.texts()
+    order = generator.permutation(drawn(len(lengths), recipe))
+    stream = in_a_row(starts[order], lengths[order])
     columns = min(recipe.batch, len(stream))
     length = len(stream) // columns
     positions = stream[: length * columns].reshape(columns, length).T

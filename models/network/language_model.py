@@ -236,7 +236,7 @@ class LanguageModel(nn.Module):
     @torch.inference_mode()
     def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
         """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
-        if not sentences.extra and begin_alike(sentences):
+        if not sentences.extra and sentences.documents is None and begin_alike(sentences):
             return score_beside(self, sentences, others)
         scores = np.zeros((len(sentences.ids), 1 + len(others)))
         for positions, words, h, context in states(self, sentences):

@@ -29,9 +29,8 @@ class Subwords:
         """Sentences of subwords."""
         lengths = self._lengths(text)
         positions = in_a_row(self.starts[:-1][text.ids], lengths)
-        return Sentences(
-            self.subwords[positions], np.add.reduceat(lengths, text.starts), text.labels
-        )
+        of_sentences = np.add.reduceat(lengths, text.starts)
+        return text._replace(ids=self.subwords[positions], lengths=of_sentences)
 
     def sum_by_word(self, text: Sentences, values: np.ndarray) -> np.ndarray:
         """For each word the sum of the values of its subwords."""

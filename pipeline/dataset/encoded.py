@@ -101,7 +101,7 @@ def read_text(folder: Path, split: str) -> Sentences:
     if subwords is None:
         return sentences
     forms = load_array(folder / f"{split}.form.npy")
-    return subwords.spell(Sentences(forms, sentences.lengths, sentences.labels))
+    return subwords.spell(sentences._replace(ids=forms))
 
 
 def read_sentences(folder: Path, split: str) -> Sentences:

@@ -62,7 +62,7 @@ def score(
     """
     is_spelled = np.zeros(len(sentences.ids), bool)
     if isinstance(model, SubwordModel):
-        forms = Sentences(text.positions, sentences.lengths, sentences.labels)
+        forms = sentences._replace(ids=text.positions)
         log_p = model.score(forms, text.subwords)
     elif spelling is None:
         log_p = model.score(sentences)
