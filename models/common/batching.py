@@ -28,13 +28,15 @@ class Sentences(NamedTuple):
     `labels` (sentences × k) are what is known of each beside its words, one label of each kind,
     numbered from 1; 0 is none. `documents` numbers the document of each sentence: neighbours with
     the same number are read as one text, in which the state is carried across sentence ends.
-    Without them every sentence is read by itself.
+    Without them every sentence is read by itself. `weights` say how often an epoch of training
+    reads each sentence, on average; without them it reads each once.
     """
 
     ids: np.ndarray
     lengths: np.ndarray
     labels: np.ndarray | None = None
     documents: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
     @property
     def starts(self) -> np.ndarray:
@@ -51,17 +53,35 @@ class Sentences(NamedTuple):
         return Sentences(ids, self.lengths[chosen], *self._of_sentences(chosen))
 
     def _of_sentences(self, chosen: np.ndarray | slice) -> list[np.ndarray | None]:
-        """Labels and documents of some sentences."""
-        known = (self.labels, self.documents)
+        """Labels, documents and weights of some sentences."""
+        known = (self.labels, self.documents, self.weights)
         return [None if each is None else each[chosen] for each in known]
 
     def texts(self) -> tuple[np.ndarray, np.ndarray]:
         """Where the texts that are read as one begin, and their lengths: documents or sentences."""
         if self.documents is None:
             return self.starts, self.lengths
-        goes_on = self.documents[1:] == self.documents[:-1]
-        first = np.flatnonzero(np.concatenate([[True], ~goes_on]))[: len(self.lengths)]
+        first = self._first_of_texts()
         return self.starts[first], np.add.reduceat(self.lengths, first)
+
+    def _first_of_texts(self) -> np.ndarray:
+        """The numbers of the sentences that begin a text."""
+        if self.documents is None:
+            return np.arange(len(self.lengths))
+        goes_on = self.documents[1:] == self.documents[:-1]
+        return np.flatnonzero(np.concatenate([[True], ~goes_on]))[: len(self.lengths)]
+
+    def weights_of_texts(self) -> np.ndarray | None:
+        """How often an epoch reads each text: as often as its first sentence."""
+        return None if self.weights is None else self.weights[self._first_of_texts()]
+
+    @property
+    def epoch_words(self) -> float:
+        """How many words an epoch reads, on average."""
+        if self.weights is None:
+            return len(self.ids)
+        _, lengths = self.texts()
+        return float(self.weights_of_texts() @ lengths)
 
     def alone(self) -> "Sentences":
         """The same sentences, each read by itself."""
@@ -196,7 +216,10 @@ def windows(
     if recipe.text != "documents":
         sentences = sentences.alone()
     starts, lengths = sentences.texts()
-    order = generator.permutation(drawn(len(lengths), recipe))
+    chosen = drawn(len(lengths), recipe)
+    if (weights := sentences.weights_of_texts()) is not None:
+        chosen = np.repeat(chosen, _times(weights[chosen], generator))
+    order = generator.permutation(chosen)
     stream = in_a_row(starts[order], lengths[order])
     columns = min(recipe.batch, len(stream))
     length = len(stream) // columns
@@ -207,6 +230,11 @@ def windows(
         stop = min(length, start + _window_length(recipe, generator))
         yield Batch(words[start:stop], targets[start:stop], positions[start:stop], start > 0)
         start = stop
+
+
+def _times(weights: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """How often an epoch reads each text: 2.3 is two times, and a third time by chance."""
+    return np.floor(weights + generator.random(len(weights))).astype(np.int64)
 
 
 def _window_length(recipe: BatchPlan, generator: np.random.Generator) -> int:

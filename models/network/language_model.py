@@ -228,6 +228,10 @@ class LanguageModel(nn.Module):
         h, state = self.encoder(read if self.ends is None else self.ends(words, read), state)
         return h, c, state
 
+    def as_read(self, sentences: Sentences) -> Sentences:
+        """Documents are read as one text only by a model that was trained on documents."""
+        return sentences if self.recipe.text == "documents" else sentences.alone()
+
     @torch.inference_mode()
     def score(self, sentences: Sentences) -> np.ndarray:
         """log p of every word of every sentence in order, END included, in nats."""
@@ -236,6 +240,7 @@ class LanguageModel(nn.Module):
     @torch.inference_mode()
     def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
         """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
+        sentences = self.as_read(sentences)
         if not sentences.extra and sentences.documents is None and begin_alike(sentences):
             return score_beside(self, sentences, others)
         scores = np.zeros((len(sentences.ids), 1 + len(others)))

@@ -42,6 +42,8 @@ class StateReader(Protocol):
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray: ...
 
+    def as_read(self, sentences: Sentences) -> Sentences: ...
+
     def train(self, mode: bool) -> nn.Module: ...
 
 
@@ -71,6 +73,7 @@ def states(model: StateReader, sentences: Sentences, training: bool = False) -> 
     In `training` the contexts are those that a model learned with.
     """
     device = model.embedding.weight.device
+    sentences = model.as_read(sentences)
     contexts, extra = model.contexts(sentences, training), sentences.extra
     with nothing_dropped(model):
         for positions, is_word in of_like_length(sentences, WORDS_AT_ONCE):

@@ -316,7 +316,7 @@ class Steps:
         left = islice(self.batches(train), self.now.step, None)
         return ahead(left, both) if self.device.type == "cuda" else map(both, left)
 
-    def take(self, batch: Batch, prepared: Prepared, epoch_words: int) -> int:
+    def take(self, batch: Batch, prepared: Prepared, epoch_words: float) -> int:
         """One step of the optimiser, on one batch; how many words it read."""
         now = self.now
         self._set_learning_rate(epoch_words)
@@ -339,7 +339,7 @@ class Steps:
         now.step, now.words = now.step + 1, now.words + count
         return count
 
-    def _set_learning_rate(self, epoch_words: int) -> None:
+    def _set_learning_rate(self, epoch_words: float) -> None:
         """As the schedule has it, if it says it for each step."""
         done = self.now.epoch - 1 + self.now.words / epoch_words
         rate = self.schedule.rate(self.recipe.learning_rate, done, self.recipe.epochs)

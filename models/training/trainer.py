@@ -125,7 +125,7 @@ class Trainer:
         self.model.train()
         start = time.monotonic() - now.seconds
         for batch, prepared in self.steps.left(train, contexts):
-            self.on_step(self.steps.take(batch, prepared, len(train.ids)))
+            self.on_step(self.steps.take(batch, prepared, train.epoch_words))
             now.seconds = time.monotonic() - start
             is_due = self._is_due()
             if is_due or now.step % CHECKED_EVERY == 0:
