@@ -1,5 +1,6 @@
 """A page to type into: `accord page`."""
 
+import os
 import threading
 from functools import partial
 from pathlib import Path
@@ -46,7 +47,8 @@ def page(
             models.prepare_first()
             threading.Event().wait()
         except KeyboardInterrupt:
-            print()
+            print(flush=True)
+            os._exit(0)  # now: a question that is being answered is not waited for
         finally:
             server.shutdown()
             models.close()

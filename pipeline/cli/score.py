@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 AT_ONCE = 1000  # lines scored together
 LARGEST_NATS = math.log(sys.float_info.max)  # per word; a larger perplexity is no number here
 TABLES = (".csv", ".tsv", ".parquet")
-SEVERAL = re.compile(r"\w{3,} ?[.!?] +[A-ZÀ-Þ]")  # sentences, of which one was expected
+SEVERAL = re.compile(r"\w{3} ?[.!?] +[A-ZÀ-Þ]")  # sentences, of which one was expected
 MARK = "*"  # of a word that had to be spelled
 Text = Annotated[
     str,

@@ -89,7 +89,7 @@ def _parsed(template: str, names: Sequence[str] | None, key: str) -> str:
         return template
     known = [*OF_ANALYSIS, *(name.lower() for name in (FEATURES if names is None else names))]
     fields: list[str] = []
-    for part in re.split(r"\s*[×*]\s*", template):
+    for part in map(str.strip, re.split("[×*]", template)):
         parts = _parted_by_x(part, {*known})
         if parts is None and part != template and (part in TEMPLATES or OF_MEANING.fullmatch(part)):
             raise ValueError(

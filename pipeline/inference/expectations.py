@@ -22,7 +22,7 @@ from accord.models.spelling.subwords import SubwordModel
 from accord.pipeline.artefacts.names import END, END_ID, UNKNOWN_ID
 from accord.pipeline.evaluation.measure import score
 from accord.pipeline.features.templates import values_of
-from accord.pipeline.inference.explain import GAP
+from accord.pipeline.inference.explain import without_gap
 from accord.pipeline.inference.scorer import Scorer, tokens
 
 POS = "pos"
@@ -216,7 +216,7 @@ def expect(
     for one value alone. The last row is what may follow: `…` where the text ends in it, the
     sentence's end otherwise. Of several models, by name, each has its rows.
     """
-    beginning = GAP.sub("", text)
+    beginning = without_gap(text)
     parts = []
     for name, scorer in by_name(models).items():
         reader = SentenceReader(scorer, features)

@@ -16,7 +16,7 @@ from accord.models.constraints.constrained import switched_off
 from accord.models.outputs.log_linear import LogLinear
 from accord.pipeline.artefacts.names import END, END_ID, NOT_TOP
 from accord.pipeline.inference.expectations import FEATURES, POS, ReadWords, SentenceReader
-from accord.pipeline.inference.explain import GAP, Choice, Explainer
+from accord.pipeline.inference.explain import Choice, Explainer, without_gap
 from accord.pipeline.inference.generate import Generator
 from accord.pipeline.inference.scorer import Scorer
 
@@ -118,6 +118,7 @@ BITS = 1 / math.log(2)  # in a nat
 LIKELIEST, SENTENCES = 12, 5  # so many words and sentences are shown
 FOLLOWED = 1000  # words of a text along which curves and entropy are shown, while one types
 LONGEST = 20_000  # words of a text that is read at all
+MOST_OTHERS = 20  # words that one is compared with
 KEPT = 8  # choices of features that are switched off, held ready
 Answer = dict[str, Any]
 
@@ -142,20 +143,22 @@ class AskedModel:
 
     def read(self, text: str) -> Answer:
         """Each word of a text and what follows, and what was expected before it."""
-        beginning, written = GAP.sub("", text), self._words(text)
+        beginning, written = without_gap(text), self._words(text)
         is_long = len(written) > FOLLOWED
         reader = self.reader.of_surprisal() if is_long else self.reader
         (words,) = reader.read([beginning])
         return {
             "words": [_word(words, place, beginning) for place in range(len(words.form))],
             "values": self._values(words) if words.expected else {},
-            "gap": bool(GAP.search(text)) or not written,  # what comes first is asked for then
+            "gap": beginning != text or not written,  # what comes first is asked for then
             "followed": FOLLOWED if is_long and self.over_words else None,
         }
 
     def place(self, text: str, at: int, others: Sequence[str]) -> Answer:
         """Why the word in a place of a text, and others there, have their probabilities."""
         self._expect_a_sum()
+        if len(others) > MOST_OTHERS:
+            raise ValueError(f"expected at most {MOST_OTHERS} words beside it, got {len(others)}")
         words = self._words(text)
         if not 0 <= at <= len(words):
             raise ValueError(f"expected a place from 0 to {len(words)}, got {at}")
@@ -205,7 +208,7 @@ class AskedModel:
 
     def _words(self, text: str) -> list[str]:
         """The words of a text, which may end in a gap, unless they are too many."""
-        words = self.scorer.words(GAP.sub("", text))
+        words = self.scorer.words(without_gap(text))
         if len(words) > LONGEST:
             raise ValueError(f"expected at most {LONGEST:,} words, got {len(words):,}")
         return words

@@ -1,14 +1,17 @@
 """What the page may ask: questions in JSON, each checked before a model hears of it."""
 
+import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:  # a model is imported when one is asked: the page is there before
     from accord.pipeline.inference.scorer import Scorer
     from accord.pipeline.page.answers import Answer, AskedModel
+
+SHORT = 500  # characters of a question that is answered in less than a second
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,10 @@ class Read:
     model: str
     text: str
     off: tuple[str, ...] = ()  # families of features that are switched off
+
+    @property
+    def is_short(self) -> bool:
+        return len(self.text) <= SHORT
 
     def answer(self, model: "AskedModel") -> "Answer":
         return model.without(frozenset(self.off)).read(self.text)
@@ -29,6 +36,10 @@ class PlaceQuestion:
     others: tuple[str, ...] = ()  # words to compare it with
     off: tuple[str, ...] = ()
 
+    @property
+    def is_short(self) -> bool:
+        return len(self.text) + sum(map(len, self.others)) <= SHORT
+
     def answer(self, model: "AskedModel") -> "Answer":
         return model.without(frozenset(self.off)).place(self.text, self.at, self.others)
 
@@ -40,6 +51,7 @@ class Write:
     constraints: tuple[str, ...] = ()
     seed: int = 1
     off: tuple[str, ...] = ()
+    is_short: ClassVar = False  # to write takes longer than to read
 
     def answer(self, model: "AskedModel") -> "Answer":
         return model.without(frozenset(self.off)).write(self.start, self.constraints, self.seed)
@@ -48,6 +60,7 @@ class Write:
 @dataclass(frozen=True)
 class About:
     model: str
+    is_short: ClassVar = True
 
     def answer(self, model: "AskedModel") -> "Answer":
         return {"families": model.families, "explained": model.explainer is not None}
@@ -57,13 +70,19 @@ QUESTIONS = {"read": Read, "place": PlaceQuestion, "write": Write, "about": Abou
 
 
 class Models:
-    """The models of the page by name, each loaded when it is first asked, one question a time."""
+    """The models of the page by name, each loaded when it is first asked.
+
+    Short questions are answered one at a time, and beside them the others one at a time: who types
+    a sentence does not wait for who asks about a book.
+    """
 
     def __init__(self, load: "Mapping[str, Callable[[], Scorer]]"):
         self.names = list(load)
         self._load = load
-        self._thread = ThreadPoolExecutor(1)  # torch and malloc keep memory for each that computes
-        self._model = cache(self._loaded)
+        # Two threads and no more: torch and malloc keep memory for each that computes.
+        self._short, self._long = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+        self._loading = {name: threading.Lock() for name in self.names}
+        self._loaded = cache(self._load_model)
 
     def load_first(self) -> None:
         """Load the model that is asked at first, or raise why it cannot be."""
@@ -78,19 +97,25 @@ class Models:
 
     def close(self) -> None:
         """Answer no question that waits."""
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        for thread in (self._short, self._long):
+            thread.shutdown(wait=False, cancel_futures=True)
 
     def answer(self, question: Any) -> "Answer":
         asked = parse(question)
-        return self._thread.submit(lambda: asked.answer(self._model(asked.model))).result()
+        thread = self._short if asked.is_short else self._long
+        return thread.submit(lambda: asked.answer(self._model(asked.model))).result()
 
-    def _loaded(self, name: str) -> "AskedModel":
-        from accord.pipeline.page.answers import AskedModel
-
+    def _model(self, name: str) -> "AskedModel":
         if name not in self._load:
             raise ValueError(
                 f"expected one of the models {', '.join(self.names)}; got {name!r:.80}"
             )
+        with self._loading[name]:
+            return self._loaded(name)
+
+    def _load_model(self, name: str) -> "AskedModel":
+        from accord.pipeline.page.answers import AskedModel
+
         return AskedModel(self._load[name]())
 
 

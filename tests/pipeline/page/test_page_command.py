@@ -1,6 +1,13 @@
-"""`accord page`: which models it offers, and what it says where there are none."""
+"""`accord page`: which models it offers, what it says where there are none, and how it ends."""
 
+import http.client
+import json
 import shutil
+import signal
+import subprocess
+import sys
+import threading
+from urllib.parse import urlsplit
 
 from typer.testing import CliRunner
 
@@ -27,3 +34,43 @@ def test_without_a_trained_model_it_ends_with_a_word(tmp_path):
         assert done.exit_code == 1
         assert said in done.stderr
         assert not done.stdout  # no address of a page that cannot answer
+
+
+ENDLESS = """
+import sys, time
+from accord.pipeline.cli.main import app
+from accord.pipeline.page.questions import Read
+
+answer = Read.answer
+
+def endless(question, model):
+    if question.text == "endless":
+        print("asked", flush=True)
+        time.sleep(3600)
+    return answer(question, model)
+
+Read.answer = endless
+app(sys.argv[1:])
+"""
+
+
+def test_an_interrupt_ends_it_at_once_whatever_is_being_answered(tiny_run):
+    command = ["page", "--run", str(tiny_run.folder), "--port", "0"]
+    with subprocess.Popen(
+        [sys.executable, "-c", ENDLESS, *command], stdout=subprocess.PIPE, text=True
+    ) as page:
+        try:
+            address = urlsplit(page.stdout.readline().split(" ")[0]).netloc
+            question = {"ask": "read", "model": "ll-rnn", "text": "endless"}
+            connection = http.client.HTTPConnection(address)
+            threading.Thread(target=_ask, args=(connection, question), daemon=True).start()
+            assert page.stdout.readline() == "asked\n"
+            page.send_signal(signal.SIGINT)
+            assert page.wait(timeout=30) == 0
+        finally:
+            page.kill()
+
+
+def _ask(connection: http.client.HTTPConnection, question: dict) -> None:
+    kind = {"Content-Type": "application/json"}
+    connection.request("POST", "/ask", json.dumps(question), kind)
