@@ -139,10 +139,10 @@ def page(run: list[Path], sentences: int) -> None:
     """Measure how long `accord page` takes to start, and to answer each sentence typed into it."""
     from itertools import islice
 
-    from accord import corpora
+    from accord.corpora import sources
     from benchmarks.page import measure_waits
 
-    texts = [sentence.text for sentence in islice(corpora.read("tiny"), sentences)]
+    texts = [sentence.text for sentence in islice(sources.read("tiny"), sentences)]
     waits = measure_waits(run, texts)
     print(
         f"the page is there after {waits.page:.1f} s, its first answer after {waits.answer:.1f} s"
@@ -157,11 +157,11 @@ def load(run: list[Path], questions: int, at_once: int) -> None:
     """Measure `accord page` under load, and check that each answer is the same as alone."""
     import pandas as pd
 
-    from accord import corpora
+    from accord.corpora import sources
     from accord.pipeline.cli.console import print_table
     from benchmarks.page import WARM_UP, differing, measure_load
 
-    texts = [sentence.text for sentence in corpora.read("tiny")]
+    texts = [sentence.text for sentence in sources.read("tiny")]
     found = measure_load(run, texts, questions, at_once)
     passes = {"in a row": found.in_a_row, f"{at_once} at once": found.at_once}
     print_table(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from accord.models.common.checks import expect, expect_at_least
-from accord.models.common.registry import Choice, check_parts
+from accord.models.common.registry import Choice, Part, Registry, check_parts
 from accord.models.parts import HISTORIES, SMOOTHINGS
 
 SOURCE = "source"  # the label that names which of several sources a sentence is from
@@ -137,13 +137,36 @@ class FeaturiseParams:
         expect_at_least(1, self, "steps")
 
 
+# b(K, x): functions from a recipe, an encoding, Φ and the number of folds to a background.
+# `prepare` names what the stage `background` writes for a kind beyond the files of all kinds.
+BACKGROUNDS = Registry(
+    "background",
+    "accord.backgrounds",
+    {
+        "unigram": Part(
+            "accord.pipeline.trained.network:unigram",
+            "Training counts; words that training lacks share what discounting frees.",
+        ),
+        "uniform": Part(
+            "accord.pipeline.trained.network:unigram",
+            "Every known word alike, as in a softmax.",
+        ),
+        "ngram": Part(
+            "accord.pipeline.trained.network:ngrams",
+            "n-grams of the training text; words that it lacks share as in unigram.",
+        ),
+        "arpa": Part(
+            "accord.pipeline.zoo.arpa:background",
+            "The n-grams of the file `arpa`; words that it lacks share what it gives <unk>.",
+            {"prepare": "accord.pipeline.zoo.arpa:prepare", "own words": True},
+        ),
+    },
+)
+
+
 @dataclass(frozen=True)
 class BackgroundParams:
-    # unigram: training counts, what discounting frees going to words that training lacks;
-    # uniform: every known word alike, as in a softmax;
-    # ngram: n-grams of the training ids, words that they lack sharing as in unigram;
-    # arpa: the n-grams of the file `arpa`, words that it lacks sharing what it gives <unk>.
-    kind: Literal["unigram", "uniform", "ngram", "arpa"] = "unigram"
+    kind: Annotated[Choice, BACKGROUNDS] = "unigram"  # Where b comes from
     # Words that training lacks share the freed mass as words, all alike and whatever the lexicon
     # says of them, or within signatures: the lexicon then tells how likely they are before the
     # network speaks.

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from accord.models.common.batching import ColumnShare, State
-from accord.models.common.kernels import another, current, on
+from accord.models.common.device import another, current, on
 from accord.models.encoders.unrolled_lstm import UnrolledLSTM
 
 IRNN_INPUT = 0.001  # deviation of the first weights of what is read (Le et al. 2015)

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from accord.models.background.base import Background
 from accord.models.common.batching import Sentences, State
-from accord.models.common.kernels import BeforeState
 from accord.models.common.registry import Choice, parted
 from accord.models.encoders.recurrent import Encoder, VariationalDropout
 from accord.models.features.embedding import (
@@ -30,7 +29,7 @@ from accord.models.network.states import (
     with_others,
 )
 from accord.models.outputs.log_linear import LogLinear
-from accord.models.outputs.signatures import ScoredSignatures
+from accord.models.outputs.signatures import BeforeState, ScoredSignatures
 from accord.models.outputs.softmax import OutputContext, OutputLayer
 from accord.models.parts import CONDITIONS, ENCODERS, OUTPUTS
 from accord.models.recipe import Recipe

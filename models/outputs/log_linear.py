@@ -8,10 +8,10 @@ from torch import Tensor, nn
 
 from accord.models.background.base import Background
 from accord.models.common.checks import check_words
-from accord.models.common.kernels import Aside, BeforeState, apart, side_by_side, times_rows
+from accord.models.common.device import Aside, apart, side_by_side, times_rows
 from accord.models.features.embedding import FeatureProduct, tied_weight
 from accord.models.features.phi import Features
-from accord.models.outputs.signatures import Adjustable, ScoredSignatures
+from accord.models.outputs.signatures import Adjustable, BeforeState, ScoredSignatures
 from accord.models.outputs.softmax import OutputContext
 
 BLOCK = 1 << 14  # words scored at a time where all are asked for

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from accord.models.background.base import Background, Chance, Unigram
 from accord.models.common.batching import Sentences
-from accord.models.common.kernels import log_softmax_at
+from accord.models.common.device import log_softmax_at
 from accord.models.features.phi import Features
 from accord.models.outputs.softmax import OutputLayer
 
@@ -57,6 +57,17 @@ class Calibration(nn.Module):
         share = self.context_share.to(by_context.dtype)
         without = without.to(by_context.dtype)
         return torch.logaddexp(share.log() + by_context, (1 - share).log() + without)
+
+
+class BeforeState(NamedTuple):
+    """What an output layer knows of signatures and targets before it has a state."""
+
+    log_mass: Tensor  # log B_s(K)
+    prior: Tensor  # the part of it that is trusted in every state: all of it without a gate
+    evidence: Tensor | None  # the part that a gate weighs
+    rows: Tensor  # Φ·W (S × H)
+    bias: Tensor  # Φ·c (S)
+    of_words: Tensor | None = None  # log b(K, x) of the words that are asked for: (N × M)
 
 
 @dataclass(frozen=True)
@@ -114,7 +125,7 @@ class ScoredSignatures:
         log_mass = log_mass.masked_fill(words < 0, -torch.inf)
         share = share_in_class(log_mass, self._masses_at(signature))
         before = self.log_mass.expand(len(words), -1)
-        taken = torch.zeros_like(before).scatter_add(1, signature, share.exp())
+        taken = torch.zeros_like(before, dtype=share.dtype).scatter_add(1, signature, share.exp())
         left = torch.log1p(-taken.clamp(max=1))
         scores = self.logits.gather(1, signature) + share.to(self.logits.dtype) + evidence
         return ScoredSignatures(

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from accord.models.common.batching import END, Model, Sentences
+from accord.models.common.checks import check_finite
 from accord.models.spelling.subwords import Subwords
 
 CODE_POINTS = 0x110000 - 0x800  # all characters of Unicode; halves of surrogate pairs are none
@@ -194,6 +195,30 @@ def open_score(
         of_form[:-1] = spelling.log_prob(text.forms)
     is_unknown = np.isin(sentences.ids, classes)
     return with_spelling(log_p, of_form[text.positions], is_unknown)
+
+
+def score_text(
+    model: Model,
+    spelling: Spelling | None,
+    sentences: Sentences,
+    text: WrittenText,
+    unknown: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """log p of every word and end in nats, and which words the character model spelled.
+
+    A closed vocabulary has no character model. A model of subwords spells all words alike.
+    """
+    is_spelled = np.zeros(len(sentences.ids), bool)
+    if text.subwords is not None:
+        forms = sentences._replace(ids=text.positions)
+        log_p = model.score(forms, text.subwords)
+    elif spelling is None:
+        log_p = model.score(sentences)
+    else:
+        log_p = open_score(model, sentences, text, spelling, unknown)
+        is_spelled = np.isin(sentences.ids, range(unknown, unknown + spelling.classes))
+    check_finite("log p", log_p)
+    return log_p, is_spelled
 
 
 def with_spelling(log_p: np.ndarray, spelled: np.ndarray, is_unknown: np.ndarray) -> np.ndarray:

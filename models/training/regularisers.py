@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from accord.models.common.batching import Sentences
-from accord.models.common.kernels import log_softmax_at, sum_of_rows, times_rows
+from accord.models.common.device import log_softmax_at, sum_of_rows, times_rows
 from accord.models.network.language_model import LanguageModel, Seen
 from accord.models.outputs.log_linear import LogLinear
 from accord.models.recipe import Recipe

@@ -14,11 +14,10 @@ from torch import Tensor, nn
 from accord.models.background.base import Background, Chance
 from accord.models.common.batching import NO_WORD, Sentences, preceding
 from accord.models.common.checks import check_words
-from accord.models.common.kernels import BeforeState
 from accord.models.common.registry import Choice
 from accord.models.features.phi import Features
 from accord.models.outputs.log_linear import LogLinear
-from accord.models.outputs.signatures import ScoredSignatures
+from accord.models.outputs.signatures import BeforeState, ScoredSignatures
 from accord.models.outputs.softmax import OutputContext
 from accord.models.parts import EXPERTS
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from accord import lexicon as lexicons
-from accord.corpora import read_words
+from accord.corpora.sources import read_words
 from accord.lexicon.dictionaries.lexique import Homophones
 from accord.pipeline.cli.console import command, listed, make_room, print_table
 from accord.pipeline.data.folders import folder_of

@@ -1,18 +1,14 @@
-"""Words taken for others: `accord correct`, `corrections` and `nbest`."""
+"""Words taken for others: `accord correct` and `accord corrections`."""
 
 import json as jsons
-from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import pandas as pd
 import typer
 
-from accord.corpora import read_words
 from accord.lexicon.dictionaries.lexique import Homophones
-from accord.pipeline.cli.agree import Corpus, Limit, Split
-from accord.pipeline.cli.console import command, make_room, print_table
-from accord.pipeline.cli.model import Model, TrainedRun, load_model
+from accord.pipeline.cli.console import command, print_table
+from accord.pipeline.cli.options import Model, TrainedRun, load_model
 from accord.pipeline.cli.score import Text, numbered_sentences
 from accord.pipeline.data.folders import folder_of
 from accord.pipeline.display.messages import say, track
@@ -43,7 +39,7 @@ def correct(
     from accord.pipeline.correction.correct import Corrector, rows
 
     sentences = numbered_sentences(text)
-    corrector, found = Corrector(load_model(run, model), _homophones()), []
+    corrector, found = Corrector(load_model(run, model), homophones()), []
     for number, sentence in track(sentences, "sentences", len(sentences)):
         suggestions = rows(corrector, sentence, margin)
         found += [{"line": number} | each for each in suggestions]
@@ -81,7 +77,7 @@ def corrections(
     from accord.pipeline.correction.correct import Corrector, JudgedCorrections, readable
 
     pairs, development = read_suite(suite).pairs, read_suite(tune).pairs if tune else ()
-    corrector = Corrector(load_model(run, model), _homophones())
+    corrector = Corrector(load_model(run, model), homophones())
     if tune:
         margin = JudgedCorrections.of(readable(development, corrector.scorer), corrector).tuned()
     known = readable(pairs, corrector.scorer)
@@ -93,47 +89,6 @@ def corrections(
     print(f"margin: {margin:.2f} nats; half of the sentences have one error, half have none")
 
 
-@command
-def nbest(
-    corpus: Corpus,
-    to: Annotated[
-        Path,
-        typer.Option(
-            help="File to write: lattices in Kaldi's text form if it ends in .lat, in HTK's (SLF) "
-            "if it ends in .slf, else n-best lists in JSON lines."
-        ),
-    ],
-    split: Split = None,
-    limit: Limit = None,
-    size: Annotated[int, typer.Option(min=1, help="Number of hypotheses in each list.")] = 100,
-    spelling: Annotated[
-        bool, typer.Option("--spelling", help="Confuse words that are one letter apart, too.")
-    ] = False,
-    known: Annotated[
-        Path | None,
-        typer.Option(metavar="RUN", help="Run of a closed vocabulary: hear no words but its own."),
-    ] = None,
-) -> None:
-    """Make n-best lists or lattices of what sounds the same, for `accord rescore`, of any text."""
-    from accord.pipeline.correction.confuse import Channel
-    from accord.pipeline.correction.nbest import write_nbest
-    from accord.pipeline.zoo.lattices import is_lattice_file, write_lattices
-
-    make_room(to)
-    vocabulary = load_model(known, None).vocabulary.known if known else None
-    channel = Channel(_homophones(), spelling, vocabulary)
-    said = [
-        (name, " ".join(words).lower().split())  # 50 000 is two words to a recogniser
-        for name, words in islice(read_words(corpus, folder=folder_of, split=split), limit)
-    ]
-    heard = ((channel.lattice(name, words), " ".join(words)) for name, words in said)
-    if is_lattice_file(to):
-        write_lattices(to, heard)
-    else:
-        write_nbest(to, (lattice.nbest(size, reference) for lattice, reference in heard))
-    print(f"{len(said):,} sentences: {to}")
-
-
 def _shown(reasons: "Reasons") -> str:
     """The largest reasons, and how much all others give together."""
     first, others = list(reasons.items())[:SHOWN], list(reasons.values())[SHOWN:]
@@ -141,5 +96,5 @@ def _shown(reasons: "Reasons") -> str:
     return ", ".join(f"{name} {nats:+.2f}" for name, nats in [*first, *rest])
 
 
-def _homophones() -> "Homophones":
+def homophones() -> "Homophones":
     return Homophones.load(folder_of)

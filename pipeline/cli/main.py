@@ -64,8 +64,6 @@ COMMANDS = {
             "not trained.",
             "significance": "Show which differences between a run's models are real, by a paired "
             "bootstrap.",
-            "prune": "Show the perplexity of a model as the smallest weights of each matrix "
-            "become zeros.",
             "tables": "Print the tables of the LL-RNN paper beside the figures of a run of the "
             "preset `paper`.",
             "combine": "Combine models by weights tuned on validation; show the perplexity with "
@@ -81,8 +79,6 @@ COMMANDS = {
         {
             "explain": "Show what may come next and why: log p as background, features, −log Z "
             "and spelling.",
-            "rescore": "Rank n-best lists or lattices anew with a model, and print the best "
-            "hypothesis of each.",
             "generate": "Generate sentences: drawn by chance, or the likeliest for their "
             "length by beam search.",
             "nearest": "Show the words whose vectors are nearest to that of a word.",
@@ -148,8 +144,17 @@ COMMANDS = {
             "and say why.",
             "corrections": "Show how many planted errors `accord correct` repairs, and how often "
             "it is wrong.",
+        },
+    ),
+    **commands_of(
+        "accord.pipeline.zoo.commands",
+        {
             "nbest": "Make n-best lists or lattices of what sounds the same, for `accord "
             "rescore`, of any text.",
+            "rescore": "Rank n-best lists or lattices anew with a model, and print the best "
+            "hypothesis of each.",
+            "prune": "Show the perplexity of a model as the smallest weights of each matrix "
+            "become zeros.",
         },
     ),
 }

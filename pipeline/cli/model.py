@@ -1,6 +1,5 @@
-"""What a trained model can be asked: `accord explain`, `generate`, `rescore`; and its vectors."""
+"""What a trained model can be asked: `accord explain`, `generate`; and its vectors."""
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,59 +8,27 @@ import typer
 
 from accord.pipeline.cli.console import (
     command,
-    import_torch,
-    is_path,
     listed,
     make_room,
     print_table,
 )
 from accord.pipeline.cli.options import (
+    Beginning,
     Condition,
+    Model,
     Prime,
     PrimeTune,
     PrimeWeight,
+    TrainedRun,
+    expect_words,
+    load_model,
     under,
 )
-from accord.pipeline.display.messages import say
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from accord.pipeline.inference.generate import NewWord
-    from accord.pipeline.inference.scorer import Scorer
-
-
-TrainedRun = Annotated[
-    Path | None,
-    typer.Option(
-        "--run",
-        metavar="FOLDER|ID",
-        help="Folder of a run or of an exported model, or the id of one on the Hugging Face hub; "
-        "by default the model that comes with Accord.",
-    ),
-]
-RunOrNGrams = Annotated[
-    Path | None,
-    typer.Option(
-        "--run",
-        metavar="FOLDER|ID|FILE",
-        help="Folder of a run or of an exported model, the id of one on the Hugging Face hub, or a "
-        "file .arpa or .arpa.gz; by default the model that comes with Accord.",
-    ),
-]
-Model = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Model of the run to ask; by default its last one."),
-]
-Beginning = Annotated[
-    str,
-    typer.Argument(
-        metavar="TEXT",
-        help="A sentence or its beginning, such as 'les chiens du voisin …'. The … (or ...) at its "
-        "end stands for the next word, which is asked for; it may be left out.",
-    ),
-]
-GAP_INSIDE = re.compile(r"(?:…|\.\.\.)\s*\w")
 
 
 @command
@@ -124,60 +91,6 @@ def explain(
         page = explain_page.page([sentence], replace(place, asked=tuple(choices)))
         html.write_text(page, encoding="utf-8")
         print(f"\npage: {html}")
-
-
-@command
-def rescore(
-    nbest: Annotated[
-        Path,
-        typer.Argument(
-            metavar="NBEST",
-            help="File of n-best lists, in lines ID ||| HYPOTHESIS ||| SCORE or in JSON lines; or "
-            "of lattices in Kaldi's text form or HTK's (SLF), if its name ends in .lat or .slf.",
-        ),
-    ],
-    tune: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DEV",
-            help="File of n-best lists or lattices with references, to tune the weights on.",
-        ),
-    ] = None,
-    run: RunOrNGrams = None,
-    model: Model = None,
-    model_weight: Annotated[
-        float, typer.Option(help="Weight of the model's log p, if none is tuned.")
-    ] = 1.0,
-    word_weight: Annotated[
-        float, typer.Option(help="What each word adds to a score, if nothing is tuned.")
-    ] = 0.0,
-) -> None:
-    """Rank n-best lists or lattices anew with a model, and print the best hypothesis of each."""
-    from accord.pipeline.correction.nbest import (
-        Terms,
-        Weights,
-        error_rate,
-        oracle,
-        tuned,
-    )
-    from accord.pipeline.zoo.lattices import read_lists
-
-    lists, development = read_lists(nbest), read_lists(tune) if tune else []
-    scorer = load_model(run, model)
-    weights = Weights(model_weight, word_weight)
-    if tune:
-        weights = tuned(development, Terms.of(development, scorer))
-        say(f"log p × {weights.model:.4g}, a word {weights.word:+.4g}")
-    terms = Terms.of(lists, scorer)
-    if terms.unknown:
-        say(f"lists with words that the model does not know stay: {', '.join(terms.unknown)}")
-    chosen = weights.best(terms)
-    for found, at in zip(lists, chosen, strict=True):
-        print(f"{found.id} ||| {found.texts[at]}")
-    if all(found.reference for found in lists):
-        before = error_rate(lists, Weights(0, 0).best(terms))
-        after, least = error_rate(lists, chosen), error_rate(lists, oracle(lists))
-        say(f"word error rate: {before:.2%} before, {after:.2%} after, {least:.2%} at the least")
 
 
 @command
@@ -301,23 +214,3 @@ def _signed(table: "pd.DataFrame", title: str) -> "pd.DataFrame":
     """Numbers with their signs, the index as the first column, nothing where nothing is."""
     shown = table.map(lambda number: "" if number != number else f"{number:+.2f}")
     return shown.rename_axis(title).reset_index()
-
-
-def expect_words(text: str) -> None:
-    """Refuse a text without any, and say of one that could be a file that it is not read as one."""
-    if not text.strip():
-        raise ValueError("the text is empty: expected a beginning of a sentence, if only …")
-    if is_path(text):
-        say(f"{text} is read as text, not as a file: `accord surprisal {text}` reads files")
-    if GAP_INSIDE.search(text):
-        say("the … inside is read as three dots: only one at the end stands for the word asked for")
-
-
-def load_model(run: Path | None, model: str | None) -> "Scorer":
-    """The model that --run and --model name."""
-    if model and run is None:
-        raise ValueError(f"--model {model}: a model is chosen of a run; give --run FOLDER too")
-    import_torch()
-    from accord.pipeline.inference.scorer import load
-
-    return load(run, model)

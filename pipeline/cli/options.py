@@ -1,13 +1,48 @@
-"""What a model is told before it is asked: labels of the sentences, and words that are likelier."""
+"""Options that several commands have: which model is asked, labels, words that are likelier."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from accord.pipeline.cli.console import import_torch, is_path
+from accord.pipeline.display.messages import say
+
 if TYPE_CHECKING:
     from accord.pipeline.inference.scorer import Scorer
 
+TrainedRun = Annotated[
+    Path | None,
+    typer.Option(
+        "--run",
+        metavar="FOLDER|ID",
+        help="Folder of a run or of an exported model, or the id of one on the Hugging Face hub; "
+        "by default the model that comes with Accord.",
+    ),
+]
+RunOrNGrams = Annotated[
+    Path | None,
+    typer.Option(
+        "--run",
+        metavar="FOLDER|ID|FILE",
+        help="Folder of a run or of an exported model, the id of one on the Hugging Face hub, or a "
+        "file .arpa or .arpa.gz; by default the model that comes with Accord.",
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Model of the run to ask; by default its last one."),
+]
+Beginning = Annotated[
+    str,
+    typer.Argument(
+        metavar="TEXT",
+        help="A sentence or its beginning, such as 'les chiens du voisin …'. The … (or ...) at its "
+        "end stands for the next word, which is asked for; it may be left out.",
+    ),
+]
+GAP_INSIDE = re.compile(r"(?:…|\.\.\.)\s*\w")
 Condition = Annotated[
     list[str] | None,
     typer.Option(
@@ -60,3 +95,23 @@ def under(
         tune = conditioning.read_lines(prime_tune) if prime_tune else ()
         conditioning.prime(scorer, words, prime_weight, tune)
     return scorer
+
+
+def expect_words(text: str) -> None:
+    """Refuse a text without any, and say of one that could be a file that it is not read as one."""
+    if not text.strip():
+        raise ValueError("the text is empty: expected a beginning of a sentence, if only …")
+    if is_path(text):
+        say(f"{text} is read as text, not as a file: `accord surprisal {text}` reads files")
+    if GAP_INSIDE.search(text):
+        say("the … inside is read as three dots: only one at the end stands for the word asked for")
+
+
+def load_model(run: Path | None, model: str | None) -> "Scorer":
+    """The model that --run and --model name."""
+    if model and run is None:
+        raise ValueError(f"--model {model}: a model is chosen of a run; give --run FOLDER too")
+    import_torch()
+    from accord.pipeline.inference.scorer import load
+
+    return load(run, model)

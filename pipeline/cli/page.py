@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from accord.pipeline.cli.console import command
-from accord.pipeline.cli.model import load_model
+from accord.pipeline.cli.options import load_model
 from accord.pipeline.page.questions import Models
 from accord.pipeline.page.server import PageServer
 from accord.pipeline.trained.resolve import BUNDLED, find, holds_models

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from accord.pipeline.artefacts.store import faults
-from accord.pipeline.cli.console import FAILED, Runs, Seeds, Set, command, listed, print_table
+from accord.pipeline.cli.console import FAILED, Runs, Seeds, Set, command, print_table
 from accord.pipeline.compare import audit as auditing
-from accord.pipeline.compare.scored_models import difference_in_text, find, find_all
+from accord.pipeline.compare.scored_models import difference_in_text, find_all
 
 RunFolder = Annotated[
     Path, typer.Argument(metavar="RUN", help="Folder of a run, such as runs/paper.")
@@ -80,21 +80,6 @@ def significance(
     from accord.pipeline.compare.tables import compare  # here, as it loads matplotlib
 
     print_table(compare(run, against))
-
-
-@command
-def prune(
-    model: Annotated[str, typer.Argument(metavar="RUN/MODEL", help="Trained model to prune.")],
-    zeros: Annotated[
-        str, typer.Option(help="Percentages of the weights to set to zero, separated by commas.")
-    ] = "50,80,90",
-) -> None:
-    """Show the perplexity of a model as the smallest weights of each matrix become zeros."""
-    from accord.pipeline.zoo.conversions import compare_pruned
-
-    for found in find(model):
-        print(found.name)
-        print_table(compare_pruned(found, [float(share) / 100 for share in listed(zeros)]))
 
 
 @command

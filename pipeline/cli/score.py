@@ -15,12 +15,15 @@ import typer
 from accord.corpora.text import lines
 from accord.corpora.tokenise import normalise
 from accord.pipeline.cli.console import command, is_path, print_table
-from accord.pipeline.cli.model import Model, RunOrNGrams, TrainedRun, load_model
 from accord.pipeline.cli.options import (
     Condition,
+    Model,
     Prime,
     PrimeTune,
     PrimeWeight,
+    RunOrNGrams,
+    TrainedRun,
+    load_model,
     under,
 )
 from accord.pipeline.display.messages import say

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from accord.pipeline.cli.console import command, listed, make_room, print_table
-from accord.pipeline.cli.model import Beginning, Model, TrainedRun, expect_words, load_model
 from accord.pipeline.cli.options import (
+    Beginning,
     Condition,
+    Model,
     Prime,
     PrimeTune,
     PrimeWeight,
+    TrainedRun,
+    expect_words,
+    load_model,
     under,
 )
 from accord.pipeline.trained import resolve

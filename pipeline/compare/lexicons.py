@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from accord import corpora, lexicon
+from accord import lexicon
+from accord.corpora import sources
 from accord.lexicon import Lexicon
 from accord.lexicon.analysis import feature_names
 from accord.lexicon.chain import Chain
@@ -71,12 +72,12 @@ def counted_words(source: str, limit: int | None = None) -> pd.DataFrame:
     With a limit, those of so many sentences.
     """
     counts: Counter = Counter()
-    if trees := corpora.trees(source, folder=folder_of):
+    if trees := sources.trees(source, folder=folder_of):
         for tree in islice(trees, limit):
             counts.update((t.form, t.upos) for t in tree.tokens if t.id.isdigit())
         rows = [(form, upos, count) for (form, upos), count in counts.items()]
         return pd.DataFrame(rows, columns=["form", "upos", "count"])
-    for _, words in islice(corpora.read_words(source, folder=folder_of), limit):
+    for _, words in islice(sources.read_words(source, folder=folder_of), limit):
         counts.update(words)
     return pd.DataFrame(counts.items(), columns=["form", "count"])
 

@@ -1,19 +1,13 @@
-"""Encoded sentences, forms, labels, suites as ids. Torch, numpy, safetensors only.
+"""The files of the stage `encode`: sentences as ids, their forms and labels, agreement suites.
 
-Needs numpy only, as models are also trained and scored where nothing else is.
-
-Needs torch, numpy and safetensors only, as prepared data is also read where models are trained.
-
-Needs numpy only.
-
-Apart from `encoded`, so that the code of spelling is no part of training's: a change of it trains
-nothing anew. Needs torch, numpy and safetensors only, as models are also scored where they are
-trained.
+Needs torch, numpy and safetensors only: models are also trained and scored on machines that have
+nothing else.
 """
 
 import filecmp
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from itertools import product
 from operator import itemgetter
 from pathlib import Path
 
@@ -68,14 +62,12 @@ def numbered(condition: Sequence[str], values: Mapping[str, Sequence[str]]) -> l
 
 SIZES = "about.json"
 
+READ_SPLITS = ("train", "valid", PRETRAINING)
+READ_FILES = ("ids.npy", "lengths.npy", "form.npy", "subwords.npz", "labels.npy")
 # What training reads, by the stage that made it; a model is also trained where no stage is known.
 READ_BY_TRAINING = {
     "encode": (
-        *(
-            f"{split}.{file}"
-            for split in ("train", "valid", PRETRAINING)
-            for file in ("ids.npy", "lengths.npy", "form.npy", "subwords.npz", "labels.npy")
-        ),
+        *map(".".join, product(READ_SPLITS, READ_FILES)),
         "subwords.json",
         COUNTS,
         "classes.npy",

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from accord.models.common.batching import Model
-from accord.models.spelling.spelling import Spelling, WrittenText
+from accord.models.spelling.spelling import Spelling, WrittenText, score_text
+from accord.pipeline.artefacts.names import UNKNOWN_ID
 from accord.pipeline.dataset.encoded import Suite, read_encoded_suite
-from accord.pipeline.evaluation.measure import score
 
 
 class CriticalRegions(NamedTuple):
@@ -100,7 +100,7 @@ def margins(
     one column more: by how many nats this word is likelier in the right sentence. NaN where a pair
     has a word that is not known and cannot be spelled, or where the word begins at −1.
     """
-    log_p, _ = score(model, spelling, suite.sentences, text)
+    log_p, _ = score_text(model, spelling, suite.sentences, text, UNKNOWN_ID)
     starts = suite.sentences.starts
     whole = np.add.reduceat(log_p, starts)
     before = np.concatenate(([0.0], np.cumsum(log_p)))  # the sum of all words before each

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accord.models.common.arrays import load_array
-from accord.models.common.batching import Model, Sentences
+from accord.models.common.batching import Model
 from accord.models.common.checks import check_finite
-from accord.models.spelling.spelling import Spelling, WrittenText, open_score
-from accord.models.spelling.subwords import SubwordModel
+from accord.models.spelling.spelling import Spelling, score_text
 from accord.models.training.log import CURVE, PHASE_CURVES, read_curve
 from accord.pipeline.artefacts.names import END_ID, UNKNOWN_ID
 from accord.pipeline.dataset.encoded import read_forms, read_parts, read_sentences, read_sizes
@@ -33,7 +32,7 @@ def measure(
     sentences = read_sentences(encoded, split)
     start = time.monotonic()
     text = read_forms(encoded, split)
-    log_p, is_spelled = score(model, spelling, sentences, text)
+    log_p, is_spelled = score_text(model, spelling, sentences, text, UNKNOWN_ID)
     rate = len(log_p) / (time.monotonic() - start)
     unseen = load_array(encoded / f"{split}.unseen.npy")
     characters = read_sizes(encoded)[split]["characters"]
@@ -51,27 +50,6 @@ def measure_parts(encoded: Path, split: str, scored: ScoredText) -> dict[str, di
         chosen = np.repeat(of_part, sentences.lengths)
         figures[f"{split}/{part}"] = summary(scored.of(chosen, int(characters[chosen].sum())))
     return figures
-
-
-def score(
-    model: Model, spelling: Spelling | None, sentences: Sentences, text: WrittenText
-) -> tuple[np.ndarray, np.ndarray]:
-    """log p of every word and end in nats, and which of them had to be spelled.
-
-    A model of subwords spells them all alike, and needs no other to spell what is not known.
-    """
-    is_spelled = np.zeros(len(sentences.ids), bool)
-    if isinstance(model, SubwordModel):
-        forms = sentences._replace(ids=text.positions)
-        log_p = model.score(forms, text.subwords)
-    elif spelling is None:
-        log_p = model.score(sentences)
-    else:
-        log_p = open_score(model, sentences, text, spelling, UNKNOWN_ID)
-        classes = range(UNKNOWN_ID, UNKNOWN_ID + spelling.classes)
-        is_spelled = np.isin(sentences.ids, classes)
-    check_finite("log p", log_p)
-    return log_p, is_spelled
 
 
 def summary(text: ScoredText) -> dict[str, float]:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from accord import corpora
+from accord.corpora import sources
 from accord.corpora.sentence import Token, Tree, features, row_kinds
 from accord.corpora.tokenise import normalise
 from accord.lexicon import Analysis, Lexicon
@@ -300,11 +300,11 @@ def make_suite(source: str, lexicon: Lexicon, folder: Path) -> pd.DataFrame:
 
 
 def _agreeing_words(source: str, lexicon: Lexicon) -> Iterator[Agreeing]:
-    if trees := corpora.trees(source, folder=folder_of):
+    if trees := sources.trees(source, folder=folder_of):
         for tree in trees:
             yield from agreeing_words_of_tree(tree)
         return
-    for _, words in corpora.read_words(source, folder=folder_of):
+    for _, words in sources.read_words(source, folder=folder_of):
         yield from agreeing_words_of_text(words, lexicon)
 
 

@@ -17,7 +17,6 @@ from accord.models.spelling.subwords import SubwordModel
 from accord.pipeline.artefacts.names import END_ID
 from accord.pipeline.dataset.encoded import numbered, read_forms, read_sentences, read_values
 from accord.pipeline.display.messages import say
-from accord.pipeline.evaluation.measure import score
 from accord.pipeline.inference.scorer import Scorer
 
 
@@ -52,7 +51,7 @@ def perplexities(scorer: Scorer, kind: str | None = None, split: str = "test") -
     def nats(told: np.ndarray) -> np.ndarray:
         labels = sentences.labels.copy()
         labels[:, column] = told
-        return -score(scorer.model, scorer.spelling, sentences._replace(labels=labels), text)[0]
+        return -scorer.score_encoded(sentences._replace(labels=labels), text)[0]
 
     told = {
         "right": nats(true),

@@ -20,7 +20,6 @@ from accord.models.common.checks import nearest
 from accord.models.network.next_word import Expected, NextWord, WordValues
 from accord.models.spelling.subwords import SubwordModel
 from accord.pipeline.artefacts.names import END, END_ID, UNKNOWN_ID
-from accord.pipeline.evaluation.measure import score
 from accord.pipeline.features.templates import values_of
 from accord.pipeline.inference.explain import without_gap
 from accord.pipeline.inference.scorer import Scorer, tokens
@@ -162,7 +161,7 @@ class SentenceReader:
         cased = [self.scorer.cased(words) for words in texts]
         self._expect_known(cased, first)
         batch, text = self.scorer.encoded(cased)
-        log_p, spelled = score(self.scorer.model, self.scorer.spelling, batch, text)
+        log_p, spelled = self.scorer.score_encoded(batch, text)
         places = [
             place
             for sentence, words in zip(sentences, texts, strict=True)

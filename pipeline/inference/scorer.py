@@ -13,9 +13,8 @@ from accord.corpora.text import HALF
 from accord.corpora.tokenise import normalise, tokenised
 from accord.models.common.batching import Sentences
 from accord.models.common.registry import imported
-from accord.models.spelling.spelling import WrittenText
-from accord.pipeline.artefacts.names import END, END_ID
-from accord.pipeline.evaluation.measure import score
+from accord.models.spelling.spelling import WrittenText, score_text
+from accord.pipeline.artefacts.names import END, END_ID, UNKNOWN_ID
 from accord.pipeline.trained.parts import Parts, open_parts
 from accord.pipeline.trained.resolve import TrainedModel, one
 
@@ -139,8 +138,7 @@ class Scorer:
         """Sentences that are words already, in the case that this model reads."""
         if not texts:
             return []
-        batch, text = self.encoded(texts)
-        scored = zip(*score(self.model, self.spelling, batch, text), strict=True)
+        scored = zip(*self.score_encoded(*self.encoded(texts)), strict=True)
         return [
             [
                 Word(form, float(log_p), bool(is_spelled))
@@ -150,6 +148,10 @@ class Scorer:
             ]
             for words in texts
         ]
+
+    def score_encoded(self, batch: Sentences, text: WrittenText) -> tuple[np.ndarray, np.ndarray]:
+        """log p of every word and end in nats, and which words the character model spelled."""
+        return score_text(self.model, self.spelling, batch, text, UNKNOWN_ID)
 
     def encoded(self, texts: Sequence[Sequence[str]]) -> tuple[Sentences, WrittenText]:
         """Sentences that are words already, in ids and as they are written."""

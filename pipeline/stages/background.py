@@ -9,12 +9,11 @@ import pandas as pd
 
 from accord.models.background.base import adapted, discounted, groups_of
 from accord.models.common.arrays import load_array
-from accord.models.common.registry import outside_files, parted
+from accord.models.common.registry import imported, outside_files, parted
 from accord.models.features.phi import Features
 from accord.models.spelling.neural import NeuralSpelling
 from accord.models.spelling.ngram import NGramSpelling
 from accord.models.spelling.spelling import load_spelling, save_spelling
-from accord.models.zoo.arpa import prepare
 from accord.pipeline.artefacts.artefact import Inputs, hash_of_file
 from accord.pipeline.artefacts.names import (
     PRETRAINING,
@@ -25,7 +24,7 @@ from accord.pipeline.artefacts.names import (
     read_as_unknown,
 )
 from accord.pipeline.features.templates import factors_of
-from accord.pipeline.sections import BackgroundParams
+from accord.pipeline.sections import BACKGROUNDS, BackgroundParams
 
 RAREST = 0.01  # per million: what a word counts for that the lexicon of frequencies lacks
 
@@ -54,8 +53,8 @@ def compute(params: BackgroundParams, inputs: Inputs, out: Path) -> None:
         analyses = pd.read_parquet(inputs["analyse"] / "analyses.parquet")
         found = factors_of(analyses, len(types), settings["factors"].split())
         np.savez(out / "factors.npz", **found)
-    if params.kind == "arpa":
-        about["order"] = prepare(Path(params.arpa), types["form"].tolist(), mass, out)
+    if prepare := BACKGROUNDS.part(params.kind).about.get("prepare"):
+        about |= imported(prepare)(params, types["form"].tolist(), mass, out)
     if others := outside_files(params):  # training counts the n-grams, and must know of changes
         about["code"] = [hash_of_file(file) for file in others]
     (out / "about.json").write_text(json.dumps(about, indent=1))

@@ -10,7 +10,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from accord import corpora
+from accord.corpora import sources
 from accord.lexicon.analysis import FEATURES, feature_names
 from accord.lexicon.dictionaries.table import read_table
 from accord.lexicon.reading import Report
@@ -98,8 +98,8 @@ def _by_name(*stages: Stage) -> dict[str, Stage]:
 
 def _files_of_sources(params: CorpusParams) -> list[Path]:
     """Those of all sources; a hub data set has none, as a key must not ask the network."""
-    sources = [*params.source, *(params.pretraining or ())]
-    return [path for source in sources for path in corpora.files(source, folder=folder_of)]
+    named = [*params.source, *(params.pretraining or ())]
+    return [path for source in named for path in sources.files(source, folder=folder_of)]
 
 
 def _files_of_lexicons_and_suites(params: AnalyseParams) -> list[Path]:

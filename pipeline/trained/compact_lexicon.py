@@ -27,7 +27,7 @@ from accord.models.common.batching import in_a_row
 from accord.models.common.checks import check_range
 from accord.pipeline.artefacts.names import UNKNOWN, UNKNOWN_ID
 from accord.pipeline.dataset.unknown_words import UnknownClasses
-from accord.pipeline.trained.compact_words import CompactWords, FrontCoded, common_prefix, narrow
+from accord.pipeline.trained.compact_form import CompactWords, FrontCoded, common_prefix, narrow
 
 READINGS, LEMMAS = "readings.npz", "lemmas.npz"
 TEXTS = ("upos", "feats", "source")

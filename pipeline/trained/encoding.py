@@ -6,12 +6,13 @@ form, so each encoding has its own readers for them; all other files are the sam
 Needs torch, numpy and safetensors only: tables and lexicons are loaded when they are asked for.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, get_origin, get_type_hints
 
 import numpy as np
 from torch import Tensor
@@ -27,14 +28,22 @@ from accord.models.common.weights import (
     shapes_of,
 )
 from accord.models.features.phi import Features
-from accord.models.recipe import Recipe
+from accord.models.recipe import MOVED, Recipe
 from accord.models.spelling.spelling import Spelling, load_spelling
+from accord.models.spelling.subwords import count_subwords
 from accord.pipeline.artefacts.artefact import Inputs
 from accord.pipeline.artefacts.names import CHAIN, RECIPE, WORDS
 from accord.pipeline.dataset.vocabulary import Vocabulary
-from accord.pipeline.trained.compact_arrays import LETTERS, PHI, PSI, load_features, load_letters
-from accord.pipeline.trained.compact_words import CompactWords, Numbered, Numbers
-from accord.pipeline.trained.received import FULL_PHI, read_recipe
+from accord.pipeline.trained.compact_form import (
+    LETTERS,
+    PHI,
+    PSI,
+    CompactWords,
+    Numbered,
+    Numbers,
+    load_features,
+    load_letters,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +57,8 @@ PRIOR = "b.npy"
 KINDS = ("unigram", "uniform")  # backgrounds that a small form makes of counts again
 VECTORS = "phi.vectors"  # the tensor of a small form that holds the dense block of Φ
 NAMED = ["upos", "feats", "source"]  # columns of analyses with few different values
+
+FULL_PHI = "phi.npz"
 
 
 class Encoding(Protocol):
@@ -68,6 +79,10 @@ class Encoding(Protocol):
     @property
     def about(self) -> dict[str, Any]:
         """The kind of the background and its settings."""
+
+    @property
+    def subwords(self) -> int | None:
+        """How many subwords a model of subwords has, END included; None for a model of words."""
 
     @property
     def phi(self) -> Features: ...
@@ -116,6 +131,10 @@ class FullEncoding:
     def about(self) -> dict[str, Any]:
         return {**BEFORE, **load_json(self.artefacts["background"] / BACKGROUND, dict)}
 
+    @cached_property
+    def subwords(self) -> int | None:
+        return count_subwords(self.artefacts["encode"])
+
     @property
     def phi_file(self) -> Path:
         return self.artefacts["featurise"] / FULL_PHI
@@ -155,6 +174,8 @@ class FullEncoding:
 
 class CompactEncoding:
     """One folder that `accord export --compact` wrote."""
+
+    subwords = None  # it holds models of words alone
 
     def __init__(self, folder: Path):
         self.folder, self.where = folder, str(folder)
@@ -244,3 +265,37 @@ def read_lookup(folder: Path) -> dict[str, Any]:
     if not isinstance(about.get("names"), list) or not isinstance(about.get("lowercase"), bool):
         raise ValueError(f"{folder / CHAIN}: expected names, and whether in lower case")
     return about
+
+
+def read_recipe(path: Path) -> Recipe:
+    content = load_json(path, dict)
+    hints = get_type_hints(Recipe)
+    for key in content:
+        if key not in hints and key not in MOVED:
+            raise ValueError(
+                f"{path}: unknown key {key!r:.100}: no Accord up to this version wrote it. Update "
+                f"Accord, or train the model again"
+            )
+    try:
+        for key, value in Recipe.settled(Recipe.layered({}, content)).items():
+            if not _fits(value, hints[key]):
+                raise ValueError(f"{key}: expected {_named(hints[key])}, got {value!r:.100}")
+        return Recipe.read(content)
+    except ValueError as error:  # of a number out of its range
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    if get_origin(hint) is Literal:
+        return value in get_args(hint)
+    if get_origin(hint) is tuple:  # of any length, which JSON has as a list
+        return type(value) is list and all(_fits(each, get_args(hint)[0]) for each in value)
+    if get_args(hint):
+        return any(_fits(value, each) for each in get_args(hint))
+    if hint is float and type(value) in (int, float):
+        return abs(value) < math.inf
+    return type(value) is hint
+
+
+def _named(hint: Any) -> str:
+    return getattr(hint, "__name__", str(hint)) if not get_args(hint) else str(hint)

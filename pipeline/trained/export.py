@@ -24,7 +24,7 @@ from accord.models.common.files import WEIGHTS, load_json
 from accord.models.common.registry import imported, parted
 from accord.models.common.weights import packed, parameters_of, save_shards, save_tensors
 from accord.models.spelling.ngram import NGramSpelling
-from accord.models.spelling.spelling import NEURAL, save_spelling
+from accord.models.spelling.spelling import NEURAL, save_spelling, score_text
 from accord.models.spelling.subwords import COUNTS, SPELLER, count_subwords
 from accord.models.training.log import CURVE, PHASE_CURVES
 from accord.pipeline.artefacts.artefact import (
@@ -51,9 +51,15 @@ from accord.pipeline.dataset.unknown_words import load_chain, read_chain, save_c
 from accord.pipeline.dataset.vocabulary import Vocabulary
 from accord.pipeline.display.messages import say
 from accord.pipeline.evaluation.comparison import read_scores
-from accord.pipeline.evaluation.measure import score
 from accord.pipeline.trained.card import card, licences, plain_name
-from accord.pipeline.trained.compact_arrays import LETTERS, PHI, PSI, save_features, save_letters
+from accord.pipeline.trained.compact_form import (
+    LETTERS,
+    PHI,
+    PSI,
+    CompactWords,
+    save_features,
+    save_letters,
+)
 from accord.pipeline.trained.compact_lexicon import (
     COLUMNS,
     ENDINGS,
@@ -64,7 +70,6 @@ from accord.pipeline.trained.compact_lexicon import (
     encode_lemmas,
     guesser_of,
 )
-from accord.pipeline.trained.compact_words import CompactWords
 from accord.pipeline.trained.encoding import (
     BACKGROUND,
     KINDS,
@@ -190,7 +195,7 @@ def _replace_shards(kept: Mapping[str, torch.Tensor], folder: Path) -> None:
 def _loss(parts: Parts, encoded: Path) -> float:
     """Nats a word of the validation text."""
     text = read_sentences(encoded, "valid"), read_forms(encoded, "valid")
-    return -float(score(parts.model, parts.spelling, *text)[0].mean())
+    return -float(score_text(parts.model, parts.spelling, *text, UNKNOWN_ID)[0].mean())
 
 
 # What the folder takes along of what each stage made: names or patterns of files.

@@ -21,17 +21,12 @@ from accord.models.network.background_models import BackgroundOnly, FrozenModelB
 from accord.models.network.language_model import LanguageModel
 from accord.models.parts import HISTORIES, SMOOTHINGS
 from accord.models.recipe import Recipe
-from accord.models.spelling.subwords import (
-    SubwordModel,
-    count_subwords,
-    ends_of_words,
-    subword_mass,
-)
-from accord.models.zoo.arpa import load
+from accord.models.spelling.subwords import SubwordModel, ends_of_words, subword_mass
 from accord.pipeline.artefacts.artefact import Inputs
 from accord.pipeline.artefacts.names import PRETRAINING, PRETRAINING_MASS, RECIPE
 from accord.pipeline.dataset.encoded import read_text, read_values
 from accord.pipeline.display.messages import say
+from accord.pipeline.sections import BACKGROUNDS
 from accord.pipeline.trained.encoding import PRIOR, Encoding, FullEncoding
 
 
@@ -42,15 +37,14 @@ def training_text(recipe: Recipe, inputs: Inputs) -> Sentences:
 
 
 def background_of(recipe: Recipe, encoding: Encoding, features: Features, folds: int) -> Background:
+    """b(K, x) of the kind that was prepared. With folds it can be trained over."""
+    return BACKGROUNDS[encoding.about["kind"]](recipe, encoding, features, folds)
+
+
+def ngrams(recipe: Recipe, encoding: Encoding, features: Features, folds: int) -> Background:
+    """n-grams of the training text, counted anew wherever they are wanted."""
     inputs, about = encoding.artefacts, encoding.about
-    if about["kind"] == "arpa":
-        if count_subwords(inputs["encode"]):
-            raise ValueError("background.kind: arpa is one of words; a model of subwords has none")
-        return load(features, inputs["background"], about["order"])
-    if about["kind"] != "ngram":
-        return unigram(features, encoding)
     texts = [training_text(recipe, inputs)]
-    smoothing = partial(SMOOTHINGS.make, about["smoothing"])
     if about["pretraining"]:
         expect_pretraining("background.pretraining", inputs)
         texts.append(read_text(inputs["encode"], PRETRAINING))
@@ -61,44 +55,48 @@ def background_of(recipe: Recipe, encoding: Encoding, features: Features, folds:
             features,
             texts,
             about["order"],
-            smoothing,
-            prior_of(inputs),
+            partial(SMOOTHINGS.make, about["smoothing"]),
+            prior_of(encoding),
             folds,
-            classes_of(inputs),
-            _factors(history, inputs),
+            classes_of(encoding),
+            _factors(history, encoding),
         ),
     )
 
 
-def classes_of(inputs: Inputs) -> np.ndarray | None:
+def classes_of(encoding: Encoding) -> np.ndarray | None:
     """Those of words, which subwords have not."""
-    path = inputs["encode"] / "classes.npy"
-    return load_array(path) if path.exists() and not count_subwords(inputs["encode"]) else None
+    path = encoding.artefacts["encode"] / "classes.npy"
+    return load_array(path) if path.exists() and not encoding.subwords else None
 
 
-def _factors(history: Choice, inputs: Inputs) -> dict[str, np.ndarray] | None:
-    path = inputs["background"] / "factors.npz"
-    if not path.exists() or count_subwords(inputs["encode"]):
+def _factors(history: Choice, encoding: Encoding) -> dict[str, np.ndarray] | None:
+    path = encoding.artefacts["background"] / "factors.npz"
+    if not path.exists() or encoding.subwords:
         return None
     return load_arrays(path, parted(history)[1]["factors"].split())
 
 
-def prior_of(inputs: Inputs) -> Prior:
+def prior_of(encoding: Encoding) -> Prior:
     """What lies below the n-grams: of words their discounted counts, of subwords nothing known."""
-    if count_subwords(inputs["encode"]):
+    if encoding.subwords:
         return np.ones_like
-    group, share = (load_array(inputs["background"] / f"{name}.npy") for name in ("group", "share"))
+    folder = encoding.artefacts["background"]
+    group, share = (load_array(folder / f"{name}.npy") for name in ("group", "share"))
     return partial(discounted, signature=group, share=share)
 
 
-def unigram(features: Features, encoding: Encoding, mass: str = PRIOR) -> Unigram:
+def unigram(recipe: Recipe, encoding: Encoding, features: Features, folds: int) -> Unigram:
     """The prior mass of words, or of the subwords that spell them."""
-    encoded = encoding.artefacts["encode"]
-    if count_subwords(encoded):
-        counted = subword_mass(encoded)  # which older models do without
-        uniform = counted is None or encoding.about["kind"] == "uniform"
-        return Uniform(features) if uniform else Unigram(features, counted)
-    return Unigram(features, encoding.mass(mass))
+    return _unigram(encoding, features)
+
+
+def _unigram(encoding: Encoding, features: Features, mass: str = PRIOR) -> Unigram:
+    if not encoding.subwords:
+        return Unigram(features, encoding.mass(mass))
+    counted = subword_mass(encoding.artefacts["encode"])  # which older models do without
+    uniform = counted is None or encoding.about["kind"] == "uniform"
+    return Uniform(features) if uniform else Unigram(features, counted)
 
 
 def without_the_impossible(features: Features, encoding: Encoding) -> Features:
@@ -107,11 +105,15 @@ def without_the_impossible(features: Features, encoding: Encoding) -> Features:
     After a text that was read first most are such: those of words that the corpus lacks. N-grams
     of that text, or of a file, may have mass for any.
     """
-    about, of_subwords = encoding.about, count_subwords(encoding.artefacts["encode"])
-    if about["kind"] == "arpa" or about.get("pretraining") or of_subwords:
+    if _has_own_words(encoding) or encoding.about.get("pretraining") or encoding.subwords:
         return features
     mass = encoding.mass()
     return features.merging(np.bincount(features.signature, mass, features.signature_count) == 0)
+
+
+def _has_own_words(encoding: Encoding) -> bool:
+    """Whether b comes from a file, which may have words that the vocabulary lacks."""
+    return bool(BACKGROUNDS.part(encoding.about["kind"]).about.get("own words"))
 
 
 def expect_pretraining(key: str, inputs: Inputs) -> None:
@@ -134,7 +136,7 @@ def build_pretraining(recipe: Recipe, inputs: Inputs) -> LanguageModel:
         alone = _below(alone)
     encoding = FullEncoding(inputs)
     features = _features(encoding)
-    return _network(alone, encoding, features, unigram(features, encoding, PRETRAINING_MASS))()
+    return _network(alone, encoding, features, _unigram(encoding, features, PRETRAINING_MASS))()
 
 
 Maker = Callable[[], LanguageModel | BackgroundOnly]  # takes room for the weights alone
@@ -147,14 +149,14 @@ def _maker(recipe: Recipe, encoding: Encoding, folds: int) -> Maker:
         features = without_the_impossible(features, encoding)
     if recipe.output_kind == "background":
         folds = 0  # as nothing is trained
-        if encoding.about["kind"] == "arpa":
+        if _has_own_words(encoding):
             raise ValueError(
-                "train.output: background expects a b that sums to one; that of an ARPA file need "
-                "not, as it may have words that the vocabulary lacks"
+                "train.output: background expects a b that sums to one; that of a file need not, "
+                "as it may have words that the vocabulary lacks"
             )
         return partial(BackgroundOnly, background_of(recipe, encoding, features, folds))
     if recipe.pretraining == "background":
-        return _network(recipe, encoding, features, unigram(features, encoding))
+        return _network(recipe, encoding, features, _unigram(encoding, features))
     return _network(recipe, encoding, features, background_of(recipe, encoding, features, folds))
 
 
@@ -163,10 +165,9 @@ def _network(
 ) -> Maker:
     """What makes a network over a background, or over a model whose background that is."""
     inputs = encoding.artefacts
-    subwords, labels = count_subwords(inputs["encode"]), _label_counts(recipe, inputs)
-    ends = ends_of_words(inputs["encode"]) if subwords else None
-    psi = None if subwords else _psi(recipe, encoding)
-    classes = classes_of(inputs)
+    labels, classes = _label_counts(recipe, inputs), classes_of(encoding)
+    ends = ends_of_words(inputs["encode"]) if encoding.subwords else None
+    psi = None if encoding.subwords else _psi(recipe, encoding)
 
     def make() -> LanguageModel:
         below = background
@@ -180,8 +181,7 @@ def _network(
 
 def _features(encoding: Encoding) -> Features:
     """Of words; subwords, where words are spelled in these, have none."""
-    subwords = count_subwords(encoding.artefacts["encode"])
-    return Features.one_hot(subwords) if subwords else encoding.phi
+    return Features.one_hot(encoding.subwords) if encoding.subwords else encoding.phi
 
 
 def _below(recipe: Recipe) -> Recipe:
@@ -234,7 +234,7 @@ def load_trained(
     else:
         take_weights(model, weights, where)
     model = model.to(_device(recipe.device)).eval()
-    return SubwordModel(model) if count_subwords(encoding.artefacts["encode"]) else model
+    return SubwordModel(model) if encoding.subwords else model
 
 
 def _lacks_room(model: nn.Module) -> bool:

@@ -1,31 +1,46 @@
-"""What a trained model is asked with, whatever its encoding; opening a model that has a name."""
+"""What a trained model is asked with, whatever its encoding; opening a model that has a name.
 
+A folder may come from somebody else, so it is checked before anything is built from it: every file
+has the hash that `config.json` names, and no array or table is far larger than its file.
+"""
+
+import zipfile
 from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from accord.models.common.arrays import check_stored
 from accord.models.common.files import load_json
 from accord.models.network.background_models import BackgroundOnly
 from accord.models.network.language_model import LanguageModel
 from accord.models.spelling.spelling import Spelling
 from accord.models.spelling.subwords import SubwordModel
-from accord.pipeline.artefacts.names import RECIPE, is_compact
-from accord.pipeline.dataset.subwords import Speller
+from accord.pipeline.artefacts.artefact import Artefact, Damaged, read_json
+from accord.pipeline.artefacts.names import CONFIG, RECIPE, is_compact
 from accord.pipeline.dataset.vocabulary import NamedFeatures, Vocabulary
 from accord.pipeline.trained.encoding import (
+    FULL_PHI,
     CompactEncoding,
     Encoding,
     FullEncoding,
     read_lookup,
 )
 from accord.pipeline.trained.network import load_trained
-from accord.pipeline.trained.received import check_files, check_packed, check_tables
 from accord.pipeline.trained.resolve import TrainedModel
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
+
+    from accord.pipeline.dataset.subwords import Speller
 
 ASKED = ("analyse", "featurise", "background", "encode", "train")  # stages that answers come from
+READ = {".json", ".npy", ".npz", ".safetensors", ".parquet", ".arrow"}  # files that are loaded
+TYPES = "types.parquet"
+MOST_ROWS = 100  # that a byte of a table may stand for, packed as tables are
+MOST_PACKED = 100  # bytes that one byte of a small form may stand for
+ALWAYS = 1 << 20  # bytes that arrays may have however well they are packed
 
 
 class Parts:
@@ -52,8 +67,12 @@ class Parts:
         return self.encoding.spelling()
 
     @cached_property
-    def speller(self) -> Speller | None:
-        """Of a model of subwords."""
+    def speller(self) -> "Speller | None":
+        """Takes words apart, for a model of subwords."""
+        if self.encoding.subwords is None:
+            return None
+        from accord.pipeline.dataset.subwords import Speller  # needs the library tokenizers
+
         return Speller.load(self.artefacts["encode"])
 
     @cached_property
@@ -109,3 +128,66 @@ def _check_bounds(encoding: Encoding, words: int) -> None:
             f"{encoding.phi_file}: expected {words:,} words, as many as the vocabulary has; got "
             f"{phi.vocabulary_size:,}"
         )
+
+
+def check_files(folder: Path) -> None:
+    """Every file that could be read is named with its hash, lies there and has that hash."""
+    about = read_json(folder / CONFIG)
+    hashes = about.get("files")
+    if about.get("model_type") != "accord" or not isinstance(hashes, dict):
+        raise ValueError(f"{folder / CONFIG}: expected what `accord export` writes")
+    for name, digest in hashes.items():
+        if Path(name).name != name or not isinstance(digest, str):
+            raise ValueError(
+                f"{folder / CONFIG}: expected names of files beside it and their hashes, "
+                f"got {name!r}: {digest!r:.100}"
+            )
+        if not (folder / name).is_file():
+            raise Damaged(f"{folder / name} is missing")
+    there = {path.name for path in folder.iterdir() if path.suffix in READ} - {CONFIG}
+    for name in sorted(there - hashes.keys()):
+        raise Damaged(f"{folder / name} is not named in {CONFIG}: nothing says what it should be")
+    for fault in Artefact(folder, about).faults():
+        raise Damaged(fault)
+
+
+def check_packed(folder: Path) -> None:
+    """Arrays are packed, and yet not far larger than their files."""
+    for path in sorted(folder.glob("*.npz")):
+        try:
+            with zipfile.ZipFile(path) as archive:
+                claimed = sum(member.file_size for member in archive.infolist())
+        except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+            raise ValueError(f"{path} cannot be loaded: {error}") from None
+        most = ALWAYS + MOST_PACKED * path.stat().st_size
+        if claimed > most:
+            raise ValueError(f"{path}: expected at most {most:,} bytes, it claims {claimed:,}")
+
+
+def check_tables(folder: Path) -> int:
+    """Every table can be read to its end, and Φ is not packed; how many words there are."""
+    import pyarrow as pa  # here, as a small form has no tables
+
+    for path in sorted((*folder.glob("*.parquet"), *folder.glob("*.arrow"))):
+        try:
+            _table(path).validate(full=True)
+        except (pa.ArrowException, OSError) as error:
+            raise ValueError(f"{path} cannot be loaded: {error}") from None
+    forms = _table(folder / TYPES)["form"]
+    if forms.null_count or forms.type not in (pa.string(), pa.large_string()):
+        raise ValueError(f"{folder / TYPES}: expected the form of every word, got none of some")
+    if (folder / FULL_PHI).exists():  # a model of subwords has none
+        check_stored(folder / FULL_PHI)
+    return len(forms)
+
+
+def _table(path: Path) -> "pa.Table":
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    if path.suffix == ".arrow":
+        return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+    rows, most = parquet.read_metadata(path).num_rows, MOST_ROWS * path.stat().st_size
+    if rows > most:
+        raise ValueError(f"{path}: expected at most {most:,} rows in its bytes, got {rows:,}")
+    return parquet.read_table(path)

@@ -20,7 +20,7 @@ from accord.models.network.background_models import BackgroundOnly
 from accord.models.network.generation import written_text
 from accord.models.network.language_model import LanguageModel
 from accord.models.network.next_word import NextWord, WordValues
-from accord.models.spelling.spelling import load_spelling
+from accord.models.spelling.spelling import load_spelling, score_text
 from accord.models.zoo.arpa import STOP, UNKNOWN, read_arpa, words_of_arpa, write_arpa
 from accord.models.zoo.grow_prune import prune
 from accord.models.zoo.ngram_conversion import own_ngrams, pruned
@@ -38,7 +38,6 @@ from accord.pipeline.compare.scored_models import Scored
 from accord.pipeline.dataset.encoded import held_out, read_forms, read_text
 from accord.pipeline.dataset.vocabulary import Vocabulary
 from accord.pipeline.display.messages import meter, say
-from accord.pipeline.evaluation.measure import score
 from accord.pipeline.inference.scorer import Scorer, Word
 from accord.pipeline.trained.encoding import FullEncoding
 from accord.pipeline.trained.network import load_trained, prior_of
@@ -179,7 +178,9 @@ def _shown(words: int | None) -> Iterator[Callable[[int], None]]:
 def _counted(text: Sentences, artefacts: Inputs, order: int) -> NGrams:
     """Kneser-Ney n-grams of a text."""
     phi = Features.load(artefacts["featurise"] / "phi.npz")
-    learned = NGramBackground.learn(phi, [text], order, kneser_ney, prior_of(artefacts), folds=0)
+    learned = NGramBackground.learn(
+        phi, [text], order, kneser_ney, prior_of(FullEncoding(artefacts)), folds=0
+    )
     return learned.ngrams
 
 
@@ -276,7 +277,7 @@ def compare_pruned(scored: Scored, shares: Sequence[float]) -> pd.DataFrame:
         row = {"zeros": f"{share:.0%}", "weights left": f"{kept:,}"}
         for split in scored.splits:
             forms = read_forms(scored.folders["encode"], split)
-            log_p, _ = score(loaded, spelling, scored.sentences(split), forms)
+            log_p, _ = score_text(loaded, spelling, scored.sentences(split), forms, UNKNOWN_ID)
             row[split] = f"{np.exp(-log_p.mean()):,.1f}"
         rows.append(row)
     return pd.DataFrame(rows)

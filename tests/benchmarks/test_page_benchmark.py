@@ -2,7 +2,7 @@
 
 import json
 
-from accord import corpora
+from accord.corpora import sources
 from benchmarks.page import differing, measure_load, measure_waits, questions
 
 
@@ -21,6 +21,6 @@ def test_load_asks_all_questions_twice_and_compares_the_answers(tiny_run):
 
 
 def test_load_asks_each_question_once():
-    texts = [sentence.text for sentence in corpora.read("tiny")]
+    texts = [sentence.text for sentence in sources.read("tiny")]
     given = questions("french", texts, ["form"], 1100)
     assert len({json.dumps(question) for question in given}) == len(given)

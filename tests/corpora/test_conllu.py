@@ -5,8 +5,10 @@ from collections import Counter
 
 import pytest
 
-from accord.corpora import CorpusError, conllu, read, words
-from accord.corpora.sentence import features
+from accord.corpora import conllu
+from accord.corpora.sentence import features, words
+from accord.corpora.sources import read
+from accord.corpora.text import CorpusError
 
 GOOD = """\
 # sent_id = un

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord import corpora
+from accord.corpora import sources
 from accord.corpora.detokenise import detokenise, spans
+from accord.corpora.sentence import words as words_of
 from accord.corpora.tokenise import SPELLINGS, normalise, tokenised
 
 # The text that each row of words, between bars, is to become.
@@ -44,7 +45,7 @@ def test_only_spaces_and_the_first_letter_change(words):
 def test_real_text_comes_back(fetched):
     """Where it does not, the text itself leaves out a space (20%) or its capital."""
     path = fetched("ud-french-1.4") / "fr-ud-dev.conllu"
-    texts = [" ".join(normalise(s.text).split()) for s in corpora.read(str(path), folder=None)]
+    texts = [" ".join(normalise(s.text).split()) for s in sources.read(str(path), folder=None)]
     words = list(tokenised(texts))
     back = [detokenise(each) for each in words]
     exact = sum(text == made for text, made in zip(texts, back, strict=True))
@@ -103,11 +104,11 @@ def test_a_word_that_is_not_there_is_named():
 @pytest.mark.parametrize("source", ["ud-french-1.4", "ud-french-sequoia-2.16"])
 def test_offsets_reproduce_every_word_of_the_treebanks_test_from_its_raw_text(fetched, source):
     path = next(fetched(source).glob("*test.conllu"))
-    sentences = [each for each in corpora.read(str(path), folder=fetched) if each.text]
+    sentences = [each for each in sources.read(str(path), folder=fetched) if each.text]
     assert len(sentences) > 200
     misspelled = 0  # by the treebank: `-Le` has the words `--` and `Le`
     for sentence, found in zip(sentences, tokenised(each.text for each in sentences), strict=True):
-        raw, surface = sentence.text, corpora.words(sentence.rows, "surface")
+        raw, surface = sentence.text, words_of(sentence.rows, "surface")
         surface = [word.replace("_", " ") for word in surface]  # as UD 1.4 writes `6 20 30`
         if "".join("".join(surface).split()) == "".join(raw.split()):
             assert [raw[start:end] for start, end in spans(raw, surface)] == surface

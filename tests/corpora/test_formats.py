@@ -8,7 +8,8 @@ from itertools import islice
 
 import pytest
 
-from accord.corpora import CorpusError, read
+from accord.corpora.sources import read
+from accord.corpora.text import CorpusError
 
 ROW = "1\tVa\taller\tVERB\t_\t_\t0\troot\t_\t_\n"
 WRITTEN = {

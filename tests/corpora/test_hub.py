@@ -2,7 +2,10 @@
 
 import pytest
 
-from accord.corpora import CorpusError, files, hub, read, words
+from accord.corpora import hub
+from accord.corpora.sentence import words
+from accord.corpora.sources import files, read
+from accord.corpora.text import CorpusError
 
 datasets = pytest.importorskip("datasets")
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from accord.corpora import CorpusError, files, read, read_words
-from accord.corpora.sources import CORPORA, part_names, read_parts
-from accord.corpora.text import kind
+from accord.corpora.sources import CORPORA, files, part_names, read, read_parts, read_words
+from accord.corpora.text import CorpusError, kind
 
 TREE = "1\tOui\toui\tINTJ\t_\t_\t0\troot\t_\t_\n\n"
 

@@ -6,8 +6,7 @@ import lzma
 
 import pytest
 
-from accord.corpora import CorpusError
-from accord.corpora.text import read
+from accord.corpora.text import CorpusError, read
 
 TEXT = "Il dort.\n\n  Elle part.\r\nÇa va"
 

@@ -4,7 +4,7 @@ import csv
 import re
 from importlib.resources import files
 
-from accord import corpora
+from accord.corpora import sources
 from accord.corpora.conllu import FEATURE
 from accord.corpora.tokenise import tokenised
 
@@ -17,7 +17,7 @@ def lexicon() -> list[dict]:
 
 def test_every_word_of_the_text_has_an_analysis():
     forms = {row["form"] for row in lexicon()}
-    texts = [sentence.text for sentence in corpora.read("tiny")]
+    texts = [sentence.text for sentence in sources.read("tiny")]
     words = {word.lower() for sentence in tokenised(texts) for word in sentence}
     assert 400 <= len(texts) == len(set(texts))
     assert len(words) >= 250

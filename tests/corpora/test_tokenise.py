@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord import corpora
+from accord.corpora import sources
+from accord.corpora.sentence import words as words_of
 from accord.corpora.tokenise import (
     LONGEST_REMEMBERED,
     MOST_MARKS,
@@ -111,11 +112,11 @@ def pieces(words: tuple[str, ...]) -> set[tuple[int, str]]:
 
 
 def test_words_are_those_of_a_gold_treebank(fetched):
-    sentences = list(corpora.read("ud-french-sequoia", folder=fetched))
+    sentences = list(sources.read("ud-french-sequoia", folder=fetched))
     ours = tokenised(sentence.text for sentence in sentences)
     right = made = 0
     for sentence, words in zip(sentences, ours, strict=True):
-        gold = tuple(map(normalise, corpora.words(sentence.rows, "surface")))
+        gold = tuple(map(normalise, words_of(sentence.rows, "surface")))
         right += len(pieces(gold) & pieces(words))
         made += len(words)
     assert right / made > 0.99

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from spacy.lang import char_classes
 from spacy_french import spacy_words
 
-from accord import corpora
-from accord.corpora import tokenise
+from accord.corpora import sources, tokenise
 from accord.corpora.tokenise import WHOLE, tokenised
 
 TEXTS = ("ud-french-1.4", "ud-french-sequoia", "wiktionnaire")
@@ -26,14 +25,14 @@ def assert_as_spacy(texts: Iterable[str]) -> None:
 
 @pytest.mark.parametrize("source", TEXTS)
 def test_words_of_a_sample_are_those_of_spacy(fetched, source):
-    sentences = corpora.read(source, folder=fetched)
+    sentences = sources.read(source, folder=fetched)
     assert_as_spacy(each.text for number, each in enumerate(sentences) if number % EVERY == 0)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("source", TEXTS)
 def test_words_of_every_sentence_are_those_of_spacy(fetched, source):
-    assert_as_spacy(sentence.text for sentence in corpora.read(source, folder=fetched))
+    assert_as_spacy(sentence.text for sentence in sources.read(source, folder=fetched))
 
 
 # What the rules are about, to be strung together.

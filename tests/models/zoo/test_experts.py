@@ -1,14 +1,20 @@
 """Experts that a recipe names: what they name, and a whole model that has one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
-from training_cases import END, WORDS, features, model, sentences
+from training_cases import END, RECIPE, WORDS, features, model, sentences
 
+from accord.models.background.ngram_background import NGramBackground
+from accord.models.background.ngrams import kneser_ney
 from accord.models.common.batching import NO_WORD, Sentences
 from accord.models.constraints.constrained import WordAutomaton, constrained
 from accord.models.features.phi import Features
+from accord.models.network.language_model import LanguageModel
 from accord.models.parts import EXPERTS
+from accord.models.training.trainer import Trainer
 
 TEXT = sentences(20)
 COPY = {"kind": "copy", "reach": 3}
@@ -50,6 +56,30 @@ def test_words_said_before_and_they_alone_are_likelier_by_the_expert_s_weight():
             named = gain[start + place, sorted(said)] - others[0]
             assert not len(named) or torch.allclose(named, named[0], atol=1e-4)
         start += length
+
+
+@pytest.mark.parametrize("gate", [False, True])
+def test_it_is_trained_over_a_background_of_n_grams(gate, tmp_path):
+    phi, recipe = features(), replace(RECIPE, epochs=1)
+    background = NGramBackground.learn(phi, [TEXT], 3, kneser_ney, np.ones_like)
+    plain, copying = (
+        LanguageModel(replace(recipe, output=output), phi, background)
+        for output in (
+            {"kind": "log-linear", "background_gate": gate},
+            {"kind": "expert", "expert": COPY, "background_gate": gate},
+        )
+    )
+    Trainer(copying, copying.recipe, tmp_path).fit(TEXT, TEXT)
+    weight = copying.output.expert_weight
+    assert (weight != 0).any()
+    p = copying.log_distributions(TEXT).double().exp()
+    assert torch.allclose(p.sum(dim=1), torch.ones(len(p)).double(), atol=1e-5)
+    with torch.no_grad():
+        weight.zero_()
+    own = copying.state_dict()
+    plain.load_state_dict({name: own[name] for name in plain.state_dict()})
+    expected = plain.eval().log_distributions(TEXT)
+    assert torch.allclose(copying.eval().log_distributions(TEXT), expected, atol=1e-4)
 
 
 def test_constraints_hold_beside_it_and_scores_stay_a_distribution():

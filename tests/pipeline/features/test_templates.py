@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from accord import corpora, lexicon
+from accord import lexicon
+from accord.corpora import sources
+from accord.corpora.sentence import words as words_of
 from accord.lexicon.analysis import FEATURES
 from accord.pipeline.artefacts.names import END, UNKNOWN
 from accord.pipeline.data.folders import folder_of
@@ -170,8 +172,8 @@ def rare_and_unseen(fetched) -> list[tuple[pd.DataFrame, pd.DataFrame]]:
         fetched(source)
     counts = {"train": Counter(), "test": Counter(), "dev": Counter()}
     written = {}
-    for sentence in corpora.read("ud-french-1.4", folder=folder_of):
-        words = corpora.words(sentence.rows, "surface")
+    for sentence in sources.read("ud-french-1.4", folder=folder_of):
+        words = words_of(sentence.rows, "surface")
         counts[sentence.split].update(word.lower() for word in words)
         if sentence.split == "train":
             written |= {word.lower(): word for word in words}

@@ -5,13 +5,14 @@ import pytest
 
 import accord
 from accord.models.common.batching import Sentences
+from accord.models.spelling.spelling import score_text
 from accord.models.spelling.subwords import count_subwords
+from accord.pipeline.artefacts.names import UNKNOWN_ID
 from accord.pipeline.cli.score import Total, Unit
 from accord.pipeline.compare.agreement import judged
 from accord.pipeline.dataset.encoded import read_forms, read_sentences, read_text
 from accord.pipeline.dataset.subwords import BOUNDARY, Speller
 from accord.pipeline.evaluation import comparison
-from accord.pipeline.evaluation.measure import score
 from accord.pipeline.inference.explain import Explainer
 from accord.pipeline.inference.generate import Generator
 from accord.pipeline.inference.vectors import ReadVectors
@@ -87,7 +88,7 @@ def test_a_sentence_costs_what_its_units_cost(finished, model):
     trained = load_trained(FullEncoding(inputs))
     text, in_units = (read(inputs["encode"], "test") for read in (read_sentences, read_text))
     assert len(in_units.ids) > len(text.ids)
-    by_words, _ = score(trained, None, text, read_forms(inputs["encode"], "test"))
+    by_words, _ = score_text(trained, None, text, read_forms(inputs["encode"], "test"), UNKNOWN_ID)
     by_units = trained.model.score(in_units)
     assert len(by_words) == len(text.ids)
     assert np.allclose(

@@ -1,0 +1,126 @@
+"""Commands of the zoo: `accord nbest`, `rescore` and `prune`."""
+
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from accord.corpora.sources import read_words
+from accord.pipeline.cli.agree import Corpus, Limit, Split
+from accord.pipeline.cli.confusions import homophones
+from accord.pipeline.cli.console import command, listed, make_room, print_table
+from accord.pipeline.cli.options import Model, RunOrNGrams, load_model
+from accord.pipeline.data.folders import folder_of
+from accord.pipeline.display.messages import say
+
+
+@command
+def nbest(
+    corpus: Corpus,
+    to: Annotated[
+        Path,
+        typer.Option(
+            help="File to write: lattices in Kaldi's text form if it ends in .lat, in HTK's (SLF) "
+            "if it ends in .slf, else n-best lists in JSON lines."
+        ),
+    ],
+    split: Split = None,
+    limit: Limit = None,
+    size: Annotated[int, typer.Option(min=1, help="Number of hypotheses in each list.")] = 100,
+    spelling: Annotated[
+        bool, typer.Option("--spelling", help="Confuse words that are one letter apart, too.")
+    ] = False,
+    known: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Run of a closed vocabulary: hear no words but its own."),
+    ] = None,
+) -> None:
+    """Make n-best lists or lattices of what sounds the same, for `accord rescore`, of any text."""
+    from accord.pipeline.correction.confuse import Channel
+    from accord.pipeline.correction.nbest import write_nbest
+    from accord.pipeline.zoo.lattices import is_lattice_file, write_lattices
+
+    make_room(to)
+    vocabulary = load_model(known, None).vocabulary.known if known else None
+    channel = Channel(homophones(), spelling, vocabulary)
+    said = [
+        (name, " ".join(words).lower().split())  # 50 000 is two words to a recogniser
+        for name, words in islice(read_words(corpus, folder=folder_of, split=split), limit)
+    ]
+    heard = ((channel.lattice(name, words), " ".join(words)) for name, words in said)
+    if is_lattice_file(to):
+        write_lattices(to, heard)
+    else:
+        write_nbest(to, (lattice.nbest(size, reference) for lattice, reference in heard))
+    print(f"{len(said):,} sentences: {to}")
+
+
+@command
+def rescore(
+    nbest: Annotated[
+        Path,
+        typer.Argument(
+            metavar="NBEST",
+            help="File of n-best lists, in lines ID ||| HYPOTHESIS ||| SCORE or in JSON lines; or "
+            "of lattices in Kaldi's text form or HTK's (SLF), if its name ends in .lat or .slf.",
+        ),
+    ],
+    tune: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DEV",
+            help="File of n-best lists or lattices with references, to tune the weights on.",
+        ),
+    ] = None,
+    run: RunOrNGrams = None,
+    model: Model = None,
+    model_weight: Annotated[
+        float, typer.Option(help="Weight of the model's log p, if none is tuned.")
+    ] = 1.0,
+    word_weight: Annotated[
+        float, typer.Option(help="What each word adds to a score, if nothing is tuned.")
+    ] = 0.0,
+) -> None:
+    """Rank n-best lists or lattices anew with a model, and print the best hypothesis of each."""
+    from accord.pipeline.correction.nbest import (
+        Terms,
+        Weights,
+        error_rate,
+        oracle,
+        tuned,
+    )
+    from accord.pipeline.zoo.lattices import read_lists
+
+    lists, development = read_lists(nbest), read_lists(tune) if tune else []
+    scorer = load_model(run, model)
+    weights = Weights(model_weight, word_weight)
+    if tune:
+        weights = tuned(development, Terms.of(development, scorer))
+        say(f"log p × {weights.model:.4g}, a word {weights.word:+.4g}")
+    terms = Terms.of(lists, scorer)
+    if terms.unknown:
+        say(f"lists with words that the model does not know stay: {', '.join(terms.unknown)}")
+    chosen = weights.best(terms)
+    for found, at in zip(lists, chosen, strict=True):
+        print(f"{found.id} ||| {found.texts[at]}")
+    if all(found.reference for found in lists):
+        before = error_rate(lists, Weights(0, 0).best(terms))
+        after, least = error_rate(lists, chosen), error_rate(lists, oracle(lists))
+        say(f"word error rate: {before:.2%} before, {after:.2%} after, {least:.2%} at the least")
+
+
+@command
+def prune(
+    model: Annotated[str, typer.Argument(metavar="RUN/MODEL", help="Trained model to prune.")],
+    zeros: Annotated[
+        str, typer.Option(help="Percentages of the weights to set to zero, separated by commas.")
+    ] = "50,80,90",
+) -> None:
+    """Show the perplexity of a model as the smallest weights of each matrix become zeros."""
+    from accord.pipeline.compare.scored_models import find
+    from accord.pipeline.zoo.conversions import compare_pruned
+
+    for found in find(model):
+        print(found.name)
+        print_table(compare_pruned(found, [float(share) / 100 for share in listed(zeros)]))
