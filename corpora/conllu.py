@@ -14,6 +14,7 @@ from accord.corpora.sentence import (
     Token,
     Tree,
     TreebankRow,
+    begun_document,
     comment,
     row_kinds,
     tree_labels,
@@ -85,12 +86,14 @@ def write(trees: Iterable[Tree], path: Path) -> None:
 
 
 def read_sentences(path: Path, split: str | None = None) -> Iterator[Sentence]:
-    """The same trees as sentences of a corpus."""
+    """The same trees as sentences of a corpus; `# newdoc` begins a document."""
+    document = None
     for tree in read(path):
+        document = begun_document(tree) or document
         forms = (token.form for token in tree.tokens)
         rows = tuple(map(TreebankRow, forms, row_kinds(tree.tokens)))
         name = comment(tree, ID_KEYS) or f"{path.name}:{tree.line}"
-        yield Sentence(name, tree_text(tree), rows, split, tree_labels(tree))
+        yield Sentence(name, tree_text(tree), rows, split, tree_labels(tree), document)
 
 
 def without_end(path: Path, number: int, line: str) -> str:

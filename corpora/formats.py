@@ -9,8 +9,8 @@ from accord.corpora.sentence import Sentence, Unwanted
 from accord.corpora.text import CorpusError, lines, parse_line
 
 # The text is in this column; every other column is a label (topic, genre, source) by its name, and
-# one that is empty is none.
-TEXT = "text"
+# one that is empty is none. The column `document`, where there is one, also names the document.
+TEXT, DOCUMENT = "text", "document"
 
 
 def read_tsv(path: Path, split: str | None = None) -> Iterator[Sentence]:
@@ -53,7 +53,8 @@ def _sentence(row: Mapping[str, str], path: Path, number: int, split: str | None
     if not text:
         raise CorpusError(f"{path}, line {number}: expected a sentence in '{TEXT}', found none")
     labels = tuple((name, value) for name, value in row.items() if name != TEXT and value)
-    return Sentence(f"{path.name}:{number}", text, None, split, labels)
+    document = row.get(DOCUMENT) or None
+    return Sentence(f"{path.name}:{number}", text, None, split, labels, document)
 
 
 # "Relatif à l'Allemagne", "Relatif à Paris": thousands of lines of one pattern and a proper name.
@@ -87,7 +88,8 @@ def read_wiktionnaire(path: Path, split: str | None = None) -> Iterator[Sentence
                 yield Unwanted("repeated")
             else:
                 seen.add(text)
-                yield Sentence(f"{headword}:{number}.{position}", text, split=split)
+                name = f"{headword}:{number}.{position}"
+                yield Sentence(name, text, split=split, document=headword)
 
 
 def _why_unwanted(gloss: str) -> str | None:
@@ -117,7 +119,8 @@ def read_orangesum(path: Path, split: str | None = None) -> Iterator[Sentence | 
         sentences = (sentence for text in texts for sentence in segment(text))
         for position, sentence in enumerate(sentences, start=1):
             if COMPLETE.match(sentence):
-                yield Sentence(f"{article['id']}.{position}", sentence, split=split)
+                name = str(article["id"])
+                yield Sentence(f"{name}.{position}", sentence, split=split, document=name)
             else:
                 yield Unwanted("no stop at its end")
 

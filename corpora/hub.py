@@ -1,7 +1,7 @@
 """Data sets of the Hugging Face hub, streamed: `hub:ID[:CONFIG][#COLUMN]`.
 
 A data set with a column `tokens` is read as a treebank, unless a text column is named; any other
-by its column `text`, or the one named, each line of it one sentence.
+by its column `text`, or the one named, each line of it one sentence. An example is a document.
 """
 
 from collections.abc import Iterator, Mapping
@@ -65,7 +65,7 @@ def sentences(example: dict, place: str, split: str | None, address: Address) ->
     if address.column is None and isinstance(example.get("tokens"), list):
         rows = tuple(treebank_rows(example))
         text = example.get("text") or " ".join(row.form for row in rows if row.kind != "part")
-        yield Sentence(name, text, rows, split, labels(example))
+        yield Sentence(name, text, rows, split, labels(example), name)
         return
     column = address.column or "text"
     if not isinstance(example.get(column), str):
@@ -76,7 +76,7 @@ def sentences(example: dict, place: str, split: str | None, address: Address) ->
     for number, line in enumerate(example[column].splitlines()):
         if line.strip():
             place = f"{name}.{number}" if number else name
-            yield Sentence(place, line.strip(), None, split, labels(example, column))
+            yield Sentence(place, line.strip(), None, split, labels(example, column), name)
 
 
 def labels(example: dict, text: str = "text") -> tuple[tuple[str, str], ...]:

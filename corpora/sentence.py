@@ -16,7 +16,9 @@ class Sentence(NamedTuple):
 
     `rows` is None for raw text, whose words the tokeniser makes. `split` is the source's own
     name for the part the sentence belongs to, or None where the pipeline is to split. `labels` are
-    what it says of the sentence beside that, each with its name: `("genre", "news")`.
+    what it says of the sentence beside that, each with its name: `("genre", "news")`. `document`
+    names what the sentence is from: an article, a headword, a file. Readers of files leave it None
+    where all of the file is one document.
     """
 
     id: str
@@ -24,6 +26,7 @@ class Sentence(NamedTuple):
     rows: tuple[TreebankRow, ...] | None = None
     split: str | None = None
     labels: tuple[tuple[str, str], ...] = ()
+    document: str | None = None
 
 
 class Unwanted(NamedTuple):
@@ -74,6 +77,7 @@ class Tree(NamedTuple):
 # The keys under which releases 2 and 1 write a sentence's id and text.
 ID_KEYS = ("# sent_id =", "# sentid:")
 TEXT_KEYS = ("# text =", "# sentence-text:")
+NEW_DOCUMENT = "# newdoc"
 
 
 def row_kinds(tokens: Iterable[Token]) -> Iterator[str]:
@@ -95,6 +99,14 @@ def comment(tree: Tree, keys: tuple[str, ...]) -> str | None:
         for key in keys:
             if line.startswith(key):
                 return line.removeprefix(key).strip()
+    return None
+
+
+def begun_document(tree: Tree) -> str | None:
+    """The document that begins with this sentence: `# newdoc id = n01`, else its line's number."""
+    for line in tree.comments:
+        if line.startswith(NEW_DOCUMENT):
+            return line.partition("=")[2].strip() or str(tree.line)
     return None
 
 

@@ -173,9 +173,16 @@ def sentences(
     if source.startswith(hub.PREFIX):
         yield from hub.read(source, limit)
         return
-    for path, split in files_and_splits(source, folder).items():
+    paths = files_and_splits(source, folder)
+    names = part_names([*map(str, paths)])
+    for (path, split), name in zip(paths.items(), names, strict=True):
         read = CORPORA[source].read if source in CORPORA else READERS[text.kind(path)]
-        yield from read(path, split)
+        before = "" if source in CORPORA else f"{name}:"  # files may call documents alike
+        for found in read(path, split):
+            if isinstance(found, Sentence):
+                inside = found.document
+                found = found._replace(document=name if inside is None else before + inside)
+            yield found
 
 
 def files_and_splits(source: str, folder: Folder | None) -> dict[Path, str | None]:
@@ -273,6 +280,9 @@ def read_parts(
 
 def part_names(sources: Sequence[str]) -> list[str]:
     """What each source is called: its name, or the end of its path that no other has."""
-    ends = [[Path(*Path(each).parts[-n:]).as_posix() for n in range(1, 99)] for each in sources]
+    parts = [Path(each).parts for each in sources]
+    ends = [
+        [Path(*each[-count:]).as_posix() for count in range(1, len(each) + 1)] for each in parts
+    ]
     counted = Counter(end for each in ends for end in {*each})
     return [next((end for end in each if counted[end] == 1), each[-1]) for each in ends]

@@ -57,11 +57,18 @@ def lines(path: Path) -> Iterator[str]:
 
 
 def read(path: Path, split: str | None = None) -> Iterator[Sentence]:
-    """The sentences of plain text: every line that is not blank is one, named by its number."""
+    """The sentences of plain text: every line that is not blank is one, named by its number.
+
+    A blank line ends a document, which is named by the number of its first line.
+    """
+    first = None  # line of the document
     for number, line in enumerate(lines(path), start=1):
         text = line.removeprefix("\ufeff").strip() if number == 1 else line.strip()
         if text:
-            yield Sentence(f"{path.name}:{number}", text, split=split)
+            first = first or number
+            yield Sentence(f"{path.name}:{number}", text, split=split, document=str(first))
+        else:
+            first = None
 
 
 def parse_line(line: str) -> Any:

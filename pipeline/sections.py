@@ -22,9 +22,12 @@ class CorpusParams:
     # column `text`), or hub:ID[:CONFIG][#COLUMN]; or several. Where some have splits of their own,
     # the sentences of the others are for training. A hub data set is read once: `--force corpus`
     # reads it anew.
+    # Splits that are drawn have whole documents: an article, a headword, an example of the hub, a
+    # file. In a .txt a blank line ends a document, in a .conllu `# newdoc` begins one, in .tsv and
+    # .jsonl a column `document` names it. A source of one document is split by sentence.
     source: tuple[str, ...] = ("wiktionnaire",)
-    # At most so many sentences, drawn at random; of a hub data set the first ones, as the rest is
-    # not downloaded; null takes all.
+    # At most so many sentences, of documents that are drawn at random; of a hub data set the first
+    # ones, as the rest is not downloaded; null takes all.
     limit: int | None = None
     # Held out of training for validation: a share below 1, or a number of sentences.
     # 0 takes the source's own `dev` split, if it has one.

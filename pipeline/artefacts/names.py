@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 RECIPE = "recipe.json"  # how the network is built and was trained
 FIGURES = "figures.json"  # of its splits, where they were scored
-ABOUT = "about.json"  # in the folder of a corpus: how many texts were left out, and why
+ABOUT = "about.json"  # in the folder of a corpus: how it was split, and what was left out
 FACTORS = "factors.txt"  # how many times another perplexity the first model's is
 CHAIN = "lexicon.json"  # the lexicons that its words were looked up in
 MODEL = "model.safetensors"  # the weights of an exported one, as the Hugging Face hub expects

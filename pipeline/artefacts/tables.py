@@ -119,6 +119,7 @@ class Spool:
             self._ask(f"PRAGMA {setting}")
         self._ask("BEGIN")  # one transaction, or every row would be written on its own
         self._ask("CREATE TABLE row (number INTEGER PRIMARY KEY, key BLOB UNIQUE, json)")
+        self._ask("CREATE TABLE name (number INTEGER PRIMARY KEY, name TEXT UNIQUE)")
 
     def __enter__(self) -> "Spool":
         return self
@@ -127,8 +128,8 @@ class Spool:
         self._table.close()
         self._path.unlink()
 
-    def add(self, row: Any, key: str | None = None, repeat: bool = False) -> int:
-        """Keep a row, unless one of its key is kept already; returns the last row's number.
+    def add(self, row: Any, key: str | None = None, repeat: bool = False) -> int | None:
+        """Keep a row and return its number, unless one of its key is kept already.
 
         With `repeat` it is kept even so.
         """
@@ -138,8 +139,15 @@ class Spool:
         added = self._ask(insert, (digest, text))
         if repeat and not added.rowcount:
             added = self._ask(insert, (None, text))
-        self.repeated += 1 - added.rowcount
+        if not added.rowcount:
+            self.repeated += 1
+            return None
         return added.lastrowid - 1
+
+    def number_of(self, name: str) -> int:
+        """The number of a name, from 0 in the order in which names first come."""
+        self._ask("INSERT OR IGNORE INTO name (name) VALUES (?)", (name,))
+        return self._ask("SELECT number FROM name WHERE name = ?", (name,)).fetchone()[0] - 1
 
     def _ask(self, statement: str, values: tuple = ()) -> sqlite3.Cursor:
         try:

@@ -5,10 +5,10 @@ two of them is kept once. A text to pretrain on has no sentence of validation or
 """
 
 import json
-import random
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,13 @@ from accord.pipeline.artefacts.names import ABOUT, PRETRAINING
 from accord.pipeline.artefacts.tables import Spool, batches, rows, write_rows
 from accord.pipeline.data.folders import folder_of
 from accord.pipeline.dataset.encoded import LABELS
+from accord.pipeline.dataset.splits import (
+    OWN_VALIDATION,
+    Splits,
+    split_as_given,
+    split_by_document,
+    split_by_sentence,
+)
 from accord.pipeline.display.messages import say, track
 from accord.pipeline.sections import SOURCE, CorpusParams
 
@@ -80,13 +87,27 @@ def label_numbers(batch: pa.RecordBatch, values: Mapping[str, Sequence[str]]) ->
 SCHEMA = pa.schema(
     {
         "id": pa.string(),
+        "document": pa.string(),  # null where sentences were drawn one by one
         "text": pa.string(),
         "forms": pa.list_(pa.string()),  # a treebank's rows, null where the text is raw
         "kinds": pa.list_(pa.string()),
     }
 )
 PART = pa.field("part", pa.string())  # the name of its source, where there are several
-OWN_VALIDATION = "dev"  # what the source holds out itself; `valid` is what is drawn here
+
+
+@dataclass
+class Gathered:
+    """What was read: the numbers of sentences, and the document of each by its number."""
+
+    given: dict[str, array]  # sentences of each split that a source itself makes
+    documents: array
+    of_parts: dict[str, range]  # the documents of each part
+
+    @property
+    def of_one_document(self) -> dict[str, int]:
+        """The parts that are one document, and which."""
+        return {part: found[0] for part, found in self.of_parts.items() if len(found) == 1}
 
 
 def compute(params: CorpusParams, inputs: Inputs, out: Path) -> None:
@@ -95,14 +116,18 @@ def compute(params: CorpusParams, inputs: Inputs, out: Path) -> None:
     labelled = Labels(params.labels)
     schema = _schema(params.source, labelled)
     with Spool(out / "spool") as spool:
-        given = _gather(track(read, "sentences read"), spool, labelled)
+        gathered = _gather(track(read, "sentences read"), spool, labelled)
         about = {"left out": left_out, "repeated": spool.repeated}
-        others = array("I", range(sum(map(len, given.values())), len(spool)))
-        if given:
+        if given := gathered.given:
+            others = range(sum(map(len, given.values())), len(spool))
             given.setdefault("train", array("I")).extend(others)
-            parts = _split_as_given(given, params)
+            parts, alone = split_as_given(given, params), [*gathered.of_parts]
+            drawn = {"train": params.valid or params.limit, "valid": params.valid}
         else:
-            parts = _split_at_random(others, params)
+            parts, alone = _draw(gathered, params)
+            drawn = dict.fromkeys(parts, True)
+            about["drawn by sentence"] = alone
+        about["documents"] = {split: _count(gathered, numbers) for split, numbers in parts.items()}
         for split, numbers in parts.items():
             if not numbers:
                 raise ValueError(
@@ -110,7 +135,8 @@ def compute(params: CorpusParams, inputs: Inputs, out: Path) -> None:
                     f"'{split}': it has {len(spool)} in all, and each split needs one; valid is "
                     f"{params.valid}, test {params.test}, limit {params.limit or 'none'}"
                 )
-            write_rows(out / f"{split}.arrow", schema, spool.rows(numbers))
+            shown = _without_documents(spool.rows(numbers), alone if drawn.get(split) else ())
+            write_rows(out / f"{split}.arrow", schema, shown)
     labelled.check(params.source, out / "train.arrow")
     say("corpus: " + ", ".join(f"{len(part):,} {split}" for split, part in parts.items()))
     _say_left_out(about)
@@ -119,6 +145,38 @@ def compute(params: CorpusParams, inputs: Inputs, out: Path) -> None:
         about[PRETRAINING] = _write_pretraining(params.pretraining, labelled, held_out, out)
         _say_left_out(about[PRETRAINING], "of the text to pretrain on ")
     (out / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
+
+
+def _draw(gathered: Gathered, params: CorpusParams) -> tuple[Splits, list[str]]:
+    """The splits, and the parts whose sentences had to be drawn one by one."""
+    alone = gathered.of_one_document
+    if len(alone) < len(gathered.of_parts):
+        parts = split_by_document(gathered.documents, [*alone.values()], params)
+        if parts:
+            _say_alone(alone, "one document")
+            return parts, [*alone]
+    sizes = "one document" if len(alone) == len(gathered.of_parts) else "few or long documents"
+    _say_alone(gathered.of_parts, sizes)
+    return split_by_sentence(len(gathered.documents), params), [*gathered.of_parts]
+
+
+def _say_alone(parts: Iterable[str], sizes: str) -> None:
+    if names := ", ".join(parts):
+        say(f"corpus: {names}: {sizes}, so the splits are drawn sentence by sentence")
+
+
+def _without_documents(found: Iterable[dict], parts: Sequence[str]) -> Iterator[dict]:
+    """Rows of these parts name no document: those beside them are of any other."""
+    for row in found:
+        yield {**row, "document": None} if row["part"] in parts else row
+
+
+def _count(gathered: Gathered, sentences: array) -> int:
+    """How many documents these sentences are from."""
+    is_found = bytearray(1 + max(gathered.documents))
+    for sentence in sentences:
+        is_found[gathered.documents[sentence]] = 1
+    return sum(is_found)
 
 
 def _write_pretraining(
@@ -168,73 +226,39 @@ def _say_left_out(about: Mapping[str, Any], of_what: str = "") -> None:
         say(f"corpus: left out of {part}: {said}")
 
 
-def _gather(
-    read: Iterable[tuple[str, Sentence]], spool: Spool, labelled: Labels
-) -> dict[str, array]:
-    """Keep the sentences; returns the numbers of each split that a source itself makes.
+def _gather(read: Iterable[tuple[str, Sentence]], spool: Spool, labelled: Labels) -> Gathered:
+    """Keep the sentences; returns which splits and documents they are from.
 
-    Where it makes none, copies of a sentence are kept once, and not at all where it stands in the
-    splits of another source: one of those may be a test.
+    Where a source makes no splits, copies of a sentence are kept once, and not at all where it
+    stands in the splits of another source: one of those may be a test.
     """
-    given: dict[str, array] = {}
+    found = Gathered({}, array("I"), {})
+    name = document = None
     for part, sentence in read:
+        if (part, sentence.document) != name:
+            name = part, sentence.document
+            document = spool.number_of("\n".join(name))
+            known = found.of_parts.get(part, range(document, document))
+            found.of_parts[part] = range(known.start, max(known.stop, document + 1))
         own = sentence.split is not None
         row = _row(part, sentence, labelled)
         number = spool.add(row, key=comparable(sentence.text), repeat=own)
+        if number is not None:
+            found.documents.append(document)
         if own:
             split = OWN_VALIDATION if sentence.split == "valid" else sentence.split
-            given.setdefault(split, array("I")).append(number)
-    return given
+            found.given.setdefault(split, array("I")).append(number)
+    return found
 
 
 def _row(part: str, sentence: Sentence, labelled: Labels) -> dict:
     rows = sentence.rows
     return {
         "id": sentence.id,
+        "document": sentence.document,
         "text": sentence.text,
         "forms": None if rows is None else [row.form for row in rows],
         "kinds": None if rows is None else [row.kind for row in rows],
         "part": part,
         LABELS: labelled.of(part, sentence),
     }
-
-
-def _split_at_random(numbers: array, params: CorpusParams) -> dict[str, array]:
-    """Shuffle, take the limit, hold out validation and test."""
-    random.Random(params.seed).shuffle(numbers)
-    numbers = numbers[: params.limit]
-    test, valid = _amount(params.test, numbers), _amount(params.valid, numbers)
-    return {
-        "train": numbers[test + valid :],
-        "valid": numbers[test : test + valid],
-        "test": numbers[:test],
-    }
-
-
-def _split_as_given(given: dict[str, array], params: CorpusParams) -> dict[str, array]:
-    """Keep the source's splits; validation is drawn from train, or is the source's own."""
-    parts = dict(given)
-    train = parts.pop("train", array("I"))
-    if params.valid or params.limit is not None:
-        random.Random(params.seed).shuffle(train)
-    if params.valid == 0:
-        if OWN_VALIDATION not in parts:
-            raise ValueError(
-                f"valid is 0, but '{', '.join(params.source)}' has no split called dev or valid"
-            )
-        valid = parts.pop(OWN_VALIDATION)
-    else:
-        amount = _amount(params.valid, train)
-        valid, train = train[:amount], train[amount:]
-    if not parts:
-        raise ValueError(
-            f"corpus '{', '.join(params.source)}' leaves no split to test on: expected one besides "
-            f"those for training and validation; with a valid above 0 its own dev is the test"
-        )
-    return {"train": train[: params.limit], "valid": valid, **parts}
-
-
-def _amount(share_or_number: float, numbers: array) -> int:
-    if share_or_number < 1:
-        return round(share_or_number * len(numbers))
-    return int(share_or_number)

@@ -165,12 +165,13 @@ STAGES = _by_name(
         help="reads a source of French sentences and splits it",
         inputs={},
         outputs={
-            "*.arrow": "the sentences of each split: id, text, a treebank's rows, source, labels",
-            ABOUT: "how many texts were left out for each reason",
+            "*.arrow": "the sentences of each split: id, document, text, a treebank's rows, "
+            "source, labels",
+            ABOUT: "how the corpus was split, and how many texts were left out for each reason",
         },
         params=CorpusParams,
         computed_by="accord.pipeline.stages.corpus:compute",
-        version=3,
+        version=4,
         files=_files_of_sources,
     ),
     Stage(

@@ -66,6 +66,7 @@ def test_only_long_new_definitions_of_common_words_are_kept(folder):
     found = list(read("wiktionnaire", folder=folder))
     assert [sentence.text for sentence in found] == [f"Animal {TEN}.", f"Habitant {TEN}."]
     assert [sentence.id for sentence in found] == ["chat:1.2", "parisien:3.2"]
+    assert [sentence.document for sentence in found] == ["chat", "parisien"]
     assert all(sentence.rows is None and sentence.split is None for sentence in found)
 
 
@@ -143,6 +144,7 @@ def test_headings_and_texts_are_sentences_and_what_ends_in_no_stop_is_left_out(t
         "7.4": "Alors que l'été vient.",
         "7.6": "Lundi, il part.",
     }
+    assert {sentence.document for sentence in found} == {"7"}
     assert all(sentence.rows is None and sentence.split is None for sentence in found)
 
 

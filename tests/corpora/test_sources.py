@@ -163,3 +163,31 @@ def test_words_of_one_split_are_read_and_one_that_a_source_lacks_is_refused(tmp_
         list(read_words(str(tmp_path), split="dev"))
     with pytest.raises(ValueError, match=r"expected a split of it \(none\), got test"):
         list(read_words(str(tmp_path / "x-test.txt"), split="test"))
+
+
+def documents(source) -> list[str]:
+    return [sentence.document for sentence in read(str(source))]
+
+
+def test_a_file_is_a_document_unless_blank_lines_part_it(tmp_path):
+    (tmp_path / "a.txt").write_text("Un.\nDeux.\n\n\nTrois.\n \nQuatre.\n")
+    (tmp_path / "b.txt").write_text("Un.\nDeux.\n")
+    assert documents(tmp_path) == ["a.txt:1", "a.txt:1", "a.txt:5", "a.txt:7", "b.txt:1", "b.txt:1"]
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.txt").write_text("Un.\n")
+    assert documents(tmp_path / "*" / "a.txt") == ["one/a.txt:1", "two/a.txt:1"]
+
+
+def test_newdoc_begins_a_document_of_a_treebank_and_else_the_file_is_one(tmp_path):
+    trees = [TREE, f"# newdoc id = n01\n{TREE}", TREE, f"# newdoc\n{TREE}", TREE]
+    (tmp_path / "x.conllu").write_text("".join(trees))
+    names = ["x.conllu", "x.conllu:n01", "x.conllu:n01", "x.conllu:8", "x.conllu:8"]
+    assert documents(tmp_path / "x.conllu") == names
+
+
+def test_a_column_names_the_document(tmp_path):
+    (tmp_path / "a.tsv").write_text("text\tdocument\nUn.\tn1\nDeux.\t\n")
+    (tmp_path / "b.jsonl").write_text('{"text": "Un.", "document": 7}\n')
+    assert documents(tmp_path / "a.tsv") == ["a.tsv:n1", "a.tsv"]
+    assert documents(tmp_path / "b.jsonl") == ["b.jsonl:7"]

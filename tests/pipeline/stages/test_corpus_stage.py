@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from itertools import groupby
 
 import pytest
 
@@ -83,7 +84,11 @@ def test_the_sources_own_validation_is_taken_or_stays_beside_what_is_drawn(tmp_p
     source = write(tmp_path / "texts", **texts)
     own = made(tmp_path / "own", source, valid=0)
     assert own == {"train": texts["train"], "valid": texts[name], "test": texts["test"]}
+    names = {"train": "train.txt:1", "valid": f"{name}.txt:1", "test": "test.txt:1"}
+    assert documents(tmp_path / "own") == {split: [each] * 10 for split, each in names.items()}
     drawn = made(tmp_path / "drawn", source, valid=3)
+    assert {*documents(tmp_path / "drawn")["train"]} == {None}
+    assert {*documents(tmp_path / "drawn")["dev"]} == {f"{name}.txt:1"}
     assert drawn["dev"] == texts[name]
     assert sorted(drawn["train"] + drawn["valid"]) == sorted(texts["train"])
 
@@ -162,6 +167,111 @@ def test_a_text_of_several_sources_to_pretrain_on_has_each_sentence_once(tmp_pat
     both = made(tmp_path / "both", main, pretraining=pretraining)
     assert both["pretraining"] == phrases("a", 12)
     assert both["train"] == one["train"]
+
+
+def documents(out) -> dict[str, list[str]]:
+    """The document of each sentence of each split."""
+    return {split: [row["document"] for row in rows(path)] for split, path in splits(out).items()}
+
+
+def articles(count: int) -> list[list[str]]:
+    """Of one to five sentences."""
+    return [phrases(f"l'article {number}", 1 + number % 5) for number in range(count)]
+
+
+def write_articles(folder, kind: str) -> str:
+    folder.mkdir()
+    texts = articles(300)
+    if kind == "files":
+        for number, text in enumerate(texts):
+            (folder / f"{number}.txt").write_text("\n".join(text))
+        return str(folder)
+    if kind == "blocks":
+        (folder / "a.txt").write_text("\n\n".join("\n".join(text) for text in texts))
+        return str(folder / "a.txt")
+    if kind == "newdoc":
+        row = "1\tVa\taller\tVERB\t_\t_\t0\troot\t_\t_\n"
+        trees = [
+            f"{'# newdoc id = ' + str(number) if not place else '# _'}\n# text = {each}\n{row}\n"
+            for number, text in enumerate(texts)
+            for place, each in enumerate(text)
+        ]
+        (folder / "a.conllu").write_text("".join(trees))
+        return str(folder / "a.conllu")
+    lines = [
+        json.dumps({"text": each, "document": str(number)}) + "\n"
+        for number, text in enumerate(texts)
+        for each in text
+    ]
+    (folder / "a.jsonl").write_text("".join(lines[::2] + lines[1::2]))  # not in one go
+    return str(folder / "a.jsonl")
+
+
+@pytest.mark.parametrize("kind", ["files", "blocks", "newdoc", "column"])
+def test_no_document_is_in_two_splits(tmp_path, kind):
+    """A test on an article whose other sentences were trained on is too easy."""
+    source = write_articles(tmp_path / "texts", kind)
+    parts = made(tmp_path / "out", source, valid=0.1, test=100)
+    assert {split: len(part) for split, part in parts.items()} == {
+        "train": 710,
+        "valid": 90,
+        "test": 100,
+    }
+    found = documents(tmp_path / "out")
+    for one, other in (("train", "valid"), ("train", "test"), ("valid", "test")):
+        assert not {*found[one]} & {*found[other]}
+    counted = {split: len({*names}) for split, names in found.items()}
+    assert about(tmp_path / "out")["documents"] == counted
+    assert sum(counted.values()) == 300
+    for split, names in found.items():  # a document's sentences are in a row, in their order
+        assert len([*groupby(names)]) == counted[split]
+        for _, text in groupby(parts[split], key=lambda text: text.split(" de ")[1]):
+            numbers = [int(each.split()[1]) for each in text]
+            assert kind == "column" or numbers == sorted(numbers)
+
+
+def test_a_text_that_is_one_document_is_split_by_sentence_and_says_so(tmp_path, capsys):
+    source = write(tmp_path / "texts", one=phrases("texte", 100))
+    parts = made(tmp_path / "out", source, valid=10, test=10)
+    assert {split: len(part) for split, part in parts.items()} == {
+        "train": 80,
+        "valid": 10,
+        "test": 10,
+    }
+    assert "texts: one document, so the splits are drawn sentence by sentence" in (
+        capsys.readouterr().err
+    )
+    assert about(tmp_path / "out")["drawn by sentence"] == ["texts"]
+    for names in documents(tmp_path / "out").values():  # no sentence follows the one before it
+        assert {*names} == {None}
+
+
+def test_documents_longer_than_a_split_are_split_by_sentence_and_it_is_said(tmp_path, capsys):
+    source = write(tmp_path / "texts", **{name: phrases(name, 100) for name in "abcd"})
+    parts = made(tmp_path / "out", source, valid=10, test=10)
+    assert {split: len(part) for split, part in parts.items()} == {
+        "train": 380,
+        "valid": 10,
+        "test": 10,
+    }
+    assert "texts: few or long documents, so the splits" in capsys.readouterr().err
+
+
+def test_beside_a_source_of_documents_one_without_is_split_by_sentence(tmp_path, capsys):
+    texts = write_articles(tmp_path / "articles", "files")
+    (alone,) = sources(tmp_path / "texts", alone=phrases("texte", 900))
+    made(tmp_path / "out", texts, alone, valid=200, test=200)
+    found = {
+        split: [row["document"] for row in rows(path) if row["part"] == "articles"]
+        for split, path in splits(tmp_path / "out").items()
+    }
+    assert all(found.values()) and not {*found["train"]} & {*found["test"]}
+    test = [*rows(tmp_path / "out" / "test.arrow")]
+    of_alone = [row for row in test if row["part"] == "alone.txt"]
+    assert 60 < len(of_alone) < 140
+    assert all((row["document"] is None) == (row in of_alone) for row in test)
+    assert about(tmp_path / "out")["drawn by sentence"] == ["alone.txt"]
+    assert "corpus: alone.txt: one document" in capsys.readouterr().err
 
 
 def test_a_copy_of_the_test_does_not_get_into_the_text_to_pretrain_on(tmp_path, capsys):
