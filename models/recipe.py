@@ -100,10 +100,12 @@ class Recipe:
     ema: float = 0.0  # decay of the moving average of the weights; 0 does not average
     batch: int = 32  # texts read side by side
     # stream: sentences in random order follow each other, and the state is carried on, window by
-    # window; documents: the same with whole documents in random order, so that sentences follow
-    # those before them in their document; sentences: each is read by itself, as when it is scored,
-    # those of like length together.
+    # window; documents: the same with whole documents in random order; sentences: each is read by
+    # itself, as when it is scored, those of like length together.
     text: Literal["stream", "documents", "sentences"] = "stream"
+    # How often an epoch reads each source of the corpus, where there are several: {orangesum: 2};
+    # by default once. 0.5 reads half of its documents, drawn anew for each epoch.
+    source_weights: dict = field(default_factory=dict)
     bptt: int = 35  # words of the stream between two steps
     vary_bptt: bool = True  # draws each window's length around `bptt`
     bagging: bool = False  # each seed has its own sentences: as many, drawn from all with return
@@ -133,7 +135,6 @@ class Recipe:
         self._check_output()
         self._check_phases()
         self._check_solver()
-        self._check_past_decode()
         self._check_start()
 
     @property
@@ -175,8 +176,10 @@ class Recipe:
         for name in (*dropouts, "ema"):
             expect(name, 0 <= getattr(self, name) < 1, "from 0 to under 1", getattr(self, name))
         expect("zero_state", 0 <= self.zero_state <= 1, "from 0 to 1", self.zero_state)
-        in_windows = self.text != "sentences" or not self.zero_state
-        expect("zero_state", in_windows, "text: stream, as sentences begin from it", self.text)
+        _expect_weights("source_weights", self.source_weights)
+        for name in ("zero_state", "source_weights"):
+            in_windows = self.text != "sentences" or not getattr(self, name)
+            expect(name, in_windows, "text: stream or documents", self.text)
 
     def _check_folds(self) -> None:
         """The part that is left out is one of them, and who is taught reads all."""
@@ -203,6 +206,8 @@ class Recipe:
         }
         for name, is_wanted in by_signature.items():
             expect(name, kind == "log-linear" or not is_wanted, "output: log-linear", kind)
+        can_decode = self.tied or "past_decode" not in self.losses
+        expect("losses.past_decode", can_decode, "tied: true: one matrix decodes too", "false")
         can_be_told = self.condition == "none" or kind != "background"
         expect("condition", can_be_told, "a network that can be told it", "output: background")
 
@@ -229,11 +234,6 @@ class Recipe:
         expect("losses.fraternal", not runs, "none of a solver without runs", runs)
         untold = parted(self.condition)[0] != "crossed"
         expect("condition", untold, "none or input, as a solver has no weights by label", "crossed")
-
-    def _check_past_decode(self) -> None:
-        """One matrix reads, predicts and decodes, all of them signatures."""
-        can = self.tied or "past_decode" not in self.losses
-        expect("losses.past_decode", can, "tied: true, as one matrix decodes it too", "false")
 
     def _check_start(self) -> None:
         """The letters of a start would have other numbers than those of another text."""
@@ -288,9 +288,7 @@ MAPPINGS = ("phases", "losses", "teachers")
 ANY = object()
 MOVED: dict[str, tuple[str, str, Any]] = {
     "expert": ("output", "expert", "none"),
-    "background_gate": ("output", "background_gate", False),
-    "temperature": ("output", "temperature", False),
-    "calibration": ("output", "calibration", False),
+    **{name: ("output", name, False) for name in ("background_gate", "temperature", "calibration")},
     "pretraining": ("phases", "pretraining", "none"),
     "pretraining_epochs": ("phases", "pretraining", ANY),
     "growth": ("phases", "growth", 1),
@@ -298,13 +296,9 @@ MOVED: dict[str, tuple[str, str, Any]] = {
     "condition_dropout": ("condition", "dropout", ANY),
     "teacher": ("teachers", "models", ()),
     "distillation": ("teachers", "weight", ANY),
-    "distillation_temperature": ("teachers", "temperature", ANY),
-    "distillation_top": ("teachers", "top", ANY),
-    "activation_penalty": ("losses", "activation", ANY),
-    "temporal_penalty": ("losses", "temporal", ANY),
-    "adaptor_penalty": ("losses", "adaptor", ANY),
-    "past_decode": ("losses", "past_decode", ANY),
-    "fraternal": ("losses", "fraternal", ANY),
+    **{f"distillation_{name}": ("teachers", name, ANY) for name in ("temperature", "top")},
+    **{f"{name}_penalty": ("losses", name, ANY) for name in ("activation", "temporal", "adaptor")},
+    **{name: ("losses", name, ANY) for name in ("past_decode", "fraternal")},
     "momentum": ("optimiser", "momentum", 0.0),
     "rmsprop_alpha": ("optimiser", "alpha", ANY),
     "lr_decay": ("schedule", "decay", ANY),
@@ -393,9 +387,14 @@ def _checked_phases(phases: Any) -> dict[str, dict]:
 def _checked_losses(losses: Any) -> dict[str, float]:
     """Those that weigh something, in the order of the table."""
     expect("losses", isinstance(losses, dict), "names with weights", losses)
-    for name, weight in losses.items():
+    for name in losses:
         if name not in LOSSES:
             raise ValueError(f"losses: expected one of {', '.join(LOSSES)}, found {name!r:.100}")
-        is_number = type(weight) in (int, float) and 0 <= weight < math.inf
-        expect(f"losses.{name}", is_number, "0 or more", weight)
+    _expect_weights("losses", losses)
     return {name: float(losses[name]) for name in LOSSES if losses.get(name)}
+
+
+def _expect_weights(where: str, weights: Mapping[str, Any]) -> None:
+    for name, weight in weights.items():
+        is_number = type(weight) in (int, float) and 0 <= weight < math.inf
+        expect(f"{where}.{name}", is_number, "0 or more", weight)

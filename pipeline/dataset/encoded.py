@@ -24,6 +24,7 @@ from accord.pipeline.artefacts.names import PRETRAINING, PRETRAINING_MASS, START
 LABELS = "labels"  # the column of them in tables of sentences
 VALUES = "labels.json"  # the labels of each kind that training has, in the order of their numbers
 NUMBERS = ".labels.npy"
+DOCUMENTS = ".documents.npy"
 
 
 def read_values(folder: Path) -> dict[str, list[str]]:
@@ -63,7 +64,15 @@ def numbered(condition: Sequence[str], values: Mapping[str, Sequence[str]]) -> l
 SIZES = "about.json"
 
 READ_SPLITS = ("train", "valid", PRETRAINING)
-READ_FILES = ("ids.npy", "lengths.npy", "form.npy", "subwords.npz", "labels.npy")
+READ_FILES = (
+    "ids.npy",
+    "lengths.npy",
+    "form.npy",
+    "subwords.npz",
+    "labels.npy",
+    "documents.npy",
+    "parts.npz",
+)
 # What training reads, by the stage that made it; a model is also trained where no stage is known.
 READ_BY_TRAINING = {
     "encode": (
@@ -98,10 +107,12 @@ def read_text(folder: Path, split: str) -> Sentences:
 
 def read_sentences(folder: Path, split: str) -> Sentences:
     """The encoded sentences of a split; the ids stay on disk until they are read."""
+    documents = folder / f"{split}{DOCUMENTS}"
     return Sentences(
         load_array(folder / f"{split}.ids.npy", mapped=True),
         load_array(folder / f"{split}.lengths.npy"),
         read_labels(folder, split),
+        load_array(documents) if documents.exists() else None,
     )
 
 
@@ -164,6 +175,21 @@ def read_parts(folder: Path, split: str) -> dict[str, np.ndarray]:
     saved = load_arrays(path, ["names", "part"])
     numbered = enumerate(saved["names"].tolist())
     return {name: saved["part"] == number for number, name in sorted(numbered, key=itemgetter(1))}
+
+
+def weighted(sentences: Sentences, folder: Path, weights: Mapping[str, float]) -> Sentences:
+    """A training text of which each source is read as often as its weight says, by default once."""
+    parts = read_parts(folder, "train")
+    if unknown := [name for name in weights if name not in parts]:
+        if not parts:
+            raise ValueError("train.source_weights expects several sources, corpus.source has one")
+        raise ValueError(
+            f"train.source_weights: unknown source '{unknown[0]}'{nearest(unknown[0], parts)}"
+        )
+    of_sentences = np.ones(len(sentences.lengths))
+    for name, weight in weights.items():
+        of_sentences[parts[name]] = weight
+    return sentences._replace(weights=of_sentences)
 
 
 def suites(folder: Path) -> list[str]:

@@ -15,7 +15,13 @@ from accord.models.common.checks import check_finite
 from accord.models.spelling.spelling import Spelling, score_text
 from accord.models.training.log import CURVE, PHASE_CURVES, read_curve
 from accord.pipeline.artefacts.names import END_ID, UNKNOWN_ID
-from accord.pipeline.dataset.encoded import read_forms, read_parts, read_sentences, read_sizes
+from accord.pipeline.dataset.encoded import (
+    DOCUMENTS,
+    read_forms,
+    read_parts,
+    read_sentences,
+    read_sizes,
+)
 from accord.pipeline.display.messages import say
 from accord.pipeline.evaluation.metrics import METRICS, ScoredText
 
@@ -26,10 +32,14 @@ OF_START = "perplexity of the start"  # that a training went on from
 
 
 def measure(
-    model: Model, spelling: Spelling | None, encoded: Path, split: str
+    model: Model, spelling: Spelling | None, encoded: Path, split: str, alone: bool = False
 ) -> tuple[dict, ScoredText]:
-    """The figures of a split, and what they are computed from."""
+    """The figures of a split, and what they are computed from.
+
+    A model of documents reads its documents, or with `alone` each sentence by itself.
+    """
     sentences = read_sentences(encoded, split)
+    sentences = sentences.alone() if alone else sentences
     start = time.monotonic()
     text = read_forms(encoded, split)
     log_p, is_spelled = score_text(model, spelling, sentences, text, UNKNOWN_ID)
@@ -50,6 +60,28 @@ def measure_parts(encoded: Path, split: str, scored: ScoredText) -> dict[str, di
         chosen = np.repeat(of_part, sentences.lengths)
         figures[f"{split}/{part}"] = summary(scored.of(chosen, int(characters[chosen].sum())))
     return figures
+
+
+WITHOUT_CONTEXT = ("perplexity", "nats per word", "bits per character")
+
+
+def is_read_in_documents(model: Model, encoded: Path, split: str) -> bool:
+    """Whether the model carries its state across sentence ends in this split."""
+    recipe = getattr(model, "recipe", None)
+    has_documents = (encoded / f"{split}{DOCUMENTS}").exists()
+    return has_documents and recipe is not None and recipe.text == "documents"
+
+
+def measure_alone(
+    model: Model, spelling: Spelling | None, encoded: Path, split: str
+) -> dict[str, dict[str, float]]:
+    """The figures of a split and its parts where each sentence is read by itself."""
+    whole, scored = measure(model, spelling, encoded, split, alone=True)
+    found = {split: whole} | measure_parts(encoded, split, scored)
+    return {
+        part: {f"{name} without context": figures[name] for name in WITHOUT_CONTEXT}
+        for part, figures in found.items()
+    }
 
 
 def summary(text: ScoredText) -> dict[str, float]:

@@ -23,6 +23,7 @@ from accord.pipeline.artefacts.names import (
 )
 from accord.pipeline.artefacts.tables import ArrayFile, batches, splits, word_counts
 from accord.pipeline.dataset.encoded import (
+    DOCUMENTS,
     NUMBERS,
     PARTS,
     SIZES,
@@ -99,7 +100,7 @@ def _encode(
     """Write the arrays of a split, a batch at a time; returns its sizes."""
     about = Counter({"sentences": 0, "words": 0, "characters": 0})
     number: dict[str, int] = {}  # of each form, in the order in which they come
-    parts, labels = [], []
+    parts, labels, documents = [], [], DocumentNumbers()
     with (
         ArrayFile(out / f"{path.stem}.ids.npy", np.int32) as ids,
         ArrayFile(out / f"{path.stem}.unseen.npy", np.bool_) as unseen,
@@ -123,6 +124,8 @@ def _encode(
                 parts.append(batch["part"])
             if values:
                 labels.append(label_numbers(batch, values))
+            if "document" in batch.schema.names:
+                documents.add(batch)
             about["sentences"] += len(sizes)
             about["words"] += len(words)
             # A word's letters and the space or line end after it.
@@ -133,7 +136,29 @@ def _encode(
         _save_parts(pa.chunked_array(parts), out / f"{path.stem}{PARTS}")
     if labels:
         np.save(out / f"{path.stem}{NUMBERS}", np.concatenate(labels))
+    if documents.has_long:
+        np.save(out / f"{path.stem}{DOCUMENTS}", np.array(documents.numbers, np.int32))
     return dict(about)
+
+
+class DocumentNumbers:
+    """The number of each sentence's document; neighbours in the same one have the same number."""
+
+    def __init__(self):
+        self.numbers: list[int] = []
+        self.has_long = False  # whether a document has several sentences
+        self._before: tuple | None = None  # source and document of the last sentence
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        names = batch["document"].to_pylist()
+        has_parts = "part" in batch.schema.names
+        parts = batch["part"].to_pylist() if has_parts else [None] * len(names)
+        for name, part in zip(names, parts, strict=True):
+            goes_on = name is not None and (part, name) == self._before
+            last = self.numbers[-1] if self.numbers else -1
+            self.numbers.append(last if goes_on else last + 1)
+            self.has_long |= goes_on
+            self._before = part, name
 
 
 def _save_parts(parts: pa.ChunkedArray, path: Path) -> None:

@@ -23,7 +23,9 @@ from accord.pipeline.display.messages import say
 from accord.pipeline.evaluation.agreement import measure_agreement
 from accord.pipeline.evaluation.measure import (
     OF_START,
+    is_read_in_documents,
     measure,
+    measure_alone,
     measure_parts,
     training_figures,
 )
@@ -64,6 +66,9 @@ def compute(params: EvaluateParams, inputs: Inputs, out: Path) -> None:
         figures[split], scored = measure(model, spelling, encoded, split)
         np.save(out / f"{split}.log_p.npy", scored.log_p.astype(np.float32))
         figures |= measure_parts(encoded, split, scored)
+        if is_read_in_documents(model, encoded, split):
+            for part, alone in measure_alone(model, spelling, encoded, split).items():
+                figures[part] |= alone
         figures[split] |= normalisation(model, read_sentences(encoded, split))
         say(f"evaluate: perplexity {figures[split]['perplexity']:.1f} on {split}")
     for suite in suites(encoded):

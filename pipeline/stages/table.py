@@ -33,7 +33,14 @@ from accord.pipeline.artefacts.names import (
     START_WEIGHTS,
 )
 from accord.pipeline.data.folders import folder_of
-from accord.pipeline.dataset.encoded import NUMBERS, PARTS, READ_BY_TRAINING, SIZES, VALUES
+from accord.pipeline.dataset.encoded import (
+    DOCUMENTS,
+    NUMBERS,
+    PARTS,
+    READ_BY_TRAINING,
+    SIZES,
+    VALUES,
+)
 from accord.pipeline.dataset.encoded import WRITTEN as SAME_TEXT
 from accord.pipeline.dataset.unknown_words import WRITTEN
 from accord.pipeline.evaluation.metrics import METRICS
@@ -184,7 +191,7 @@ STAGES = _by_name(
         },
         params=TokeniseParams,
         computed_by="accord.pipeline.stages.tokenise:compute",
-        version=1,
+        version=2,
     ),
     Stage(
         name="analyse",
@@ -261,6 +268,7 @@ STAGES = _by_name(
             "*.form.npy": "which of them each word is, −1 for ends",
             "*.unseen.npy": "whether each word is absent from the training text",
             f"*{PARTS}": "which source each sentence is from, where there are several",
+            f"*{DOCUMENTS}": "the number of each sentence's document, where some have several",
             f"*{NUMBERS}": "the labels of each sentence by their numbers, where it has some",
             VALUES: "the labels of each kind that training has",
             SIZES: "sentences, words and characters of each split",
@@ -272,7 +280,7 @@ STAGES = _by_name(
         },
         params=EncodeParams,
         computed_by="accord.pipeline.stages.encode:compute",
-        version=1,
+        version=2,
     ),
     Stage(
         name="train",
@@ -287,7 +295,7 @@ STAGES = _by_name(
         },
         params=Recipe,
         computed_by="accord.pipeline.stages.train:compute",
-        version=2,
+        version=3,
         files=_files_of_training,
         resumes=True,
     ),

@@ -28,7 +28,8 @@ from accord.pipeline.display.messages import meter, say
 from accord.pipeline.sections import TokeniseParams
 
 SCHEMA = pa.schema({"words": pa.list_(pa.string())})
-KEPT = ("part", LABELS)  # what else is known of a sentence: its source, where there are several
+# What else is known of a sentence: its document, its source where there are several, its labels.
+KEPT = ("document", "part", LABELS)
 
 
 def compute(params: TokeniseParams, inputs: Inputs, out: Path) -> None:

@@ -24,7 +24,7 @@ from accord.models.recipe import Recipe
 from accord.models.spelling.subwords import SubwordModel, ends_of_words, subword_mass
 from accord.pipeline.artefacts.artefact import Inputs
 from accord.pipeline.artefacts.names import PRETRAINING, PRETRAINING_MASS, RECIPE
-from accord.pipeline.dataset.encoded import read_text, read_values
+from accord.pipeline.dataset.encoded import read_text, read_values, weighted
 from accord.pipeline.display.messages import say
 from accord.pipeline.sections import BACKGROUNDS
 from accord.pipeline.trained.encoding import PRIOR, Encoding, FullEncoding
@@ -33,6 +33,8 @@ from accord.pipeline.trained.encoding import PRIOR, Encoding, FullEncoding
 def training_text(recipe: Recipe, inputs: Inputs) -> Sentences:
     """What is trained on, and what n-grams are counted on: all but the fold that is left out."""
     text = read_text(inputs["encode"], "train")
+    if recipe.source_weights:
+        text = weighted(text, inputs["encode"], recipe.source_weights)
     return text.chosen(text.parts(recipe.folds) != recipe.fold) if recipe.folds else text
 
 
