@@ -18,6 +18,7 @@ test: $(VENV)/installed
 	$(PYTEST)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
 
 # The tests that neither train nor start a browser, with fewer examples: two minutes on two cores.
 test-quick: $(VENV)/installed

@@ -76,7 +76,7 @@ class Recipe:
     # top: 200}; those are a run, a model of it, one trained elsewhere (PACKED/trained/MODEL) or an
     # exported one, weight is that of the teachers beside the text, temperature the one at which
     # both are compared, top how many signatures are kept of what they say.
-    teachers: Teachers | dict = Teachers()
+    teachers: Teachers = Teachers()
     # Parts of the training text, of which one is left out: who has not read it can teach it; 0
     # leaves none out.
     folds: int = 0
@@ -201,7 +201,7 @@ class Recipe:
             expect(name, self.is_log_linear or not is_wanted, "a log-linear output", kind)
         # Signatures are taught and decoded, which words that an expert names are not in.
         by_signature = {
-            "teachers": self.teachers.models,
+            "teachers": bool(self.teachers.models),
             "losses.past_decode": "past_decode" in self.losses,
         }
         for name, is_wanted in by_signature.items():

@@ -6,10 +6,10 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -42,6 +42,12 @@ def load_arrays(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
                 _check(file, member.file_size)
         with np.load(path, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in names}
+
+
+def save_arrays(path: Path, arrays: Mapping[str, np.ndarray], packed: bool = False) -> None:
+    """Write a `.npz` file; packed, it takes less room and more time."""
+    named: dict[str, Any] = dict(arrays)  # numpy's types take any name for that of an option
+    (np.savez_compressed if packed else np.savez)(path, **named)
 
 
 def check_stored(path: Path) -> None:

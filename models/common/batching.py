@@ -1,7 +1,7 @@
 """Sentences, batches, encoder states; what a language model answers. No torch at import."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -132,12 +132,18 @@ class Batch(NamedTuple):
 class BatchPlan(Protocol):
     """What a recipe says of how a text is read."""
 
-    text: str
-    batch: int
-    bptt: int
-    vary_bptt: bool
-    bagging: bool
-    seed: int
+    @property
+    def text(self) -> str: ...
+    @property
+    def batch(self) -> int: ...
+    @property
+    def bptt(self) -> int: ...
+    @property
+    def vary_bptt(self) -> bool: ...
+    @property
+    def bagging(self) -> bool: ...
+    @property
+    def seed(self) -> int: ...
 
 
 def batches(
@@ -280,5 +286,16 @@ def columns(state: State, chosen: "Tensor | slice") -> State:
 class ColumnShare(Protocol):
     """Which columns of a batch pass here, where several processes share them."""
 
-    of: int  # how many columns the whole batch has
-    columns: slice
+    @property
+    def of(self) -> int:
+        """How many columns the whole batch has."""
+
+    @property
+    def columns(self) -> slice: ...
+
+
+@runtime_checkable
+class DrawsForColumns(Protocol):
+    """A module that draws for all columns of a batch, whoever reads them."""
+
+    share: ColumnShare | None

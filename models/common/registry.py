@@ -278,18 +278,20 @@ def put_on(before: Any, choice: Any) -> Any:
     return {**old, **new} if new.get("kind", old.get("kind")) == old.get("kind") else choice
 
 
-@cache
-def parts_chosen(params: type) -> dict[str, Registry]:
+def _parts_chosen(params: type) -> dict[str, Registry]:
     """The fields of a dataclass that choose a part, `Annotated[Choice, ENCODERS]`."""
     hints = get_type_hints(params, include_extras=True)
     annotated = {name: get_args(h) for name, h in hints.items() if get_origin(h) is Annotated}
     return {name: args[1] for name, args in annotated.items() if isinstance(args[1], Registry)}
 
 
+# Its type stands here, as to mypy a class is no argument of a cached function.
+parts_chosen: Callable[[type], dict[str, Registry]] = cache(_parts_chosen)
+
+
 def check_parts(params: object) -> None:
     """Put the checked choice in the place of each part that the fields of a dataclass choose."""
-    of: type = type(params)
-    for name, registry in parts_chosen(of).items():
+    for name, registry in parts_chosen(type(params)).items():
         if registry.several:
             continue
         try:
@@ -300,10 +302,9 @@ def check_parts(params: object) -> None:
 
 def outside_files(params: object) -> list[Path]:
     """The files of all parts chosen that other packages bring."""
-    of: type = type(params)
     chosen = [
         (at, choice)
-        for name, at in parts_chosen(of).items()
+        for name, at in parts_chosen(type(params)).items()
         for choice in (getattr(params, name) if at.several else [getattr(params, name)])
     ]
     return [path for at, choice in chosen for path in _outside(at, choice)]

@@ -13,6 +13,7 @@ the words before stays as it was: h_t and the weights a_f of all other features 
 
 import copy
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -34,6 +35,10 @@ class WordAutomaton(nn.Module):
     where the state forbids it; `log_weight` (Q × G), if not all are alike, by how many nats the
     state makes a word of a group likelier. It starts in state 0.
     """
+
+    group: Tensor
+    follow: Tensor
+    log_weight: Tensor
 
     def __init__(self, group: np.ndarray, follow: np.ndarray, log_weight: np.ndarray | None = None):
         super().__init__()
@@ -70,18 +75,18 @@ class Constrained(Background):
     a whole: `features.split_by(group)` sees to that, and leaves W and c as they are.
     """
 
+    allowed: Tensor  # the log of the weight of each signature in each state (Q × S)
+    signature: Tensor  # of every word (V)
+
     def __init__(self, features: Features, background: Background, automaton: WordAutomaton):
         super().__init__(features)
         background.check_made_for(features)
         self.background, self.automaton = background, automaton
+        self.is_of_parts = background.is_of_parts
         group = features.group_of_signatures("group", automaton.group.cpu().numpy())
         allowed = automaton.log_weight[:, torch.from_numpy(group)]
         self.register_buffer("allowed", allowed, persistent=False)
         self.register_buffer("signature", torch.from_numpy(features.signature), persistent=False)
-
-    @property
-    def is_of_parts(self) -> bool:
-        return self.background.is_of_parts
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
         """What the inner background needs to know, and after it the state of the automaton."""
@@ -143,8 +148,9 @@ def constrained(
     What it is held to already goes on to hold.
     """
     split = features.split_by(automaton.group.cpu().numpy())
-    split = split.split_by(model.output.signature.cpu().numpy())
-    background = Constrained(split, model.output.regrouped(split), automaton)
+    output = log_linear_of(model)
+    split = split.split_by(output.signature.cpu().numpy())
+    background = Constrained(split, output.regrouped(split), automaton)
     return model.over(split, background)
 
 
@@ -189,7 +195,7 @@ def likeliest_weight(
 @torch.inference_mode()
 def _mass(model: LanguageModel, words: np.ndarray, sentences: Sentences) -> np.ndarray:
     """q before each word of a text: (N)."""
-    output, q = model.output, np.zeros(len(sentences.ids))
+    output, q = log_linear_of(model), np.zeros(len(sentences.ids))
     of_word = torch.zeros_like(output.signature, dtype=torch.bool)
     of_word[torch.from_numpy(words).to(of_word.device)] = True
     signatures = int(output.signature.max()) + 1
@@ -204,7 +210,7 @@ def _mass(model: LanguageModel, words: np.ndarray, sentences: Sentences) -> np.n
     return q
 
 
-def switched_off(model: nn.Module, features: Sequence[int]) -> nn.Module:
+def switched_off(model: LanguageModel, features: Sequence[int]) -> LanguageModel:
     """A model that shares all it can with the first, which is left as it is."""
     output = _same(log_linear_of(model))
     off = output.signature.new_tensor(list(features))
@@ -216,7 +222,10 @@ def switched_off(model: nn.Module, features: Sequence[int]) -> nn.Module:
     return changed
 
 
-def _same(module: nn.Module) -> nn.Module:
+Module = TypeVar("Module", bound=nn.Module)
+
+
+def _same(module: Module) -> Module:
     """A module with the same parts, which can be exchanged without changing the first one's."""
     same = copy.copy(module)
     same._parameters, same._modules = {**module._parameters}, {**module._modules}

@@ -55,7 +55,9 @@ class Matching:
         number = np.log(self.spelling.numbers[kind] * self._numbers[0] or 1e-300)
         if generator.random() < np.exp(number - self.log_mass[kind]):
             return self._draw_number(generator)
-        written, history, node, state = [], (), self.arcs.start, 0
+        written: list[str] = []
+        history: History = ()
+        node, state = self.arcs.start, 0
         while True:
             chances = self._chances(kind, history, node, state)
             at = int(generator.choice(len(chances), p=chances / chances.sum()))
@@ -64,7 +66,7 @@ class Matching:
             character, symbol = self.dfa.characters[at], int(self.dfa.symbol[at])
             written.append(self._other(generator) if character == OTHER else character)
             history, node = (*history, symbol), self.arcs.after(node, symbol)
-            state = self.dfa.follow[state, at]
+            state = int(self.dfa.follow[state, at])
 
     def _mass(self, kind: int, history: History, node: int, state: int) -> float:
         """V for a class: what its own words begin with goes beside what all classes share."""
@@ -79,7 +81,7 @@ class Matching:
             mass += (of_class - kept * of_all)[STOP] * self.dfa.accepts[state]
             for symbol in {*np.flatnonzero(seen).tolist()} - {STOP}:
                 then, follows = self.arcs.after(node, symbol), self.steps[symbol, state]
-                for to in np.flatnonzero(follows):
+                for to in np.flatnonzero(follows).tolist():
                     own = of_class[symbol] * self._mass(kind, (*history, symbol), then, to)
                     mass += follows[to] * (own - kept * of_all[symbol] * self.shared[then, to])
             self.begun[key] = mass
@@ -130,7 +132,8 @@ class Matching:
         return steps
 
     def _draw_number(self, generator: np.random.Generator) -> str:
-        written, state, stop = [], 0, 1 / self.spelling.length
+        written: list[str] = []
+        state, stop = 0, 1 / self.spelling.length
         columns = [self.dfa.characters.index(digit) for digit in DIGITS]
         while True:
             follow = self.dfa.follow[state, columns]

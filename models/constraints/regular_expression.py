@@ -62,7 +62,8 @@ class Expression:
         that the last word may have passed, of each state.
         """
         states: dict[frozenset[int] | None, int] = {None: 0}  # None: nothing has been read
-        rows, accepts, found = [], [], [None]
+        found: list[frozenset[int] | None] = [None]
+        rows, accepts = [], []
         for state in found:  # which grows meanwhile
             read = (
                 self.whole.first
@@ -215,7 +216,9 @@ def letters(expression: str, alphabet: Alphabet) -> Letters:
 
 def _parsed(expression: str) -> tuple[list[Test], set[str], str]:
     """The tests of single characters, those that they name, and an expression of their numbers."""
-    tests, named, text = [], set(), []
+    tests: list[Test] = []
+    named: set[str] = set()
+    text: list[str] = []
     for unit in UNIT.finditer(expression):
         escaped, negated, inside, sign, plain = unit.groups()
         if sign:
@@ -229,8 +232,12 @@ def _parsed(expression: str) -> tuple[list[Test], set[str], str]:
             continue
         members = {*DIGITS} if escaped == "d" else _members(inside or escaped or plain)
         named |= members
-        tests.append(lambda c, members=members, negated=bool(negated): (c in members) != negated)
+        tests.append(_among(members, bool(negated)))
     return tests, named, " ".join(text)
+
+
+def _among(members: set[str], negated: bool) -> Test:
+    return lambda c: (c in members) != negated
 
 
 def _members(inside: str) -> set[str]:

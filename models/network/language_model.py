@@ -129,6 +129,12 @@ class Seen(NamedTuple):
     nats: Tensor  # per target word, by the output layer alone
     after: State  # of the encoder, after the last word
 
+    def scored(self) -> ScoredSignatures:
+        """The classes, of an output that has some."""
+        if self.classes is None:
+            raise ValueError(f"expected a log-linear output, got {type(self.output).__name__}")
+        return self.classes
+
 
 class LanguageModel(nn.Module):
     """h_t = f(ψ(x_t), h_{t−1}), then p(x_{t+1} | K) from h_t by the output layer.

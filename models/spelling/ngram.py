@@ -7,7 +7,7 @@ same without its last symbol, and that symbol. Sorted keys, no loop over words.
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 import torch
@@ -120,6 +120,14 @@ def _find(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 MOST = 100_000  # classes that a file may claim; each takes room in every score
 
 
+class LearnedFrom(TypedDict):
+    """The words that a model was learned from, the class of each, and its order."""
+
+    words: list[str]
+    classes: list[int]
+    order: int
+
+
 class NGramSpelling(Spelling):
     """letters(u | s) = Π p(c | s, h) over the letters of u, the last one first, and STOP.
 
@@ -131,6 +139,7 @@ class NGramSpelling(Spelling):
     """
 
     file = NGRAM
+    made_of: LearnedFrom  # where it was learned, and not loaded from a compact model
 
     def __init__(
         self,

@@ -115,14 +115,14 @@ class Spelling:
 
     def draw(self, classes: Sequence[int], generator: np.random.Generator) -> list[str]:
         """A word of each class, drawn from spell(·|s)."""
-        classes = np.asarray(classes, dtype=np.int64)
-        is_number = generator.random(len(classes)) < self.numbers[classes]
-        words = np.empty(len(classes), dtype=object)
+        kinds = np.asarray(classes, dtype=np.int64)
+        is_number = generator.random(len(kinds)) < self.numbers[kinds]
+        words = np.empty(len(kinds), dtype=object)
         lengths = generator.geometric(1 / self.length, is_number.sum())
         words[is_number] = [
             "".join(map(str, generator.integers(10, size=length))) for length in lengths
         ]
-        drawn = self.draw_symbols(classes[~is_number], generator)
+        drawn = self.draw_symbols(kinds[~is_number], generator)
         words[~is_number] = [self.alphabet.word(symbols, generator) for symbols in drawn]
         return words.tolist()
 

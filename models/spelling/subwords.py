@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
 from accord.models.common.arrays import load_array, load_arrays
-from accord.models.common.batching import Model, Sentences, in_a_row
+from accord.models.common.batching import Sentences, in_a_row
 from accord.models.common.files import load_json
 
 BOUNDARY = "\n"  # ends every word, and is in none
@@ -81,6 +82,14 @@ def ends_of_words(folder: Path) -> np.ndarray:
     return ends
 
 
+class SubwordScorer(Protocol):
+    """What a model of subwords is made of."""
+
+    def score(self, sentences: Sentences) -> np.ndarray: ...
+
+    def parameter_count(self) -> int: ...
+
+
 class SubwordModel:
     """p(x | K) = Π_i p(u_i | K, u_1 … u_{i−1}) over the subwords u_1 … u_n that spell the word x.
 
@@ -88,7 +97,7 @@ class SubwordModel:
     get mass too.
     """
 
-    def __init__(self, model: Model):
+    def __init__(self, model: SubwordScorer):
         self.model = model
 
     def score(self, text: Sentences, subwords: Subwords) -> np.ndarray:

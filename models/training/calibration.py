@@ -10,7 +10,8 @@ from accord.models.common.batching import Sentences
 from accord.models.common.mixture import likeliest_weights
 from accord.models.network.language_model import LanguageModel
 from accord.models.network.states import WORDS_AT_ONCE, states
-from accord.models.outputs.signatures import OCTAVES, share_in_class
+from accord.models.outputs.log_linear import LogLinear, log_linear_of
+from accord.models.outputs.signatures import OCTAVES, Calibration, share_in_class
 
 GOLDEN = (5**0.5 - 1) / 2
 LEAST, MOST = 0.5, 2.0  # 1/T is looked for between these
@@ -24,7 +25,9 @@ def fit_temperature(model: LanguageModel, valid: Sentences) -> None:
 
     A value that validates no better than the one before is not taken: 1, or that of a start.
     """
-    sharpness = model.output.inverse_temperature
+    sharpness = log_linear_of(model).inverse_temperature
+    if sharpness is None:
+        raise ValueError("temperature: expected an output that has one, to be fitted")
     before = float(sharpness)
 
     def loss(value: float) -> float:
@@ -64,11 +67,13 @@ class _Octaves(NamedTuple):
 @torch.inference_mode()
 def fit_calibration(model: LanguageModel, valid: Sentences) -> None:
     """Set θ and μ to where the validation text is likeliest, each by itself as they are apart."""
-    calibration = model.output.calibration
+    output = log_linear_of(model)
+    calibration, sharpness = output.calibration, output.inverse_temperature
+    if calibration is None:
+        raise ValueError("calibration: expected an output that has one, to be fitted")
     calibration.of_octaves.zero_()
     calibration.context_share.fill_(1)
-    seen = _octaves(model, valid)
-    sharpness = model.output.inverse_temperature
+    seen = _octaves(model, output, calibration, valid)
     theta = likeliest_theta(seen.p, seen.octave) / (1 if sharpness is None else float(sharpness))
     calibration.of_octaves.copy_(torch.from_numpy(theta))
     calibration.context_share.fill_(likeliest_weights(seen.shares)[0])
@@ -90,9 +95,10 @@ def likeliest_theta(p: np.ndarray, octave: np.ndarray) -> np.ndarray:
     return theta - theta @ came  # of which only differences count
 
 
-def _octaves(model: LanguageModel, text: Sentences) -> _Octaves:
-    output, words = model.output, torch.from_numpy(text.ids.astype(np.int64))
-    calibration = output.calibration
+def _octaves(
+    model: LanguageModel, output: LogLinear, calibration: Calibration, text: Sentences
+) -> _Octaves:
+    words = torch.from_numpy(text.ids.astype(np.int64))
     p = np.zeros((len(text.ids), OCTAVES))
     shares = np.zeros((2, len(text.ids)))
     for read in states(model, text):

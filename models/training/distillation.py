@@ -7,6 +7,7 @@ and the one over signatures have the same gradient, and the latter costs the sig
 """
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from accord.models.common.batching import Sentences
 from accord.models.common.mixture import likeliest_weights
 from accord.models.network.language_model import LanguageModel, Seen
 from accord.models.network.states import States, states
-from accord.models.outputs.log_linear import LogLinear
+from accord.models.outputs.log_linear import LogLinear, log_linear_of
 from accord.models.recipe import Recipe
 from accord.models.training.regularisers import LossTerm
 
@@ -88,10 +89,12 @@ class Distillation(LossTerm):
         self.text = teach(self.teachers(), text, valid, model, self.is_training_text)
 
     def of_batch(self, positions: np.ndarray) -> Taught:
+        if self.text is None:
+            raise ValueError("teachers: expected `prepare` to be called before the first step")
         return self.text.at(positions)
 
     def forward(self, loss: Tensor, seen: Seen, *taught: Tensor) -> Tensor:
-        log_p = tempered(seen.classes.log_p, self.temperature)
+        log_p = tempered(seen.scored().log_p, self.temperature)
         far = divergence(log_p, Taught(*taught))
         return (1 - self.weight) * loss + self.weight * self.temperature**2 * far
 
@@ -111,8 +114,8 @@ def teach(
     n-grams of all others lack the part of each sentence, as they did when the teachers learned:
     with those of the sentence itself they would be surer than of any other text.
     """
-    recipe, signature = student.recipe, student.output.signature
-    signatures = len(student.output.background.starts) - 1
+    recipe, output = student.recipe, log_linear_of(student)
+    signature, signatures = output.signature, len(output.background.starts) - 1
     k = min(recipe.teachers.top, signatures)
     taught = TaughtText(
         np.zeros((len(text.ids), k), np.int32), np.zeros((len(text.ids), k), np.float32)
@@ -127,11 +130,11 @@ def teach(
         positions = at[0].positions  # the same for all, as they follow from the lengths
         shares = weights * may[:, positions]
         shares = torch.from_numpy(shares / shares.sum(axis=0)).to(signature.device)
-        q = sum(
+        weighed = (
             share.unsqueeze(1) * _by_signature(teacher, each, signature, signatures)
             for teacher, each, share in zip(teachers, at, shares, strict=True)
         )
-        q = tempered(q.log(), recipe.teachers.temperature)
+        q = tempered(reduce(torch.add, weighed).log(), recipe.teachers.temperature)
         top = likeliest(q.exp(), k)
         taught.signatures[positions], taught.q[positions] = top.signatures.cpu(), top.q.cpu()
     return taught
@@ -159,9 +162,9 @@ def _weights(teachers: Sequence[LanguageModel], may: np.ndarray, valid: Sentence
 def _by_signature(teacher: LanguageModel, at: States, signature: Tensor, signatures: int) -> Tensor:
     """p of the student's signatures, which a teacher of other features may not have: (N × S)."""
     output = teacher.output
-    same = isinstance(output, LogLinear) and torch.equal(output.signature, signature)
-    classes = output.classes(at.h, at.context) if same else None
-    if same and not classes.named.shape[1]:
-        return classes.log_p.exp()
+    if isinstance(output, LogLinear) and torch.equal(output.signature, signature):
+        classes = output.classes(at.h, at.context)
+        if not classes.named.shape[1]:
+            return classes.log_p.exp()
     p = output.log_prob(at.h, at.context).exp()
     return p.new_zeros(len(p), signatures).index_add_(1, signature, p)

@@ -34,18 +34,18 @@ class Muon(Optimizer):
         super().__init__(matrices, {"lr": lr, "weight_decay": weight_decay})
 
     @torch.no_grad()
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]  # no closure is ever given
         for group in self.param_groups:
             for matrix in group["params"]:
                 if matrix.grad is not None:
-                    self._step(matrix, group["lr"], group["weight_decay"])
+                    self._step(matrix, matrix.grad, group["lr"], group["weight_decay"])
 
-    def _step(self, matrix: nn.Parameter, lr: float, weight_decay: float) -> None:
+    def _step(self, matrix: nn.Parameter, grad: Tensor, lr: float, weight_decay: float) -> None:
         state = self.state[matrix]
         if not state:
             state["momentum_buffer"] = torch.zeros_like(matrix)
-        momentum = state["momentum_buffer"].lerp_(matrix.grad, 1 - MOMENTUM)
-        direction = orthogonal(matrix.grad.lerp(momentum, MOMENTUM))
+        momentum = state["momentum_buffer"].lerp_(grad, 1 - MOMENTUM)
+        direction = orthogonal(grad.lerp(momentum, MOMENTUM))
         matrix.mul_(1 - lr * weight_decay)
         matrix.add_(direction, alpha=-lr * RMS_OF_ADAMW * math.sqrt(max(matrix.shape)))
 

@@ -66,8 +66,8 @@ class ProcessShare:
         return slice(self.first, self.stop)
 
     def batch(self, whole: Batch) -> Batch:
-        words, targets, positions = (each[:, self.columns] for each in whole[:3])
-        return Batch(words, targets, positions, whole.goes_on)
+        words, targets = (each[:, self.columns] for each in (whole.words, whole.targets))
+        return Batch(words, targets, whole.positions[:, self.columns], whole.goes_on)
 
     def sentences(self, whole: Sentences) -> Sentences:
         return whole.part(self.first, self.stop)
@@ -98,7 +98,7 @@ def add_up(parameters: Sequence[nn.Parameter], loss: Tensor, weight: float) -> N
     for parameter in parameters:
         if parameter.grad is None:
             parameter.grad = torch.zeros_like(parameter)
-    pieces = [*(parameter.grad for parameter in parameters), loss]
+    pieces = [*(each.grad for each in parameters if each.grad is not None), loss]
     flat = torch.cat([piece.flatten() for piece in pieces]).mul_(weight)
     distributed.all_reduce(flat)
     sums = flat.split([piece.numel() for piece in pieces])

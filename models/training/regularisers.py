@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from accord.models.common.batching import Sentences
 from accord.models.common.device import log_softmax_at, sum_of_rows, times_rows
 from accord.models.network.language_model import LanguageModel, Seen
-from accord.models.outputs.log_linear import LogLinear
+from accord.models.outputs.log_linear import LogLinear, log_linear_of
 from accord.models.recipe import Recipe
 
 Run = Callable[[], tuple[Tensor, Seen]]  # over a batch: its loss, and what it leaves
@@ -48,7 +48,7 @@ class ActivationPenalty(LossTerm):
         super().__init__()
         self.size, self.change = size, change
 
-    def forward(self, loss: Tensor, seen: Seen) -> Tensor:
+    def forward(self, loss: Tensor, seen: Seen, *of_batch: Tensor) -> Tensor:
         return loss + self.of(seen.h, seen.dropped, seen.real)
 
     def of(self, h: Tensor, dropped: Tensor, real: Tensor | None = None) -> Tensor:
@@ -85,8 +85,9 @@ class AdaptorPenalty(LossTerm):
         super().__init__()
         self.strength = strength
 
-    def forward(self, loss: Tensor, seen: Seen) -> Tensor:
-        h, weight, bias = seen.states, seen.output.whole_weight, seen.output.bias
+    def forward(self, loss: Tensor, seen: Seen, *of_batch: Tensor) -> Tensor:
+        output = log_linear_of(seen.output)
+        h, weight, bias = seen.states, output.whole_weight, output.bias
         quadratic = (h @ (weight.T @ weight) * h).sum(dim=1)
         return loss + self.strength * (quadratic + 2 * h @ (weight.T @ bias) + bias @ bias).mean()
 
@@ -109,14 +110,15 @@ class PastDecoder(LossTerm):
         self.bias = nn.Parameter(torch.zeros(size))
         self.signature_bias = nn.Parameter(torch.zeros(output.product.signature_count))
 
-    def forward(self, loss: Tensor, seen: Seen) -> Tensor:
-        rows = seen.classes.rows[:, : len(self.bias)]  # without the labels' part
-        expected = sum_of_rows(seen.classes.logits.softmax(dim=1), rows)
+    def forward(self, loss: Tensor, seen: Seen, *of_batch: Tensor) -> Tensor:
+        classes = seen.scored()
+        rows = classes.rows[:, : len(self.bias)]  # without the labels' part
+        expected = sum_of_rows(classes.logits.softmax(dim=1), rows)
         decoded = nn.functional.linear(expected, self.weight, self.bias).tanh()
         logits = times_rows(decoded, rows) + self.signature_bias
         read = seen.words.flatten()
         read = read if seen.real is None else read.index_select(0, seen.real)
-        signatures = seen.classes.signature[read].unsqueeze(1)
+        signatures = classes.signature[read].unsqueeze(1)
         return loss - self.strength * log_softmax_at(logits, signatures).mean()
 
 
@@ -143,9 +145,11 @@ class FraternalDropout(LossTerm):
 
 def regularisers(recipe: Recipe, model: LanguageModel) -> dict[str, LossTerm]:
     """The terms that a recipe asks for."""
-    losses, terms = recipe.losses, {}
+    losses = recipe.losses
+    terms: dict[str, LossTerm] = {}
     if "past_decode" in losses:
-        terms["past_decode"] = PastDecoder(model.output, losses["past_decode"], recipe.seed)
+        output = log_linear_of(model)
+        terms["past_decode"] = PastDecoder(output, losses["past_decode"], recipe.seed)
     if "activation" in losses or "temporal" in losses:
         sizes = (losses.get(name, 0.0) for name in ("activation", "temporal"))
         terms["activation"] = ActivationPenalty(*sizes)

@@ -19,10 +19,19 @@ import torch
 from torch import Tensor, nn
 
 from accord.models.background.base import Background
-from accord.models.common.batching import NO_WORD, Batch, Sentences, State, batches, detached
+from accord.models.common.batching import (
+    NO_WORD,
+    Batch,
+    DrawsForColumns,
+    Sentences,
+    State,
+    batches,
+    detached,
+)
 from accord.models.common.device import has_bfloat16
 from accord.models.encoders.recurrent import Recurrent
 from accord.models.network.language_model import LanguageModel, Seen
+from accord.models.outputs.log_linear import log_linear_of
 from accord.models.parts import SCHEDULES
 from accord.models.recipe import Recipe
 from accord.models.training import processes
@@ -65,10 +74,6 @@ def prepare(
     positions = batch.positions[is_word.numpy()]
     context = torch.from_numpy(contexts[positions])
     real = None if is_word.all() else is_word.flatten().nonzero().squeeze(1)
-    sent = (
-        part if part is None else _sent(part, device)
-        for part in (batch.words, batch.targets[is_word], context, real)
-    )
     of_words = {
         name: _sent(torch.from_numpy(each[batch.positions]), device)
         for name, each in (extra or {}).items()
@@ -76,7 +81,15 @@ def prepare(
     of_terms = tuple(
         tuple(_sent(part, device) for part in term.of_batch(positions)) for term in terms
     )
-    return Prepared(*sent, of_words, batch.goes_on, of_terms)
+    return Prepared(
+        _sent(batch.words, device),
+        _sent(batch.targets[is_word], device),
+        _sent(context, device),
+        None if real is None else _sent(real, device),
+        of_words,
+        batch.goes_on,
+        of_terms,
+    )
 
 
 def _sent(tensor: Tensor, device: torch.device) -> Tensor:
@@ -287,15 +300,13 @@ class Steps:
             and model.has_fixed_shapes
         )
         self.recorded = (
-            RecordedSteps(self._computed, model.output.background) if is_recorded else None
+            RecordedSteps(self._computed, log_linear_of(model).background) if is_recorded else None
         )
         if is_recorded and isinstance(model.encoder, Recurrent):
             model.encoder.in_parts = True  # more kernels, which a recording launches for nothing
-        # What draws for all columns, whoever reads them.
-        self.dropouts = [each for each in model.modules() if hasattr(each, "share")]
-        self.share: processes.ProcessShare | None = (
-            None  # of the last batch, where processes share it
-        )
+        self.dropouts = [each for each in model.modules() if isinstance(each, DrawsForColumns)]
+        # Of the last batch, where processes share it.
+        self.share: processes.ProcessShare | None = None
 
     def batches(self, train: Sentences) -> Iterator[Batch]:
         """All of the epoch that is going on."""
@@ -321,13 +332,12 @@ class Steps:
         now = self.now
         self._set_learning_rate(epoch_words)
         count = int((batch.targets != NO_WORD).sum())
-        if self.is_shared:
-            self.share = self._share_of(batch)
-            for dropout in self.dropouts:
-                dropout.share = self.share
+        self.share = self._share_of(batch) if self.is_shared else None
+        for dropout in self.dropouts:
+            dropout.share = self.share
         before = self._before(prepared)
         nats, after = (self.recorded or self._computed)(prepared, before)
-        if self.is_shared:
+        if self.share is not None:
             learning = [each for each in self.now.parameters() if each.requires_grad]
             processes.add_up(learning, nats, self.share.weight(batch))
         norm = nn.utils.clip_grad_norm_(self.now.parameters(), self.recipe.max_grad_norm)
@@ -349,7 +359,8 @@ class Steps:
 
     def _before(self, batch: Prepared) -> State:
         """The encoder's state before a batch."""
-        if batch.goes_on and not self._begins_anew():
+        goes_on = batch.goes_on and not self._begins_anew()
+        if goes_on and self.now.encoder is not None:
             return self.now.encoder
         return self.model.encoder.initial_state(batch.words.shape[1])
 

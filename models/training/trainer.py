@@ -52,8 +52,9 @@ class Trainer:
         terms: Sequence[LossTerm] = (),
     ):
         self.device = choose_device(recipe.device)
-        given = {type(term).__name__.lower(): term for term in terms}
-        self.terms = nn.ModuleDict({**given, **regularisers(recipe, model)}).to(self.device)
+        named = {type(term).__name__.lower(): term for term in terms}
+        named |= regularisers(recipe, model)
+        self.terms = nn.ModuleDict(named).to(self.device)
         self.model = model.to(self.device)
         self.recipe, self.folder = recipe, folder
         self.on_step, self.on_epoch, self.say = on_step, on_epoch, say
@@ -62,7 +63,7 @@ class Trainer:
         steps_of = optimiser(recipe, model, self.terms.parameters())
         self.now = TrainingState(model, self.terms, steps_of, average, nats=nats)
         self.log = StepLog(folder / STEPS, writes=processes.is_first())
-        self.steps = Steps(self.model, recipe, self.now, self.log, [*self.terms.values()])
+        self.steps = Steps(self.model, recipe, self.now, self.log, [*named.values()])
         self.checkpoints = Checkpoints(folder)
         self.saved = time.monotonic()
 
@@ -85,7 +86,7 @@ class Trainer:
             if goes_on and not self.curve:
                 self._open(valid)
             contexts = self.model.contexts(train, training=True)
-            for term in self.terms.values():
+            for term in self.steps.terms:
                 term.prepare(self.model, train, valid)
             with freed_memory_kept():
                 while not self._is_done():
@@ -193,9 +194,9 @@ class Trainer:
                 f"a weight is not finite after epoch {self.now.epoch}, step {self.now.step}"
             )
         now = self.now
-        state = now.encoder
-        if state and self.steps.is_shared:
-            state = self.steps.share.gathered(state)
+        state, share = now.encoder, self.steps.share
+        if state and share is not None:
+            state = share.gathered(state)
         if processes.is_first():
             tensors, values = replace(now, encoder=state).pack()
             values |= {"logged": self.log.size, "recipe": self.recipe.identity()}

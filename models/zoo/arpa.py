@@ -4,10 +4,10 @@ import gzip
 import math
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import TextIOWrapper
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from torch import Tensor
 from accord.models.background.base import Background
 from accord.models.background.ngram_background import NGramBackground
 from accord.models.background.ngrams import END, NGrams, Table, contexts_of, nodes_of, pack
-from accord.models.common.arrays import load_arrays
+from accord.models.common.arrays import load_arrays, save_arrays
 from accord.models.common.batching import Sentences
 from accord.models.features.phi import Features
 
@@ -39,8 +39,8 @@ def check_forms(forms: Sequence[str], words: int) -> None:
             )
 
 
-def open_arpa(path: Path, mode: str) -> BinaryIO:
-    return (gzip.open if path.suffix == ".gz" else open)(path, mode)
+def open_arpa(path: Path, mode: Literal["rb", "wb"]) -> gzip.GzipFile | BinaryIO:
+    return gzip.open(path, mode) if path.suffix == ".gz" else path.open(mode)
 
 
 MOST = 300  # as a logarithm: what a number holds
@@ -93,18 +93,18 @@ def words_of_arpa(path: Path) -> set[str]:
 def _with_rarest(unigrams: ArpaEntry, word: int) -> ArpaEntry:
     """The 1-grams and one more, whose p is the lowest that any has."""
     lowest = unigrams.p[unigrams.p > 10**NEVER].min(initial=1.0)
-    more = (np.array([[word]]), [lowest], [1.0], [0])
+    more = (np.array(each) for each in ([[word]], [lowest], [1.0], [0]))
     return ArpaEntry(*(np.concatenate(pair) for pair in zip(unigrams, more, strict=True)))
 
 
 class _Lines:
     """The lines of a file that are not empty, by number, and complaints about them."""
 
-    def __init__(self, path: Path, file: BinaryIO):
+    def __init__(self, path: Path, file: Iterable[bytes]):
         self.path, self.number = path, 0
         self.lines = self._filled(file)
 
-    def _filled(self, file: BinaryIO) -> Iterator[str]:
+    def _filled(self, file: Iterable[bytes]) -> Iterator[str]:
         try:
             for self.number, line in enumerate(file, start=1):
                 if line := line.rstrip(b"\r\n"):
@@ -201,7 +201,7 @@ def _fields(lines: _Lines, line: str, order: int) -> tuple[float, list[str], flo
     return log_p, fields[1 : order + 1], 10**weight
 
 
-def _tables(listed: Sequence[ArpaEntry], words: int, path: Path) -> list[Table]:
+def _tables(listed: Sequence[ArpaEntry], words: int, path: Path) -> list[Table[np.ndarray]]:
     """The tables: a node for each context that has n-grams or a weight, or is part of one."""
     rows: list[np.ndarray] = []
     longer = np.zeros((0, len(listed)), np.int64)
@@ -242,6 +242,10 @@ class ArpaBackground(Background):
 
         B_s(h) = Σ_{x∈s, g(x)=x} p(x | h) + p(<unk> | h) · Σ_{x∈s, g(x)=<unk>} share(x)
     """
+
+    group: Tensor  # the id of each word in the file
+    log_share: Tensor  # log share(x) of each word
+    unknown_share: Tensor  # what the words of each signature have of `<unk>`, the log of it
 
     def __init__(self, features: Features, ngrams: NGrams, group: np.ndarray, share: np.ndarray):
         """`group` is the id of each word in the file, whose last is `<unk>`; `share` its share."""
@@ -317,7 +321,7 @@ def prepare(path: Path, forms: Sequence[str], mass: np.ndarray, out: Path) -> in
         for number, table in enumerate(ngrams.tables)
         for name, tensor in zip(Table._fields, table, strict=True)
     }
-    np.savez(out / TABLES, group=group, share=share, **tables)
+    save_arrays(out / TABLES, {"group": group, "share": share, **tables})
     return ngrams.order
 
 
@@ -356,7 +360,7 @@ def write_arpa(model: NGrams, forms: Sequence[str], path: Path) -> None:
         file.write("\n\\end\\\n")
 
 
-def _spelled(table: Table, shorter: Sequence[str], forms: Sequence[str]) -> list[str]:
+def _spelled(table: Table[np.ndarray], shorter: Sequence[str], forms: Sequence[str]) -> list[str]:
     """The words of each node's context."""
     parents, oldest = (part.tolist() for part in np.divmod(table.contexts, len(forms)))
     return [

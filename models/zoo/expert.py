@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accord.models.background.base import Background, Chance
+from accord.models.background.base import Background, Chance, needed
 from accord.models.common.batching import NO_WORD, Sentences, preceding
 from accord.models.common.checks import check_words
 from accord.models.common.registry import Choice
@@ -50,6 +50,8 @@ class Copy:
 
 class ExpertLogLinear(LogLinear):
     """A log-linear layer with one more feature, whose weight a_e = w·h_t is not over 1/T."""
+
+    background: "BesideExpert"
 
     def __init__(
         self,
@@ -106,8 +108,9 @@ class BesideExpert(Background):
             [own, kept.astype(np.float64 if own.dtype.kind == "f" else own.dtype)]
         )
 
-    def named(self, context: Tensor) -> tuple[Tensor, Tensor]:
+    def named(self, context: Tensor | None) -> tuple[Tensor, Tensor]:
         """The words that each context names, and the expert feature's values (both N × P)."""
+        context = needed(context)
         return self.expert.named(context[:, context.shape[1] - self.width :].long())
 
     def class_mass(self, context: Tensor | None = None) -> Tensor:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import Tensor
 from accord.models.common.batching import Sentences
 from accord.models.network.language_model import LanguageModel
 from accord.models.network.states import states
+from accord.models.outputs.log_linear import log_linear_of
 from accord.models.training.calibration import golden_section
 
 RIDGE = 1e-3  # added to the variance of each unit, as a share of the mean variance
@@ -24,26 +26,27 @@ class Moments(NamedTuple):
     words: int
     mean: Tensor  # (H)
     covariance: Tensor  # (H × H)
-    count: Tensor  # of the words of each signature (S)
+    times: Tensor  # that each signature occurs (S)
     sums: Tensor  # of the states before them, less the mean (S × H)
 
 
 @torch.inference_mode()
 def moments(model: LanguageModel, text: Sentences) -> Moments:
-    size, signature = model.output.weight.shape[1], model.output.signature
-    double = {"dtype": torch.float64, "device": signature.device}
-    total, squares = torch.zeros(size, **double), torch.zeros(size, size, **double)
-    signatures = len(model.output.background.starts) - 1
-    count, sums = torch.zeros(signatures, **double), torch.zeros(signatures, size, **double)
+    output = log_linear_of(model)
+    size, signature = output.weight.shape[1], output.signature
+    zeros = partial(torch.zeros, dtype=torch.float64, device=signature.device)
+    total, squares = zeros(size), zeros(size, size)
+    signatures = len(output.background.starts) - 1
+    times, sums = zeros(signatures), zeros(signatures, size)
     for at in states(model, text):
         h, of = at.h.double(), signature[at.words]
         total += h.sum(dim=0)
         squares += h.T @ h
-        count += of.bincount(minlength=signatures)
+        times += of.bincount(minlength=signatures)
         sums.index_add_(0, of, h)
     mean = total / len(text.ids)
     covariance = squares / len(text.ids) - mean.outer(mean)
-    return Moments(len(text.ids), mean, covariance, count, sums - count.unsqueeze(1) * mean)
+    return Moments(len(text.ids), mean, covariance, times, sums - times.unsqueeze(1) * mean)
 
 
 @torch.no_grad()
@@ -60,9 +63,9 @@ def solve(model: LanguageModel, found: Moments) -> None:
 
     For features that are 0 or 1; of a rare one m_f is drawn towards 0.
     """
-    output = model.output
-    count = output.product.transposed(found.count.float().unsqueeze(1))
-    mean = output.product.transposed(found.sums.float()) / (count + UNSEEN)
+    output = log_linear_of(model)
+    times = output.product.transposed(found.times.float().unsqueeze(1))
+    mean = output.product.transposed(found.sums.float()) / (times + UNSEEN)
     variance = found.covariance.diagonal().mean()
     ridge = RIDGE * variance * torch.eye(len(found.mean), device=mean.device).double()
     slope = torch.linalg.solve(found.covariance + ridge, mean.double().T).T
@@ -83,7 +86,7 @@ def fit_readout(model: LanguageModel, train: Sentences, valid: Sentences) -> Non
     Features that go together say the same several times over, so that κ is below 1.
     """
     solve(model, moments(model, train))
-    output = model.output
+    output = log_linear_of(model)
     weight, bias = output.weight.detach().clone(), output.bias.detach().clone()
 
     @torch.no_grad()

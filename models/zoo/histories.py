@@ -1,13 +1,13 @@
 """Skip, class and factored n-grams, interpolated backgrounds."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from accord.models.background.base import Background
+from accord.models.background.base import Background, needed
 from accord.models.background.ngram_background import (
     FOLDS,
     HistoryContext,
@@ -18,6 +18,7 @@ from accord.models.background.ngram_background import (
 from accord.models.background.ngrams import NOTHING, last_words
 from accord.models.common.batching import END, Sentences
 from accord.models.common.mixture import likeliest_weights
+from accord.models.encoders.recurrent import Layers
 from accord.models.features.phi import Features
 
 
@@ -48,6 +49,14 @@ class ClassBackground(Background):
 
     The mass of a signature is B_s(h) = Σ_c p(c | h) · Σ_{x∈s∩c} p(x | c).
     """
+
+    mass: Tensor  # of all words, a row for each root (R × V)
+    class_of_word: Tensor  # (V)
+    log_share: Tensor  # log p(x | c(x)) of every word, a row for each root (R × V)
+    # Of each pair of a class and a signature that share words, and the p of these in the class:
+    pair_class: Tensor
+    pair_signature: Tensor
+    pair_share: Tensor
 
     def __init__(
         self, features: Features, within: NGramBackground, of_word: np.ndarray, mass: np.ndarray
@@ -80,11 +89,11 @@ class ClassBackground(Background):
 
     def log_mass_of(self, words: Tensor, context: Tensor | None = None) -> Tensor:
         log_p = self.within.log_mass_of(self.class_of_word[words], context)
-        return log_p + self.log_share[context[:, :1], words]
+        return log_p + self.log_share[needed(context)[:, :1], words]
 
     def log_masses(self, context: Tensor | None = None) -> Tensor:
         log_p = self.within.log_masses(context)[:, self.class_of_word]
-        return log_p + self.log_share[context[:, 0]].to(log_p.dtype)
+        return log_p + self.log_share[needed(context)[:, 0]].to(log_p.dtype)
 
     def regrouped(self, features: Features) -> "ClassBackground":
         of_word, mass = (tensor.cpu().numpy() for tensor in (self.class_of_word, self.mass))
@@ -95,7 +104,10 @@ class ClassBackground(Background):
         """How many n-grams of classes are listed, and words in classes."""
         return self.within.size + len(self.class_of_word)
 
-    def _of_signatures(self, context: Tensor, of_classes: Callable[[Tensor], Tensor]) -> Tensor:
+    def _of_signatures(
+        self, context: Tensor | None, of_classes: Callable[[Tensor], Tensor]
+    ) -> Tensor:
+        context = needed(context)
         p = of_classes(context).exp()[:, self.pair_class] * self.pair_share[context[:, 0]]
         mass = p.new_zeros(len(p), len(self.starts) - 1)
         return mass.index_add_(1, self.pair_signature, p).log()
@@ -148,9 +160,11 @@ class MixedBackground(Background):
     begin the sentence.
     """
 
+    log_weights: Tensor  # log λ of each kind of context and part
+
     def __init__(self, features: Features, parts: Sequence[NGramBackground], weights: np.ndarray):
         super().__init__(features)
-        self.parts = nn.ModuleList(parts)
+        self.parts: Layers[NGramBackground] = Layers(parts)
         self.register_buffer("log_weights", torch.from_numpy(np.log(weights)), persistent=False)
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
@@ -170,7 +184,7 @@ class MixedBackground(Background):
         return self._mixed(context, lambda part, of_part: part.log_masses(of_part))
 
     def word_masses(self) -> np.ndarray:
-        return self.parts[0].word_masses()
+        return next(iter(self.parts)).word_masses()
 
     def regrouped(self, features: Features) -> "MixedBackground":
         parts = [part.regrouped(features) for part in self.parts]
@@ -180,15 +194,18 @@ class MixedBackground(Background):
     def size(self) -> int:
         return sum(part.size for part in self.parts)
 
-    def _mixed(self, context: Tensor, asked: Callable[[NGramBackground, Tensor], Tensor]) -> Tensor:
+    def _mixed(
+        self, context: Tensor | None, asked: Callable[[NGramBackground, Tensor], Tensor]
+    ) -> Tensor:
+        context = needed(context)
         weights = self.log_weights[context[:, -1]]
         contexts = context[:, :-1].split([part.ngrams.order for part in self.parts], dim=1)
-        mixed: Tensor | None = None  # one after the other, as each may be as wide as all words
-        for number, (part, of_part) in enumerate(zip(self.parts, contexts, strict=True)):
-            masses = asked(part, of_part)
-            masses = masses + weights[:, number : number + 1].to(masses.dtype)
-            mixed = masses if mixed is None else torch.logaddexp(mixed, masses)
-        return mixed
+        weighed = (
+            masses + weight.unsqueeze(1).to(masses.dtype)
+            for masses, weight in zip(map(asked, self.parts, contexts), weights.T, strict=True)
+        )
+        # One after the other, as each may be as wide as all words.
+        return reduce(torch.logaddexp, weighed)
 
 
 def kinds(nodes: np.ndarray, sentences: Sentences) -> np.ndarray:
@@ -198,7 +215,7 @@ def kinds(nodes: np.ndarray, sentences: Sentences) -> np.ndarray:
 
 
 def fitted_weights(
-    learn: Callable[[list[Sentences], int], list[NGramBackground]],
+    learn: Callable[[Sequence[Sentences], int], list[NGramBackground]],
     texts: Sequence[Sentences],
 ) -> np.ndarray:
     """λ of each kind and part under which a part of the texts is likeliest by the others' n-grams.
@@ -240,7 +257,7 @@ def skip(given: HistoryContext) -> MixedBackground:
     reach = given.order - 1
     skipped = [None, *range(reach - 1)]  # the oldest is not: to back off is to skip it
 
-    def learn(texts: list[Sentences], folds: int) -> list[NGramBackground]:
+    def learn(texts: Sequence[Sentences], folds: int) -> list[NGramBackground]:
         return [
             NGramBackground.learn(
                 given.features,

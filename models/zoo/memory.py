@@ -100,7 +100,7 @@ class Neighbours:
 @torch.inference_mode()
 def _states(network: LanguageModel, text: Sentences) -> Tensor:
     """The states before all words, in their order: (N × H)."""
-    h = None
+    h: Tensor | None = None
     for read in states(network, text):
         if h is None:
             most = MOST_NUMBERS // read.h.shape[1]
@@ -111,4 +111,6 @@ def _states(network: LanguageModel, text: Sentences) -> Tensor:
                 )
             h = read.h.new_empty(len(text.ids), read.h.shape[1])
         h[read.positions] = read.h
+    if h is None:
+        raise ValueError("neighbours: expected a text with words, got none")
     return h

@@ -39,7 +39,7 @@ def backed_off(chosen: Sequence[Chosen], words: int) -> NGrams:
     than there is, by rounding, all of it is scaled down.
     """
     contexts = _contexts([each.ids for each in chosen], words)
-    tables: list[Table] = []
+    tables: list[Table[np.ndarray]] = []
     for length, (ids, p) in enumerate(chosen):
         node = nodes_of(ids[:, :-1], contexts, words)
         keys = pack(node, ids[:, -1], words)
@@ -60,7 +60,7 @@ def backed_off(chosen: Sequence[Chosen], words: int) -> NGrams:
     return NGrams(tables, words)
 
 
-def _below(tables: Sequence[Table], words: int, ids: np.ndarray) -> np.ndarray:
+def _below(tables: Sequence[Table[np.ndarray]], words: int, ids: np.ndarray) -> np.ndarray:
     """p(w | h′) of n-grams by the tables of all lower orders."""
     model = NGrams(tables, words)
     nodes = model.nodes(torch.from_numpy(ids[:, 1:-1]))
@@ -69,7 +69,8 @@ def _below(tables: Sequence[Table], words: int, ids: np.ndarray) -> np.ndarray:
 
 def _contexts(ids: Sequence[np.ndarray], words: int) -> list[np.ndarray]:
     """Those of all n-grams, and of the ends of these."""
-    rows, longer = [], np.zeros((0, len(ids)), np.int64)
+    rows: list[np.ndarray] = []
+    longer = np.zeros((0, len(ids)), np.int64)
     for ngrams in ids[:0:-1]:
         longer = np.unique(np.concatenate([ngrams[:, :-1], longer[:, 1:]]), axis=0)
         rows.insert(0, longer)
@@ -157,7 +158,8 @@ def pruned(model: NGrams, threshold: float) -> NGrams:
     """
     if not 0 <= threshold < 1:
         raise ValueError(f"threshold: expected a share from 0 to under 1, got {threshold}")
-    words_of, chosen = model.context_words(), []
+    words_of = model.context_words()
+    chosen: list[Chosen] = []
     needed = np.zeros((0, model.order), np.int64)  # the contexts of what stays, with their ends
     contexts = [table.contexts.numpy() for table in model.tables]
     for length in range(model.order - 1, -1, -1):

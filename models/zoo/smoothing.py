@@ -62,7 +62,9 @@ def _digits(counts: np.ndarray) -> np.ndarray:
     return np.minimum(np.frexp(counts)[1], CLASSES - 1)
 
 
-def _likeliest(above: np.ndarray, below: np.ndarray, times: np.ndarray, kind: np.ndarray):
+def _likeliest(
+    above: np.ndarray, below: np.ndarray, times: np.ndarray, kind: np.ndarray
+) -> np.ndarray:
     """λ of each kind that maximises Σ times·log(λ·above + (1 − λ)·below).
 
     What neither explains is a word that occurs once only, left out: it speaks for `below`. One
@@ -71,8 +73,9 @@ def _likeliest(above: np.ndarray, below: np.ndarray, times: np.ndarray, kind: np
     below = np.where((above > 0) | (below > 0), below, 1.0)
     with np.errstate(divide="ignore"):
         log_p = np.log(np.stack([above, below]))
-    kinds = {"kind": kind, "kinds": CLASSES, "times": times}
-    return likeliest_weights(log_p, **kinds, added=1, rounds=ROUNDS, enough=-np.inf)[:, 0]
+    return likeliest_weights(log_p, kind, CLASSES, times, added=1, rounds=ROUNDS, enough=-np.inf)[
+        :, 0
+    ]
 
 
 def add_alpha(

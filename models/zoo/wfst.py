@@ -107,7 +107,7 @@ class StateAutomaton:
 
     @property
     def states(self) -> int:
-        return len(self.ngrams.contexts_1)
+        return len(self.ngrams.tables[1].contexts)
 
     def score(self, sentences: Sentences) -> np.ndarray:
         """log p of every word of every sentence in order, END included, in nats."""
@@ -124,7 +124,7 @@ class StateAutomaton:
 
     def after(self, state: Tensor, word: Tensor) -> Tensor:
         """Where each state is after its word."""
-        keys, wanted = self.ngrams.keys_1, state * self.ngrams.words + word
+        keys, wanted = self.ngrams.tables[1].keys, state * self.ngrams.words + word
         at = torch.searchsorted(keys, wanted).clamp(max=len(keys) - 1)
         return torch.where(keys[at] == wanted, self.after_listed[at], self.after_word[word])
 
@@ -134,15 +134,16 @@ class StateAutomaton:
         ngrams, root = self.ngrams, self.states
         every = torch.arange(root)
         end = ngrams.p([torch.zeros_like(every), every], torch.full_like(every, END))
-        keys = torch.cat([ngrams.keys_1, root * ngrams.words + ngrams.keys_0])
+        unigrams, bigrams = ngrams.tables
+        keys = torch.cat([bigrams.keys, root * ngrams.words + unigrams.keys])
         source, word = keys // ngrams.words, keys % ngrams.words
         target = torch.cat([self.after_listed, self.after_word])
-        columns = source, target, word, torch.cat([ngrams.p_1, ngrams.p_0])
-        failures = every, torch.full_like(every, root), torch.zeros_like(every), ngrams.backoff_1
+        columns = source, target, word, torch.cat([bigrams.p, unigrams.p])
+        failures = every, torch.full_like(every, root), torch.zeros_like(every), bigrams.backoff
         return WeightedAutomaton(
             ngrams.words,
             self.start,
-            torch.cat([end, ngrams.p_0[:1]]).numpy(),
+            torch.cat([end, unigrams.p[:1]]).numpy(),
             Arcs(*(column[word != END].numpy() for column in columns)),
             Arcs(*(column.numpy() for column in failures)),
         )
@@ -176,7 +177,7 @@ def state_automaton(
     after_word[lacking] = _nearest(model, _alone(lacking), centres[used])[1::2]
     seen, mostly = _most_frequent(word, after)
     after_word[seen] = mostly
-    keys = ngrams.keys_1.numpy()
+    keys = ngrams.tables[1].keys.numpy()
     after_listed = after_word[keys % words]
     seen, mostly = _most_frequent(before[goes_on] * words + word, after)
     _, at, of_seen = np.intersect1d(keys, seen, assume_unique=True, return_indices=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from accord.models.common.checks import nearest
-from accord.models.recipe import MOVED, Recipe
+from accord.models.recipe import MOVED, Recipe, Teachers
 from accord.pipeline.config.effects import Sections, effective, with_start
 from accord.pipeline.config.presets import layered, parse, short
 from accord.pipeline.display.messages import say
@@ -238,7 +238,8 @@ def _check_keys(found: Mapping, valid: Mapping, where: str, kind: str) -> None:
 def _typed(value: Any, hint: Any, where: str) -> Any:
     """The value as the field's type, or an error that names what was expected."""
     origin, args = get_origin(hint), get_args(hint)
-    if dict in args:  # a part by its name, or with settings: the dataclass checks both
+    # A part by its name or with settings, or some of the teachers' keys: the dataclass checks all.
+    if dict in args or hint is Teachers:
         return value
     if origin in (Union, types.UnionType):
         if value is None and type(None) in args:

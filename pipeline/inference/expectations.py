@@ -27,6 +27,7 @@ from accord.pipeline.inference.scorer import Scorer, tokens
 POS = "pos"
 NONE = "none"
 AnalysesOf = Callable[[Sequence[str]], pd.DataFrame]
+_Shares = tuple[np.ndarray, np.ndarray, np.ndarray]  # a word, a column, the share of each entry
 
 
 class FeatureValues:
@@ -39,15 +40,15 @@ class FeatureValues:
         """`analyses_of` gives columns of the table of analyses, where any are asked for."""
         if repeated := [name for name in asked if asked.count(name) > 1]:
             raise ValueError(f"features: expected each once, got '{repeated[0]}' again")
-        analyses = _Analyses(analyses_of, words) if asked else None
         self.names: list[str] = []
-        parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
-        for name in asked:
-            parts.append(self._add(name, analyses))
+        parts: list[_Shares] = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
+        if asked:
+            analyses = _Analyses(analyses_of, words)
+            parts += [self._add(name, analyses) for name in asked]
         word, column, share = (np.concatenate(each) for each in zip(*parts, strict=True))
         self.shares = WordValues(word, column, share, words, len(self.names))
 
-    def _add(self, asked: str, analyses: "_Analyses") -> tuple[np.ndarray, ...]:
+    def _add(self, asked: str, analyses: "_Analyses") -> _Shares:
         feature, _, value = asked.partition("=")
         values, code = analyses.values(feature)
         if value and value not in values:
@@ -132,7 +133,7 @@ class SentenceReader:
         """The same, of a model that differs in its weights alone."""
         other = copy(self)
         other.scorer = scorer
-        if self.next_word:
+        if self.next_word and not isinstance(scorer.model, SubwordModel):
             other.next_word = copy(self.next_word)
             other.next_word.model = scorer.model
         return other

@@ -102,16 +102,19 @@ class StimulusRegions:
     the sentence's bars or, if it has none, for each word between its spaces.
     """
 
+    names: Sequence[Sequence[int | str]]
+
     def __init__(self, sentences: Sequence[str], names: Sequence[str] | None = None):
         self.starts = [
             list(_parts(sentence, by_space=names is not None and BAR not in sentence))
             for sentence in sentences
         ]
         if names is None:
-            self.names = [list(range(1, len(starts) + 1)) for starts in self.starts]
+            self.names = [range(1, len(starts) + 1) for starts in self.starts]
             return
-        self.names = [_split(each) for each in names]
-        for number, (starts, own) in enumerate(zip(self.starts, self.names, strict=True), start=1):
+        given = [_split(each) for each in names]
+        self.names = given
+        for number, (starts, own) in enumerate(zip(self.starts, given, strict=True), start=1):
             if len(starts) != len(own):
                 raise ValueError(
                     f"row {number}: expected {len(starts)} names of regions, as the sentence has "

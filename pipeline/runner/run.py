@@ -107,6 +107,7 @@ class Run:
 
     def status(self) -> Iterator[Status]:
         """Where every stage stands, without running any."""
+        state: State
         for model, stage in self.steps(None):
             try:
                 recipe, name = self.recipe(model, stage)
@@ -236,7 +237,7 @@ def content_of(files: Iterable[Path]) -> dict[str, str]:
 
 def _plain(value: Any) -> Any:
     """The value as JSON gives it back."""
-    if is_dataclass(value):
+    if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     return list(value) if isinstance(value, tuple) else value
 

@@ -28,7 +28,7 @@ from accord.models.common.weights import (
     shapes_of,
 )
 from accord.models.features.phi import Features
-from accord.models.recipe import MOVED, Recipe
+from accord.models.recipe import MOVED, Recipe, Teachers
 from accord.models.spelling.spelling import Spelling, load_spelling
 from accord.models.spelling.subwords import count_subwords
 from accord.pipeline.artefacts.artefact import Inputs
@@ -292,6 +292,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return type(value) is list and all(_fits(each, get_args(hint)[0]) for each in value)
     if get_args(hint):
         return any(_fits(value, each) for each in get_args(hint))
+    if hint is Teachers:
+        return type(value) is dict
     if hint is float and type(value) in (int, float):
         return abs(value) < math.inf
     return type(value) is hint

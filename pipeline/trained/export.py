@@ -19,10 +19,11 @@ import pandas as pd
 import torch
 
 from accord.lexicon.chain import save
-from accord.models.common.arrays import load_array
+from accord.models.common.arrays import load_array, save_arrays
 from accord.models.common.files import WEIGHTS, load_json
 from accord.models.common.registry import imported, parted
 from accord.models.common.weights import packed, parameters_of, save_shards, save_tensors
+from accord.models.network.language_model import LanguageModel
 from accord.models.spelling.ngram import NGramSpelling
 from accord.models.spelling.spelling import NEURAL, save_spelling, score_text
 from accord.models.spelling.subwords import COUNTS, SPELLER, count_subwords
@@ -102,23 +103,23 @@ def write_compact(artefacts: Inputs, folder: Path) -> Rounded:
     """Write the files of a model beside its recipe and what else is small; measure the cost."""
     full = FullEncoding(artefacts)
     parts = Parts(full)
-    _check(parts)
+    model = _network(parts)
     words = _write_words(full, folder)
     save_features(full.phi, folder / PHI)
     if full.psi is not None:
         save_features(full.psi, folder / PSI)
     if len(words.unknown) > 1:
         guesser = guesser_of(load_chain(artefacts["analyse"]))
-        np.savez_compressed(folder / ENDINGS, **encode_endings(guesser, words.unknown))
+        save_arrays(folder / ENDINGS, encode_endings(guesser, words.unknown), packed=True)
     if isinstance(parts.spelling, NGramSpelling):
         save_letters(parts.spelling, folder / LETTERS)
     elif parts.spelling is not None:
         parts.spelling.save(folder / NEURAL)
-    return _write_weights(parts, folder)
+    return _write_weights(parts, model, folder)
 
 
-def _check(parts: Parts) -> None:
-    """Refuse what has no small form."""
+def _network(parts: Parts) -> LanguageModel:
+    """The network; what has no small form is refused."""
     about = parts.encoding.about
     found = {
         "encode.merges": (parts.speller is None, "words", "subwords"),
@@ -126,16 +127,21 @@ def _check(parts: Parts) -> None:
         # Whose b is not made of counts alone.
         "train.start": (not (parts.artefacts["analyse"] / MADE_OF).exists(), "none", "a start"),
     }
-    recipe = getattr(parts.model, "recipe", None)
-    if recipe is not None:
+    model = parts.model
+    if isinstance(model, LanguageModel):
+        recipe = model.recipe
         found["train.phases"] = (recipe.pretraining in FITS, " or ".join(FITS), "background")
         found["train.input"] = (recipe.input == "features", "features", recipe.input)
         found["train.condition"] = (recipe.condition == "none", "none", parted(recipe.condition)[0])
     has_classes = (parts.artefacts["encode"] / "classes.npy").exists()
-    found["train.output"] = (recipe and not has_classes, "a network without classes", "another")
     for key, (fits, expected, got) in found.items():
         if not fits:
             raise ValueError(f"{key}: a small form expects {expected}, got {got}")
+    if has_classes or not isinstance(model, LanguageModel):
+        raise ValueError(
+            "train.output: a small form expects a network without classes, got another"
+        )
+    return model
 
 
 def _write_words(full: FullEncoding, folder: Path) -> CompactWords:
@@ -157,17 +163,17 @@ def _write_words(full: FullEncoding, folder: Path) -> CompactWords:
     if [words.forms[place] for place in words.place] != types["form"].tolist() or not same.all():
         raise ValueError(f"{analysed}: expected ids that fall in count, and b that follows of them")
     words.save(folder / WORDS)
-    np.savez_compressed(folder / READINGS, **arrays)
-    np.savez_compressed(folder / LEMMAS, **encode_lemmas(analyses, words))
+    save_arrays(folder / READINGS, arrays, packed=True)
+    save_arrays(folder / LEMMAS, encode_lemmas(analyses, words), packed=True)
     return words
 
 
-def _write_weights(parts: Parts, folder: Path) -> Rounded:
+def _write_weights(parts: Parts, model: LanguageModel, folder: Path) -> Rounded:
     """In int8 where that is good enough, said with the losses before and after.
 
     What is measured is the folder itself, read back.
     """
-    tensors, vectors = parameters_of(parts.model), parts.features.phi.vectors
+    tensors, vectors = parameters_of(model), parts.features.phi.vectors
     if vectors.shape[1]:
         tensors[VECTORS] = torch.from_numpy(vectors)
     encoded = parts.artefacts["encode"]

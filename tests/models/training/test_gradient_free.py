@@ -42,7 +42,7 @@ def test_the_slopes_are_those_of_ridge_regression_on_the_next_word():
     model = untrained()
     found = moments(model, TRAIN)
     solve(model, found)
-    assert found.words == len(TRAIN.ids) == int(found.count.sum())
+    assert found.words == len(TRAIN.ids) == int(found.times.sum())
     one_hot = np.eye(WORDS)[TRAIN.ids]
     h = np.zeros((len(TRAIN.ids), 32))
     with torch.inference_mode():
