@@ -95,6 +95,9 @@ class ClassBackground(Background):
         log_p = self.within.log_masses(context)[:, self.class_of_word]
         return log_p + self.log_share[needed(context)[:, 0]].to(log_p.dtype)
 
+    def word_masses(self) -> np.ndarray:
+        return self.mass[0].cpu().numpy()
+
     def regrouped(self, features: Features) -> "ClassBackground":
         of_word, mass = (tensor.cpu().numpy() for tensor in (self.class_of_word, self.mass))
         return ClassBackground(features, self.within, of_word, mass)

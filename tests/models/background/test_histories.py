@@ -55,6 +55,13 @@ def test_every_history_sums_to_one_over_words_and_over_signatures(
 
 
 @pytest.mark.parametrize("history", HISTORIES)
+def test_calibration_knows_the_mass_of_words_before_any_context(history):
+    masses = made(history).word_masses()
+    assert masses.shape == (WORDS,)
+    assert np.array_equal(masses, rising_prior(np.bincount(TEXT.ids, minlength=WORDS)))
+
+
+@pytest.mark.parametrize("history", HISTORIES)
 def test_in_training_a_sentence_asks_the_ngrams_that_lack_its_part(history):
     background = made(history, folds=3)
     context = torch.from_numpy(background.contexts(TEXT, training=True))

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from accord.models.recipe import MOVED
 from accord.pipeline.config.configuration import load_config
 from accord.pipeline.config.help import explain, explanations
 from accord.pipeline.config.presets import layered, preset_names
@@ -196,3 +197,10 @@ def test_the_models_of_make_run_are_measured_on_a_thousand_sentences_of_the_same
         assert len({sections[stage] for sections in models.values()}) == 1
     spelled = {sections["background"].spelling for sections in models.values()}
     assert len(spelled) == 1
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_presets_are_written_in_the_keys_of_today(name):
+    raw, _ = layered(name)
+    sections = [raw, *(model or {} for model in raw.get("models", {}).values())]
+    assert not {key for each in sections for key in each.get("train") or {}} & MOVED.keys()
