@@ -20,7 +20,7 @@ import numpy as np
 
 from accord.models.common.batching import END, Model, Sentences
 from accord.models.common.checks import check_finite
-from accord.models.spelling.subwords import Subwords
+from accord.models.spelling.subwords import SubwordModel, Subwords
 
 CODE_POINTS = 0x110000 - 0x800  # all characters of Unicode; halves of surrogate pairs are none
 STOP, ESCAPE = END, 1  # symbols beside the letters, which are numbered from 2
@@ -198,7 +198,7 @@ def open_score(
 
 
 def score_text(
-    model: Model,
+    model: Model | SubwordModel,
     spelling: Spelling | None,
     sentences: Sentences,
     text: WrittenText,
@@ -209,9 +209,10 @@ def score_text(
     A closed vocabulary has no character model. A model of subwords spells all words alike.
     """
     is_spelled = np.zeros(len(sentences.ids), bool)
-    if text.subwords is not None:
-        forms = sentences._replace(ids=text.positions)
-        log_p = model.score(forms, text.subwords)
+    if isinstance(model, SubwordModel):
+        if text.subwords is None:
+            raise ValueError("expected the subwords of every form, as the model is of subwords")
+        log_p = model.score(sentences._replace(ids=text.positions), text.subwords)
     elif spelling is None:
         log_p = model.score(sentences)
     else:
