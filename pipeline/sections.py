@@ -35,7 +35,7 @@ class CorpusParams:
     test: float = 0.05  # held out for the test, where the source has no splits of its own
     seed: int = 1  # of the shuffle that draws the limit and the splits
     # A second text, of one source or several, which a network may read before the training text:
-    # train.pretraining. Sentences that validation or test have too are left out of it.
+    # train.phases. Sentences that validation or test have too are left out of it.
     pretraining: tuple[str, ...] | None = None
 
     # Names of labels that sentences have and that a network may be told (train.condition): comments
