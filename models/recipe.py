@@ -77,8 +77,7 @@ class Recipe:
     # exported one, weight is that of the teachers beside the text, temperature the one at which
     # both are compared, top how many signatures are kept of what they say.
     teachers: Teachers = Teachers()
-    # Parts of the training text, of which one is left out: who has not read it can teach it; 0
-    # leaves none out.
+    # Parts of the text, of which one is left out, for a teacher that has not read it; 0: none
     folds: int = 0
     fold: int = 1  # the part that is left out, from 1
 

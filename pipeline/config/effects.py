@@ -25,7 +25,9 @@ def effective(
     unused = [
         name
         for name in models
-        if built[name]["train"] != models[name]["train"] and _states_width(layers[name])
+        if built[name]["train"] != models[name]["train"]
+        and models[name]["train"].output_kind != "background"  # which has no network at all
+        and _states_width(layers[name])
     ]
     if unused:
         say(

@@ -13,6 +13,7 @@ from accord.pipeline.compare.agreement import judged
 from accord.pipeline.dataset.encoded import read_forms, read_sentences, read_text
 from accord.pipeline.dataset.subwords import BOUNDARY, Speller
 from accord.pipeline.evaluation import comparison
+from accord.pipeline.evaluation.suites import read_suite
 from accord.pipeline.inference.explain import Explainer
 from accord.pipeline.inference.generate import Generator
 from accord.pipeline.inference.vectors import ReadVectors
@@ -75,10 +76,10 @@ def test_strings_from_elsewhere_have_the_same_denominators_under_every_model(fin
 
 def test_every_model_is_asked_a_suite_from_elsewhere(finished, tmp_path):
     (tmp_path / "number.txt").write_text("True\tLe chat dort.\nFalse\tLe chat dorment.\n")
-    asked = judged([finished.folder], str(tmp_path))
+    asked = judged([finished.folder], read_suite(str(tmp_path)))
     assert asked.keys() == finished.config.models.keys()
-    for suite, margins in asked.values():
-        assert suite.known.all() and np.isfinite(margins).all()
+    for each in asked.values():
+        assert each.suite.known.all() and np.isfinite(each.margins).all()
 
 
 @pytest.mark.parametrize("model", ["pieces", "letters"])
