@@ -1,8 +1,8 @@
-# `make run`, `make test` and the other tests each do all of their own set-up, `make install` that.
+# Each target does all of its own set-up; `make install` does only that.
 PYTHON ?= python3
 VENV := .venv
 
-.PHONY: install run test test-quick test-long types
+.PHONY: install run test test-quick test-long types docs
 
 install: $(VENV)/installed
 
@@ -31,6 +31,11 @@ types: $(VENV)/installed
 # The tests marked `long`, which the others leave out.
 test-long: $(VENV)/installed
 	$(PYTEST) -m long
+
+# The documentation as a site, in site/; a link or an anchor that leads nowhere is an error.
+docs: $(VENV)/installed
+	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	$(VENV)/bin/mkdocs build --strict
 
 $(VENV)/installed: setup.cfg pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

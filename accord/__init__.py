@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from accord.pipeline.runner.run import run
     from accord.pipeline.trained.export import export
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Threads that wait for each other sleep instead of spinning. That costs a training step about 5 %
 # on a quiet machine. Where another program uses a core, spinning takes time from the very thread

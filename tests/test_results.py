@@ -1,6 +1,9 @@
 """What results/ says can be done again: its configurations load, and what it names is there."""
 
+import html
+import json
 import re
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -28,3 +31,13 @@ def test_what_a_page_names_is_there(page, tmp_path):
 def _is_module(name: str) -> bool:
     path = ROOT / name.replace(".", "/")
     return path.is_dir() or path.with_suffix(".py").exists()
+
+
+def test_the_figures_are_those_of_the_tables():
+    """`python results/figures.py` draws them anew."""
+    place = spec_from_file_location("figures", ROOT / "results" / "figures.py")
+    figures = module_from_spec(place)
+    place.loader.exec_module(figures)
+    for path, data in figures.DATA.items():
+        found = re.search(r"<dc:description>(.+)</dc:description>", path.read_text("utf-8"))
+        assert json.loads(html.unescape(found[1])) == data()

@@ -21,12 +21,12 @@ class Epoch:
     output that samples gives what it learns from, which is not yet −log p.
     """
 
-    epoch: int
-    train_nats: float
-    valid_nats: float
-    learning_rate: float
-    seconds: float
-    words_per_second: float
+    epoch: int  # from 1; 0 is the initial checkpoint, if there is one
+    train_nats: float  # mean loss on the training text, with dropout
+    valid_nats: float  # loss on validation text
+    learning_rate: float  # in this epoch
+    seconds: float  # that the epoch took
+    words_per_second: float  # in training
 
 
 def write_curve(curve: Sequence[Epoch], path: Path) -> None:

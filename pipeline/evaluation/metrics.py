@@ -36,44 +36,53 @@ class ScoredText:
 
 @METRICS.register("perplexity", column="perplexity", digits=1)
 def perplexity(text: ScoredText) -> float:
+    """exp of the nats per word."""
     return np.exp(-text.log_p.mean())
 
 
 @METRICS.register("nats per word", column="nats/word", digits=3)
 def nats_per_word(text: ScoredText) -> float:
+    """−log p per word, in nats. Each sentence end counts as a word."""
     return -text.log_p.mean()
 
 
 @METRICS.register("nats per word without ends")
 def nats_without_ends(text: ScoredText) -> float:
+    """The same without sentence ends."""
     return -text.log_p[~text.is_end].mean()
 
 
 @METRICS.register("bits per character", column="bits/char", digits=3)
 def bits_per_character(text: ScoredText) -> float:
+    """−log₂ p per character: the letters of each word and one more for its end."""
     return -text.log_p.sum() / np.log(2) / text.characters
 
 
 @METRICS.register("perplexity of unseen words", column="unseen words' ppl", digits=0)
 def perplexity_of_unseen_words(text: ScoredText) -> float | None:
+    """Perplexity of the words that the training text lacks."""
     return np.exp(-text.log_p[text.is_unseen].mean()) if text.is_unseen.any() else None
 
 
 @METRICS.register("words")
 def words(text: ScoredText) -> float:
+    """Words, without sentence ends."""
     return text.words
 
 
 @METRICS.register("sentences")
 def sentences(text: ScoredText) -> float:
+    """Sentences."""
     return text.is_end.sum()
 
 
 @METRICS.register("share of words unseen in training")
 def share_unseen(text: ScoredText) -> float:
+    """Share of the words that the training text lacks."""
     return text.is_unseen.sum() / text.words
 
 
 @METRICS.register("share of words spelled")
 def share_spelled(text: ScoredText) -> float:
+    """Share of the words that the character model spells."""
     return text.is_spelled.sum() / text.words

@@ -142,18 +142,19 @@ def _split(names: str) -> list[str]:
 
 BITS = 1 / math.log(2)  # in a nat
 MEASURES = {
-    "position": "of the word in its sentence, from 1",
-    "word": "as it is written",
-    "start": "where it begins in the sentence, from 0",
-    "end": "where it ends",
-    "region": "where the table marks regions",
-    "surprisal": "−log2 p of the word, in bits",
-    "rank": "of the word among all known ones, 1 being the likeliest",
-    "entropy": "of the next word before this one was read, in bits; unknown words by their classes",
-    "entropy_reduction": "by how many bits less is unsure of what follows the word",
-    "log_frequency": "log10 of occurrences in a million words of French, by Lexique",
-    "spelled": "whether the model had to spell it",
-    "previous_surprisal": "that of the word before, which may spill over",
+    "position": "position of the word in its sentence, from 1",
+    "word": "the word as it is written",
+    "start": "offset of its first character in the sentence, from 0",
+    "end": "offset behind its last character",
+    "region": "its region, if the table marks regions",
+    "surprisal": "−log₂ p of the word, in bits",
+    "rank": "rank of the word among all known words; the likeliest has 1",
+    "entropy": "entropy of the next word before this one is read, in bits; all unknown words of a "
+    "class count as one",
+    "entropy_reduction": "entropy before this word minus entropy after it, in bits",
+    "log_frequency": "log₁₀ of its occurrences per million words of French, from Lexique",
+    "spelled": "whether the character model spelled it, because it is not known",
+    "previous_surprisal": "surprisal of the word before, for spill-over",
 }
 
 

@@ -71,7 +71,7 @@ def _checks_nothing(sections: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Stage:
-    """The declaration from which the runner, the command line and the README's table are made."""
+    """The declaration from which the runner, the command line and the documentation are made."""
 
     name: str
     help: str
@@ -367,7 +367,7 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def declared() -> list[dict[str, str]]:
-    """The stages as they declare themselves: the rows of the README's table."""
+    """The stages as they declare themselves: the rows of `accord stages --declared`."""
     return [
         {
             "stage": f"`{stage.name}`",

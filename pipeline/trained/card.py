@@ -30,7 +30,7 @@ CARD = """---
 # {name}
 
 A language model for French, trained with Accord: {kind}. It gives every word of a sentence its \
-probability given the words before it.
+probability, given the words before it.
 
 ```python
 from accord import load
@@ -44,24 +44,30 @@ for word in model.score("La petite fille mange une pomme."):
 
 {scores}
 
-{protocol} A sentence's end counts as a word.{rounding}
+{protocol} Each sentence end counts as a word.{rounding}
 
-## What it is made of
+## Licences
 
 {made_of}
 
-{weights} The folder holds what the lexicons say of words{counts}: these licences \
-hold for it too. How it was trained stands in `recipe.json`, everything else in `config.json`.
+{weights} The folder also holds what the lexicons say of words{counts}. Their licences hold for \
+that part. `recipe.json` says how the model was trained, `config.json` everything else.
 
 ## Limits
 
-It has read {texts} and nothing else: text of another kind surprises it more than the scores above \
-say, and it repeats how those texts speak of people and things, whether that is right or not. It \
-reads each sentence by itself{lowercase}. What lexicons do not list, names above all, is told by \
-its ending and spelled. A probable sentence need not be a true one.
+The model has read {texts} and nothing else. Other kinds of text surprise it more than the scores \
+above say. It repeats how those texts speak of people and things, right or wrong. It reads each \
+sentence by itself{lowercase}. Words that no lexicon lists, names above all, are analysed by their \
+endings and spelled by a character model. A probable sentence need not be true.
+
+## How to cite
+
+Cite Accord (`CITATION.cff` in its repository), the texts and lexicons above, and the paper of \
+the model: M. Dymetman and C. Xiao, *Log-Linear RNNs: Towards Recurrent Neural Networks with \
+Flexible Prior Knowledge*, 2016, arXiv 1607.02467.
 """
 PROTOCOLS = {
-    "open": "Every string has a probability: words that are not known are spelled.",
+    "open": "Every string has a probability: a character model spells unknown words.",
     "closed": "The vocabulary is closed: the words of the whole corpus, the test's included.",
     "paper": "The vocabulary, φ and b know the test: the setting of the LL-RNN paper.",
 }
@@ -92,8 +98,8 @@ def _of_lexicon(name: str) -> str:
 def card(about: Mapping[str, Any]) -> str:
     """The card, with the header that the hub reads."""
     parts = [*about["corpora"], *about["lexicons"]]
-    found = {each["licence"] for each in parts} - {WITHOUT_DATA["guesser"]}
-    one = ON_THE_HUB.get(next(iter(found))) if len(found) == 1 else None
+    of_texts = {each["licence"] for each in about["corpora"]}
+    one = ON_THE_HUB.get(next(iter(of_texts))) if len(of_texts) == 1 else None
     header = {
         "language": about["language"],
         "license": one or "other",
@@ -105,16 +111,15 @@ def card(about: Mapping[str, Any]) -> str:
     params = about["params"]
     table = pd.DataFrame(parts)
     table.insert(0, "", ["text"] * len(about["corpora"]) + ["lexicon"] * len(about["lexicons"]))
-    of_texts = {each["licence"] for each in about["corpora"]}
     return CARD.format(
         header=yaml.safe_dump(header, sort_keys=False),
         name=about["name"],
         kind=f"encoder {params['train']['encoder']}, output {params['train']['output']}"
-        + (f", going on from the model {about['start']}" if about["start"] else ""),
+        + (f", fine-tuned from the model {about['start']}" if about["start"] else ""),
         scores=_scores(about["scores"]),
         texts=" and ".join(each["name"] for each in about["corpora"]),
-        lowercase=", in small letters" if params.get("tokenise", {}).get("lowercase") else "",
-        weights=f"The weights are under {of_texts.pop()}, as its texts are."
+        lowercase=", in lower case" if params.get("tokenise", {}).get("lowercase") else "",
+        weights=f"The weights are under {next(iter(of_texts))}, as the texts are."
         if len(of_texts) == 1 and UNKNOWN not in of_texts
         else "The weights are under the licences of its texts.",
         rounding=_rounding(about.get("rounding")),
@@ -131,9 +136,9 @@ def _rounding(losses: Mapping[str, float] | None) -> str:
     if not losses:
         return ""
     return (
-        " The scores are those before the weights were rounded: on validation text they then "
-        "cost {before:.4f} nats a word, in half precision {half:.4f}, with rows in int8 "
-        "{int8:.4f}.".format(**losses)
+        " The scores were measured before the weights were rounded. On validation text the "
+        "model had {before:.4f} nats per word then, in half precision {half:.4f}, with rows in "
+        "int8 {int8:.4f}.".format(**losses)
     )
 
 
