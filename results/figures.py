@@ -1,6 +1,6 @@
 """The two figures of results/README.md, drawn from tables that stand elsewhere in the repository.
 
-    python results/figures.py    draws perplexity.svg (README's table) and agreement.svg (the lab book's)
+python results/figures.py
 """
 
 import json

@@ -68,7 +68,8 @@ class Block:
     @property
     def sources(self) -> list[str]:
         """The data that it fetches."""
-        return re.findall(r"^accord fetch (.+)$", self.body, re.MULTILINE)
+        found = re.findall(r"^accord fetch (.+)$", self.body, re.MULTILINE)
+        return found if self.is_run else []
 
 
 def blocks(text: str) -> list[Block]:
@@ -99,7 +100,11 @@ def printed(block: Block, names: dict[str, Any]) -> str:
 def _printed_by_command(command: str) -> str:
     """By the shell if it needs one; else in this process, as starting takes seconds."""
     here = str(Path(sys.executable).parent)
-    environment = {"COLUMNS": WIDTH, "PATH": f"{here}{os.pathsep}{os.environ['PATH']}"}
+    environment = {
+        "COLUMNS": WIDTH,
+        "PATH": f"{here}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),  # the shell's `accord` is this one, whatever is installed
+    }
     if not command.startswith("accord ") or NEEDS_A_SHELL.search(command):
         done = subprocess.run(
             command, shell=True, env=os.environ | environment, capture_output=True, text=True
