@@ -16,6 +16,7 @@ import accord
 from accord.pipeline.compare.agreement import judged
 from accord.pipeline.compare.scored_models import find
 from accord.pipeline.compare.tables import compare, gather
+from accord.pipeline.evaluation.suites import read_suite
 from accord.pipeline.runner.pack import pack, unpack
 from accord.pipeline.trained.resolve import JOBS
 
@@ -59,14 +60,15 @@ def test_what_was_trained_elsewhere_is_not_trained_again(
     _check_same(elsewhere, gather(find(str(here.folder))))
     assert len(compare(packed)) == 2
     (tmp_path / "simple.txt").write_text("True\tils dorment .\nFalse\tils dort .\n")
-    asked = [judged([folder], str(tmp_path)) for folder in (packed, here.folder)]
+    suite = read_suite(str(tmp_path))
+    asked = [judged([folder], suite) for folder in (packed, here.folder)]
     for model in ("rnn", "ll-rnn"):
         np.testing.assert_array_equal(*(each[model].margins for each in asked))
     _pack_as_before(packed)
     with pytest.raises(
         FileNotFoundError, match=r"expected analyse of rnn, found none\. `accord un"
     ):
-        judged([packed], str(tmp_path))
+        judged([packed], suite)
 
 
 def _pack_as_before(packed: Path) -> None:
