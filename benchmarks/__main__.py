@@ -68,8 +68,8 @@ def lexicons(names: list[str]) -> None:
     """Measure how fast lexicons are parsed, opened and looked up."""
     import pandas as pd
 
-    from accord.pipeline.cli.console import print_table
     from accord.pipeline.data.folders import folder_of
+    from accord.pipeline.display.tables import print_table
     from benchmarks.lookups import measure_lexicon
 
     table = pd.DataFrame([measure_lexicon(name, folder=folder_of) for name in names])
@@ -124,7 +124,7 @@ def memory(words: int, processes: int, scratch: Path | None) -> None:
     """Measure the peak memory of each stage that prepares a text, on two generated texts."""
     from tempfile import TemporaryDirectory
 
-    from accord.pipeline.cli.console import print_table
+    from accord.pipeline.display.tables import print_table
     from benchmarks.preparation import compared, measure
 
     overrides = [f"tokenise.processes={processes}"]
@@ -158,7 +158,7 @@ def load(run: list[Path], questions: int, at_once: int) -> None:
     import pandas as pd
 
     from accord.corpora import sources
-    from accord.pipeline.cli.console import print_table
+    from accord.pipeline.display.tables import print_table
     from benchmarks.page import WARM_UP, differing, measure_load
 
     texts = [sentence.text for sentence in sources.read("tiny")]

@@ -9,9 +9,10 @@ import typer
 from accord import lexicon as lexicons
 from accord.corpora.sources import read_words
 from accord.lexicon.dictionaries.lexique import Homophones
-from accord.pipeline.cli.console import command, listed, make_room, print_table
+from accord.pipeline.cli.console import command, listed, make_room
 from accord.pipeline.data.folders import folder_of
 from accord.pipeline.display.messages import say
+from accord.pipeline.display.tables import print_table
 from accord.pipeline.evaluation.critical_words import VERB, find_words
 from accord.pipeline.evaluation.suite_making import make_suite
 from accord.pipeline.evaluation.suites import Columns, read_suite
@@ -35,7 +36,7 @@ def agree(
         typer.Argument(
             metavar="RUN",
             help="Folders of the runs to ask, such as runs/closed, or of exported models; by "
-            "default the model that comes with Accord.",
+            "default the bundled model.",
         ),
     ] = None,
     suite: Annotated[
@@ -94,7 +95,7 @@ def agree(
         ),
     ] = None,
 ) -> None:
-    """Show how often each model finds the right sentence of a minimal pair the likelier one.
+    """Score minimal pairs: how often a model finds the right sentence likelier.
 
     A tie counts one half.
     """
@@ -137,7 +138,7 @@ def make(
         ),
     ] = "closed,dela",
 ) -> None:
-    """Make minimal pairs: real sentences, and the same with a word that no longer agrees."""
+    """Make minimal pairs: a real sentence, and the same with a word that no longer agrees."""
     chain = lexicons.load(listed(lexicon), folder=folder_of)
     pairs = make_suite(corpus, chain, to).groupby("construction")
     table = pairs.agg(
@@ -157,7 +158,7 @@ def plant(
     limit: Limit = None,
     seed: Annotated[int, typer.Option(help="Seed that chooses the words.")] = 1,
 ) -> None:
-    """Plant an error in each sentence: instead of a word another that sounds the same."""
+    """Plant an error in each sentence: a word becomes another that sounds the same."""
     from accord.pipeline.correction import confuse
 
     if to.suffix != ".csv":

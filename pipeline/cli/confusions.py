@@ -7,11 +7,12 @@ import pandas as pd
 import typer
 
 from accord.lexicon.dictionaries.lexique import Homophones
-from accord.pipeline.cli.console import command, print_table
+from accord.pipeline.cli.console import command
 from accord.pipeline.cli.options import Model, TrainedRun, load_model
 from accord.pipeline.cli.score import Text, numbered_sentences
 from accord.pipeline.data.folders import folder_of
-from accord.pipeline.display.messages import say, track
+from accord.pipeline.display.messages import counted, say, track
+from accord.pipeline.display.tables import print_table
 from accord.pipeline.evaluation.suites import read_suite
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def correct(
         table = pd.DataFrame(found).drop(columns=["start", "end"])
         shown = {"gain": table["gain"].map("{:+.2f}".format), "why": table["why"].map(_shown)}
         print_table(table.assign(**shown))
-    print(f"{len(found):,} suggestions in {len(sentences):,} sentences")
+    print(f"{counted(len(found), 'suggestion')} in {counted(len(sentences), 'sentence')}")
 
 
 @command
@@ -73,7 +74,7 @@ def corrections(
         float, typer.Option(help="Nats that a sentence must gain, if nothing is tuned.")
     ] = MARGIN,
 ) -> None:
-    """Show how many planted errors `accord correct` repairs, and how often it is wrong."""
+    """Measure `accord correct` on planted errors: how many it repairs, how often it is wrong."""
     from accord.pipeline.correction.correct import Corrector, JudgedCorrections, readable
 
     pairs, development = read_suite(suite).pairs, read_suite(tune).pairs if tune else ()

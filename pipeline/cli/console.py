@@ -1,24 +1,20 @@
-"""Errors in a line, exit codes, tables; torch imported quickly."""
+"""What all commands share: help, errors in a line, exit codes; torch imported quickly."""
 
 import importlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
 from importlib.metadata import version
 from pathlib import Path
 from pkgutil import resolve_name
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from click import Context
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 Set = Annotated[
     list[str] | None,
@@ -112,8 +108,8 @@ class Group(_PlainHelp, TyperGroup):
 class Later(Command):
     """A command that is imported when it is called; until then, its name and its line of help."""
 
-    def __init__(self, name: str, place: str, line: str):
-        super().__init__(name, help=line)
+    def __init__(self, name: str, place: str, line: str, panel: str | None = None):
+        super().__init__(name, help=line, rich_help_panel=panel)
         self.place = place  # module:function
 
     def loaded(self) -> Command:
@@ -124,11 +120,6 @@ class Later(Command):
     def make_context(self, *args, **kwargs) -> Context:
         """That of the command itself, which click then runs or asks for its help."""
         return self.loaded().make_context(*args, **kwargs)
-
-
-def commands_of(module: str, lines: Mapping[str, str]) -> dict[str, Later]:
-    """Commands by name, each the function of that name in a module."""
-    return {name: Later(name, f"{module}:{name}", line) for name, line in lines.items()}
 
 
 def command(function: Callable) -> Callable:
@@ -155,8 +146,20 @@ def _tell(error: Exception) -> NoReturn:
     """End the command with what went wrong in a line or two."""
     if tracebacks:
         raise error
-    print(f"error: {_message(error)}", file=sys.stderr)
+    print_error(_message(error))
     raise typer.Exit(USAGE if isinstance(error, ValueError) else FAILED) from None
+
+
+def print_error(message: str) -> None:
+    """A line on standard error; on a terminal, rich colours how it begins."""
+    if not sys.stderr.isatty():
+        print(f"error: {message}", file=sys.stderr)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    said = Text.assemble(("error: ", "bold red"), message)
+    Console(stderr=True).print(said, soft_wrap=True)  # a path stays in one piece
 
 
 def _message(error: Exception) -> str:
@@ -183,13 +186,6 @@ def make_room(*files: Path | None) -> None:
 def listed(text: str) -> list[str]:
     """What a person separated by commas, with or without blanks."""
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def print_table(table: "pd.DataFrame") -> None:
-    """A table in plain text that is Markdown too: first column left, the others right."""
-    from accord.pipeline.display.tables import markdown  # here, as the help needs no numpy
-
-    print(markdown(table))
 
 
 # How 500 operations behave on tensors that hold no numbers, which PyTorch's compiler asks.

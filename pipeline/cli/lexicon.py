@@ -11,7 +11,7 @@ import typer
 from accord import lexicon as lexicons
 from accord.lexicon import Lexicon, evaluation, registry
 from accord.lexicon.reading import LexiconError
-from accord.pipeline.cli.console import Configuration, Runs, Set, command, listed, print_table
+from accord.pipeline.cli.console import Configuration, Runs, Set, command, listed
 from accord.pipeline.compare.lexicons import (
     compare_lexicons,
     counted_words,
@@ -19,7 +19,8 @@ from accord.pipeline.compare.lexicons import (
     known_beside,
 )
 from accord.pipeline.data.folders import MissingData, folder_of
-from accord.pipeline.display.messages import say
+from accord.pipeline.display.messages import counted, say
+from accord.pipeline.display.tables import print_table
 from accord.pipeline.features.templates import features_of
 
 Chain = Annotated[
@@ -169,7 +170,7 @@ def _load(chain: str, lowercase: bool = False) -> Lexicon:
     own = {Path(name).name for name in names}
     for skipped in found.skipped:
         file = skipped.example.partition(":")[0]
-        said = f"{skipped.count:,} rows left out, {skipped.reason}: {skipped.example}"
+        said = f"{counted(skipped.count, 'row')} left out, {skipped.reason}: {skipped.example}"
         say(said, detail=file not in own)
     return found
 

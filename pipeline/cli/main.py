@@ -6,157 +6,196 @@ that `accord --help` imports no command; a test compares the two.
 
 import atexit
 import gc
+import sys
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
 from accord.pipeline.cli import console
-from accord.pipeline.cli.console import Group, Later, commands_of
+from accord.pipeline.cli.console import Group, Later
 from accord.pipeline.display.messages import set_level
 
-COMMANDS = {
-    **commands_of(
-        "accord.pipeline.cli.run",
-        {
-            "run": "Run every stage of a configuration that is not done, and print how its "
-            "models compare.",
-            "stages": "Show whether each stage of a configuration is done, stale or missing, and "
-            "why.",
-            "pack": "Prepare models, with the code that trains them, for another machine.",
-            "unpack": "Take in models that were trained elsewhere, so that `accord run` goes on "
-            "with them.",
-            "fetch": "Download corpora and lexicons into the data folder, and check their hashes.",
-            "config": "Explain every key of a configuration, or print the file of a preset to "
-            "copy it.",
-        },
+# Name → the module below `accord.pipeline` and the line of help; of a group, its rows and its line.
+Rows = Mapping[str, "tuple[str | Rows, str]"]
+
+SUITE: Rows = {
+    "make": (
+        "cli.agree",
+        "Make minimal pairs: a real sentence, and the same with a word that no longer agrees.",
     ),
-    "lexicon": Group(
-        name="lexicon",
-        help="Look into lexicons, measure them and compare them.",
-        no_args_is_help=True,
-        commands={
-            "list": Later(
-                "list",
-                "accord.pipeline.cli.lexicon:list_lexicons",
-                "List all lexicons with their size and licence, and whether their data is here.",
-            ),
-            **commands_of(
-                "accord.pipeline.cli.lexicon",
-                {
-                    "show": "Show what every lexicon that is here says of a word, and the φ that "
-                    "--lexicon gives it.",
-                    "coverage": "Show how much of a corpus lexicons cover, by part of speech where "
-                    "the corpus has them.",
-                    "guesser": "Measure guessers on the forms of a tenth of the lemmas, which they "
-                    "do not learn from.",
-                    "compare": "Train the last model of a configuration with each chain of "
-                    "lexicons, and compare them.",
-                },
-            ),
-        },
+    "plant": (
+        "cli.agree",
+        "Plant an error in each sentence: a word becomes another that sounds the same.",
     ),
-    **commands_of(
-        "accord.pipeline.cli.results",
-        {
-            "audit": "Show which splits the vocabulary, φ and b of a run know, and whether the "
-            "test is one.",
-            "compare": "Compare the models of several runs in one table, training those that are "
-            "not trained.",
-            "significance": "Show which differences between a run's models are real, by a paired "
-            "bootstrap.",
-            "tables": "Print the tables of the LL-RNN paper beside the figures of a run of the "
-            "preset `paper`.",
-            "combine": "Combine models by weights tuned on validation; show the perplexity with "
-            "and without each.",
-            "verify": "Read every file of a run and its artefacts, and name those that are "
-            "changed or damaged.",
-            "export": "Write a model with its card into a folder for `load`, as n-grams, or as "
-            "an automaton.",
-        },
+}
+LEXICON: Rows = {
+    "list": (
+        "cli.lexicon:list_lexicons",
+        "List all lexicons with their size and licence, and whether their data is here.",
     ),
-    **commands_of(
-        "accord.pipeline.cli.model",
-        {
-            "explain": "Show what may come next and why: log p as background, features, −log Z "
-            "and spelling.",
-            "generate": "Generate sentences: drawn by chance, or the likeliest for their "
-            "length by beam search.",
-            "nearest": "Show the words whose vectors are nearest to that of a word.",
-            "inflection": "Show how often vector arithmetic finds another form of a lemma, "
-            "judged by the lexicon.",
-        },
+    "show": (
+        "cli.lexicon",
+        "Show what every lexicon that is here says of a word, and the φ that --lexicon gives it.",
     ),
-    **commands_of(
-        "accord.pipeline.cli.score",
-        {
-            "condition": "Show the perplexity of sentences under their label, under none and "
-            "under a wrong one.",
-        },
+    "coverage": (
+        "cli.lexicon",
+        "Show how much of a corpus lexicons cover, by part of speech where the corpus has them.",
     ),
-    **commands_of(
-        "accord.pipeline.cli.score",
-        {
-            "score": "Score a text: log p of each word and sentence, perplexity, bits per "
-            "character.",
-        },
+    "compare": (
+        "cli.lexicon",
+        "Train the last model of a configuration with each chain of lexicons, and compare them.",
     ),
-    **commands_of(
-        "accord.pipeline.cli.surprisal",
-        {
-            "surprisal": "Make a table of the words of a table's sentences, with the surprisal "
-            "of each in bits.",
-            "expect": "Show what a model expects before each word: exact probabilities of the "
-            "grammar of the next.",
-        },
+    "guesser": (
+        "cli.lexicon",
+        "Measure guessers on the forms of a tenth of the lemmas, which they do not learn from.",
     ),
-    **commands_of(
-        "accord.pipeline.cli.page",
-        {
-            "page": "Serve a page on which sentences can be typed, explained, changed and "
-            "compared.",
-        },
-    ),
-    **commands_of(
-        "accord.pipeline.cli.agree",
-        {
-            "agree": "Show how often each model finds the right sentence of a minimal pair the "
-            "likelier one.",
-        },
-    ),
-    "suite": Group(
-        name="suite",
-        help="Make agreement suites out of sentences of your own.",
-        no_args_is_help=False,
-        commands=commands_of(
-            "accord.pipeline.cli.agree",
-            {
-                "make": "Make minimal pairs: real sentences, and the same with a word that no "
-                "longer agrees.",
-                "plant": "Plant an error in each sentence: instead of a word another that sounds "
-                "the same.",
-            },
+}
+# Every command by the panel of `accord --help` that shows it, in the order in which people meet
+# them.
+PANELS: dict[str, Rows] = {
+    "Ask a model": {
+        "score": (
+            "cli.score",
+            "Score a text: log p of each word and sentence, perplexity, bits per character.",
         ),
-    ),
-    **commands_of(
-        "accord.pipeline.cli.confusions",
-        {
-            "correct": "Suggest words that agree better, or that sound the same and fit better, "
-            "and say why.",
-            "corrections": "Show how many planted errors `accord correct` repairs, and how often "
-            "it is wrong.",
-        },
-    ),
-    **commands_of(
-        "accord.pipeline.zoo.commands",
-        {
-            "nbest": "Make n-best lists or lattices of what sounds the same, for `accord "
-            "rescore`, of any text.",
-            "rescore": "Rank n-best lists or lattices anew with a model, and print the best "
-            "hypothesis of each.",
-            "prune": "Show the perplexity of a model as the smallest weights of each matrix "
-            "become zeros.",
-        },
-    ),
+        "explain": (
+            "cli.model",
+            "List the likeliest next words and explain each: background, features, −log Z, "
+            "spelling.",
+        ),
+        "generate": ("cli.model", "Generate sentences, by sampling or by beam search."),
+        "correct": (
+            "cli.confusions",
+            "Suggest words that agree better, or that sound the same and fit better, and say why.",
+        ),
+        "nearest": ("cli.model", "List the words whose vectors are nearest to that of a word."),
+        "page": (
+            "cli.page",
+            "Serve a local web page to type, explain, change and compare sentences.",
+        ),
+    },
+    "Stimuli": {
+        "surprisal": (
+            "cli.surprisal",
+            "Turn a table of sentences into a table of words with their surprisal in bits.",
+        ),
+        "expect": (
+            "cli.surprisal",
+            "Show the probability of each gender, number or part of speech before every word.",
+        ),
+        "agree": (
+            "cli.agree",
+            "Score minimal pairs: how often a model finds the right sentence likelier.",
+        ),
+        "suite": (SUITE, "Make minimal pairs from your own sentences."),
+        "corrections": (
+            "cli.confusions",
+            "Measure `accord correct` on planted errors: how many it repairs, how often it is"
+            " wrong.",
+        ),
+        "nbest": (
+            "zoo.commands",
+            "Make n-best lists or lattices of homophones from any text, for `accord rescore`.",
+        ),
+        "rescore": (
+            "zoo.commands",
+            "Rescore n-best lists or lattices with a model and print the best hypothesis of each.",
+        ),
+    },
+    "Train": {
+        "run": (
+            "cli.run",
+            "Train the models of a configuration: run each stage that is not done, print the "
+            "results.",
+        ),
+        "config": ("cli.run", "Explain every key of a configuration, or print a preset to copy."),
+        "stages": (
+            "cli.run",
+            "Show whether each stage of a configuration is done, stale or missing, and why.",
+        ),
+        "pack": ("cli.run", "Pack models and the code that trains them for another machine."),
+        "unpack": (
+            "cli.run",
+            "Take in models trained on another machine, so that `accord run` can continue.",
+        ),
+    },
+    "Compare": {
+        "lexicon": (LEXICON, "Look words up in lexicons; measure, compare and swap lexicons."),
+        "compare": (
+            "cli.results",
+            "Compare the models of several runs in one table; train those that are not trained.",
+        ),
+        "significance": (
+            "cli.results",
+            "Test by a paired bootstrap which differences between a run's models are real.",
+        ),
+        "combine": (
+            "cli.results",
+            "Combine models with weights tuned on validation; show the perplexity without each.",
+        ),
+        "audit": (
+            "cli.results",
+            "Check a run for leaks: which splits its vocabulary, φ and b have seen.",
+        ),
+        "condition": (
+            "cli.score",
+            "Compare the perplexity with the right label of a sentence, with none and with a "
+            "wrong one.",
+        ),
+        "inflection": (
+            "cli.model",
+            "Measure how often vector arithmetic finds another form of a lemma.",
+        ),
+        "tables": (
+            "cli.results",
+            "Print the tables of the LL-RNN paper beside the figures of a run of the preset "
+            "`paper`.",
+        ),
+        "prune": (
+            "zoo.commands",
+            "Show the perplexity of a model as its smallest weights are set to zero.",
+        ),
+    },
+    "Maintain": {
+        "fetch": (
+            "cli.run",
+            "Download corpora and lexicons into the data folder and check their hashes.",
+        ),
+        "export": (
+            "cli.results",
+            "Export a model with its card: a folder for `load`, n-grams, or an automaton.",
+        ),
+        "verify": (
+            "cli.results",
+            "Read every file of a run and name those that are changed or damaged.",
+        ),
+    },
+}
+
+
+def commands_of(rows: Rows, panel: str | None = None) -> dict[str, Later | Group]:
+    """The commands of rows; a panel of the help shows them."""
+    found: dict[str, Later | Group] = {}
+    for name, (place, line) in rows.items():
+        if isinstance(place, str):
+            module, _, function = f"accord.pipeline.{place}".partition(":")
+            found[name] = Later(name, f"{module}:{function or name}", line, panel)
+        else:
+            found[name] = Group(
+                name=name,
+                help=line,
+                no_args_is_help=True,
+                commands=commands_of(place),
+                rich_help_panel=panel,
+            )
+    return found
+
+
+COMMANDS = {
+    name: command
+    for panel, rows in PANELS.items()
+    for name, command in commands_of(rows, panel).items()
 }
 
 
@@ -176,6 +215,12 @@ app = typer.Typer(
 )
 
 
+def _say_version(is_wanted: bool) -> None:
+    if is_wanted:
+        print(f"accord {sys.modules['accord'].__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def main(
     quiet: Annotated[
@@ -185,6 +230,12 @@ def main(
         bool,
         typer.Option(
             "--verbose", "-v", help="Print more on what is done, and the traceback of an error."
+        ),
+    ] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and exit.", callback=_say_version, is_eager=True
         ),
     ] = False,
 ) -> None:

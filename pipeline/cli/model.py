@@ -10,7 +10,6 @@ from accord.pipeline.cli.console import (
     command,
     listed,
     make_room,
-    print_table,
 )
 from accord.pipeline.cli.options import (
     Beginning,
@@ -24,6 +23,7 @@ from accord.pipeline.cli.options import (
     load_model,
     under,
 )
+from accord.pipeline.display.tables import print_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +61,7 @@ def explain(
         ),
     ] = None,
 ) -> None:
-    """Show what may come next and why: log p as background, features, −log Z and spelling."""
+    """List the likeliest next words and explain each: background, features, −log Z, spelling."""
     import pandas as pd
 
     from accord.pipeline.inference import explain_page
@@ -152,7 +152,7 @@ def generate(
         int, typer.Option(help="Seed of the draws; the same one gives the same sentences.")
     ] = 1,
 ) -> None:
-    """Generate sentences: drawn by chance, or the likeliest for their length by beam search."""
+    """Generate sentences, by sampling or by beam search."""
     from accord.pipeline.inference.generate import generate as new_sentences
 
     scorer = under(load_model(run, model), condition, prime, prime_weight, prime_tune)
@@ -184,7 +184,7 @@ def nearest(
         int, typer.Option(min=1, help="Number of neighbours below the word's own row.")
     ] = 10,
 ) -> None:
-    """Show the words whose vectors are nearest to that of a word."""
+    """List the words whose vectors are nearest to that of a word."""
     table = load_model(run, model).nearest(word, most)
     print_table(table.assign(cosine=table["cosine"].map("{:.3f}".format)))
     if len(table) <= most:
@@ -193,7 +193,7 @@ def nearest(
 
 @command
 def inflection(run: TrainedRun = None, model: Model = None) -> None:
-    """Show how often vector arithmetic finds another form of a lemma, judged by the lexicon."""
+    """Measure how often vector arithmetic finds another form of a lemma."""
     from accord.pipeline.inference.vectors import ReadVectors
     from accord.pipeline.inference.vectors import inflection as measure
 

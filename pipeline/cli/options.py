@@ -18,7 +18,7 @@ TrainedRun = Annotated[
         "--run",
         metavar="FOLDER|ID",
         help="Folder of a run or of an exported model, or the id of one on the Hugging Face hub; "
-        "by default the model that comes with Accord.",
+        "by default the bundled model.",
     ),
 ]
 RunOrNGrams = Annotated[
@@ -27,19 +27,19 @@ RunOrNGrams = Annotated[
         "--run",
         metavar="FOLDER|ID|FILE",
         help="Folder of a run or of an exported model, the id of one on the Hugging Face hub, or a "
-        "file .arpa or .arpa.gz; by default the model that comes with Accord.",
+        "file .arpa or .arpa.gz; by default the bundled model.",
     ),
 ]
 Model = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Model of the run to ask; by default its last one."),
+    typer.Option(metavar="NAME", help="Model of the run to query; by default its last one."),
 ]
 Beginning = Annotated[
     str,
     typer.Argument(
         metavar="TEXT",
         help="A sentence or its beginning, such as 'les chiens du voisin …'. The … (or ...) at its "
-        "end stands for the next word, which is asked for; it may be left out.",
+        "end stands for the next word; it may be left out.",
     ),
 ]
 GAP_INSIDE = re.compile(r"(?:…|\.\.\.)\s*\w")
@@ -47,27 +47,27 @@ Condition = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=LABEL",
-        help="Label that all sentences have, such as source=orangesum, for a model that was "
-        "trained with labels; without it they have none. Can be repeated.",
+        help="Label of all sentences, such as source=orangesum, for a model that was trained with "
+        "labels; by default none. Can be repeated.",
     ),
 ]
 Prime = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="List of words, or text, whose words are made likelier."),
+    typer.Option(metavar="FILE", help="List of words, or a text, whose words become likelier."),
 ]
 PrimeWeight = Annotated[
     float | None,
     typer.Option(
         metavar="NATS",
-        help="By how much the words of --prime are likelier; by default it is tuned.",
+        help="How much likelier the words of --prime become; by default this is tuned.",
     ),
 ]
 PrimeTune = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Text to tune the weight of --prime on, a sentence a line, that goes with its words; "
-        "by default the validation text of the run, with --condition its sentences of that label.",
+        help="Text to tune the weight of --prime on, one sentence per line; by default the "
+        "validation text of the run, with --condition its sentences of that label.",
     ),
 ]
 
@@ -79,7 +79,7 @@ def under(
     prime_weight: float | None = None,
     prime_tune: Path | None = None,
 ) -> "Scorer":
-    """The model, told all that it is to be told."""
+    """The model, conditioned on labels and primed with words."""
     if condition:
         from accord.pipeline.inference.conditioning import tell
 
@@ -98,7 +98,7 @@ def under(
 
 
 def expect_words(text: str) -> None:
-    """Refuse a text without any, and say of one that could be a file that it is not read as one."""
+    """Reject an empty text, and say that a text which names a file is not read as one."""
     if not text.strip():
         raise ValueError("the text is empty: expected a beginning of a sentence, if only …")
     if is_path(text):

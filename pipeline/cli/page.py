@@ -21,8 +21,7 @@ Served = Annotated[
         "--run",
         metavar="FOLDER|ID",
         help="Folder of a run, whose models are all offered, or of an exported model, or the "
-        "id of one on the Hugging Face hub; by default the model that comes with Accord. Can "
-        "be repeated.",
+        "id of one on the Hugging Face hub; by default the bundled model. Can be repeated.",
     ),
 ]
 
@@ -35,7 +34,7 @@ def page(
         str, typer.Option(help="Address to serve on; by default only this machine can ask.")
     ] = "127.0.0.1",
 ) -> None:
-    """Serve a page on which sentences can be typed, explained, changed and compared."""
+    """Serve a local web page to type, explain, change and compare sentences."""
     models = Models(_loaders(run or [Path(BUNDLED)]))
     with PageServer(models, host, port) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

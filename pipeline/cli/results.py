@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from accord.pipeline.artefacts.store import faults
-from accord.pipeline.cli.console import FAILED, Runs, Seeds, Set, command, print_table
+from accord.pipeline.cli.console import FAILED, Runs, Seeds, Set, command
 from accord.pipeline.compare import audit as auditing
 from accord.pipeline.compare.scored_models import difference_in_text, find_all
+from accord.pipeline.display.tables import print_table
 
 RunFolder = Annotated[
     Path, typer.Argument(metavar="RUN", help="Folder of a run, such as runs/paper.")
@@ -18,7 +19,7 @@ RunFolder = Annotated[
 
 @command
 def audit(run: RunFolder) -> None:
-    """Show which splits the vocabulary, φ and b of a run know, and whether the test is one."""
+    """Check a run for leaks: which splits its vocabulary, φ and b have seen."""
     table = auditing.audit(run)
     print_table(table)
     print(*auditing.verdicts(table, auditing.chosen_on_validation(run)), sep="\n")
@@ -52,7 +53,7 @@ def compare(
         ),
     ] = None,
 ) -> None:
-    """Compare the models of several runs in one table, training those that are not trained."""
+    """Compare the models of several runs in one table; train those that are not trained."""
     from accord.pipeline.compare import tables as comparing  # here, as it loads matplotlib
 
     found = comparing.find_or_run(sources, set=set or (), seeds=seeds, runs=runs)
@@ -76,7 +77,7 @@ def significance(
         ),
     ] = None,
 ) -> None:
-    """Show which differences between a run's models are real, by a paired bootstrap."""
+    """Test by a paired bootstrap which differences between a run's models are real."""
     from accord.pipeline.compare.tables import compare  # here, as it loads matplotlib
 
     print_table(compare(run, against))
@@ -137,7 +138,7 @@ def combine(
         ),
     ] = False,
 ) -> None:
-    """Combine models by weights tuned on validation; show the perplexity with and without each."""
+    """Combine models with weights tuned on validation; show the perplexity without each."""
     from accord.pipeline.compare import combine as combining
 
     options = {"--cache": cache, "--neighbours": neighbours, "--uniform": uniform}
@@ -153,7 +154,7 @@ def combine(
 
 @command
 def verify(run: RunFolder) -> None:
-    """Read every file of a run and its artefacts, and name those that are changed or damaged."""
+    """Read every file of a run and name those that are changed or damaged."""
     found = list(dict.fromkeys(faults(run)))
     for fault in found:
         print(fault)
@@ -206,7 +207,7 @@ def export(
         ),
     ] = False,
 ) -> None:
-    """Write a model with its card into a folder for `load`, as n-grams, or as an automaton."""
+    """Export a model with its card: a folder for `load`, n-grams, or an automaton."""
     from accord.pipeline.trained.export import export as write
 
     how = {"order": order, "samples": samples, "prune": prune, "states": states}

@@ -17,11 +17,12 @@ from accord.pipeline.cli.console import (
     Seeds,
     Set,
     command,
-    print_table,
 )
 from accord.pipeline.config.presets import preset_text
 from accord.pipeline.data import fetch as fetching
 from accord.pipeline.data.catalogue import origin, source_names
+from accord.pipeline.display.messages import counted
+from accord.pipeline.display.tables import print_table
 
 
 @command
@@ -40,7 +41,7 @@ def run(
     seeds: Seeds = 1,
     runs: Runs = Path("runs"),
 ) -> None:
-    """Run every stage of a configuration that is not done, and print how its models compare."""
+    """Train the models of a configuration: run each stage that is not done, print the results."""
     from accord.pipeline.runner.run import run as bring_up_to_date
 
     finished = bring_up_to_date(
@@ -97,13 +98,13 @@ def pack(
     seeds: Seeds = 1,
     runs: Runs = Path("runs"),
 ) -> None:
-    """Prepare models, with the code that trains them, for another machine."""
+    """Pack models and the code that trains them for another machine."""
     from accord.pipeline.runner.pack import pack as pack_models
 
     jobs = pack_models(
         config, to, set=set or (), models=models or (), name=name, seeds=seeds, runs=runs
     )
-    print(f"{len(jobs)} models packed into {to}")
+    print(f"{counted(len(jobs), 'model')} packed into {to}")
 
 
 @command
@@ -113,7 +114,7 @@ def unpack(
     ],
     runs: Runs = Path("runs"),
 ) -> None:
-    """Take in models that were trained elsewhere, so that `accord run` goes on with them."""
+    """Take in models trained on another machine, so that `accord run` can continue."""
     from accord.pipeline.runner.pack import unpack as take_in
 
     print(f"taken in: {', '.join(take_in(folder, runs=runs)) or 'nothing was finished'}")
@@ -126,7 +127,7 @@ def fetch(
         typer.Argument(metavar="NAME", help="Sources to download. Without any, all are listed."),
     ] = None,
 ) -> None:
-    """Download corpora and lexicons into the data folder, and check their hashes."""
+    """Download corpora and lexicons into the data folder and check their hashes."""
     for source in sources or ():
         print(fetching.fetch(source))
     if not sources:
@@ -140,7 +141,7 @@ def config(
         str | None, typer.Argument(metavar="PRESET", help="Preset whose file is printed.")
     ] = None,
 ) -> None:
-    """Explain every key of a configuration, or print the file of a preset to copy it."""
+    """Explain every key of a configuration, or print a preset to copy."""
     if preset:
         print(preset_text(preset), end="")
     else:

@@ -14,7 +14,7 @@ import typer
 
 from accord.corpora.text import lines
 from accord.corpora.tokenise import normalise
-from accord.pipeline.cli.console import command, is_path, print_table
+from accord.pipeline.cli.console import command, is_path
 from accord.pipeline.cli.options import (
     Condition,
     Model,
@@ -26,7 +26,8 @@ from accord.pipeline.cli.options import (
     load_model,
     under,
 )
-from accord.pipeline.display.messages import say
+from accord.pipeline.display.messages import counted, say
+from accord.pipeline.display.tables import print_table
 
 if TYPE_CHECKING:
     from accord.pipeline.inference.scorer import Word
@@ -41,7 +42,7 @@ Text = Annotated[
     str,
     typer.Argument(
         metavar="TEXT|FILE",
-        help="A sentence in quotes, a file with a sentence a line, or - for standard input.",
+        help="A sentence in quotes, a file with one sentence per line, or - for standard input.",
     ),
 ]
 
@@ -91,16 +92,12 @@ class Total:
         figures = self.figures
         perplexity = figures["perplexity"]
         return (
-            f"{_counted(self.sentences, 'sentence')}, {_counted(self.words, 'word')}, "
+            f"{counted(self.sentences, 'sentence')}, {counted(self.words, 'word')}, "
             f"{self.spelled:,} of them spelled ({MARK}): "
             f"log p {figures['log_p']:,.2f} {self.unit}, perplexity "
             f"{'over 1e308' if perplexity is None else f'{perplexity:,.1f}'}, "
             f"{figures['bits_per_character']:.3f} bits per character"
         )
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 @command
@@ -155,7 +152,7 @@ def numbered_sentences(text: str) -> list[tuple[int, str]]:
         raise ValueError(_is_a_table(text))
     found = [(n, line.strip()) for n, line in enumerate(kept, start=1) if normalise(line)]
     if not found:
-        raise ValueError(f"{text}: expected a sentence a line, found no text")
+        raise ValueError(f"{text}: expected one sentence per line, found no text")
     return found
 
 
@@ -166,7 +163,7 @@ def _is_named_as_a_file(text: str) -> bool:
 
 def _is_a_table(text: str) -> str:
     return (
-        f"{text}: expected a sentence a line, this looks like a table; "
+        f"{text}: expected one sentence per line, this looks like a table; "
         f"`accord surprisal {text} --column NAME` reads its sentences"
     )
 
@@ -200,7 +197,7 @@ def condition(
     ] = None,
     split: Annotated[str, typer.Option(help="Split of the run to score.")] = "test",
 ) -> None:
-    """Show the perplexity of sentences under their label, under none and under a wrong one."""
+    """Compare the perplexity with the right label of a sentence, with none and with a wrong one."""
     from accord.pipeline.inference.conditioning import perplexities
 
     table = perplexities(load_model(run, model), kind, split)

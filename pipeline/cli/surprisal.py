@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord.pipeline.cli.console import command, listed, make_room, print_table
+from accord.pipeline.cli.console import command, listed, make_room
 from accord.pipeline.cli.options import (
     Beginning,
     Condition,
@@ -19,6 +19,8 @@ from accord.pipeline.cli.options import (
     load_model,
     under,
 )
+from accord.pipeline.display.messages import counted
+from accord.pipeline.display.tables import print_table
 from accord.pipeline.trained import resolve
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ Models = Annotated[
     str | None,
     typer.Option(
         help="Several models beside each other, separated by commas: names of models of the run, "
-        "RUN/MODEL, folders of exported models, or `french`, which comes with Accord."
+        "RUN/MODEL, folders of exported models, or `french`, the bundled model."
     ),
 ]
 To = Annotated[Path | None, typer.Option(help="Write the table: .csv, .tsv or .parquet.")]
@@ -73,7 +75,7 @@ def surprisal(
         str | None, typer.Option(help="The column whose values the figure tells apart.")
     ] = None,
 ) -> None:
-    """Make a table of the words of a table's sentences, with the surprisal of each in bits.
+    """Turn a table of sentences into a table of words with their surprisal in bits.
 
     The columns of the table are kept. Without --to the words are printed as CSV.
     """
@@ -96,7 +98,8 @@ def surprisal(
     )
     if to:
         WRITERS[to.suffix](words, to)
-        print(f"{len(words):,} words of {words['row'].nunique():,} sentences: {to}")
+        sentences = counted(words["row"].nunique(), "sentence")
+        print(f"{counted(len(words), 'word')} of {sentences}: {to}")
     else:
         words.to_csv(sys.stdout, index=False)
     if plot:
@@ -119,7 +122,7 @@ def expect(
     to: To = None,
     plot: Plot = None,
 ) -> None:
-    """Show what a model expects before each word: exact probabilities of the grammar of the next.
+    """Show the probability of each gender, number or part of speech before every word.
 
     Over the values of a feature, 'none' among them, they sum to one.
     """

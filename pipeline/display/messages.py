@@ -1,15 +1,18 @@
-"""Progress, and short names of paths."""
+"""Lines for the person at the terminal: what is done, progress, counts, short names of paths."""
 
+import atexit
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.util import find_spec
 from typing import Literal, TypeVar
 
 Level = Literal["quiet", "normal", "verbose"]
 Item = TypeVar("Item")
 _level: Level = "normal"
 LINE_EVERY = 10.0  # seconds between plain lines where there is no terminal
+DRAWN_EVERY = 0.1  # seconds between two states of a bar
 SETTLED = 1.0  # seconds of work by which the rest can be judged
 
 
@@ -35,8 +38,15 @@ def track(items: Iterable[Item], what: str, total: int | None = None) -> Iterato
 
 
 def meter(what: str, total: int | None) -> Callable[[int], None]:
-    """A function to call with each amount of work done; called with 0, it closes the display."""
-    terminal = sys.stderr.isatty()
+    """A function to call with each amount of work done; called with 0, it closes the display.
+
+    A terminal shows a bar. Elsewhere a line is printed every few seconds.
+    """
+    if _level == "quiet":
+        return lambda amount: None
+    # A machine that only trains has no rich: it prints lines on a terminal too.
+    if sys.stderr.isatty() and find_spec("rich"):
+        return _bar(what, total)
     pace = Pace(time.monotonic())
     last, shown = pace.start, 0
 
@@ -44,16 +54,51 @@ def meter(what: str, total: int | None) -> Callable[[int], None]:
         nonlocal shown, last
         now = time.monotonic()
         pace.advance(amount, now)
-        pause = 0.1 if terminal else LINE_EVERY
-        if _level == "quiet" or (amount and now - last < pause):
+        if amount and now - last < LINE_EVERY:
             return
-        if not (amount or terminal) and (last == pace.start or shown == pace.done):
+        if not amount and (last == pace.start or shown == pace.done):
             return  # finished before the first line was due, or with the last
         last, shown = now, pace.done
         rate = pace.rate(now) if amount else pace.done / max(now - pace.start, 1e-9)
-        line = _line(what, pace.done, total, rate, terminal)
-        end = "\n" if not (terminal and amount) else ""
-        print(f"\r\x1b[K{line}" if terminal else line, end=end, file=sys.stderr, flush=True)
+        print(_line(what, pace.done, total, rate), file=sys.stderr, flush=True)
+
+    return advance
+
+
+def _bar(what: str, total: int | None) -> Callable[[int], None]:
+    """A bar of rich, with the figures of a plain line. It is drawn when the first work is done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    name, figures = TextColumn("  {task.description}"), TextColumn("{task.fields[figures]}")
+    columns = (name, BarColumn(24), figures) if total else (name, figures)
+    progress = Progress(
+        *columns,
+        console=Console(stderr=True),
+        auto_refresh=False,
+        redirect_stdout=sys.stdout.isatty(),  # results that go to a file must reach it
+    )
+    task = progress.add_task(what, total=total, figures="")
+    pace = Pace(time.monotonic())
+    last = pace.start
+
+    def advance(amount: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        pace.advance(amount, now)
+        if not pace.done or (amount and now - last < DRAWN_EVERY):
+            return
+        last = now
+        rate = pace.rate(now) if amount else pace.done / max(now - pace.start, 1e-9)
+        progress.update(task, completed=pace.done, figures=_figures(pace.done, total, rate))
+        if progress.live.is_started:
+            progress.refresh()
+        else:
+            atexit.register(progress.stop)  # after an error too: the cursor is hidden until then
+            progress.start()
+        if not amount:
+            progress.stop()
+            atexit.unregister(progress.stop)
 
     return advance
 
@@ -77,7 +122,11 @@ class Pace:
         return (self.done - done) / seen if seen >= SETTLED and self.done > done else None
 
 
-def _line(what: str, done: int, total: int | None, rate: float | None, bar: bool) -> str:
+def _line(what: str, done: int, total: int | None, rate: float | None) -> str:
+    return f"  {what}: {_figures(done, total, rate)}"
+
+
+def _figures(done: int, total: int | None, rate: float | None) -> str:
     """What is done, how fast, and how long it will take still, as far as that is known."""
     known = []
     if rate:
@@ -85,11 +134,12 @@ def _line(what: str, done: int, total: int | None, rate: float | None, bar: bool
     if rate and total and done < total:
         known.append(f"{(total - done) / rate:,.0f} s left")
     told = f" ({', '.join(known)})" if known else ""
-    if not total:
-        return f"  {what}: {done:,}{told}"
-    filled = min(24, 24 * done // total)
-    drawn = f" {'█' * filled}{'░' * (24 - filled)}" if bar else ":"
-    return f"  {what}{drawn} {done:,} of {total:,}{told}"
+    return f"{done:,} of {total:,}{told}" if total else f"{done:,}{told}"
+
+
+def counted(number: int, thing: str) -> str:
+    """`1 sentence`, `2,000 sentences`."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def short_names(paths: Sequence[tuple[str, ...]], least: int = 1) -> list[str]:

@@ -1,6 +1,7 @@
-"""Markdown and HTML tables; seeds as mean ± spread."""
+"""Tables on a terminal, in Markdown and in HTML; seeds as mean ± spread."""
 
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
@@ -10,19 +11,55 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
+NUMBER = re.compile(r"[-+−±]?\d")  # perhaps with a unit, a spread or a share after it
+NO_TEXT = re.compile(r"[-+−±]?\d|$|[-–—]$|nan$|None$|inf$|<NA>$")
+
 
 def markdown(table: "pd.DataFrame") -> str:
-    """A Markdown table whose columns line up as plain text."""
-    cells = [[str(name) for name in table.columns], *table.astype(str).values.tolist()]
-    widths = [max(len(row[place]) for row in cells) for place in range(len(table.columns))]
+    """A Markdown table whose columns line up as plain text: text on the left, numbers right."""
+    cells, rights = _cells(table), _numbers(table)
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [
-        [cell.rjust(width) if place else cell.ljust(width) for place, (cell, width) in row]
-        for row in (list(enumerate(zip(row, widths, strict=True))) for row in cells)
+        [
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, rights, strict=True)
+        ]
+        for row in cells
     ]
-    rule = [
-        ("-" * (width - 1) + ":") if place else "-" * width for place, width in enumerate(widths)
-    ]
+    rule = ["-" * (w - 1) + ":" if r else "-" * w for w, r in zip(widths, rights, strict=True)]
     return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rule, *lines[1:]])
+
+
+def print_table(table: "pd.DataFrame") -> None:
+    """Print a table: drawn by rich on a terminal, in Markdown for a file or another program."""
+    if not sys.stdout.isatty():
+        print(markdown(table))
+        return
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    head, *rows = _cells(table)
+    for name, right in zip(head, _numbers(table), strict=True):
+        drawn.add_column(Text(name), justify="right" if right else "left", overflow="fold")
+    for row in rows:
+        drawn.add_row(*map(Text, row))  # as Text, brackets in a cell are no markup
+    Console().print(drawn)
+
+
+def _cells(table: "pd.DataFrame") -> list[list[str]]:
+    return [[str(name) for name in table.columns], *table.astype(str).values.tolist()]
+
+
+def _numbers(table: "pd.DataFrame") -> list[bool]:
+    """Which columns hold numbers and so are read from the right; the first one names the row."""
+    columns = zip(*_cells(table)[1:], strict=True) if len(table) else [()] * len(table.columns)
+    return [
+        place > 0 and any(map(NUMBER.match, column)) and all(map(NO_TEXT.match, column))
+        for place, column in enumerate(columns)
+    ]
 
 
 def html_table(table: "pd.DataFrame") -> str:

@@ -43,7 +43,7 @@ from accord.pipeline.dataset.unknown_words import (
     save_hashes,
 )
 from accord.pipeline.dataset.vocabulary import Vocabulary
-from accord.pipeline.display.messages import say
+from accord.pipeline.display.messages import counted, say
 from accord.pipeline.evaluation.suites import Pair, read_suite, suite_name, suite_words
 from accord.pipeline.sections import AnalyseParams
 
@@ -145,7 +145,8 @@ def _load_chain(params: AnalyseParams, lowercase: bool, out: Path) -> lexicon.Le
     save_chain(out, **named, lowercase=lowercase)
     save_hashes(out, params.lexicon)
     for skipped in chain.skipped:
-        say(f"analyse: {skipped.count:,} rows left out, {skipped.reason}: {skipped.example}")
+        rows = counted(skipped.count, "row")
+        say(f"analyse: {rows} left out, {skipped.reason}: {skipped.example}")
     return chain
 
 

@@ -32,7 +32,7 @@ from accord.pipeline.dataset.splits import (
     split_by_document,
     split_by_sentence,
 )
-from accord.pipeline.display.messages import say, track
+from accord.pipeline.display.messages import counted, say, track
 from accord.pipeline.sections import SOURCE, CorpusParams
 
 
@@ -220,9 +220,9 @@ def _say_left_out(about: Mapping[str, Any], of_what: str = "") -> None:
     }
     for key, reason in reasons.items():
         if count := about.get(key):
-            say(f"corpus: {count:,} sentences {of_what}left out, {reason}")
-    for part, counted in about["left out"].items():
-        said = ", ".join(f"{reason} ({count:,})" for reason, count in counted.most_common())
+            say(f"corpus: {counted(count, 'sentence')} {of_what}left out, {reason}")
+    for part, reasons_of_part in about["left out"].items():
+        said = ", ".join(f"{reason} ({count:,})" for reason, count in reasons_of_part.most_common())
         say(f"corpus: left out of {part}: {said}")
 
 

@@ -9,10 +9,11 @@ import typer
 from accord.corpora.sources import read_words
 from accord.pipeline.cli.agree import Corpus, Limit, Split
 from accord.pipeline.cli.confusions import homophones
-from accord.pipeline.cli.console import command, listed, make_room, print_table
+from accord.pipeline.cli.console import command, listed, make_room
 from accord.pipeline.cli.options import Model, RunOrNGrams, load_model
 from accord.pipeline.data.folders import folder_of
-from accord.pipeline.display.messages import say
+from accord.pipeline.display.messages import counted, say
+from accord.pipeline.display.tables import print_table
 
 
 @command
@@ -36,7 +37,7 @@ def nbest(
         typer.Option(metavar="RUN", help="Run of a closed vocabulary: hear no words but its own."),
     ] = None,
 ) -> None:
-    """Make n-best lists or lattices of what sounds the same, for `accord rescore`, of any text."""
+    """Make n-best lists or lattices of homophones from any text, for `accord rescore`."""
     from accord.pipeline.correction.confuse import Channel
     from accord.pipeline.correction.nbest import write_nbest
     from accord.pipeline.zoo.lattices import is_lattice_file, write_lattices
@@ -53,7 +54,7 @@ def nbest(
         write_lattices(to, heard)
     else:
         write_nbest(to, (lattice.nbest(size, reference) for lattice, reference in heard))
-    print(f"{len(said):,} sentences: {to}")
+    print(f"{counted(len(said), 'sentence')}: {to}")
 
 
 @command
@@ -82,7 +83,7 @@ def rescore(
         float, typer.Option(help="What each word adds to a score, if nothing is tuned.")
     ] = 0.0,
 ) -> None:
-    """Rank n-best lists or lattices anew with a model, and print the best hypothesis of each."""
+    """Rescore n-best lists or lattices with a model and print the best hypothesis of each."""
     from accord.pipeline.correction.nbest import (
         Terms,
         Weights,
@@ -117,7 +118,7 @@ def prune(
         str, typer.Option(help="Percentages of the weights to set to zero, separated by commas.")
     ] = "50,80,90",
 ) -> None:
-    """Show the perplexity of a model as the smallest weights of each matrix become zeros."""
+    """Show the perplexity of a model as its smallest weights are set to zero."""
     from accord.pipeline.compare.scored_models import find
     from accord.pipeline.zoo.conversions import compare_pruned
 

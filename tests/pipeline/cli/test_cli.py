@@ -175,7 +175,7 @@ def test_models_are_named_with_commas_or_one_by_one(accord, options, models):
 def test_some_models_are_run_and_packed_under_another_name(accord, tmp_path):
     chosen = ["tiny", "--models", "ll-rnn", "--name", "mine", "--set", "train.epochs=1"]
     packed = accord("pack", *chosen)
-    assert (packed.exit_code, packed.stdout) == (0, "1 models packed into packed\n")
+    assert (packed.exit_code, packed.stdout) == (0, "1 model packed into packed\n")
     done = accord("run", *chosen)
     assert done.exit_code == 0, done.output
     assert "| ll-rnn |" in done.stdout and "| rnn" not in done.stdout

@@ -6,6 +6,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+import accord
 from accord.pipeline.cli.console import Later
 from accord.pipeline.cli.main import COMMANDS, app
 
@@ -93,3 +94,27 @@ def test_the_help_is_made_of_whole_phrases_and_flags_have_no_type(path):
     assert shown.exit_code == 0
     assert "bool" not in shown.stdout.lower()
     assert not re.search(r"<[a-z]|(?:text|number|path)\.\.\.", shown.stdout), "words, not types"
+
+
+GROUPS = {
+    "Ask a model": "score",
+    "Stimuli": "surprisal",
+    "Train": "run",
+    "Compare": "lexicon",
+    "Maintain": "fetch",
+}
+
+
+def test_the_help_shows_commands_in_groups_in_the_order_people_meet_them():
+    shown = CliRunner().invoke(app, ["--help"]).stdout
+    titles = [re.search(rf"─ {title} ─", shown).start() for title in GROUPS]
+    firsts = [shown.index(f"│ {name} ") for name in GROUPS.values()]
+    assert titles == sorted(titles)
+    assert all(title < first for title, first in zip(titles, firsts, strict=True))
+    assert all(first < title for first, title in zip(firsts, titles[1:], strict=False))
+    assert all(f"│ {name} " in shown for name in COMMANDS)
+
+
+def test_the_version_is_that_of_the_package():
+    said = CliRunner().invoke(app, ["--version"])
+    assert (said.exit_code, said.stdout) == (0, f"accord {accord.__version__}\n")

@@ -39,7 +39,7 @@ def test_a_file_without_text_is_refused(command, tmp_path):
     (tmp_path / "nothing.txt").write_text("\n \n", encoding="utf-8")
     done = CliRunner().invoke(app, [command, str(tmp_path / "nothing.txt")])
     assert done.exit_code == 2
-    assert "nothing.txt: expected a sentence a line, found no text" in done.stderr
+    assert "nothing.txt: expected one sentence per line, found no text" in done.stderr
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n"])

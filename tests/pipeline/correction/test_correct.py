@@ -189,7 +189,7 @@ def test_the_commands(trained, small_lexique, tmp_path):
     of_small = json.loads(CliRunner().invoke(app, asked).output)["suggestions"]
     assert [each["suggestion"] for each in of_small] == [each["suggestion"] for each in found]
     shown = CliRunner().invoke(app, command).output
-    assert "| petites |" in shown and "suggestions in 1 sentences" in shown
+    assert "| petites |" in shown and "in 1 sentence" in shown
     suite = tmp_path / "planted.csv"
     made = CliRunner().invoke(app, ["suite", "plant", "tiny", "--to", str(suite), "--limit", "30"])
     assert made.exit_code == 0, made.output

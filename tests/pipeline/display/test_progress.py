@@ -32,7 +32,8 @@ def lines(monkeypatch, capsys, begin: float, each: float, items: int, terminal: 
         advance(1)
     if items == TOTAL:
         advance(0)
-    return re.findall(r"  items[^\r\n]*", capsys.readouterr().err)
+    drawn = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", capsys.readouterr().err)  # without colours
+    return [line.rstrip() for line in re.findall(r"  items[^\r\n]*", drawn)]
 
 
 @pytest.mark.parametrize("terminal", [True, False])

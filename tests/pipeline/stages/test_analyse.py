@@ -17,7 +17,7 @@ def run(tmp_path, **overrides):
 def test_a_bad_row_is_left_out_and_named(tmp_path, capsys):
     run(tmp_path)
     said = capsys.readouterr().err
-    assert "1 rows left out, unknown upos 'NOM'" in said
+    assert "1 row left out, unknown upos 'NOM'" in said
     assert "mine.tsv:3" in said
 
 

@@ -180,7 +180,7 @@ def test_the_command_reads_standard_input_and_prints_json_lines(tiny_run):
 def test_no_text_is_one_clear_line(tiny_run):
     done = command("-", "--run", tiny_run.folder, text="\n \n")
     assert done.exit_code == 2
-    assert done.stderr == "error: -: expected a sentence a line, found no text\n"
+    assert done.stderr == "error: -: expected one sentence per line, found no text\n"
 
 
 @pytest.fixture(scope="module")
