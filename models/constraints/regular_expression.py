@@ -8,7 +8,7 @@ A character, `.`, `[aeiou]`, `[^a-z]`, `\d`, and `( ) | * + ?` mean what they do
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -43,9 +43,10 @@ class Expression:
     def __post_init__(self):
         self._tokens = [*self._tokenised()]
         self._check_size()
+        self._tokens.reverse()  # the next one is the last: taking it moves no other
         self.whole = self._alternatives()
         if self._tokens:
-            raise self._wrong("the end", self._tokens[0])
+            raise self._wrong("the end", self._tokens[-1])
 
     def reversed(self) -> "Expression":
         """The same of what is read from its end."""
@@ -61,6 +62,11 @@ class Expression:
         sentence. What no sentence can be completed from is forbidden. `states` are then the tests
         that the last word may have passed, of each state.
         """
+        # Groups that pass the same tests lead to the same states: each kind is followed once.
+        _, first, kind = np.unique(obeys, axis=1, return_index=True, return_inverse=True)
+        kinds = np.sort(first)
+        kind = np.argsort(np.argsort(first))[kind.reshape(-1)]
+        obeys = obeys[:, kinds]
         states: dict[frozenset[int] | None, int] = {None: 0}  # None: nothing has been read
         found: list[frozenset[int] | None] = [None]
         rows, accepts = [], []
@@ -83,7 +89,7 @@ class Expression:
             rows.append(row)
             accepts.append(is_whole)
         self.states = found
-        return self._trimmed(np.array(rows), np.array(accepts), end)
+        return self._trimmed(np.array(rows)[:, kind], np.array(accepts), end)
 
     def _trimmed(self, follow: np.ndarray, accepts: np.ndarray, end: int) -> np.ndarray:
         alive = accepts.copy()
@@ -119,8 +125,8 @@ class Expression:
 
     def _alternatives(self) -> Piece:
         part = self._sequence()
-        while self._tokens[:1] == ["|"]:
-            self._tokens.pop(0)
+        while self._tokens[-1:] == ["|"]:
+            self._tokens.pop()
             other = self._sequence()
             part = Piece(
                 part.nullable or other.nullable, part.first | other.first, part.last | other.last
@@ -129,7 +135,7 @@ class Expression:
 
     def _sequence(self) -> Piece:
         part = Piece()
-        while self._tokens and self._tokens[0] not in ("|", ")"):
+        while self._tokens and self._tokens[-1] not in ("|", ")"):
             other = self._repeated()
             self._link(part.last, other.first)
             part = Piece(
@@ -141,22 +147,22 @@ class Expression:
 
     def _repeated(self) -> Piece:
         part = self._single()
-        while self._tokens and self._tokens[0] in REPEAT:
-            sign = self._tokens.pop(0)
+        while self._tokens and self._tokens[-1] in REPEAT:
+            sign = self._tokens.pop()
             if sign != "?":
                 self._link(part.last, part.first)
             part = part._replace(nullable=part.nullable or sign != "+")
         return part
 
     def _single(self) -> Piece:
-        token = self._tokens.pop(0)
+        token = self._tokens.pop()
         if token in REPEAT:
             raise self._wrong("a test or a bracket", token)
         if token == "(":
             part = self._alternatives()
-            if self._tokens[:1] != [")"]:
-                raise self._wrong(")", self._tokens[0] if self._tokens else "the end")
-            self._tokens.pop(0)
+            if self._tokens[-1:] != [")"]:
+                raise self._wrong(")", self._tokens[-1] if self._tokens else "the end")
+            self._tokens.pop()
             return part
         self.tests.append(token)
         self.after.append(set())
@@ -174,7 +180,7 @@ class Expression:
         return ValueError(f"'{self.text:.{SHOWN}}': expected {expected}")
 
 
-UNIT = re.compile(r"\\(.)|\[(\^?)((?:\\.|[^\]\\])+)\]|([()|*+?])|(.)", re.DOTALL)
+UNIT = re.compile(r"\\(.)|\[(\^?)((?:\\.|[^\]\\])+)\]|([()|*+?])|([][{}^$\\])|(.)", re.DOTALL)
 RANGE = re.compile(r"\\?(.)(?:-\\?(.))?", re.DOTALL)
 KNOWN_ESCAPE = re.compile(r"\W|d")  # of all others it is not said what they mean
 OTHER = "\N{NULL}"  # stands for every character that neither alphabet nor expression has
@@ -197,12 +203,10 @@ class Letters(NamedTuple):
 
 def letters(expression: str, alphabet: Alphabet) -> Letters:
     """The automaton of all words that an expression matches as a whole."""
-    tests, named, text = _parsed(expression)
+    tests, named, parsed = _parsed(expression)
     outside = sorted(c for c in named | {*DIGITS} if c not in alphabet.symbol)
     characters = [*alphabet.symbol, *outside, OTHER]
-    obeys = np.array([[test(c) for c in characters] for test in tests], bool)
-    obeys = np.pad(obeys.reshape(len(tests), -1), ((0, 0), (0, 1)))  # and the end of the word
-    follow = Expression(text).reversed().automaton(obeys, len(characters))
+    follow = parsed.reversed().automaton(_obeys(tests, characters), len(characters))
     rest = alphabet.others
     inside = [1 / 10 if alphabet.has_digits and c in DIGITS else 1.0 for c in alphabet.symbol]
     return Letters(
@@ -214,18 +218,56 @@ def letters(expression: str, alphabet: Alphabet) -> Letters:
     )
 
 
-def _parsed(expression: str) -> tuple[list[Test], set[str], str]:
+def matches(expression: str, words: Iterable[str]) -> list[bool]:
+    """Whether an expression matches each word as a whole, in time that grows as its length.
+
+    Python's `re` tries one way after the other, and `(.|.)*z` has more ways than atoms.
+    """
+    tests, named, parsed = _parsed(expression)
+    words = list(words)
+    characters = [*sorted(named.union(*words)), OTHER]
+    follow = parsed.automaton(_obeys(tests, characters), len(characters))
+    number = {character: at for at, character in enumerate(characters)}
+    rows = follow.tolist()
+
+    def is_match(word: str) -> bool:
+        state = 0
+        for character in word:
+            state = rows[state][number[character]]
+            if state == FORBIDDEN:
+                return False
+        return rows[state][-1] != FORBIDDEN
+
+    return [is_match(word) for word in words]
+
+
+def _obeys(tests: Sequence[Test], characters: Sequence[str]) -> np.ndarray:
+    """Which characters pass each test; the end of a word, the last column, passes none."""
+    obeys = np.array([[test(c) for c in characters] for test in tests], bool)
+    return np.pad(obeys.reshape(len(tests), len(characters)), ((0, 0), (0, 1)))
+
+
+def _parsed(expression: str) -> tuple[list[Test], set[str], Expression]:
     """The tests of single characters, those that they name, and an expression of their numbers."""
     tests: list[Test] = []
     named: set[str] = set()
     text: list[str] = []
     for unit in UNIT.finditer(expression):
-        escaped, negated, inside, sign, plain = unit.groups()
+        escaped, negated, inside, sign, unknown, plain = unit.groups()
+        if unknown == "[":
+            raise ValueError(f"/{expression:.{SHOWN}}/: expected an expression, but unterminated [")
+        if unknown:
+            raise ValueError(
+                f"/{expression:.{SHOWN}}/: expected \\{unknown} for the sign itself, "
+                f"found {unknown}"
+            )
         if sign:
             text.append(sign)
             continue
         if escaped and not KNOWN_ESCAPE.fullmatch(escaped):
-            raise ValueError(f"/{expression}/: expected \\d or an escaped sign, found \\{escaped}")
+            raise ValueError(
+                f"/{expression:.{SHOWN}}/: expected \\d or an escaped sign, found \\{escaped}"
+            )
         text.append(f'"{len(tests)}"')
         if plain == ".":
             tests.append(lambda c: True)
@@ -233,7 +275,13 @@ def _parsed(expression: str) -> tuple[list[Test], set[str], str]:
         members = {*DIGITS} if escaped == "d" else _members(inside or escaped or plain)
         named |= members
         tests.append(_among(members, bool(negated)))
-    return tests, named, " ".join(text)
+    try:
+        parsed = Expression(" ".join(text))
+    except ValueError as error:  # it names tests by their numbers
+        _, _, fault = str(error).partition("': ")
+        raise ValueError(f"/{expression:.{SHOWN}}/: {fault}") from None
+    parsed.text = f"/{expression}/"  # as later errors have it
+    return tests, named, parsed
 
 
 def _among(members: set[str], negated: bool) -> Test:

@@ -29,7 +29,7 @@ from accord.lexicon.analysis import UPOS
 from accord.models.common.checks import nearest
 from accord.models.constraints.constrained import WordAutomaton
 from accord.models.constraints.matching import Matching
-from accord.models.constraints.regular_expression import Expression
+from accord.models.constraints.regular_expression import Expression, matches
 from accord.models.spelling.spelling import Spelling
 from accord.pipeline.artefacts.names import END_ID, UNKNOWN_ID, is_special
 from accord.pipeline.dataset.vocabulary import Vocabulary
@@ -246,12 +246,8 @@ class _Written:
         expression = self._expression(test)
         allowed = np.ones(len(self.forms), bool)
         if expression is not None:
-            try:
-                pattern = re.compile(expression, re.DOTALL)
-            except re.error as error:
-                raise ValueError(f"/{expression}/: expected an expression, but {error}") from None
-            match = [not is_special(form) and bool(pattern.fullmatch(form)) for form in self.forms]
-            allowed = np.array(match)
+            is_word = np.array([not is_special(form) for form in self.forms])
+            allowed = is_word & matches(expression, self.forms)
         allowed[self.unknown] = self.spelling is not None
         if expression is not None and self.spelling is not None:
             if expression not in self.strings:

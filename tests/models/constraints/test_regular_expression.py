@@ -5,8 +5,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
-from accord.models.constraints.regular_expression import Expression
+from accord.models.constraints.regular_expression import Expression, matches
 
 LETTERS = "abc"
 END = len(LETTERS)
@@ -57,3 +59,41 @@ def test_a_state_that_nothing_can_be_completed_from_is_never_reached():
 def test_what_is_no_expression_is_refused(text, fault):
     with pytest.raises(ValueError, match=fault):
         Expression(text)
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b", ".", "[ab]", "[^a]", *r"()|*+?", r"\d"]), max_size=10),
+    st.lists(st.text("abc1", max_size=6)),
+)
+def test_words_match_as_by_pythons_own_expressions(parts, words):
+    text = "".join(parts)
+    assume(not re.search(r"[*+?]{2}|\(\?", text))  # possessive and other groups, which are Python's
+    try:
+        plain = re.compile(text)
+    except re.error:
+        with pytest.raises(ValueError, match="expected"):
+            matches(text, words)
+    else:
+        assert matches(text, words) == [bool(plain.fullmatch(word)) for word in words]
+
+
+@pytest.mark.parametrize("expression", ["(.|.)*1z", "(a*)*b", "(a|a?)+b", "(.*,)*z"])
+def test_no_expression_takes_longer_than_a_word_is_long(expression):
+    assert matches(expression, ["a" * 10_000]) == [False]
+
+
+@pytest.mark.parametrize(
+    ("expression", "fault"),
+    [
+        ("[a", r"/\[a/: expected an expression, but unterminated \["),
+        ("a{2}", r"/a\{2\}/: expected \\\{ for the sign itself, found \{"),
+        ("^a", r"expected \\\^ for the sign itself"),
+        ("(a", r"/\(a/: expected \), found 'the end'"),
+        (r"\w", r"expected \\d or an escaped sign, found \\w"),
+        (".*a" + "." * 20, r"'/\.\*a\.+/': expected at most 10,000 states"),
+        ("a" * 2000, "expected at most 1,000"),
+    ],
+)
+def test_what_is_no_expression_of_letters_is_refused(expression, fault):
+    with pytest.raises(ValueError, match=fault):
+        matches(expression, ["a"])
