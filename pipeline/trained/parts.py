@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from accord.models.common.arrays import check_stored
 from accord.models.common.files import load_json
 from accord.models.network.background_models import BackgroundOnly
 from accord.models.network.language_model import LanguageModel
@@ -20,7 +19,6 @@ from accord.pipeline.artefacts.artefact import Artefact, Damaged, read_json
 from accord.pipeline.artefacts.names import CONFIG, RECIPE, is_compact
 from accord.pipeline.dataset.vocabulary import NamedFeatures, Vocabulary
 from accord.pipeline.trained.encoding import (
-    FULL_PHI,
     CompactEncoding,
     Encoding,
     FullEncoding,
@@ -31,14 +29,11 @@ from accord.pipeline.trained.resolve import TrainedModel
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
     from accord.pipeline.dataset.subwords import Speller
 
 ASKED = ("analyse", "featurise", "background", "encode", "train")  # stages that answers come from
 READ = {".json", ".npy", ".npz", ".safetensors", ".parquet", ".arrow"}  # files that are loaded
-TYPES = "types.parquet"
-MOST_ROWS = 100  # that a byte of a table may stand for, packed as tables are
 MOST_PACKED = 100  # bytes that one byte of a small form may stand for
 ALWAYS = 1 << 20  # bytes that arrays may have however well they are packed
 
@@ -97,6 +92,8 @@ def open_parts(model: TrainedModel) -> Parts:
         encoding: Encoding = CompactEncoding(model.place)
         words = len(encoding.words.forms)
     else:
+        from accord.pipeline.trained.table_checks import check_tables  # a small form has no tables
+
         words = check_tables(model.place)
         encoding = FullEncoding(model.folders, model.weights.name)
     _check_bounds(encoding, words)
@@ -162,32 +159,3 @@ def check_packed(folder: Path) -> None:
         most = ALWAYS + MOST_PACKED * path.stat().st_size
         if claimed > most:
             raise ValueError(f"{path}: expected at most {most:,} bytes, it claims {claimed:,}")
-
-
-def check_tables(folder: Path) -> int:
-    """Every table can be read to its end, and Φ is not packed; how many words there are."""
-    import pyarrow as pa  # here, as a small form has no tables
-
-    for path in sorted((*folder.glob("*.parquet"), *folder.glob("*.arrow"))):
-        try:
-            _table(path).validate(full=True)
-        except (pa.ArrowException, OSError) as error:
-            raise ValueError(f"{path} cannot be loaded: {error}") from None
-    forms = _table(folder / TYPES)["form"]
-    if forms.null_count or forms.type not in (pa.string(), pa.large_string()):
-        raise ValueError(f"{folder / TYPES}: expected the form of every word, got none of some")
-    if (folder / FULL_PHI).exists():  # a model of subwords has none
-        check_stored(folder / FULL_PHI)
-    return len(forms)
-
-
-def _table(path: Path) -> "pa.Table":
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    if path.suffix == ".arrow":
-        return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
-    rows, most = parquet.read_metadata(path).num_rows, MOST_ROWS * path.stat().st_size
-    if rows > most:
-        raise ValueError(f"{path}: expected at most {most:,} rows in its bytes, got {rows:,}")
-    return parquet.read_table(path)

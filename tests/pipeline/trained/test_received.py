@@ -162,6 +162,41 @@ def test_tables_that_are_refused(folder):
         refused(folder, said)
 
 
+def test_a_table_of_one_long_text_in_every_row_is_not_written_out(folder):
+    path = folder / "types.parquet"
+    texts = pa.array(["x" * 20_000]).dictionary_encode()
+    rows = pa.DictionaryArray.from_arrays(np.zeros(100_000, np.int32), texts.dictionary)
+    parquet.write_table(pa.table({"form": rows}), path)
+    assert path.stat().st_size < 10_000
+    seal(folder)
+    refused(folder, "types.parquet: expected at most", "it claims 2,000,000,000")
+
+
+def test_a_table_packed_more_tightly_than_ours_is_not_unpacked(folder):
+    path = folder / "types.parquet"
+    parquet.write_table(parquet.read_table(path), path, compression="zstd")
+    seal(folder)
+    refused(folder, "types.parquet: expected columns of plain values, packed by Snappy or not")
+
+
+@pytest.mark.parametrize("compression", ["lz4", "zstd"])
+@pytest.mark.parametrize("place", ["a column", "a dictionary"])
+def test_an_arrow_file_that_would_inflate_is_not_unpacked(folder, compression, place):
+    texts = pa.array(["x" * (1 << 28)])
+    column = texts.dictionary_encode() if place == "a dictionary" else texts
+    table = pa.table({"hash": pa.array([1], pa.uint64()), "form": column})
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    path = folder / "lexicon-9.arrow"
+    with pa.ipc.new_file(str(path), table.schema, options=options) as writer:
+        writer.write_table(table)
+    assert path.stat().st_size < 2 << 20
+    about = read_json(folder / "config.json")
+    about["files"][path.name] = ""
+    write_json(folder / "config.json", about)
+    seal(folder)
+    refused(folder, "lexicon-9.arrow is packed: expected columns as they are")
+
+
 SPELLINGS = {
     "classes without end": {"count_classes": 10**9},
     "another key": {"clases": []},
