@@ -39,20 +39,23 @@ class Store:
         folder = self.path(name)
         return Artefact.read(folder) if (folder / META).exists() else None
 
-    def discard(self, name: str) -> None:
-        shutil.rmtree(self.path(name), ignore_errors=True)
-
     def make(
-        self, name: str, recipe: Mapping, compute: Callable[[Path], None], resumes: bool
+        self,
+        name: str,
+        recipe: Mapping,
+        compute: Callable[[Path], None],
+        resumes: bool,
+        anew: bool = False,
     ) -> Artefact:
         """Compute an artefact in a temporary folder and move it into place.
 
         A lock lets a second process wait for the first and take its result. What an interrupted
-        stage left is thrown away unless the stage resumes from it.
+        stage left is thrown away unless the stage resumes from it. Made `anew`, a finished artefact
+        stays until the new one is whole.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._locked(name):
-            if done := self.find(name):
+            if not anew and (done := self.find(name)):
                 return done
             partial = self.folder / f".{name}.partial"
             if partial.exists() and not resumes:
@@ -63,8 +66,7 @@ class Store:
                 clear_partial(partial)
                 meta = {"format": FORMAT, **recipe, "files": _hashes(partial)}
                 write_json(partial / META, meta)
-                self.discard(name)  # what is left of an artefact that lost its meta.json
-                partial.rename(self.path(name))
+                self._replace(name, partial)
             except BaseException:
                 if not resumes:
                     shutil.rmtree(partial, ignore_errors=True)
@@ -73,18 +75,39 @@ class Store:
             (self.folder / f".{name}.lock").unlink()
         return Artefact(self.path(name), meta)
 
+    def _replace(self, name: str, partial: Path) -> None:
+        """Move a finished folder into place; `clear` brings the former back after a kill."""
+        former = self._former(name)
+        if self.path(name).exists():
+            shutil.rmtree(former, ignore_errors=True)
+            self.path(name).rename(former)
+        partial.rename(self.path(name))
+        shutil.rmtree(former, ignore_errors=True)
+
+    def _former(self, name: str) -> Path:
+        return self.folder / f".{name}.former"
+
     def clear(self, resuming: Collection[str]) -> None:
         """Remove what killed processes left: locks, and half-made artefacts that none goes on with.
 
         Those of the stages that are `resuming` stay. What a living process makes, it has locked.
         """
-        left = [*self.folder.glob(".*.lock"), *self.folder.glob(".*.partial")]
+        endings = ("lock", "partial", "former")
+        left = [path for ending in endings for path in self.folder.glob(f".*.{ending}")]
         for name in {path.name[1:].rpartition(".")[0] for path in left}:
             lock = FileLock(self.folder / f".{name}.lock")
             with suppress(OSError), lock.acquire(timeout=0):  # another's, or not ours to remove
+                self._restore(name)
                 if name.rpartition("-")[0] not in resuming or self.find(name):
                     shutil.rmtree(self.folder / f".{name}.partial", ignore_errors=True)
                 Path(lock.lock_file).unlink()
+
+    def _restore(self, name: str) -> None:
+        """Put the former artefact back if a process was killed before the new one was in place."""
+        if self.find(name) is None and self._former(name).exists():
+            shutil.rmtree(self.path(name), ignore_errors=True)
+            self._former(name).rename(self.path(name))
+        shutil.rmtree(self._former(name), ignore_errors=True)
 
     @contextmanager
     def _locked(self, name: str) -> Iterator[None]:

@@ -80,12 +80,11 @@ class Run:
         for model, stage in self.steps(until):
             recipe, name = self.recipe(model, stage)
             why = self._reason(self._known(model, stage), recipe)
-            if stage.name in force and name not in made:
-                self.store.discard(name)
-                why = "forced"
-            artefact = self.store.find(name)
+            forced = stage.name in force and name not in made
+            artefact = None if forced else self.store.find(name)
             if artefact is None:
-                artefact = self._make(model, stage, recipe, name, why)
+                why = "forced" if forced else why
+                artefact = self._make(model, stage, recipe, name, why, forced)
                 made.add(name)
             self.artefacts[model, stage.name] = artefact
             if not self._is_finished:  # what was finished stands until all is made anew
@@ -168,7 +167,9 @@ class Run:
         start = self.params(model, STAGES["train"]).start if stage.starts else None
         return inputs | ({START: start_artefact(start)} if start else {})
 
-    def _make(self, model: str, stage: Stage, recipe: Mapping, name: str, why: str) -> Artefact:
+    def _make(
+        self, model: str, stage: Stage, recipe: Mapping, name: str, why: str, forced: bool
+    ) -> Artefact:
         label = stage.name if stage.over_models else f"{stage.name} [{model}]"
         say(f"{label}: {why}")
         inputs = self._inputs(model, stage)
@@ -178,7 +179,7 @@ class Run:
         params = self.params(model, stage)
         start = time.monotonic()
         artefact = self.store.make(
-            name, recipe, lambda out: stage.compute(params, folders, out), stage.resumes
+            name, recipe, lambda out: stage.compute(params, folders, out), stage.resumes, forced
         )
         say(f"{label}: done in {time.monotonic() - start:.1f} s", detail=True)
         return artefact

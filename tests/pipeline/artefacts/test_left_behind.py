@@ -1,15 +1,17 @@
 """What a killed run leaves is cleared by the next; what a living process holds is not."""
 
 import os
+import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 import accord
 from accord.models.common.files import _of_process, clear_partial, write_whole
-from accord.pipeline.artefacts.store import Store
+from accord.pipeline.artefacts.store import Store, faults
 
 # Does what the store does, up to the named moment, and dies there.
 KILLED = """
@@ -30,7 +32,13 @@ if moment == "writing":
     files.os.fsync = die
 if moment == "moved":
     store.suppress = die  # which is next
-store.Store(Path(folder)).make(f"{stage}-0123", {"stage": stage}, compute, stage == "train")
+if moment == "replacing":  # the former is moved aside, the new one not yet into place
+    rename = store.Path.rename
+    def once(path, target):
+        rename(path, target)
+        die()
+    store.Path.rename = once
+store.Store(Path(folder)).make(f"{stage}-0123", {"stage": stage}, compute, stage == "train", True)
 """
 # Makes an artefact and is not done until it is told so.
 LIVING = """
@@ -62,6 +70,22 @@ def test_the_store_clears_what_killed_processes_left(tmp_path, moment):
     Store(tmp_path).clear({"train"})
     assert hidden(tmp_path) == []
     assert [path.name for path in tmp_path.iterdir()] == ["tokenise-0123"] * (moment == "moved")
+
+
+@pytest.mark.parametrize("moment", ["computing", "writing", "replacing"])
+@pytest.mark.parametrize("stage", ["tokenise", "train"])
+def test_an_artefact_that_is_made_anew_stays_until_the_new_one_is_whole(tmp_path, moment, stage):
+    store = Store(tmp_path)
+    before = store.make(f"{stage}-0123", {"stage": stage}, _written_before, stage == "train")
+    killed(tmp_path, moment, stage)
+    store.clear({"train"})
+    assert hidden(tmp_path) == []
+    before.check()
+    assert (before.folder / "file.txt").read_text() == "before"
+
+
+def _written_before(out: Path) -> None:
+    (out / "file.txt").write_text("before")
 
 
 def test_what_a_stage_goes_on_from_stays(tmp_path):
@@ -123,3 +147,17 @@ def test_the_next_run_leaves_nothing_hidden(tmp_path):
     (run.folder / "report" / f".index.html{dead}").write_text("<")
     accord.run("tiny", set={"train.epochs": 1}, runs=runs)
     assert hidden(runs) == []
+
+
+@pytest.mark.slow
+def test_a_training_that_is_forced_and_killed_leaves_the_model_of_before(tiny_run, tmp_path):
+    runs = shutil.copytree(tiny_run.folder.parent, tmp_path / "runs")
+    made = ["tiny", "--set", "train.epochs=3", "--force", "train", "--runs", str(runs)]
+    command = [sys.executable, "-m", "accord.pipeline.cli.main", "run", *made]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        while process.poll() is None and not [*runs.glob("artefacts/.train-*.partial/*")]:
+            time.sleep(0.01)
+        process.kill()
+    assert process.returncode == -9
+    assert list(faults(runs / "tiny")) == []
+    assert accord.load(runs / "tiny").score("le chat dort")
