@@ -101,6 +101,7 @@ def _why_unwanted(gloss: str) -> str | None:
 
 
 ARTICLE_PARTS = ("heading", "article")
+OF_ARTICLE: Mapping[str, type] = {"id": int, **dict.fromkeys(ARTICLE_PARTS, str)}
 # From the first word on: a search would try each letter of what ends in no stop.
 COMPLETE = re.compile(r"""\W*\w.*[.!?…][\s»”"')\]]*\Z""", re.DOTALL)
 # The initials of those who wrote it, at the end of an agency's dispatch: `burs-kd-ot/ber/roc`.
@@ -114,7 +115,7 @@ def read_orangesum(path: Path, split: str | None = None) -> Iterator[Sentence | 
     in no stop is left out: titles, headings within the text, captions of films, lists.
     """
     for number, line in enumerate(lines(path), start=1):
-        article = parse_article(path, number, line)
+        article = parse_document(path, number, line, OF_ARTICLE)
         texts = (SIGNATURE.sub("", article[part]) for part in ARTICLE_PARTS)
         sentences = (sentence for text in texts for sentence in segment(text))
         for position, sentence in enumerate(sentences, start=1):
@@ -125,17 +126,40 @@ def read_orangesum(path: Path, split: str | None = None) -> Iterator[Sentence | 
                 yield Unwanted("no stop at its end")
 
 
-def parse_article(path: Path, number: int, line: str) -> dict:
-    """The article of a line, with all that is read of it."""
+# A sentence before direct speech ends in a colon.
+BEFORE_SPEECH = re.compile(r"\W*\w.*:\Z", re.DOTALL)
+DASHES = re.compile(r"\A(?:--|–)(?=\s)")  # before speech, as some novels have them
+
+
+def read_paragraphs(path: Path, split: str | None = None) -> Iterator[Sentence | Unwanted]:
+    """Novels or sheets in JSON lines: `id`, and in `text` paragraphs, one a line.
+
+    Sentences are named by their document and their position in it. What ends in no stop is left
+    out: titles, items of lists.
+    """
+    for number, line in enumerate(lines(path), start=1):
+        found = parse_document(path, number, line, {"id": str, "text": str})
+        name, paragraphs = found["id"], found["text"].split("\n")
+        sentences = (each for paragraph in paragraphs for each in segment(paragraph))
+        for position, sentence in enumerate(sentences, start=1):
+            if COMPLETE.match(sentence) or BEFORE_SPEECH.match(sentence):
+                text = DASHES.sub("—", sentence)
+                yield Sentence(f"{name}.{position}", text, split=split, document=name)
+            else:
+                yield Unwanted("no stop at its end")
+
+
+def parse_document(path: Path, number: int, line: str, keys: Mapping[str, type]) -> dict:
+    """The document of a line, with the keys that are read of it."""
     place = f"{path}, line {number}"
     try:
-        article = parse_line(line)
+        document = parse_line(line)
     except ValueError as error:
-        raise CorpusError(f"{place}: expected an article in JSON, but {error}") from None
-    if not isinstance(article, dict):
-        raise CorpusError(f"{place}: expected an article in JSON, found {line[:60]!r}")
-    for key, kind in {"id": int, **dict.fromkeys(ARTICLE_PARTS, str)}.items():
-        if type(article.get(key)) is not kind:
-            found = repr(article[key])[:60] if key in article else "none"
+        raise CorpusError(f"{place}: expected a document in JSON, but {error}") from None
+    if not isinstance(document, dict):
+        raise CorpusError(f"{place}: expected a document in JSON, found {line[:60]!r}")
+    for key, kind in keys.items():
+        if type(document.get(key)) is not kind:
+            found = repr(document[key])[:60] if key in document else "none"
             raise CorpusError(f"{place}: expected {key!r} to be {kind.__name__}, found {found}")
-    return article
+    return document

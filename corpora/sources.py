@@ -33,6 +33,7 @@ class Corpus:
     read: Callable[[Path, str | None], Iterator[Sentence | Unwanted]]  # a file, of that split
     licence: str
     repository: Repository | None = None
+    running: bool = False  # its documents are texts of sentences that follow each other
 
 
 def treebank_corpus(
@@ -52,7 +53,21 @@ CORPORA = {
         "wiktionnaire", {"glosses.txt.gz": None}, formats.read_wiktionnaire, "CC BY-SA 4.0"
     ),
     "orangesum": Corpus(
-        "orangesum", {"articles.jsonl.xz": None}, formats.read_orangesum, "CC BY-SA 4.0"
+        "orangesum",
+        {"articles.jsonl.xz": None},
+        formats.read_orangesum,
+        "CC BY-SA 4.0",
+        running=True,
+    ),
+    "eltec": Corpus(
+        "eltec", {"novels.jsonl.xz": None}, formats.read_paragraphs, "public domain", running=True
+    ),
+    "fiches": Corpus(
+        "fiches",
+        {"fiches.jsonl.xz": None},
+        formats.read_paragraphs,
+        "open data of the DILA",
+        running=True,
     ),
     "tiny": Corpus(None, {"tiny.txt": None}, text.read, "MIT"),
     "ud-french-1.3": treebank_corpus(

