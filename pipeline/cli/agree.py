@@ -11,7 +11,7 @@ from accord.corpora.sources import read_words
 from accord.lexicon.dictionaries.lexique import Homophones
 from accord.pipeline.cli.console import command, listed, make_room
 from accord.pipeline.data.folders import folder_of
-from accord.pipeline.display.messages import say
+from accord.pipeline.display.messages import echo, say
 from accord.pipeline.display.tables import print_table
 from accord.pipeline.evaluation.critical_words import VERB, find_words
 from accord.pipeline.evaluation.suite_making import make_suite
@@ -114,7 +114,7 @@ def agree(
     for scoring in [len(SCORINGS)] if words else agreement.telling(asked):
         for of_pairs in rows:
             print_table(side_by_side(asked, of_pairs, scoring))
-            print()
+            echo()
     print_table(agreement.summary(asked, rows[0]))
     if items:
         agreement.items(asked, pairs, words).to_csv(items, index=False)
@@ -147,7 +147,7 @@ def make(
         with_attractors=("attractors", lambda counts: int((counts > 0).sum())),
     )
     print_table(table.rename(columns={"with_attractors": "with attractors"}).reset_index())
-    print(f"written to {to}; `accord agree RUN --suite {to}` asks models")
+    echo(f"written to {to}; `accord agree RUN --suite {to}` asks models")
 
 
 @command
@@ -168,4 +168,4 @@ def plant(
     table = confuse.plant((words for _, words in chosen), Homophones.load(folder_of), seed)
     table.to_csv(to, index=False)
     print_table(table.groupby("construction").size().rename("pairs").reset_index())
-    print(f"written to {to}; `accord corrections {to}` and `accord agree RUN --suite {to}` ask it")
+    echo(f"written to {to}; `accord corrections {to}` and `accord agree RUN --suite {to}` ask it")

@@ -11,7 +11,7 @@ from accord.pipeline.cli.console import command
 from accord.pipeline.cli.options import Model, TrainedRun, load_model
 from accord.pipeline.cli.score import Text, numbered_sentences
 from accord.pipeline.data.folders import folder_of
-from accord.pipeline.display.messages import counted, say, track
+from accord.pipeline.display.messages import counted, echo, say, track
 from accord.pipeline.display.tables import print_table
 from accord.pipeline.evaluation.suites import read_suite
 
@@ -46,14 +46,14 @@ def correct(
         found += [{"line": number} | each for each in suggestions]
         if json:
             line = {"line": number, "text": sentence, "suggestions": suggestions}
-            print(jsons.dumps(line, ensure_ascii=False))
+            echo(jsons.dumps(line, ensure_ascii=False))
     if json:
         return
     if found:
         table = pd.DataFrame(found).drop(columns=["start", "end"])
         shown = {"gain": table["gain"].map("{:+.2f}".format), "why": table["why"].map(_shown)}
         print_table(table.assign(**shown))
-    print(f"{counted(len(found), 'suggestion')} in {counted(len(sentences), 'sentence')}")
+    echo(f"{counted(len(found), 'suggestion')} in {counted(len(sentences), 'sentence')}")
 
 
 @command
@@ -87,7 +87,7 @@ def corrections(
     table = JudgedCorrections.of(known, corrector).table(margin)
     shares = {name: table[name].map("{:.1%}".format) for name in table.columns[1:]}
     print_table(table.astype({"planted": int}).assign(**shares).rename_axis("error").reset_index())
-    print(f"margin: {margin:.2f} nats; half of the sentences have one error, half have none")
+    echo(f"margin: {margin:.2f} nats; half of the sentences have one error, half have none")
 
 
 def _shown(reasons: "Reasons") -> str:

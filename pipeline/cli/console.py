@@ -16,6 +16,8 @@ from click import Context
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from accord.pipeline.display.messages import echo, printable
+
 Set = Annotated[
     list[str] | None,
     typer.Option(
@@ -134,7 +136,7 @@ def command(function: Callable) -> Callable:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except KeyboardInterrupt:
             said = "\ninterrupted: what is finished is kept, the same command goes on"
-            print(said, file=sys.stderr)
+            echo(said, error=True)
             raise typer.Exit(INTERRUPTED) from None
         except (ValueError, OSError, LookupError, FloatingPointError) as error:
             _tell(error)
@@ -153,12 +155,12 @@ def _tell(error: Exception) -> NoReturn:
 def print_error(message: str) -> None:
     """A line on standard error; on a terminal, rich colours how it begins."""
     if not sys.stderr.isatty():
-        print(f"error: {message}", file=sys.stderr)
+        echo(f"error: {message}", error=True)
         return
     from rich.console import Console
     from rich.text import Text
 
-    said = Text.assemble(("error: ", "bold red"), message)
+    said = Text.assemble(("error: ", "bold red"), printable(message))
     Console(stderr=True).print(said, soft_wrap=True)  # a path stays in one piece
 
 

@@ -1,6 +1,5 @@
 """`accord lexicon`: which lexicons there are, what they say of a word, how much they cover."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +18,7 @@ from accord.pipeline.compare.lexicons import (
     known_beside,
 )
 from accord.pipeline.data.folders import MissingData, folder_of
-from accord.pipeline.display.messages import counted, say
+from accord.pipeline.display.messages import counted, echo, say
 from accord.pipeline.display.tables import print_table
 from accord.pipeline.features.templates import features_of
 
@@ -73,11 +72,11 @@ def show(
             )
     print_table(pd.DataFrame(rows, columns=["lexicon", "lemma", "upos", "feats", "weight"]))
     phi = features_of(word, chain)
-    print("\nφ by", lexicon)
+    echo("\nφ by", lexicon)
     for feature, value in phi.items():
-        print(f"  {feature:24} {value:g}")
+        echo(f"  {feature:24} {value:g}")
     if others := known_beside(word, chain, phi):
-        print(f"known of it too, and in φ where featurise.templates has it: {', '.join(others)}")
+        echo(f"known of it too, and in φ where featurise.templates has it: {', '.join(others)}")
 
 
 @command
@@ -98,7 +97,7 @@ def coverage(
         table[share] = table[share].map("{:.2%}".format)
     print_table(table)
     missing = evaluation.gaps(chain, words, gaps)
-    print("\nmost frequent gaps:", ", ".join(f"{f} {n}" for f, n in missing.values.tolist()))
+    echo("\nmost frequent gaps:", ", ".join(f"{f} {n}" for f, n in missing.values.tolist()))
 
 
 @command
@@ -149,7 +148,7 @@ def compare(
         raise ValueError(f"--lexicons: expected chains of lexicons, got {lexicons!r}")
     table, folder = compare_lexicons(config, chains, set or (), runs)
     print_table(table)
-    print(f"figure: {folder / 'report' / 'perplexity.png'}")
+    echo(f"figure: {folder / 'report' / 'perplexity.png'}")
 
 
 def _usable() -> Iterator[str]:
@@ -160,7 +159,7 @@ def _usable() -> Iterator[str]:
                 _load_if_present(name)
             yield name
         except LexiconError as error:
-            print(f"left out: {error}", file=sys.stderr)
+            echo(f"left out: {error}", error=True)
 
 
 def _load(chain: str, lowercase: bool = False) -> Lexicon:

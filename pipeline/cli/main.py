@@ -14,7 +14,7 @@ import typer
 
 from accord.pipeline.cli import console
 from accord.pipeline.cli.console import Group, Later
-from accord.pipeline.display.messages import set_level
+from accord.pipeline.display.messages import echo, set_level
 
 # Name → the module below `accord.pipeline` and the line of help; of a group, its rows and its line.
 Rows = Mapping[str, "tuple[str | Rows, str]"]
@@ -217,7 +217,7 @@ app = typer.Typer(
 
 def _say_version(is_wanted: bool) -> None:
     if is_wanted:
-        print(f"accord {sys.modules['accord'].__version__}")
+        echo(f"accord {sys.modules['accord'].__version__}")
         raise typer.Exit
 
 

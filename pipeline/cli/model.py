@@ -23,6 +23,7 @@ from accord.pipeline.cli.options import (
     load_model,
     under,
 )
+from accord.pipeline.display.messages import echo
 from accord.pipeline.display.tables import print_table
 
 if TYPE_CHECKING:
@@ -78,19 +79,19 @@ def explain(
         (each.word, f"{each.probability:.2%}", f"{each.log_p:.2f}") for each in place.likeliest
     ]
     print_table(pd.DataFrame(likely, columns=["next word", "p", "log p"]))
-    print("\nlog p as a sum, in nats:\n")
+    echo("\nlog p as a sum, in nats:\n")
     print_table(_signed(split(choices), "term"))
     if spelled := [choice.word for choice in choices if not choice.is_known]:
-        print(f"\nnot known to the model, and therefore spelled: {', '.join(spelled)}")
+        echo(f"\nnot known to the model, and therefore spelled: {', '.join(spelled)}")
     if place.sought:
-        print(f"\nmeaning: the network asks for words like {', '.join(place.sought)}")
-    print("\nthe weights of features after each word:\n")
+        echo(f"\nmeaning: the network asks for words like {', '.join(place.sought)}")
+    echo("\nthe weights of features after each word:\n")
     print_table(_signed(weights, "after"))
     if html:
         sentence = explainer.sentence(explainer.beginning(text))
         page = explain_page.page([sentence], replace(place, asked=tuple(choices)))
         html.write_text(page, encoding="utf-8")
-        print(f"\npage: {html}")
+        echo(f"\npage: {html}")
 
 
 @command
@@ -170,9 +171,9 @@ def generate(
         seed=seed,
     )
     for sentence in sentences:
-        print(sentence.text + ("" if sentence.ended else " […]"))
+        echo(sentence.text + ("" if sentence.ended else " […]"))
         if features:
-            print("    " + "…  " * bool(start) + "  ".join(map(_glossed, sentence.words)))
+            echo("    " + "…  " * bool(start) + "  ".join(map(_glossed, sentence.words)))
 
 
 @command
@@ -188,7 +189,7 @@ def nearest(
     table = load_model(run, model).nearest(word, most)
     print_table(table.assign(cosine=table["cosine"].map("{:.3f}".format)))
     if len(table) <= most:
-        print(f"the model tells no more than these {len(table) - 1} others apart")
+        echo(f"the model tells no more than these {len(table) - 1} others apart")
 
 
 @command

@@ -10,6 +10,7 @@ import typer
 
 from accord.pipeline.cli.console import command
 from accord.pipeline.cli.options import load_model
+from accord.pipeline.display.messages import echo
 from accord.pipeline.page.questions import Models
 from accord.pipeline.page.server import PageServer
 from accord.pipeline.trained.resolve import BUNDLED, find, holds_models
@@ -41,12 +42,12 @@ def page(
         try:
             if run:  # what is named may not be there, which is then all that is said
                 models.load_first()
-            print(f"{server.address}  (Ctrl-C ends it)", flush=True)
+            echo(f"{server.address}  (Ctrl-C ends it)")
             models.load_first()
             models.prepare_first()
             threading.Event().wait()
         except KeyboardInterrupt:
-            print(flush=True)
+            echo()
             os._exit(0)  # now: a question that is being answered is not waited for
         finally:
             server.shutdown()

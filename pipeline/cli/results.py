@@ -1,6 +1,5 @@
 """What finished runs show: comparisons, combinations, audits; `verify` and `export`."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ from accord.pipeline.artefacts.store import faults
 from accord.pipeline.cli.console import FAILED, Runs, Seeds, Set, command
 from accord.pipeline.compare import audit as auditing
 from accord.pipeline.compare.scored_models import difference_in_text, find_all
+from accord.pipeline.display.messages import echo
 from accord.pipeline.display.tables import print_table
 
 RunFolder = Annotated[
@@ -22,13 +22,13 @@ def audit(run: RunFolder) -> None:
     """Check a run for leaks: which splits its vocabulary, φ and b have seen."""
     table = auditing.audit(run)
     print_table(table)
-    print(*auditing.verdicts(table, auditing.chosen_on_validation(run)), sep="\n")
+    echo(*auditing.verdicts(table, auditing.chosen_on_validation(run)), sep="\n")
     for name in auditing.texts_in_lexicons(run):
-        print(
+        echo(
             f"φ also comes from the lexicon '{name}', which is made of a text: that text is known."
         )
     for start in auditing.starts(run):
-        print(
+        echo(
             f"vocabulary, φ and b also come from the model {start}: the texts that it was trained "
             f"on are known."
         )
@@ -62,9 +62,9 @@ def compare(
     folder = to or runs / "comparison"
     comparing.write(scores, shown, folder)
     if difference := difference_in_text(found):
-        print(f"not to be compared: {difference}", file=sys.stderr, flush=True)
+        echo(f"not to be compared: {difference}", error=True)
     print_table(shown)
-    print(f"figure: {folder / 'time.png'}")
+    echo(f"figure: {folder / 'time.png'}")
 
 
 @command
@@ -96,11 +96,11 @@ def tables(
     """Print the tables of the LL-RNN paper beside the figures of a run of the preset `paper`."""
     from accord.pipeline.compare.paper import tables
 
-    print(tables(run), end="")
+    echo(tables(run), end="")
     if sentences:
         from accord.pipeline.compare.paper import drawn_sentences
 
-        print(f"\n{drawn_sentences(run, sentences)}", end="")
+        echo(f"\n{drawn_sentences(run, sentences)}", end="")
 
 
 @command
@@ -157,10 +157,10 @@ def verify(run: RunFolder) -> None:
     """Read every file of a run and name those that are changed or damaged."""
     found = list(dict.fromkeys(faults(run)))
     for fault in found:
-        print(fault)
+        echo(fault)
     if found:
         raise typer.Exit(FAILED)
-    print(f"{run}: all files are as they were written")
+    echo(f"{run}: all files are as they were written")
 
 
 @command
@@ -211,4 +211,4 @@ def export(
     from accord.pipeline.trained.export import export as write
 
     how = {"order": order, "samples": samples, "prune": prune, "states": states}
-    print(write(run, model, to, compact, **how))
+    echo(write(run, model, to, compact, **how))

@@ -21,7 +21,7 @@ from accord.pipeline.cli.console import (
 from accord.pipeline.config.presets import preset_text
 from accord.pipeline.data import fetch as fetching
 from accord.pipeline.data.catalogue import origin, source_names
-from accord.pipeline.display.messages import counted
+from accord.pipeline.display.messages import counted, echo
 from accord.pipeline.display.tables import print_table
 
 
@@ -57,8 +57,8 @@ def run(
     report = finished.folder / "report"
     if until in {None, "report"}:
         for file in ("table.md", FACTORS):
-            print((report / file).read_text(encoding="utf-8"), end="")
-        print(f"report: {report / 'index.html'}")
+            echo((report / file).read_text(encoding="utf-8"), end="")
+        echo(f"report: {report / 'index.html'}")
 
 
 @command
@@ -85,7 +85,7 @@ def stages(
     found = list(Run(load_config(config, set or (), models or (), name), runs).status())
     widest = max(len(status.model) for status in found)
     for status in found:
-        print(f"{status.stage.name:11}{status.model:{widest}}  {status.state:9}{status.why}")
+        echo(f"{status.stage.name:11}{status.model:{widest}}  {status.state:9}{status.why}")
 
 
 @command
@@ -104,7 +104,7 @@ def pack(
     jobs = pack_models(
         config, to, set=set or (), models=models or (), name=name, seeds=seeds, runs=runs
     )
-    print(f"{counted(len(jobs), 'model')} packed into {to}")
+    echo(f"{counted(len(jobs), 'model')} packed into {to}")
 
 
 @command
@@ -117,7 +117,7 @@ def unpack(
     """Take in models trained on another machine, so that `accord run` can continue."""
     from accord.pipeline.runner.pack import unpack as take_in
 
-    print(f"taken in: {', '.join(take_in(folder, runs=runs)) or 'nothing was finished'}")
+    echo(f"taken in: {', '.join(take_in(folder, runs=runs)) or 'nothing was finished'}")
 
 
 @command
@@ -129,10 +129,10 @@ def fetch(
 ) -> None:
     """Download corpora and lexicons into the data folder and check their hashes."""
     for source in sources or ():
-        print(fetching.fetch(source))
+        echo(fetching.fetch(source))
     if not sources:
         for name in source_names():
-            print(f"{name:26}{origin(name)}")
+            echo(f"{name:26}{origin(name)}")
 
 
 @command
@@ -143,8 +143,8 @@ def config(
 ) -> None:
     """Explain every key of a configuration, or print a preset to copy."""
     if preset:
-        print(preset_text(preset), end="")
+        echo(preset_text(preset), end="")
     else:
         from accord.pipeline.config.help import explain
 
-        print(explain(), end="")
+        echo(explain(), end="")

@@ -26,7 +26,7 @@ from accord.pipeline.cli.options import (
     load_model,
     under,
 )
-from accord.pipeline.display.messages import counted, say
+from accord.pipeline.display.messages import counted, echo, say
 from accord.pipeline.display.tables import print_table
 
 if TYPE_CHECKING:
@@ -120,14 +120,14 @@ def score(
     scorer = under(load_model(run, model), condition, prime, prime_weight, prime_tune)
     total = Total(unit)
     if not json:
-        print(f"{'log p':>9}  in {unit}, that of each word, </s> being the sentence's end")
+        echo(f"{'log p':>9}  in {unit}, that of each word, </s> being the sentence's end")
     for number, words in _scored(scorer, sentences):
         total.add(words)
-        print(_as_json(number, words, unit) if json else _as_text(words, unit))
+        echo(_as_json(number, words, unit) if json else _as_text(words, unit))
     if json:
-        print(jsons.dumps(total.figures), file=sys.stderr)
+        echo(jsons.dumps(total.figures), error=True)
     else:
-        print(total)
+        echo(total)
 
 
 def numbered_sentences(text: str) -> list[tuple[int, str]]:

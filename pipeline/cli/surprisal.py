@@ -19,7 +19,7 @@ from accord.pipeline.cli.options import (
     load_model,
     under,
 )
-from accord.pipeline.display.messages import counted
+from accord.pipeline.display.messages import counted, echo
 from accord.pipeline.display.tables import print_table
 from accord.pipeline.trained import resolve
 
@@ -99,14 +99,14 @@ def surprisal(
     if to:
         WRITERS[to.suffix](words, to)
         sentences = counted(words["row"].nunique(), "sentence")
-        print(f"{counted(len(words), 'word')} of {sentences}: {to}")
+        echo(f"{counted(len(words), 'word')} of {sentences}: {to}")
     else:
         words.to_csv(sys.stdout, index=False)
     if plot:
         from accord.pipeline.display.reading_figures import draw, surprisal_by_region
 
         draw(surprisal_by_region(words, by), plot)
-        print(f"figure: {plot}")
+        echo(f"figure: {plot}")
 
 
 @command
@@ -135,12 +135,12 @@ def expect(
         WRITERS[to.suffix](table, to)
     for feature in dict.fromkeys(name.partition("=")[0] for name in listed(features)):
         print_table(_of_feature(table, feature))
-        print()
+        echo()
     if plot:
         from accord.pipeline.display.reading_figures import draw, expectations
 
         draw(expectations(table, listed(features)), plot)
-        print(f"figure: {plot}")
+        echo(f"figure: {plot}")
 
 
 def _of_feature(table: "pd.DataFrame", feature: str) -> "pd.DataFrame":

@@ -1,4 +1,8 @@
-"""Lines for the person at the terminal: what is done, progress, counts, short names of paths."""
+"""Lines for the person at the terminal: what is done, progress, counts, short names of paths.
+
+Text from elsewhere may hold control characters, which a terminal obeys. `printable` makes escapes
+of them, wherever text is printed: here, in `print_table` and in `print_error`.
+"""
 
 import atexit
 import sys
@@ -22,10 +26,31 @@ def set_level(level: Level) -> None:
     _level = level
 
 
+CONTROLS = [*range(0x20), *range(0x7F, 0xA0)]  # among them ESC and CSI, by which terminals obey
+DIRECTIONS = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]  # they show text in another order
+HALVES = range(0xD800, 0xE000)  # of characters, which no encoding has
+ESCAPED = {
+    code: f"\\u{code:04x}"  # as JSON has it, so that JSON stays JSON
+    for code in (*CONTROLS, *DIRECTIONS, 0x2028, 0x2029, *HALVES)
+    if chr(code) not in "\n\t"
+}
+
+
+def printable(text: str) -> str:
+    """A text with all control characters but tabs and line ends as escapes."""
+    return text if text.isprintable() else text.translate(ESCAPED)
+
+
+def echo(*parts: object, sep: str = " ", end: str = "\n", error: bool = False) -> None:
+    """Print a result, or a line to standard error; no control character reaches a terminal."""
+    file = sys.stderr if error else sys.stdout
+    print(printable(sep.join(map(str, parts))), end=end, file=file, flush=True)
+
+
 def say(message: str, detail: bool = False) -> None:
     """Print a line to standard error, so that standard output stays free for results."""
     if _level == "verbose" or (_level == "normal" and not detail):
-        print(message, file=sys.stderr, flush=True)
+        echo(message, error=True)
 
 
 def track(items: Iterable[Item], what: str, total: int | None = None) -> Iterator[Item]:
@@ -60,7 +85,7 @@ def meter(what: str, total: int | None) -> Callable[[int], None]:
             return  # finished before the first line was due, or with the last
         last, shown = now, pace.done
         rate = pace.rate(now) if amount else pace.done / max(now - pace.start, 1e-9)
-        print(_line(what, pace.done, total, rate), file=sys.stderr, flush=True)
+        echo(_line(what, pace.done, total, rate), error=True)
 
     return advance
 
@@ -70,7 +95,8 @@ def _bar(what: str, total: int | None) -> Callable[[int], None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    name, figures = TextColumn("  {task.description}"), TextColumn("{task.fields[figures]}")
+    name = TextColumn("  {task.description}", markup=False)
+    figures = TextColumn("{task.fields[figures]}")
     columns = (name, BarColumn(24), figures) if total else (name, figures)
     progress = Progress(
         *columns,
@@ -78,7 +104,7 @@ def _bar(what: str, total: int | None) -> Callable[[int], None]:
         auto_refresh=False,
         redirect_stdout=sys.stdout.isatty(),  # results that go to a file must reach it
     )
-    task = progress.add_task(what, total=total, figures="")
+    task = progress.add_task(printable(what), total=total, figures="")
     pace = Pace(time.monotonic())
     last = pace.start
 

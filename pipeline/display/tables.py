@@ -8,6 +8,8 @@ from html import escape
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
+from accord.pipeline.display.messages import echo, printable
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -33,7 +35,7 @@ def markdown(table: "pd.DataFrame") -> str:
 def print_table(table: "pd.DataFrame") -> None:
     """Print a table: drawn by rich on a terminal, in Markdown for a file or another program."""
     if not sys.stdout.isatty():
-        print(markdown(table))
+        echo(markdown(table))
         return
     from rich import box
     from rich.console import Console
@@ -43,9 +45,12 @@ def print_table(table: "pd.DataFrame") -> None:
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     head, *rows = _cells(table)
     for name, right in zip(head, _numbers(table), strict=True):
-        drawn.add_column(Text(name), justify="right" if right else "left", overflow="fold")
+        drawn.add_column(
+            Text(printable(name)), justify="right" if right else "left", overflow="fold"
+        )
     for row in rows:
-        drawn.add_row(*map(Text, row))  # as Text, brackets in a cell are no markup
+        # As Text, brackets in a cell are no markup.
+        drawn.add_row(*(Text(printable(cell)) for cell in row))
     Console().print(drawn)
 
 

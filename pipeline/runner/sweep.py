@@ -27,7 +27,7 @@ from accord.models.training import processes
 from accord.pipeline.artefacts.artefact import Artefact
 from accord.pipeline.artefacts.names import FIGURES
 from accord.pipeline.dataset.encoded import READ_BY_TRAINING
-from accord.pipeline.display.messages import set_level
+from accord.pipeline.display.messages import echo, set_level
 from accord.pipeline.sections import EvaluateParams
 from accord.pipeline.stages import evaluate, train
 from accord.pipeline.trained.resolve import JOBS, TRAINED, read_jobs, taught_by
@@ -76,10 +76,10 @@ def _side_by_side(pool: Executor, names: Sequence[tuple[str, str]]) -> int:
     jobs = {pool.submit(_alone, Path(folder), name): name for folder, name in names}
     for job in as_completed(jobs):
         if error := job.exception():
-            print(f"{jobs[job]}: failed: {error}", file=sys.stderr, flush=True)
+            echo(f"{jobs[job]}: failed: {error}", error=True)
             failed += 1
         else:
-            print(f"{jobs[job]}: {job.result()}", flush=True)
+            echo(f"{jobs[job]}: {job.result()}")
     return failed
 
 
@@ -102,7 +102,7 @@ def _end_with_the_sweep() -> None:
 def _together(folder: Path, name: str) -> None:
     """Train one model on all processes, and measure it on the first."""
     if processes.is_first():
-        print(f"{name}: {_job(folder, name)}", flush=True)
+        echo(f"{name}: {_job(folder, name)}")
     else:
         set_level("quiet")
         _train(folder, name)

@@ -12,7 +12,7 @@ from accord.pipeline.cli.confusions import homophones
 from accord.pipeline.cli.console import command, listed, make_room
 from accord.pipeline.cli.options import Model, RunOrNGrams, load_model
 from accord.pipeline.data.folders import folder_of
-from accord.pipeline.display.messages import counted, say
+from accord.pipeline.display.messages import counted, echo, say
 from accord.pipeline.display.tables import print_table
 
 
@@ -54,7 +54,7 @@ def nbest(
         write_lattices(to, heard)
     else:
         write_nbest(to, (lattice.nbest(size, reference) for lattice, reference in heard))
-    print(f"{counted(len(said), 'sentence')}: {to}")
+    echo(f"{counted(len(said), 'sentence')}: {to}")
 
 
 @command
@@ -104,7 +104,7 @@ def rescore(
         say(f"lists with words that the model does not know stay: {', '.join(terms.unknown)}")
     chosen = weights.best(terms)
     for found, at in zip(lists, chosen, strict=True):
-        print(f"{found.id} ||| {found.texts[at]}")
+        echo(f"{found.id} ||| {found.texts[at]}")
     if all(found.reference for found in lists):
         before = error_rate(lists, Weights(0, 0).best(terms))
         after, least = error_rate(lists, chosen), error_rate(lists, oracle(lists))
@@ -123,5 +123,5 @@ def prune(
     from accord.pipeline.zoo.conversions import compare_pruned
 
     for found in find(model):
-        print(found.name)
+        echo(found.name)
         print_table(compare_pruned(found, [float(share) / 100 for share in listed(zeros)]))
