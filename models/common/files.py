@@ -3,6 +3,9 @@
 import json
 import os
 import platform
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,17 +38,38 @@ def _refuse(constant: str) -> None:
 PARTIAL = ".*.partial"  # what a killed writer may leave behind
 
 
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Where to write a file that is to be whole or absent; afterwards it is moved to `path`.
+
+    Until then it has the same name in a folder of its own beside `path`: writers choose a format by
+    the ending, and gzip writes the name down. An older file stays if anything fails.
+    """
+    path = path.resolve()  # what a link names is replaced, not the link
+    if path.exists() and not path.is_file():  # a pipe or a device cannot be moved to
+        yield path
+        return
+    folder = path.with_name(f".{path.name}{_of_process(os.getpid())}")
+    try:
+        folder.mkdir(exist_ok=True)
+        yield folder / path.name
+        with (folder / path.name).open("rb+") as file:
+            os.fsync(file.fileno())
+        (folder / path.name).replace(path)
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(
+            error.errno, os.strerror(error.errno), str(path)
+        ) from None  # which file had no room
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)  # on a full disk, what there was room for
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Write beside the old file, down to the disk, and put the new one in its place."""
-    partial = path.with_name(f".{path.name}{_of_process(os.getpid())}")
-    try:
-        with partial.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)  # on a full disk, what there was room for
+    with whole(path) as partial:
+        partial.write_bytes(content)
 
 
 def clear_partial(folder: Path) -> None:
@@ -53,7 +77,15 @@ def clear_partial(folder: Path) -> None:
     for path in folder.glob(PARTIAL):
         pid = path.name.removesuffix(".partial").rpartition(".")[2]
         if pid.isdecimal() and path.name.endswith(_of_process(int(pid))) and not _lives(int(pid)):
-            path.unlink(missing_ok=True)
+            remove(path)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _of_process(pid: int) -> str:

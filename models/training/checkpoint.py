@@ -17,7 +17,7 @@ from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from accord.models.common.batching import State
-from accord.models.common.files import PARTIAL, write_whole
+from accord.models.common.files import PARTIAL, remove, write_whole
 from accord.models.common.weights import load_weights, parameters_of
 from accord.models.training.log import Epoch
 from accord.models.training.optimisers import MuonAndAdamW
@@ -63,7 +63,7 @@ class Checkpoints:
     def clear(self) -> None:
         """Remove all checkpoints, and what a writer that was killed left."""
         for path in (*self.files(), *self.folder.glob(PARTIAL)):
-            path.unlink()
+            remove(path)
 
 
 def parse(content: bytes) -> tuple[dict[str, Tensor], Any]:

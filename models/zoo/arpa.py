@@ -18,6 +18,7 @@ from accord.models.background.ngram_background import NGramBackground
 from accord.models.background.ngrams import END, NGrams, Table, contexts_of, nodes_of, pack
 from accord.models.common.arrays import load_arrays, save_arrays
 from accord.models.common.batching import Sentences
+from accord.models.common.files import whole
 from accord.models.features.phi import Features
 
 START, STOP, UNKNOWN = "<s>", "</s>", "<unk>"
@@ -339,7 +340,11 @@ def write_arpa(model: NGrams, forms: Sequence[str], path: Path) -> None:
     """Write the model; its probabilities keep eight digits."""
     check_forms(forms, model.words)
     tables = [Table(*(tensor.cpu().numpy() for tensor in table)) for table in model.tables]
-    with open_arpa(path, "wb") as binary, TextIOWrapper(binary, "utf-8", newline="\n") as file:
+    with (
+        whole(path) as partial,
+        open_arpa(partial, "wb") as binary,
+        TextIOWrapper(binary, "utf-8", newline="\n") as file,
+    ):
         file.write("\\data\\\n")
         for order, table in enumerate(tables, start=1):
             file.write(f"ngram {order}={len(table.keys) + (order == 1)}\n")

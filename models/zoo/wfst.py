@@ -30,6 +30,7 @@ from torch.nn.functional import normalize
 from accord.models.background.ngram_automaton import NGramAutomaton
 from accord.models.background.ngrams import NGrams
 from accord.models.common.batching import END, Sentences
+from accord.models.common.files import whole, write_whole
 from accord.models.network.language_model import LanguageModel
 from accord.models.network.next_word import NextWord, WordValues
 from accord.models.network.states import states
@@ -76,9 +77,9 @@ def write_wfst(automaton: WeightedAutomaton, forms: Sequence[str], path: Path) -
     symbols = [EPSILON, PHI, *forms[1:]]  # END, the first, is no symbol but the end of a path
     table = path.with_name(path.name.removesuffix(TEXT) + SYMBOLS)
     lines = (f"{symbol}\t{number}\n" for number, symbol in enumerate(symbols))
-    table.write_text("".join(lines), encoding="utf-8")
+    write_whole(table, "".join(lines).encode())
     ends = [f"{state}\t{_weight(p)}\n" for state, p in enumerate(automaton.end.tolist())]
-    with path.open("w", encoding="utf-8", newline="\n") as file:
+    with whole(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
         file.write(ends[automaton.start])  # the first line's state is where paths begin
         file.writelines(ends)
         for source, target, _, p in _rows(automaton.failures):

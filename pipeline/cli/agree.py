@@ -12,7 +12,7 @@ from accord.lexicon.dictionaries.lexique import Homophones
 from accord.pipeline.cli.console import command, listed, make_room
 from accord.pipeline.data.folders import folder_of
 from accord.pipeline.display.messages import echo, say
-from accord.pipeline.display.tables import print_table
+from accord.pipeline.display.tables import print_table, write_table
 from accord.pipeline.evaluation.critical_words import VERB, find_words
 from accord.pipeline.evaluation.suite_making import make_suite
 from accord.pipeline.evaluation.suites import Columns, read_suite
@@ -117,7 +117,7 @@ def agree(
             echo()
     print_table(agreement.summary(asked, rows[0]))
     if items:
-        agreement.items(asked, pairs, words).to_csv(items, index=False)
+        write_table(agreement.items(asked, pairs, words), items)
         say(f"margins: {items}")
     if count := agreement.of_different_lengths(asked):
         say(
@@ -166,6 +166,6 @@ def plant(
     make_room(to)
     chosen = islice(read_words(corpus, folder=folder_of, split=split), limit)
     table = confuse.plant((words for _, words in chosen), Homophones.load(folder_of), seed)
-    table.to_csv(to, index=False)
+    write_table(table, to)
     print_table(table.groupby("construction").size().rename("pairs").reset_index())
     echo(f"written to {to}; `accord corrections {to}` and `accord agree RUN --suite {to}` ask it")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from accord.models.common.files import write_whole
 from accord.pipeline.cli.console import (
     command,
     listed,
@@ -90,7 +91,7 @@ def explain(
     if html:
         sentence = explainer.sentence(explainer.beginning(text))
         page = explain_page.page([sentence], replace(place, asked=tuple(choices)))
-        html.write_text(page, encoding="utf-8")
+        write_whole(html, page.encode())
         echo(f"\npage: {html}")
 
 

@@ -1,6 +1,5 @@
 """From sentences to tables: `accord surprisal` and `accord expect`."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +19,7 @@ from accord.pipeline.cli.options import (
     under,
 )
 from accord.pipeline.display.messages import counted, echo
-from accord.pipeline.display.tables import print_table
+from accord.pipeline.display.tables import TABLES, csv, print_table, write_table
 from accord.pipeline.trained import resolve
 
 if TYPE_CHECKING:
@@ -37,6 +36,14 @@ Models = Annotated[
     ),
 ]
 To = Annotated[Path | None, typer.Option(help="Write the table: .csv, .tsv or .parquet.")]
+Spreadsheet = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet",
+        help="Put an apostrophe before cells that begin with = + - or @, which a spreadsheet would "
+        "compute.",
+    ),
+]
 Plot = Annotated[Path | None, typer.Option(help="Draw a figure: .png or .svg.")]
 DRAWN = (".png", ".svg")
 CONDITION = "condition"
@@ -70,6 +77,7 @@ def surprisal(
     prime_weight: PrimeWeight = None,
     prime_tune: PrimeTune = None,
     to: To = None,
+    spreadsheet: Spreadsheet = False,
     plot: Plot = None,
     by: Annotated[
         str | None, typer.Option(help="The column whose values the figure tells apart.")
@@ -97,11 +105,11 @@ def surprisal(
         expect=listed(expect or ""),
     )
     if to:
-        WRITERS[to.suffix](words, to)
+        write_table(words, to, spreadsheet)
         sentences = counted(words["row"].nunique(), "sentence")
         echo(f"{counted(len(words), 'word')} of {sentences}: {to}")
     else:
-        words.to_csv(sys.stdout, index=False)
+        echo(csv(words, spreadsheet=spreadsheet), end="")
     if plot:
         from accord.pipeline.display.reading_figures import draw, surprisal_by_region
 
@@ -120,6 +128,7 @@ def expect(
     models: Models = None,
     condition: Condition = None,
     to: To = None,
+    spreadsheet: Spreadsheet = False,
     plot: Plot = None,
 ) -> None:
     """Show the probability of each gender, number or part of speech before every word.
@@ -132,7 +141,7 @@ def expect(
     _check_files(to, plot)
     table = measure(text, _chosen(run, model, models, condition), listed(features))
     if to:
-        WRITERS[to.suffix](table, to)
+        write_table(table, to, spreadsheet)
     for feature in dict.fromkeys(name.partition("=")[0] for name in listed(features)):
         print_table(_of_feature(table, feature))
         echo()
@@ -170,15 +179,8 @@ def _named(run: Path | None, name: str) -> "Scorer":
 
 def _check_files(to: Path | None, plot: Path | None) -> None:
     """What cannot be written is refused before anything is computed, and what can has a folder."""
-    if to and to.suffix not in WRITERS:
-        raise ValueError(f"--to: expected a name that ends in {', '.join(WRITERS)}; got {to}")
+    if to and to.suffix not in TABLES:
+        raise ValueError(f"--to: expected a name that ends in {', '.join(TABLES)}; got {to}")
     if plot and plot.suffix not in DRAWN:
         raise ValueError(f"--plot: expected a name that ends in {' or '.join(DRAWN)}; got {plot}")
     make_room(to, plot)
-
-
-WRITERS = {
-    ".csv": lambda table, path: table.to_csv(path, index=False),
-    ".tsv": lambda table, path: table.to_csv(path, index=False, sep="\t"),
-    ".parquet": lambda table, path: table.to_parquet(path, index=False),
-}

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from accord.models.common.files import write_whole
 from accord.pipeline.compare.scored_models import (
     Scored,
     check_same_text,
@@ -15,7 +16,7 @@ from accord.pipeline.compare.scored_models import (
     named,
 )
 from accord.pipeline.display.figures import perplexity_against_time, save
-from accord.pipeline.display.tables import by_seed, markdown
+from accord.pipeline.display.tables import by_seed, markdown, write_table
 from accord.pipeline.evaluation.comparison import Column, comparison_table, of_models, test_splits
 from accord.pipeline.evaluation.statistics import paired_bootstrap, sentence_losses
 from accord.pipeline.runner.run import run
@@ -66,9 +67,9 @@ def table(scores: pd.DataFrame) -> pd.DataFrame:
 def write(scores: pd.DataFrame, shown: pd.DataFrame, folder: Path) -> None:
     """The table as Markdown and CSV, all figures behind it, and the figure of training time."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "table.md").write_text(markdown(shown) + "\n", encoding="utf-8")
-    shown.to_csv(folder / "table.csv", index=False)
-    scores.to_csv(folder / "scores.csv", index=False)
+    write_whole(folder / "table.md", f"{markdown(shown)}\n".encode())
+    write_table(shown, folder / "table.csv")
+    write_table(scores, folder / "scores.csv")
     save(perplexity_against_time(scores, test_splits(scores)[0]), folder / "time")
 
 

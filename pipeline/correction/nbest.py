@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from accord.corpora.text import lines, parse_line
+from accord.models.common.files import whole
 from accord.pipeline.inference.scorer import Scorer
 
 REFERENCE = "reference"
@@ -68,7 +69,7 @@ def read_nbest(path: Path) -> list[NBest]:
 
 def write_nbest(path: Path, lists: Iterable[NBest]) -> None:
     """Lists as JSON lines."""
-    with path.open("w", encoding="utf-8") as file:
+    with whole(path) as partial, partial.open("w", encoding="utf-8") as file:
         for found in lists:
             scored = zip(found.texts, found.scores, strict=True)
             hypotheses = [{"text": text, "score": score} for text, score in scored]

@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter, LogLocator, NullLocator
 
+from accord.models.common.files import whole, write_whole
 from accord.pipeline.display.tables import by_seed, without_seed
 
 COLOURS = ["#8a8f98", "#2f6fde", "#d9822b", "#3a9d5d", "#b5488f", "#7a5cc7", "#c23b3b", "#2a9da8"]
@@ -46,9 +47,10 @@ styled = mpl.rc_context(STYLE)  # around each function that draws
 @styled
 def save(figure: Figure, path: Path) -> str:
     """As PNG on white and as SVG on nothing; returns the latter, to be put into a page."""
-    figure.savefig(path.with_suffix(".png"), dpi=150, metadata={"Software": None})
+    with whole(path.with_suffix(".png")) as partial:
+        figure.savefig(partial, dpi=150, metadata={"Software": None})
     drawn = svg(figure)
-    path.with_suffix(".svg").write_text(drawn, encoding="utf-8")
+    write_whole(path.with_suffix(".svg"), drawn.encode())
     return drawn
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from accord.models.common.files import whole
 from accord.pipeline.display.figures import COLOURS, INK, styled
 
 LINES = ("-", "--", ":", "-.")  # of the models, where colours are for values
@@ -122,4 +123,5 @@ def draw(figure: Figure, path: Path) -> None:
     """As PNG on white or as SVG on nothing, by the file's ending."""
     is_svg = path.suffix == ".svg"
     metadata = {"Date": None} if is_svg else {"Software": None}
-    figure.savefig(path, dpi=150, bbox_inches="tight", transparent=is_svg, metadata=metadata)
+    with whole(path) as partial:
+        figure.savefig(partial, dpi=150, bbox_inches="tight", transparent=is_svg, metadata=metadata)

@@ -1,13 +1,15 @@
-"""Tables on a terminal, in Markdown and in HTML; seeds as mean ± spread."""
+"""Tables on a terminal, in Markdown, in HTML and as files; seeds as mean ± spread."""
 
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
+from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
+from accord.models.common.files import whole
 from accord.pipeline.display.messages import echo, printable
 
 if TYPE_CHECKING:
@@ -78,6 +80,35 @@ def html_table(table: "pd.DataFrame") -> str:
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
+
+
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins so is computed by spreadsheets
+PARQUET = ".parquet"
+TABLES = (".csv", ".tsv", PARQUET)  # endings of files that `write_table` writes
+
+
+def write_table(table: "pd.DataFrame", path: Path, spreadsheet: bool = False) -> None:
+    """Write a table whole or not at all, in the form that the name's ending says.
+
+    For a `spreadsheet`, texts of a CSV or TSV that it would compute have an apostrophe before them.
+    """
+    with whole(path) as partial:
+        if path.suffix == PARQUET:
+            table.to_parquet(partial, index=False)
+        else:
+            separator = "\t" if path.suffix == ".tsv" else ","
+            partial.write_bytes(csv(table, separator, spreadsheet).encode())
+
+
+def csv(table: "pd.DataFrame", separator: str = ",", spreadsheet: bool = False) -> str:
+    """A table as CSV."""
+    if spreadsheet:
+        table = table.map(_inert).rename(columns=_inert)
+    return table.to_csv(index=False, sep=separator)
+
+
+def _inert(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULAS) else cell
 
 
 def with_seeds(models: Mapping[str, Mapping[str, Any]], seeds: int) -> dict[str, dict[str, Any]]:

@@ -22,7 +22,9 @@ from accord.corpora.sentence import Token, Tree, features, row_kinds
 from accord.corpora.tokenise import normalise
 from accord.lexicon import Analysis, Lexicon
 from accord.lexicon.paradigm import Paradigms
+from accord.models.common.files import write_whole
 from accord.pipeline.data.folders import folder_of
+from accord.pipeline.display.tables import write_table
 from accord.pipeline.evaluation.suites import TABLE, Pair
 
 OTHER = {
@@ -317,8 +319,8 @@ def write_suite(made: Iterable[Made], folder: Path) -> pd.DataFrame:
     rows = []
     for name in sorted(by_construction):
         lines = [f"True\t{m.pair.good}\nFalse\t{m.pair.bad}\n" for m in by_construction[name]]
-        (folder / f"{name}.txt").write_text("".join(lines), encoding="utf-8")
+        write_whole(folder / f"{name}.txt", "".join(lines).encode())
         rows += [(name, m.distance, m.attractors) for m in by_construction[name]]
     table = pd.DataFrame(rows, columns=["construction", "distance", "attractors"])
-    table.to_csv(folder / TABLE, index=False)
+    write_table(table, folder / TABLE)
     return table

@@ -13,7 +13,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from accord.models.common.files import WEIGHTS
+from accord.models.common.files import WEIGHTS, write_whole
 from accord.models.common.registry import outside_files
 from accord.pipeline.artefacts.artefact import ARTEFACTS, name_of
 from accord.pipeline.artefacts.names import FIGURES
@@ -46,7 +46,7 @@ def pack(
     folder.mkdir(parents=True, exist_ok=True)
     for artefact in {name for job in jobs.values() for name in job["inputs"].values()}:
         shutil.copytree(prepared.store.path(artefact), folder / artefact, dirs_exist_ok=True)
-    (folder / JOBS).write_text(json.dumps(jobs, indent=1))
+    write_whole(folder / JOBS, json.dumps(jobs, indent=1).encode())
     with as_file(files("accord")) as package:
         shutil.copytree(package, folder / "accord", ignore=_all_but_code, dirs_exist_ok=True)
     return jobs

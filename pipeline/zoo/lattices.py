@@ -19,6 +19,7 @@ from itertools import groupby
 from pathlib import Path
 
 from accord.corpora.text import OPENERS, kind, lines, open_bytes
+from accord.models.common.files import whole
 from accord.pipeline.correction.nbest import Arc, Lattice, NBest, read_nbest
 from accord.pipeline.zoo import htk
 
@@ -120,7 +121,7 @@ def write_lattices(path: Path, lattices: Iterable[tuple[Lattice, str]]) -> None:
     with ExitStack() as open_files:
         file, texts = (
             open_files.enter_context(TextIOWrapper(open_bytes(each, "wb"), "utf-8", newline="\n"))
-            for each in (path, _said(path))
+            for each in [open_files.enter_context(whole(each)) for each in (path, _said(path))]
         )
         for lattice, reference in lattices:
             file.write(text_of(lattice))
