@@ -5,7 +5,7 @@ import os
 import platform
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,8 @@ def clear_partial(folder: Path) -> None:
     for path in folder.glob(PARTIAL):
         pid = path.name.removesuffix(".partial").rpartition(".")[2]
         if pid.isdecimal() and path.name.endswith(_of_process(int(pid))) and not _lives(int(pid)):
-            remove(path)
+            with suppress(OSError):  # in a folder that is read-only
+                remove(path)
 
 
 def remove(path: Path) -> None:

@@ -71,8 +71,6 @@ class Store:
                 if not resumes:
                     shutil.rmtree(partial, ignore_errors=True)
                 raise
-        with suppress(FileNotFoundError):
-            (self.folder / f".{name}.lock").unlink()
         return Artefact(self.path(name), meta)
 
     def _replace(self, name: str, partial: Path) -> None:
@@ -121,6 +119,8 @@ class Store:
         try:
             yield
         finally:
+            with suppress(OSError):  # Windows removes no file that is open
+                Path(lock.lock_file).unlink()  # before others have it: who waits looks again
             lock.release()
 
 
@@ -133,12 +133,17 @@ def _hashes(folder: Path) -> dict[str, str]:
 def publish(artefact: Artefact, folder: Path) -> None:
     """Copy an artefact into a folder in which people look, in place of what was copied there.
 
-    What else lies in the folder is not Accord's, and stays.
+    What else lies in the folder is not Accord's, and stays. A copy that is there already is left
+    alone: the folder may be read-only.
     """
     try:
-        former = Artefact.read(folder).meta["files"]
+        there = Artefact.read(folder)
+        former = there.meta["files"]
     except (OSError, ValueError):  # none yet, or one that cannot be read
         former = {}
+    else:
+        if there.meta == artefact.meta and not [*there.faults()]:
+            return
     gone = former.keys() - artefact.meta["files"].keys()
     for path in folder.rglob("*"):
         if path.relative_to(folder).as_posix() in gone:

@@ -224,9 +224,10 @@ class Run:
         models: dict[str, dict[str, str]] = {}
         for (model, stage), artefact in self.artefacts.items():
             models.setdefault(model, {})[stage] = artefact.folder.name
-        self.folder.mkdir(parents=True, exist_ok=True)
         manifest = {"format": FORMAT, "config": self.config.as_dict(), "models": models}
-        write_json(self.folder / MANIFEST, manifest)
+        if json.loads(json.dumps(manifest)) != self._manifest():  # the folder may be read-only
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_json(self.folder / MANIFEST, manifest)
 
 
 def content_of(files: Iterable[Path]) -> dict[str, str]:

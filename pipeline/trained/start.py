@@ -1,7 +1,10 @@
 """The finished model that a training goes on from: the one that `train.start` names."""
 
+import atexit
+import shutil
+from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 from accord.pipeline.artefacts.artefact import Artefact, hash_of_file, hash_of_value, read_json
@@ -47,18 +50,51 @@ def check_start(start: str) -> None:
 
 
 def _unfolded(folder: Path) -> Path:
-    """A model's small form as a plain one, in the cache, where each version makes it once."""
+    """A model's small form as a plain one, in the cache, where each version makes it once.
+
+    One that was damaged there is made anew. Where the cache cannot be written, this process has a
+    folder of its own.
+    """
     made_of = [hash_of_file(folder / CONFIG), UNFOLDING]
     place = cache_home() / "started" / hash_of_value(made_of)[:16]
-    if not place.exists():
-        from accord.pipeline.trained.export import unfold  # here, as it loads torch
-
-        say(f"train.start: unfolding {folder.name} into {place}")
+    if _is_whole(place):
+        return place
+    try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=place.parent) as partial:
-            out = Path(partial) / "model"
-            out.mkdir()
-            unfold(folder, out)
-            if not place.exists():  # another process may have been faster
-                out.rename(place)
+        return _unfold(folder, place)
+    except OSError as error:
+        own = Path(_folder_of_this_process()) / place.name
+        if _is_whole(own):
+            return own
+        say(f"{place} cannot be written, so the next command makes it again: {error.strerror}")
+        return _unfold(folder, own)
+
+
+def _is_whole(place: Path) -> bool:
+    """Whether a folder holds a model as it was written."""
+    try:
+        Artefact(place, read_json(place / CONFIG)).check()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _unfold(folder: Path, place: Path) -> Path:
+    from accord.pipeline.trained.export import unfold  # here, as it loads torch
+
+    say(f"train.start: unfolding {folder.name} into {place}")
+    with TemporaryDirectory(dir=place.parent) as partial:
+        out = Path(partial) / "model"
+        out.mkdir()
+        unfold(folder, out)
+        if not _is_whole(place):  # another process may have been faster
+            shutil.rmtree(place, ignore_errors=True)
+            out.rename(place)
     return place
+
+
+@cache
+def _folder_of_this_process() -> str:
+    folder = mkdtemp(prefix="accord-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

@@ -104,6 +104,16 @@ def test_no_half_written_file_becomes_part_of_an_artefact(tmp_path):
     assert hidden(tmp_path) == []
 
 
+def test_no_lock_stays_when_all_is_done_or_something_fails(tmp_path):
+    store = Store(tmp_path)
+    for _ in range(2):
+        store.make("tokenise-0123", {"stage": "tokenise"}, _written_before, False)
+        assert hidden(tmp_path) == []
+    with pytest.raises(ZeroDivisionError):
+        store.make("tokenise-4567", {"stage": "tokenise"}, lambda out: 1 / 0, False)
+    assert hidden(tmp_path) == []
+
+
 def test_what_another_process_makes_is_left_to_it(tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-c", LIVING, str(tmp_path)],
@@ -147,6 +157,15 @@ def test_the_next_run_leaves_nothing_hidden(tmp_path):
     (run.folder / "report" / f".index.html{dead}").write_text("<")
     accord.run("tiny", set={"train.epochs": 1}, runs=runs)
     assert hidden(runs) == []
+
+
+def test_a_finished_run_is_not_written_to(tiny_run, tmp_path):
+    """It may lie in a folder that is read-only."""
+    runs = shutil.copytree(tiny_run.folder.parent, tmp_path / "runs")
+    for path in runs.rglob("*"):
+        os.utime(path, (0, 0))
+    accord.run("tiny", set={"train.epochs": 3}, runs=runs)
+    assert {path for path in runs.rglob("*") if path.stat().st_mtime} == set()
 
 
 @pytest.mark.slow

@@ -103,6 +103,30 @@ def test_a_small_form_is_a_start_like_the_whole_one(mine, tiny_run, start, text,
     assert first[0]["valid_nats"][0] == pytest.approx(first[1]["valid_nats"][0], abs=0.01)
 
 
+@pytest.fixture
+def small(tiny_run, tmp_path, monkeypatch) -> Path:
+    """The small form of the tiny model, and a cache that holds nothing."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return accord.export(tiny_run.folder, "ll-rnn", tmp_path / "compact", compact=True)
+
+
+def test_a_small_form_that_was_damaged_in_the_cache_is_unfolded_anew(small):
+    unfolded = start_artefact(str(small)).folder
+    weights = unfolded / "model.safetensors"
+    written = weights.read_bytes()
+    weights.write_bytes(written[:-1] + bytes([written[-1] ^ 1]))
+    assert start_artefact(str(small)).folder == unfolded
+    assert weights.read_bytes() == written
+
+
+def test_a_small_form_is_unfolded_also_where_the_cache_cannot_be_written(small, tmp_path, capsys):
+    (tmp_path / "cache").write_text("a file where the folder should be")
+    found = start_artefact(str(small))
+    found.check()
+    assert start_artefact(str(small)).folder == found.folder
+    assert "cannot be written, so the next command makes it again" in capsys.readouterr().err
+
+
 def test_a_small_form_of_another_version_is_unfolded_anew(tiny_run, tmp_path, monkeypatch):
     small = str(accord.export(tiny_run.folder, "ll-rnn", tmp_path / "small", compact=True))
     before = start_artefact(small).folder
