@@ -28,8 +28,9 @@ def load(
 ) -> Lexicon:
     """The lexicon that a chain of names means, such as `["closed", "lefff", "dela", "guesser"]`.
 
-    A name is a lexicon's, the path of a TSV or CSV table, or `treebank:PATH`. `folder` tells
-    where a source's data lie. With `lowercase` the text is taken to be lowercased, so that forms
+    A name is a lexicon's, the path of a TSV or CSV table, `treebank:FILE` (CoNLL-U), `spacy:TEXT`
+    or `spacy:MODEL:TEXT` (a text that a model of spaCy tags). `folder` tells where a source's data
+    lie. With `lowercase` the text is taken to be lowercased, so that forms
     match whatever their case; otherwise a form is tried as it stands and then in lower case.
     A lexicon made of a text (a treebank) only teaches the guesser where there is one: its own
     answers would tell the words of that text from all others.

@@ -23,7 +23,8 @@ BUILT_IN = {
     "gsd-contracted": "accord.lexicon.dictionaries.treebank:gsd_contracted",
     "tiny": "accord.lexicon.dictionaries.table:tiny",
 }
-# What makes a lexicon of a text: `treebank:PATH`, `spacy:PATH`. The path of a table is one itself.
+# What makes a lexicon of a text: `treebank:FILE`, `spacy:TEXT`, `spacy:MODEL:TEXT`. The path of a
+# table is one itself.
 FROM_PATH = {
     "treebank": "accord.lexicon.dictionaries.treebank:treebank",
     "spacy": "accord.lexicon.dictionaries.treebank:spacy_text",

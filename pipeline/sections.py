@@ -4,8 +4,9 @@ The section `train` is `Recipe` of `accord.models.recipe`. `accord config` print
 here, and each section refuses values that it cannot have. Nothing here imports torch or pandas.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from accord.models.common.checks import expect, expect_at_least
 from accord.models.common.registry import Choice, Part, Registry, check_parts
@@ -78,6 +79,9 @@ class TokeniseParams:
 class AnalyseParams:
     # The chain of lexicons: names, or paths of your own tables. `closed` holds closed classes,
     # numbers and punctuation; `guesser`, learned from those before it, answers for any word.
+    # `treebank:FILE` takes the analyses of a CoNLL-U file. `spacy:TEXT` takes those that spaCy's
+    # fr_core_news_sm gives the words of a text, one sentence per line; `spacy:MODEL:TEXT` those of
+    # another model that is installed. Both only teach the guesser, where there is one.
     lexicon: tuple[str, ...] = ("closed", "dela", "guesser")
     # A word known to several lexicons has the first one's analyses (fallback) or all (union).
     join: Literal["fallback", "union"] = "fallback"
@@ -112,6 +116,7 @@ class FeaturiseParams:
     # verbform, prontype, sem, or one of your own table. a×b, a*b or axb crosses two or more of what
     # the lexicon says. class-500: one of 500 classes of words that have similar vectors;
     # cluster-500: of words that have similar neighbours in the training text.
+    # [+sem, +pos×gender] adds to the templates that stand below, the default or those of a preset.
     templates: tuple[str, ...] = MORPHOLOGY
     # Templates left out, or single features (PronType=Art), and crossed ones that hold them.
     without: tuple[str, ...] = ()
@@ -134,6 +139,19 @@ class FeaturiseParams:
     # φ: the templates that words are predicted by, in the same way; null: all of them.
     predict: tuple[str, ...] | None = None
     letters: bool = False  # keeps how each word is written, for `train.input: letters-…`
+
+    @classmethod
+    def layered(cls, values: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, Any]:
+        """Values with those of a layer put on them; templates that begin with + are added."""
+        given = layer.get("templates")
+        given = [given] if isinstance(given, str) else [*map(str, given or ())]
+        added = [each.removeprefix("+").strip() for each in given if each.startswith("+")]
+        if not added:
+            return {**values, **layer}
+        whole = "a whole list, or a + before each that is added"
+        expect("templates", len(added) == len(given), whole, ", ".join(given))
+        below = values.get("templates", MORPHOLOGY)
+        return {**values, **layer, "templates": tuple(dict.fromkeys([*below, *added]))}
 
     def __post_init__(self):
         expect_at_least(0, self, "forms", "lemmas")

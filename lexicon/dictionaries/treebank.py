@@ -8,6 +8,7 @@ paper. A lexicon made of the training text knows which words it holds; see the g
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import wraps
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -132,28 +133,28 @@ gsd_contracted = TextLexicon(
 
 
 SPACY_MODEL = "fr_core_news_sm"
+MODEL_NAME = re.compile(r"[a-z]{2}_\w+")  # fr_core_news_md; a path begins otherwise, as C:\\ does
 
 
-def spacy_tagger():
+def spacy_tagger(model: str):
     try:
         import spacy
 
         # Nothing here asks who is named or what depends on what.
-        return spacy.load(SPACY_MODEL, exclude=["parser", "ner"])
+        return spacy.load(model, exclude=["parser", "ner"])
     except (ImportError, OSError) as error:
-        raise LexiconError(
-            f"the lexicon spacy needs spaCy's {SPACY_MODEL}: pip install 'accord-lm[tagger]'"
-        ) from error
+        how = "pip install 'accord-lm[tagger]'" if model == SPACY_MODEL else f"install {model}"
+        raise LexiconError(f"the lexicon spacy needs spaCy's {model}: {how}") from error
 
 
-def tagged(sentences: Iterable[Sequence[str]]) -> Iterator[LexiconRow]:
+def tagged(sentences: Iterable[Sequence[str]], model: str = SPACY_MODEL) -> Iterator[LexiconRow]:
     """Every analysis that the words of the sentences get in context, with its count.
 
     The words stay as they came: the model tags them, it does not tokenise them anew.
     """
     from spacy.tokens import Doc
 
-    tagger = spacy_tagger()
+    tagger = spacy_tagger(model)
     texts = (Doc(tagger.vocab, words=list(words)) for words in sentences)
     counts: Counter[tuple[str, str, str, str]] = Counter()
     for doc in tagger.pipe(texts, batch_size=256):
@@ -163,25 +164,36 @@ def tagged(sentences: Iterable[Sequence[str]]) -> Iterator[LexiconRow]:
             yield LexiconRow(form, lemma, upos, feats, count)
 
 
-def read_tagged(path: Path, report: Report) -> Iterator[LexiconRow]:
-    """A text of one sentence a line, its words parted by spaces."""
-    return tagged(line.split() for _, line in lines(path, report) if line.strip())
+def read_tagged(path: Path, report: Report, model: str = SPACY_MODEL) -> Iterator[LexiconRow]:
+    """A text of one sentence per line, its words separated by spaces."""
+    return tagged((line.split() for _, line in lines(path, report) if line.strip()), model)
 
 
-def about_spacy_model() -> tuple[Path, ...]:
+def about_spacy_model(model: str = SPACY_MODEL) -> tuple[Path, ...]:
     """The file that states the model's version; none where it is not installed."""
-    found = find_spec(SPACY_MODEL)
-    return (Path(found.origin).with_name("meta.json"),) if found else ()
+    found = find_spec(model)
+    return (Path(found.origin).with_name("meta.json"),) if found and found.origin else ()
 
 
 def spacy_text(path: Path) -> TextLexicon:
+    """The lexicon of `spacy:TEXT`, or of `spacy:MODEL:TEXT` with a model that is installed."""
+    model, colon, text = str(path).partition(":")
+    if not colon or not MODEL_NAME.fullmatch(model):
+        model, text = SPACY_MODEL, str(path)
+        if MODEL_NAME.fullmatch(text) and not path.exists() and find_spec(text):
+            raise LexiconError(f"spacy:{text}: expected a text to tag as well: spacy:{text}:TEXT")
+
+    @wraps(read_tagged)  # so that the cache knows the reader by its name, and the model by its file
+    def read(path: Path, report: Report) -> Iterator[LexiconRow]:
+        return read_tagged(path, report, model)
+
     return TextLexicon(
         "spacy",
         "LGPL-LR (the model)",
         source=None,
-        file=str(path),
-        read=read_tagged,
+        file=text,
+        read=read,
         version=1,
         of_text=True,
-        read_by=about_spacy_model(),
+        read_by=about_spacy_model(model),
     )

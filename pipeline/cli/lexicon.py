@@ -10,7 +10,8 @@ import typer
 from accord import lexicon as lexicons
 from accord.lexicon import Lexicon, evaluation, registry
 from accord.lexicon.reading import LexiconError
-from accord.pipeline.cli.console import Configuration, Runs, Set, command, listed
+from accord.pipeline.cli.console import Configuration, Runs, Set, command, listed, make_room
+from accord.pipeline.cli.options import Model, TrainedRun, load_model
 from accord.pipeline.compare.lexicons import (
     compare_lexicons,
     counted_words,
@@ -24,9 +25,14 @@ from accord.pipeline.features.templates import features_of
 
 Chain = Annotated[
     str,
-    typer.Option("--lexicon", help="Lexicons to ask in turn: names or paths, separated by commas."),
+    typer.Option(
+        "--lexicon",
+        help="Lexicons to ask in turn, separated by commas: names, paths of tables, "
+        "treebank:FILE (CoNLL-U), spacy:TEXT or spacy:MODEL:TEXT (a text that spaCy tags).",
+    ),
 ]
 DEFAULT_CHAIN = "closed,dela,guesser"
+COMPARED = ["closed,dela,guesser", "closed,lefff,guesser", "closed,lexique,guesser"]
 
 
 @command
@@ -101,6 +107,55 @@ def coverage(
 
 
 @command
+def diff(
+    before: Annotated[
+        str, typer.Argument(metavar="A", help="Lexicons of before, separated by commas.")
+    ],
+    after: Annotated[
+        str, typer.Argument(metavar="B", help="Lexicons to swap them for, separated by commas.")
+    ],
+    corpus: Annotated[
+        str, typer.Option(metavar="CORPUS", help="Text whose words are compared: a name or a path.")
+    ],
+    run: TrainedRun = None,
+    model: Model = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Number of sentences to read; by default all.")
+    ] = None,
+    most: Annotated[
+        int, typer.Option(min=1, help="Number of words to print, the costliest first.")
+    ] = 20,
+    to: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="File to write all changed words to.")
+    ] = None,
+) -> None:
+    """List words that two chains of lexicons analyse differently, and what that costs in bits.
+
+    The model's weights say how much less likely a word becomes with its new features.
+    """
+    scorer = load_model(run, model)
+    from accord.pipeline.compare import lexicon_diff
+
+    make_room(to)
+    found = lexicon_diff.diff(listed(before), listed(after), corpus, scorer, limit)
+    if to:
+        found.table.to_csv(to, index=False)
+    shown = found.table[:most]
+    if len(shown):
+        figures = {name: shown[name].map(_signed_or_dash) for name in ("bits", "total")}
+        print_table(shown.assign(**figures))
+    print(
+        f"{counted(len(found.table), 'word')} of {found.words:,} changed, "
+        f"{found.changed_tokens / found.tokens:.1%} of the text: "
+        f"{found.bits_per_word:+.4f} bits for each word of it"
+    )
+
+
+def _signed_or_dash(bits: float) -> str:
+    return "–" if bits != bits else f"{bits:+.2f}"
+
+
+@command
 def guesser(
     lexicon: Annotated[
         str, typer.Argument(metavar="LEXICON", help="Lexicon to learn from and to be judged by.")
@@ -133,19 +188,19 @@ def guesser(
 def compare(
     config: Configuration,
     lexicons: Annotated[
-        str,
+        list[str],
         typer.Option(
             help="Chains to compare, separated by spaces, and the lexicons of each by commas: "
-            "'closed,dela lefff'."
+            "'closed,dela lefff'. Can be repeated."
         ),
-    ] = "closed,dela,guesser closed,lefff,guesser closed,lexique,guesser",
+    ] = COMPARED,
     set: Set = None,
     runs: Runs = Path("runs"),
 ) -> None:
     """Train the last model of a configuration with each chain of lexicons, and compare them."""
-    chains = lexicons.split()
+    chains = [*dict.fromkeys(chain for each in lexicons for chain in each.split())]
     if not chains:
-        raise ValueError(f"--lexicons: expected chains of lexicons, got {lexicons!r}")
+        raise ValueError(f"--lexicons: expected chains of lexicons, got {lexicons[0]!r}")
     table, folder = compare_lexicons(config, chains, set or (), runs)
     print_table(table)
     echo(f"figure: {folder / 'report' / 'perplexity.png'}")

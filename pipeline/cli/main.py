@@ -42,6 +42,10 @@ LEXICON: Rows = {
         "cli.lexicon",
         "Show how much of a corpus lexicons cover, by part of speech where the corpus has them.",
     ),
+    "diff": (
+        "cli.lexicon",
+        "List words that two chains of lexicons analyse differently, and what that costs in bits.",
+    ),
     "compare": (
         "cli.lexicon",
         "Train the last model of a configuration with each chain of lexicons, and compare them.",

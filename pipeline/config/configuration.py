@@ -22,6 +22,7 @@ from accord.pipeline.config.presets import layered, parse, short
 from accord.pipeline.display.messages import say
 from accord.pipeline.stages.table import STAGES
 
+TEMPLATES = ("featurise", "templates")
 Layer = dict[str, dict[str, Any]]  # section -> key -> value
 
 
@@ -153,8 +154,29 @@ def load_config(
         for model in layers
     }
     say_replaced(changes, {model: declared[model] for model in asked})
+    _say_dropped(changes, layers, asked)
     name = re.sub(r"\.ya?ml$", "", Path(source).name) if name is None else _name(name, "--name")
     return Config(name, sections, effective(asked, layers, where))
+
+
+def _say_dropped(
+    overrides: Sequence[Override],
+    layers: Mapping[str, Sequence[Mapping[str, Any]]],
+    asked: Mapping[str, Sections],
+) -> None:
+    """A line for the templates that a list of --set takes from a model, which it may have had."""
+    named = {each.model for each in overrides if (each.section, each.key) == TEMPLATES}
+    dropped: dict[str, list[str]] = {}
+    for model in asked if named & {None, *asked} else ():
+        below = checked_sections(layers[model][:2], "below --set")["featurise"].templates
+        left = [each for each in below if each not in asked[model]["featurise"].templates]
+        if left and named & {None, model}:
+            dropped.setdefault(", ".join(left), []).append(model)
+    for templates, models in dropped.items():
+        say(
+            f"--set featurise.templates takes {templates} from {', '.join(models)}; a + before "
+            f"each template adds it instead"
+        )
 
 
 def _declared(models: Any, where: str) -> dict[str, Mapping[str, Any]]:
@@ -218,11 +240,19 @@ def _section(params: type, layers: Sequence[Mapping[str, Any] | None], where: st
             key: _typed(value, hints[key], f"{where}.{key}") if key in hints else value
             for key, value in layer.items()
         }
-        values = params.layered(values, typed) if moved else values | typed
+        values = _layered(params, values, typed, where)
     try:
         values = params.settled(values) if moved else values
         return params(**values)
     except ValueError as error:  # of a value out of its range
+        raise ValueError(f"{where}.{error}") from None
+
+
+def _layered(params: type, values: Mapping[str, Any], typed: Mapping[str, Any], where: str) -> Any:
+    """Values with those of a layer put on them, as the section does it."""
+    try:
+        return params.layered(values, typed) if hasattr(params, "layered") else {**values, **typed}
+    except ValueError as error:
         raise ValueError(f"{where}.{error}") from None
 
 

@@ -13,6 +13,7 @@ import yaml
 
 from accord.models.common.checks import nearest
 from accord.models.recipe import Recipe
+from accord.pipeline.sections import FeaturiseParams
 
 
 class _Loader(yaml.SafeLoader):
@@ -38,6 +39,8 @@ def parse(text: str, where: str) -> Any:
         raise ValueError(f"{where} is not valid YAML: {said[:500]}") from None
 
 
+# Sections that know how to put a layer on another.
+LAYERED = {"train": Recipe.layered, "featurise": FeaturiseParams.layered}
 PRESETS = files("accord.pipeline.config") / "presets"
 
 _brief = Repr()
@@ -76,7 +79,7 @@ def layered(source: str, above: tuple[str, ...] = ()) -> tuple[dict, str]:
         if both and section == "models":
             below[section] = _models(keys, below[section], where)
         elif keys is not None:
-            put = Recipe.layered if section == "train" else dict.__or__
+            put = LAYERED.get(section, dict.__or__)
             below[section] = put(below[section], keys) if both else keys
     return below, where
 

@@ -47,6 +47,12 @@ def chosen(params, names: Sequence[str] | None) -> list[str]:
     return [each for each in templates if not {*each.split("×")} & left_out]
 
 
+def of_analyses(templates: Sequence[str]) -> list[str]:
+    """Those that read what the lexicon says, and not the form or the meaning of a word."""
+    parsed = [_parsed(template, None, "templates") for template in templates]
+    return [each for each in parsed if each not in TEMPLATES and not OF_MEANING.fullmatch(each)]
+
+
 def sides(params, names: Sequence[str] | None) -> tuple[Set[str], Set[str]]:
     """The templates of ψ and of φ: all, or those that `read` and `predict` name."""
     every = chosen(params, names)

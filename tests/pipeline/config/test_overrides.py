@@ -1,12 +1,14 @@
 """`--set`: one key for all models or for one, and what is replaced is said."""
 
 import re
+from contextlib import chdir
 
 import numpy as np
 import pytest
 
 from accord.pipeline.config.configuration import load_config
 from accord.pipeline.runner.run import _overrides
+from accord.pipeline.sections import FeaturiseParams
 
 
 @pytest.fixture
@@ -144,3 +146,36 @@ def test_values_from_python_are_what_they_are(tmp_path):
 def test_a_value_out_of_its_range_is_refused_by_name(override, expected):
     with pytest.raises(ValueError, match=re.escape(expected)):
         load_config("tiny", [override])
+
+
+def templates(config) -> list[tuple[str, ...]]:
+    return [sections["featurise"].templates for sections in config.models.values()]
+
+
+def test_templates_with_a_plus_are_added_to_those_below(tmp_path):
+    default = FeaturiseParams().templates
+    base, own = tmp_path / "base.yaml", tmp_path / "own.yaml"
+    base.write_text("featurise: {templates: [form, pos]}\n")
+    own.write_text("base: base.yaml\nfeaturise: {templates: [+sem, +pos]}\n")
+    with chdir(tmp_path):
+        assert templates(load_config("own.yaml")) == [("form", "pos", "sem")]
+        own.write_text("featurise: {templates: [+sem]}\n")
+        assert templates(load_config("own.yaml")) == [(*default, "sem")]
+        added = load_config("own.yaml", ["featurise.templates=+pos×gender"])
+        assert templates(added) == [(*default, "sem", "pos×gender")]
+        own.write_text("models: {one: {featurise: {templates: [+sem]}}, two: {}}\n")
+        assert templates(load_config("own.yaml")) == [(*default, "sem"), default]
+
+
+def test_a_list_of_templates_is_whole_or_added():
+    with pytest.raises(ValueError, match=r"featurise\.templates: expected a whole list, or a \+"):
+        load_config("tiny", ["featurise.templates=[form, +sem]"])
+
+
+def test_templates_that_a_list_drops_are_named(capsys):
+    load_config("tiny", ["featurise.templates=[+sem]"])
+    assert "takes" not in capsys.readouterr().err
+    load_config("tiny", ["featurise.templates=[form, pos, sem]"], ["ll-rnn"])
+    said = capsys.readouterr().err
+    assert "--set featurise.templates takes " in said and "gender" in said.split("from")[0]
+    assert "from ll-rnn; a + before each template adds it instead" in said
