@@ -17,12 +17,12 @@ from importlib import import_module
 from pathlib import Path
 from reprlib import repr as short
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_args, get_origin, get_type_hints
 
 from accord.models.common.checks import nearest
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint, EntryPoints, SelectableGroups
+    from importlib.metadata import EntryPoint, EntryPoints
 
 # How a configuration names a part: `window`, or `{kind: window, order: 6}` with its own settings.
 Choice = str | dict
@@ -251,12 +251,15 @@ def _changed(place: str) -> int:
         return 0
 
 
-@lru_cache(maxsize=1)
-def _installed(places: tuple[tuple[str, int], ...]) -> "SelectableGroups":
-    """The entry points of all packages there, read once: they are asked for at every turn.
+class _Selectable(Protocol):
+    """Entry points of all groups, which are of another class from Python 3.12 on."""
 
-    From Python 3.12 on they are `EntryPoints`. Both have `select`.
-    """
+    def select(self, *, group: str) -> "EntryPoints": ...
+
+
+@lru_cache(maxsize=1)
+def _installed(places: tuple[tuple[str, int], ...]) -> "_Selectable":
+    """The entry points of all packages there, read once: they are asked for at every turn."""
     from importlib.metadata import entry_points  # here, as to know Accord's own needs none
 
     return entry_points()

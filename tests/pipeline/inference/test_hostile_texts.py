@@ -6,7 +6,7 @@ from operations import grows_as_its_size
 from accord.corpora.detokenise import detokenise, spans
 from accord.corpora.segment import segment
 from accord.corpora.tokenise import tokenised
-from accord.pipeline.cli.model import GAP_INSIDE
+from accord.pipeline.cli.options import GAP_INSIDE
 from accord.pipeline.cli.score import SEVERAL
 from accord.pipeline.inference.explain import without_gap
 
