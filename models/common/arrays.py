@@ -15,6 +15,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 MOST_PACKED = 1100  # bytes that one byte of a compressed file may stand for; deflate reaches 1032
+NUMBERS = "biuf"  # kinds of numbers in numpy
 # What numpy and zipfile raise when a file is not what it should be.
 DAMAGE = (
     *(ValueError, EOFError, KeyError, OverflowError, NotImplementedError, RuntimeError),
@@ -23,10 +24,13 @@ DAMAGE = (
 
 
 def load_array(path: Path, mapped: bool = False) -> np.ndarray:
-    """The array of a `.npy` file; mapped, it stays on disk until it is read."""
+    """The numbers of a `.npy` file; mapped, it stays on disk until it is read."""
     with _named(path), path.open("rb") as file:
         _check(file, path.stat().st_size)
-        return np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+        array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+        if array.dtype.kind not in NUMBERS:
+            raise ValueError(f"expected numbers, got {array.dtype}")
+        return array
 
 
 def load_arrays(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:

@@ -3,6 +3,8 @@
 An artefact lies in `artefacts/STAGE-KEY/`. Names are relative, so the folder of runs can be moved.
 """
 
+import errno
+import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -23,6 +25,8 @@ from accord.pipeline.artefacts.artefact import (
     write_json,
 )
 from accord.pipeline.display.messages import say
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a disk or a quota; writers do not say which
 
 
 class Store:
@@ -67,9 +71,11 @@ class Store:
                 meta = {"format": FORMAT, **recipe, "files": _hashes(partial)}
                 write_json(partial / META, meta)
                 self._replace(name, partial)
-            except BaseException:
+            except BaseException as error:
                 if not resumes:
                     shutil.rmtree(partial, ignore_errors=True)
+                if isinstance(error, OSError) and error.errno in FULL and not error.filename:
+                    raise OSError(error.errno, os.strerror(error.errno), str(self.folder)) from None
                 raise
         return Artefact(self.path(name), meta)
 

@@ -39,9 +39,8 @@ COMPARED = ["closed,dela,guesser", "closed,lefff,guesser", "closed,lexique,guess
 def list_lexicons() -> None:
     """List all lexicons with their size and licence, and whether their data is here."""
     rows = []
-    for name in _usable():
+    for name, found in _usable():
         maker = registry.find(name)
-        found = None if name == "guesser" else _load_if_present(name)
         rows.append(
             {
                 "lexicon": name,
@@ -63,7 +62,7 @@ def show(
     if not word.strip():
         raise ValueError(f"expected a word to look up, got {word!r}")
     chain = _load(lexicon)
-    asked = {name: _load_if_present(name) for name in _usable() if name != "guesser"}
+    asked = dict(_usable())
     rows = []
     for name, found in (asked | {lexicon: chain}).items():
         for row in found.lookup([word]).itertuples() if found is not None else ():
@@ -206,13 +205,11 @@ def compare(
     echo(f"figure: {folder / 'report' / 'perplexity.png'}")
 
 
-def _usable() -> Iterator[str]:
-    """Every lexicon by name; one of another package that fails is named and left out."""
+def _usable() -> Iterator[tuple[str, Lexicon | None]]:
+    """Every lexicon by name, none if it is not here; one that fails is named and left out."""
     for name in registry.names():
         try:
-            if name not in registry.BUILT_IN:
-                _load_if_present(name)
-            yield name
+            yield name, None if name == "guesser" else _load_if_present(name)
         except LexiconError as error:
             echo(f"left out: {error}", error=True)
 

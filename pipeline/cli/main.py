@@ -8,6 +8,7 @@ import atexit
 import gc
 import sys
 from collections.abc import Mapping
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -253,6 +254,9 @@ def program() -> None:
     An import of torch makes a quarter of a million objects, and all of them stay. To look for
     garbage among them as they come, and again at the end, is half a second of every command.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a terminal may lack φ, − or é
+            stream.reconfigure(errors="backslashreplace")
     gc.set_threshold(300_000)
     atexit.register(gc.freeze)
     app()

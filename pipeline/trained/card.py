@@ -1,6 +1,8 @@
 """The card of an exported model: what it is, its scores, and the licences of what it is made of."""
 
+import re
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ ON_THE_HUB = {
     "CC BY-NC-SA 3.0": "cc-by-nc-sa-3.0",
 }
 UNKNOWN = "its owner's"
+SIGNS = re.compile(r"[\[\]|`]")  # links, pictures, cells and code of Markdown
 WITHOUT_DATA = {"closed": "MIT", "guesser": "that of the lexicons it learned from"}
 SHOWN = ("perplexity", "nats per word", "bits per character", "words", "accuracy", "ties")
 
@@ -109,17 +112,17 @@ def card(about: Mapping[str, Any]) -> str:
         "tags": ["language-modeling", "morphology"],
     }
     params = about["params"]
-    table = pd.DataFrame(parts)
+    table = pd.DataFrame(parts).map(inert)
     table.insert(0, "", ["text"] * len(about["corpora"]) + ["lexicon"] * len(about["lexicons"]))
     return CARD.format(
         header=yaml.safe_dump(header, sort_keys=False),
-        name=about["name"],
+        name=inert(about["name"]),
         kind=f"encoder {params['train']['encoder']}, output {params['train']['output']}"
-        + (f", fine-tuned from the model {about['start']}" if about["start"] else ""),
+        + (f", fine-tuned from the model {inert(about['start'])}" if about["start"] else ""),
         scores=_scores(about["scores"]),
-        texts=" and ".join(each["name"] for each in about["corpora"]),
+        texts=" and ".join(inert(each["name"]) for each in about["corpora"]),
         lowercase=", in lower case" if params.get("tokenise", {}).get("lowercase") else "",
-        weights=f"The weights are under {next(iter(of_texts))}, as the texts are."
+        weights=f"The weights are under {inert(next(iter(of_texts)))}, as the texts are."
         if len(of_texts) == 1 and UNKNOWN not in of_texts
         else "The weights are under the licences of its texts.",
         rounding=_rounding(about.get("rounding")),
@@ -129,6 +132,11 @@ def card(about: Mapping[str, Any]) -> str:
         if params["background"]["kind"] == "ngram"
         else "",
     )
+
+
+def inert(text: str) -> str:
+    """A name as Markdown shows it: no element of HTML, no link or picture, no other cell."""
+    return SIGNS.sub(r"\\\g<0>", escape(" ".join(text.split()), quote=False))
 
 
 def _rounding(losses: Mapping[str, float] | None) -> str:
@@ -151,4 +159,4 @@ def _scores(rows: Sequence[Mapping[str, Any]]) -> str:
     table = table[table["metric"].isin(SHOWN) & (table["split"] != "train")]
     wide = table.pivot(index="split", columns="metric", values="value")
     wide = wide[[name for name in SHOWN if name in wide]].map(_number)
-    return markdown(wide.replace("nan", "").reset_index())
+    return markdown(wide.replace("nan", "").reset_index().map(inert))

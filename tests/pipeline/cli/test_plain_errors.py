@@ -1,0 +1,103 @@
+"""Accidents that once ended in a traceback, or in an error that named no place."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from full_disk import full_disk
+from received_cases import refused, seal
+from typer.testing import CliRunner
+
+import accord
+from accord.pipeline.cli.main import app
+from accord.pipeline.trained.card import card
+
+LONG = "a" * 500
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["score", "le chat", "--run", LONG],
+        ["score", "le chat", "--run", f"runs/{LONG}"],
+        ["explain", "le chat", "--run", f"{LONG}/ll-rnn"],
+        ["verify", LONG],
+        ["run", "tiny", "--name", LONG],
+        ["run", "tiny", "--runs", LONG],
+        ["unpack", LONG],
+    ],
+)
+def test_a_name_that_no_file_can_have_is_an_error_in_a_line(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code in (1, 2)
+    assert isinstance(done.exception, SystemExit)
+    assert done.stderr.startswith("error: ") and done.stderr.count("\n") <= 2
+
+
+@pytest.fixture(scope="module")
+def exported(tiny_run, tmp_path_factory):
+    return accord.export(tiny_run.folder, "ll-rnn", tmp_path_factory.mktemp("exports") / "sound")
+
+
+def test_masses_that_are_texts_are_refused(exported, tmp_path):
+    folder = shutil.copytree(exported, tmp_path / "stranger")
+    masses = np.load(folder / "b.npy")
+    np.save(folder / "b.npy", masses.astype(str))
+    seal(folder)
+    refused(folder, "le chat dort", "b.npy cannot be loaded: expected numbers, got <U")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("words", [["--help"], ["lexicon", "show", "fille", "--lexicon", "tiny"]])
+def test_a_terminal_that_lacks_a_letter_shows_its_number(encoding, words):
+    done = subprocess.run(
+        [sys.executable, "-m", "accord.pipeline.cli.main", *words],
+        capture_output=True,
+        env=os.environ | {"PYTHONIOENCODING": encoding},
+    )
+    assert done.returncode == 0, done.stderr
+    assert rb"\u03c6" in done.stdout  # φ
+
+
+def test_a_stage_that_finds_no_room_names_the_folder(tmp_path):
+    runs = tmp_path / "runs"
+    with full_disk(3000):
+        done = CliRunner().invoke(app, ["run", "tiny", "--until", "tokenise", "--runs", str(runs)])
+    assert done.exit_code == 1
+    assert f"error: File too large: {runs}" in done.stderr
+
+
+def test_names_in_a_card_are_no_html_and_no_links(tmp_path):
+    hostile = "<img src=x onerror=alert(1)>|[x](http://y)"
+    about = {
+        "name": hostile,
+        "start": hostile,
+        "language": "fr",
+        "corpora": [{"name": hostile, "licence": hostile}],
+        "lexicons": [{"name": hostile, "licence": "MIT"}],
+        "scores": [{"split": hostile, "metric": "perplexity", "value": 3.0}],
+        "params": {
+            "train": {"encoder": "lstm", "output": "softmax"},
+            "analyse": {"protocol": "open"},
+            "background": {"kind": "unigram"},
+        },
+    }
+    _, _, body = card(about).partition("---\n\n")  # behind the header, which is YAML
+    assert "<img" not in body and "&lt;img" in body
+    assert "[x](" not in body
+    rows = [line for line in body.splitlines() if line.startswith("| text")]
+    assert rows[0].replace(r"\|", "").count("|") == 4
+
+
+def test_an_empty_lexicon_is_named_and_the_others_are_listed(tmp_path, monkeypatch):
+    (tmp_path / "fra").mkdir()
+    (tmp_path / "fra" / "fra").touch()
+    monkeypatch.setenv("UNIMORPH", str(tmp_path))
+    done = CliRunner().invoke(app, ["lexicon", "list"])
+    assert done.exit_code == 0
+    assert "| tiny" in done.stdout and "| unimorph" not in done.stdout
+    assert "left out: " in done.stderr and "the file is empty" in done.stderr
