@@ -26,15 +26,16 @@ def load(
     lowercase: bool = False,
     strict: bool = False,
 ) -> Lexicon:
-    """The lexicon that a chain of names means, such as `["closed", "lefff", "dela", "guesser"]`.
+    """Load a chain of lexicons, such as `["closed", "lefff", "dela", "guesser"]`.
 
-    A name is a lexicon's, the path of a TSV or CSV table, `treebank:FILE` (CoNLL-U), `spacy:TEXT`
-    or `spacy:MODEL:TEXT` (a text that a model of spaCy tags). `folder` tells where a source's data
-    lie. With `lowercase` the text is taken to be lowercased, so that forms
-    match whatever their case; otherwise a form is tried as it stands and then in lower case.
-    A lexicon made of a text (a treebank) only teaches the guesser where there is one: its own
-    answers would tell the words of that text from all others.
-    `strict` stops at the first row that cannot be read; the default lists them in `.skipped`.
+    A name is that of a lexicon, the path of a TSV or CSV table, `treebank:FILE` (CoNLL-U),
+    `spacy:TEXT` or `spacy:MODEL:TEXT` (a text that a model of spaCy tags). `folder` returns the
+    folder of a source's data. With `lowercase` all forms are compared in lower case; otherwise a
+    form is looked up as it is written, and then in lower case. `strict` stops at the first row that
+    cannot be read; the default lists such rows in `.skipped`.
+
+    A lexicon made of a text (a treebank) only teaches the guesser, if there is one. Its own answers
+    would tell the words of that text from all others.
     """
     if not names:
         raise LexiconError("expected a chain of one lexicon or more, got none")

@@ -210,11 +210,11 @@ NEXT = "…"
 def expect(
     text: str, models: Scorer | Mapping[str, Scorer], features: Sequence[str] = FEATURES
 ) -> pd.DataFrame:
-    """P(Number=Plur | K) and the like before each word of a text and of what follows.
+    """The probability of features, such as P(Number=Plur | K), before each word of a text.
 
-    A feature has a column for each value, `none` among them, which sum to one; `Number=Plur` asks
-    for one value alone. The last row is what may follow: `…` where the text ends in it, the
-    sentence's end otherwise. Of several models, by name, each has its rows.
+    A feature such as `Number` has a column for each value; with `none` they sum to one.
+    `Number=Plur` has one column. The last row is the next word if the text ends in `…`, else the
+    sentence end. If `models` maps names to models, each model has its own rows.
     """
     beginning = without_gap(text)
     parts = []

@@ -148,7 +148,11 @@ def generate(
     spelled: bool = False,
     seed: int = 1,
 ) -> list[NewSentence]:
-    """New sentences drawn by chance, or with a `beam` the likeliest for their length it finds."""
+    """New sentences drawn by chance; with `beam`, the likeliest for their length.
+
+    `constraints` and `pattern` are written as for `accord generate`. `spelled` allows words that
+    the model does not know.
+    """
     sampling = Sampling(temperature, top_k, top_p)
     if beam and sampling != AS_IT_IS:
         raise ValueError("--beam searches and draws nothing: expected no temperature, top-k, top-p")

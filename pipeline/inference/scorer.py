@@ -38,7 +38,7 @@ READERS = {"arpa": "accord.pipeline.zoo.conversions:ArpaScorer"}
 
 @dataclass(frozen=True)
 class Word:
-    """A word and its log-probability in nats, and whether it had to be spelled."""
+    """A word, its log-probability in nats, and whether the character model spelled it."""
 
     form: str
     log_p: float
@@ -46,9 +46,9 @@ class Word:
 
 
 class Scorer:
-    """A trained model that is asked.
+    """A trained model that answers queries.
 
-    It tokenises, looks words up, scores them in context and spells what is not known.
+    It tokenises a text, looks its words up, scores them in context, and spells unknown words.
     """
 
     def __init__(self, parts: Parts, trained: TrainedModel | None = None):
@@ -76,25 +76,24 @@ class Scorer:
     ) -> "pd.DataFrame":
         """A row for each word of a sentence or of several, with its surprisal in bits.
 
-        A table with a column of sentences, or the Path of one, is read too. The options are those
-        of `accord.surprisal`.
+        `text` may also be a table with a column of sentences, or the Path of one. The options are
+        those of `accord.surprisal`.
         """
         return imported(ANSWERS["surprisal"])(self, text, **options)
 
     def expect(self, text: str, *features: str) -> "pd.DataFrame":
-        """P(Number=Plur | K) and the like before each word of a text, and of what follows."""
+        """The probability of features, such as P(Number=Plur | K), before each word of a text."""
         chosen = [features] if features else []
         return imported(ANSWERS["expect"])(text, self, *chosen)
 
     def explain(self, text: str, *words: str, most: int = 3) -> "pd.DataFrame":
-        """log p of words that may follow a text as a sum of terms; by default of the likeliest."""
+        """log p of words that may follow a text, as a sum of terms; by default of the likeliest."""
         return imported(ANSWERS["explain"])(self, text, words, most)
 
     def generate(self, start: str = "", count: int = 10, **options: Any) -> list[Any]:
-        """New sentences (`NewSentence`), drawn by chance or by `beam` search.
+        """New sentences (`NewSentence`), drawn by chance or found by `beam` search.
 
-        The search finds the likeliest for their length. The options are those of
-        `accord.pipeline.inference.generate.generate`.
+        The options are those of `accord.pipeline.inference.generate.generate`.
         """
         return imported(ANSWERS["generate"])(self, start, count, **options)
 
@@ -207,10 +206,11 @@ def _whole(text: str) -> str:
 
 
 def load(run: str | Path | None = None, model: str | None = None) -> Scorer:
-    """A trained model by its name; without a name, the bundled model.
+    """Load a trained model; without a name, the bundled model.
 
-    `accord.pipeline.trained.resolve` lists what a name can be. A run or a packed folder has
-    several models: `model` names one of them, by default the last.
+    `run` is the folder of a run, of a packed run or of an exported model, the id of a model on the
+    Hugging Face hub, or an ARPA file. A run has several models: `model` names one of them, by
+    default the last.
     """
     found = one(run, model)
     if found.kind in READERS:
@@ -225,17 +225,20 @@ def bundled() -> Scorer:
 
 
 def score_sentence(sentence: str, model: Scorer | None = None) -> list[Word]:
-    """Each word of a sentence with its log p, by default by the bundled model: `accord.score`."""
+    """Each word of a sentence with its log p in nats; by default by the bundled model."""
     return (model or bundled()).score(sentence)
 
 
 def explain_words(text: str, *words: str, model: Scorer | None = None) -> "pd.DataFrame":
-    """log p of words that may follow a text as a sum of terms: `accord.explain`."""
+    """log p of words that may follow a text, as a sum of terms; by default of the likeliest."""
     return (model or bundled()).explain(text, *words)
 
 
 def generate_sentences(
     start: str = "", count: int = 10, model: Scorer | None = None, **options: Any
 ) -> list[Any]:
-    """New sentences that begin with a text: `accord.generate`."""
+    """New sentences that begin with a text.
+
+    The options are those of `accord.pipeline.inference.generate.generate`.
+    """
     return (model or bundled()).generate(start, count, **options)

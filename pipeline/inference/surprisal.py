@@ -166,12 +166,13 @@ def surprisal(
     regions: str | None = None,
     expect: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """A row for each word of each sentence: the table's own columns, then those of MEASURES.
+    """A table with a row for each word of each sentence.
 
-    The table may be the path of one, or of a text with a sentence a line, as `read_table` reads it.
-    `regions` is a column with names of regions; bars in a sentence mark them too. `expect` adds
-    columns with the probability of each value of features before the word: `Number`, `pos=NOUN`.
-    Of several models, by name, each has its rows.
+    `table` is a DataFrame, the path of a table, or the path of a text with one sentence per line.
+    Its own columns come first, then those of `MEASURES`. `column` names the column of sentences.
+    `regions` names a column with names of regions; bars in a sentence mark them. `expect` lists
+    features, such as `Number` or `pos=NOUN`: each value becomes a column with its probability
+    before the word. If `models` maps names to models, each model has its own rows.
     """
     table = _table(table, column)
     found = sentences(table, column)
@@ -209,7 +210,7 @@ def surprisal(
 def of_sentences(
     model: Scorer, text: str | Sequence[str] | Path | pd.DataFrame, **options: Any
 ) -> pd.DataFrame:
-    """The same for one model, which is asked a sentence or several as well as a table."""
+    """`surprisal` of one model, for a sentence, several sentences or a table."""
     if isinstance(text, str):
         text = [text]
     if isinstance(text, Sequence):

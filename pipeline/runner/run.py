@@ -270,11 +270,12 @@ def run(
     force: Sequence[str] = (),
     runs: str | Path = RUNS,
 ) -> Run:
-    """Bring every stage of a preset or configuration file up to date.
+    """Run every stage of a preset or configuration file that is not done.
 
-    `set` overrides single keys, `{"corpus.limit": 100}`, or one of one model,
-    `{"ll-rnn.train.hidden": 64}`. `models` names those that are run, if not all; `name` the folder
-    of the run, if it is not to be the configuration's. Each model is trained with so many seeds.
+    `set` changes single keys: `{"corpus.limit": 100}` for all models, `{"ll-rnn.train.hidden": 64}`
+    for one. `models` names the models to run, by default all. `name` names the folder of the run,
+    by default after the configuration. Each model is trained with `seeds` seeds. `until` stops
+    after a stage, and `force` runs stages that are done. `runs` is the folder that holds all runs.
     """
     overrides = _overrides(set) if isinstance(set, Mapping) else set
     loaded = load_config(config, overrides, models, name)

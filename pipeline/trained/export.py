@@ -228,12 +228,13 @@ def export(
     prune: float | None = None,
     states: int | None = None,
 ) -> Path:
-    """Write a trained model of a finished run into one folder that `load` takes anywhere.
+    """Write a trained model of a finished run into one folder, which `load` reads anywhere.
 
-    With `compact`, in few bytes: weights in half precision or int8, all else packed. To a file that
-    ends in `.arpa`, `.arpa.gz` or `.fst.txt` it is written as n-grams, or with `states` as an
-    automaton of its hidden states: `order`, `samples` and `prune` say how too
-    (accord.pipeline.zoo.conversions.Conversion).
+    `compact` makes the folder small: weights in half precision or int8, all else packed. If `to`
+    ends in `.arpa`, `.arpa.gz` or `.fst.txt`, the model is written as n-grams of this `order`. They
+    are counted in the training text, or in sentences drawn from the model (`samples`). `prune`
+    leaves out n-grams that hardly change the perplexity. With `states` the file is an automaton of
+    at most so many clusters of hidden states.
     """
     found, to = one(run, model), Path(to)
     if found.kind != "run":
