@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command
+from typer.core import TyperCommand
 
 from accord.models.training.log import Epoch
-from accord.pipeline.cli.console import Later
-from accord.pipeline.cli.main import app
+from accord.pipeline.cli.console import Group, Later
+from accord.pipeline.cli.main import PANELS, commands_of
 from accord.pipeline.config.help import explanations
 from accord.pipeline.evaluation.metrics import METRICS
 from accord.pipeline.inference.surprisal import MEASURES
@@ -46,28 +45,27 @@ PAIRS = {
 
 
 def commands() -> str:
-    """Every command with its arguments and options."""
+    """Every command with its arguments and options, under the panels of `accord --help`."""
     lines = ["# Commands", "", MADE]
     lines += ["`accord COMMAND --help` prints the same in the terminal.", ""]
-    for name, command in _commands(get_command(app)):
-        lines += [f"## accord {name}", "", command.help.strip(), ""]
-        lines += ["```text", _usage(name, command), "```", ""]
-        if rows := [*_rows(name, command)]:
-            lines += [
-                "| argument or option | meaning | default |",
-                "| --- | --- | --- |",
-                *rows,
-                "",
-            ]
+    for panel, rows in PANELS.items():
+        lines += [f"## {panel}", ""]
+        for name, command in _commands(commands_of(rows)):
+            lines += [f"### accord {name}", "", command.help.strip(), ""]
+            lines += ["```text", _usage(name, command), "```", ""]
+            if parameters := [*_rows(name, command)]:
+                lines += [HEADING, "| --- | --- | --- |", *parameters, ""]
     return "\n".join(lines)
 
 
-def _commands(group: TyperGroup, above: str = "") -> Iterator[tuple[str, TyperCommand]]:
-    for name, command in group.commands.items():
-        if isinstance(command, TyperGroup):
-            yield from _commands(command, f"{name} ")
+def _commands(
+    found: Mapping[str, Later | Group], above: str = ""
+) -> Iterator[tuple[str, TyperCommand]]:
+    for name, command in found.items():
+        if isinstance(command, Group):
+            yield from _commands(command.commands, f"{name} ")
         else:
-            yield above + name, command.loaded() if isinstance(command, Later) else command
+            yield above + name, command.loaded()
 
 
 def _context(name: str, command: TyperCommand) -> Any:
