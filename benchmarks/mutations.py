@@ -254,7 +254,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
     "models/training/step.py": [
         ("no clipping", "self.recipe.max_grad_norm)", 'float("inf"))'),
         ("every epoch in one order", "[self.recipe.seed, self.now.epoch]", "[self.recipe.seed, 0]"),
-        ("every window begins anew", "if batch.goes_on and not self._begins_anew():", "if False:"),
+        ("every window begins anew", "goes_on = batch.goes_on and not", "goes_on = False and not"),
     ],
     "models/training/trainer.py": [
         (
