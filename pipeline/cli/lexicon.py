@@ -143,7 +143,7 @@ def diff(
     if len(shown):
         figures = {name: shown[name].map(_signed_or_dash) for name in ("bits", "total")}
         print_table(shown.assign(**figures))
-    print(
+    echo(
         f"{counted(len(found.table), 'word')} of {found.words:,} changed, "
         f"{found.changed_tokens / found.tokens:.1%} of the text: "
         f"{found.bits_per_word:+.4f} bits for each word of it"
