@@ -1,15 +1,11 @@
-"""Figures of runs, agreement, learning and lexicons, and the style they share."""
+"""Figures of runs, agreement and learning, and the style they share."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from difflib import SequenceMatcher
-from html import escape
+from collections.abc import Mapping
 from io import BytesIO
 from itertools import cycle
 from pathlib import Path
 
 import matplotlib as mpl
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -164,25 +160,6 @@ def _name_beside(axes: Axes, names: Mapping[str, tuple[tuple[float, float], str]
 
 
 @styled
-def weight_map(weights: pd.DataFrame) -> Figure:
-    """How the weights of features (columns) move from word to word (rows): red is for it."""
-    figure = Figure(figsize=(max(4.5, 1.6 + 0.75 * weights.shape[1]), 1.6 + 0.42 * len(weights)))
-    axes = figure.subplots()
-    reach = max(weights.abs().to_numpy().max(), 1e-6)
-    shades = axes.imshow(weights, cmap="RdBu_r", vmin=-reach, vmax=reach, aspect="auto")
-    axes.set_xticks(range(weights.shape[1]), weights.columns, rotation=40, ha="right")
-    axes.set_yticks(range(len(weights)), weights.index)
-    for row, column in np.ndindex(*weights.shape):
-        weight = weights.iat[row, column]
-        ink = "white" if abs(weight) > 0.6 * reach else "#1c2430"
-        axes.text(column, row, f"{weight:+.1f}", ha="center", va="center", color=ink, fontsize=9)
-    axes.grid(visible=False)
-    axes.set_title("weight of each feature after each word", loc="left", fontsize=11)
-    figure.colorbar(shades, ax=axes, label="nats", fraction=0.04)
-    return figure
-
-
-@styled
 def agreement_dots(accuracy: pd.DataFrame) -> Figure:
     """The share of pairs that each model judges rightly, by group, with its interval."""
     groups = list(dict.fromkeys(accuracy["group"]))
@@ -201,26 +178,6 @@ def agreement_dots(accuracy: pd.DataFrame) -> Figure:
     axes.set(xlim=(0, 1.02), ylim=(len(groups) - 0.5, -0.5))
     axes.set_title("share of pairs judged rightly; dotted: by chance", loc="left", fontsize=11)
     axes.legend(loc="lower left")
-    return figure
-
-
-@styled
-def agreement_lines(accuracy: pd.DataFrame) -> Figure:
-    """The share of pairs that each model judges rightly, along groups in their order."""
-    groups = list(dict.fromkeys(accuracy["group"]))
-    figure = Figure(figsize=(7, 3.6))
-    axes = figure.subplots()
-    models = accuracy.groupby("model", sort=False)
-    for (model, found), colour in zip(models, cycle(COLOURS), strict=False):
-        places = [groups.index(each) for each in found["group"]]
-        label = _with_ties(model, found)
-        axes.plot(places, found["share"], "o-", color=colour, linewidth=2, label=label)
-        axes.fill_between(places, found["low"], found["high"], color=colour, alpha=0.15)
-    axes.axhline(0.5, color=INK, linewidth=1, linestyle=":")
-    axes.set_xticks(range(len(groups)), groups)
-    axes.set_ylim(0, 1.02)
-    axes.set_title("share of pairs judged rightly; dotted: by chance", loc="left", fontsize=11)
-    axes.legend(loc="lower right")
     return figure
 
 
@@ -249,70 +206,3 @@ def learning_curve(rows: pd.DataFrame, metric: str) -> Figure:
     axes.set_title("what more text brings: lower is better", loc="left", fontsize=11)
     axes.legend()
     return figure
-
-
-MOST = 12  # parts of speech shown, the most frequent first
-
-
-@styled
-def coverage_bars(coverage: Mapping[str, pd.DataFrame]) -> Figure:
-    """Share of running words that each lexicon knows, by part of speech where it is known."""
-    parts = next(iter(coverage.values()))["upos"].tolist()[:MOST]
-    figure = Figure(figsize=(7, 1.2 + (0.12 + 0.22 * len(coverage)) * len(parts)))
-    axes = figure.subplots()
-    height = 0.8 / len(coverage)
-    for number, (name, table) in enumerate(coverage.items()):
-        shares = table.set_index("upos")["token_share"].reindex(parts).to_numpy()
-        places = np.arange(len(parts)) + (number - (len(coverage) - 1) / 2) * height
-        colour = COLOURS[(number + 1) % len(COLOURS)]
-        axes.barh(places, shares, height * 0.9, color=colour, label=name)
-        for place, share in zip(places, shares, strict=True):
-            axes.text(share, place, f" {share:.1%}", va="center", fontsize=8)
-    axes.set_yticks(range(len(parts)), parts)
-    axes.invert_yaxis()
-    axes.grid(visible=False)
-    axes.set_xlim(0, 1.12)
-    axes.xaxis.set_major_formatter("{x:.0%}")
-    axes.set_title("running words that a lexicon knows", loc="left", fontsize=11)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.06), ncols=len(coverage))
-    return figure
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure, drawn without a window or a global state."""
-
-    figure: Figure = field(repr=False)
-
-    def _repr_svg_(self) -> str:
-        fitting = '<svg style="max-width: 100%; height: auto"'  # on a narrow screen too
-        return svg(self.figure).replace("<svg", fitting, 1)
-
-
-@dataclass(frozen=True)
-class Html:
-    """Part of a page."""
-
-    text: str = field(repr=False)
-
-    def _repr_html_(self) -> str:
-        return self.text
-
-
-def marked_pairs(pairs: Iterable[tuple[str, str]]) -> Html:
-    """Right and wrong sentences one above the other, the words in which they differ marked."""
-    shown = []
-    for good, bad in pairs:
-        words = good.split(), bad.split()
-        blocks = SequenceMatcher(None, *words, autojunk=False).get_matching_blocks()
-        right = _marked(words[0], {block.a + at for block in blocks for at in range(block.size)})
-        wrong = _marked(words[1], {block.b + at for block in blocks for at in range(block.size)})
-        shown.append(f"<p>✓ {right}<br>✗ {wrong}</p>")
-    return Html("".join(shown))
-
-
-def _marked(words: Sequence[str], shared: Container[int]) -> str:
-    return " ".join(
-        escape(word) if place in shared else f"<mark>{escape(word)}</mark>"
-        for place, word in enumerate(words)
-    )

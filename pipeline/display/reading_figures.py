@@ -43,23 +43,6 @@ def surprisal_by_region(words: pd.DataFrame, by: str | None) -> Figure:
     return figure
 
 
-@styled
-def word_bars(bits: pd.DataFrame) -> Figure:
-    """The surprisal of each word (a row) in bits, a bar for each model (a column)."""
-    figure = Figure(figsize=(max(6, 0.4 + 0.85 * len(bits)), 3.6))
-    axes = figure.subplots()
-    width = 0.8 / bits.shape[1]
-    for number, (model, values) in enumerate(bits.items()):
-        places = np.arange(len(bits)) + (number - (bits.shape[1] - 1) / 2) * width
-        axes.bar(places, values, 0.92 * width, color=COLOURS[number % len(COLOURS)], label=model)
-    axes.set_xticks(np.arange(len(bits)), bits.index, color=INK)
-    axes.tick_params(axis="x", length=0)
-    axes.set_ylabel("bits")
-    axes.set_title("surprisal of each word: lower is better", loc="left", fontsize=11)
-    axes.legend(loc="upper right", ncols=bits.shape[1], bbox_to_anchor=(1, 1.14))
-    return figure
-
-
 def _means(words: pd.DataFrame, place: str, by: str | None) -> list[tuple[str, pd.DataFrame]]:
     """For each condition the mean and its standard error by place, in the order of the text."""
     order = list(dict.fromkeys(words[place]))

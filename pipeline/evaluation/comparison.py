@@ -9,7 +9,6 @@ import pandas as pd
 
 from accord.models.common.files import load_json
 from accord.models.training.log import CURVE
-from accord.pipeline.artefacts.artefact import FinishedRun
 from accord.pipeline.artefacts.names import FIGURES
 from accord.pipeline.dataset.encoded import read_sizes
 from accord.pipeline.display.tables import by_seed, mean_and_spread, without_seed
@@ -45,11 +44,6 @@ def of_models(
 def scores(run: str | Path) -> pd.DataFrame:
     """The rows of a finished run's report: model, split, metric, value."""
     return pd.read_parquet(Path(run) / "report" / "scores.parquet")
-
-
-def curves(run: str | Path) -> pd.DataFrame:
-    """Losses by epoch of every trained model of a run."""
-    return of_models(FinishedRun.read(Path(run)).of_stage("train"), read_epochs)
 
 
 # A column of the comparison table: title, split (each test split, each source's part of one where
