@@ -5,13 +5,11 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # a model is imported when one is asked: the page is there before
     from accord.pipeline.inference.scorer import Scorer
     from accord.pipeline.page.answers import Answer, AskedModel
-
-SHORT = 500  # characters of a question that is answered in less than a second
 
 
 @dataclass(frozen=True)
@@ -19,10 +17,6 @@ class Read:
     model: str
     text: str
     off: tuple[str, ...] = ()  # families of features that are switched off
-
-    @property
-    def is_short(self) -> bool:
-        return len(self.text) <= SHORT
 
     def answer(self, model: "AskedModel") -> "Answer":
         return model.without(frozenset(self.off)).read(self.text)
@@ -36,10 +30,6 @@ class PlaceQuestion:
     others: tuple[str, ...] = ()  # words to compare it with
     off: tuple[str, ...] = ()
 
-    @property
-    def is_short(self) -> bool:
-        return len(self.text) + sum(map(len, self.others)) <= SHORT
-
     def answer(self, model: "AskedModel") -> "Answer":
         return model.without(frozenset(self.off)).place(self.text, self.at, self.others)
 
@@ -51,7 +41,6 @@ class Write:
     constraints: tuple[str, ...] = ()
     seed: int = 1
     off: tuple[str, ...] = ()
-    is_short: ClassVar = False  # to write takes longer than to read
 
     def answer(self, model: "AskedModel") -> "Answer":
         return model.without(frozenset(self.off)).write(self.start, self.constraints, self.seed)
@@ -60,7 +49,6 @@ class Write:
 @dataclass(frozen=True)
 class About:
     model: str
-    is_short: ClassVar = True
 
     def answer(self, model: "AskedModel") -> "Answer":
         return {"families": model.families, "explained": model.explainer is not None}
@@ -72,15 +60,13 @@ QUESTIONS = {"read": Read, "place": PlaceQuestion, "write": Write, "about": Abou
 class Models:
     """The models of the page by name, each loaded when it is first asked.
 
-    Short questions are answered one at a time, and beside them the others one at a time: who types
-    a sentence does not wait for who asks about a book.
+    One question is answered at a time: two that were answered at once disturbed each other.
     """
 
     def __init__(self, load: "Mapping[str, Callable[[], Scorer]]"):
         self.names = list(load)
         self._load = load
-        # Two threads and no more: torch and malloc keep memory for each that computes.
-        self._short, self._long = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+        self._thread = ThreadPoolExecutor(1)  # torch and malloc keep memory for each that computes
         self._loading = {name: threading.Lock() for name in self.names}
         self._loaded = cache(self._load_model)
 
@@ -97,13 +83,11 @@ class Models:
 
     def close(self) -> None:
         """Answer no question that waits."""
-        for thread in (self._short, self._long):
-            thread.shutdown(wait=False, cancel_futures=True)
+        self._thread.shutdown(wait=False, cancel_futures=True)
 
     def answer(self, question: Any) -> "Answer":
         asked = parse(question)
-        thread = self._short if asked.is_short else self._long
-        return thread.submit(lambda: asked.answer(self._model(asked.model))).result()
+        return self._thread.submit(lambda: asked.answer(self._model(asked.model))).result()
 
     def _model(self, name: str) -> "AskedModel":
         if name not in self._load:

@@ -75,38 +75,6 @@ def test_one_thread_computes_whoever_asks(tiny_run):
     assert len(set(computing)) == 1
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        {"ask": "read", "text": "le chat " * 100},
-        {"ask": "place", "text": "le chat", "at": 1, "others": ["chien"] * 100},
-        {"ask": "write", "start": "le"},
-    ],
-)
-def test_a_sentence_does_not_wait_for_a_long_question(tiny_run, question):
-    asked, answered = threading.Event(), threading.Event()
-
-    def loaded():
-        asked.set()
-        assert answered.wait(60)
-        return accord.load(tiny_run.folder, "rnn")
-
-    models = Models({"ll-rnn": partial(accord.load, tiny_run.folder, "ll-rnn"), "rnn": loaded})
-    with ThreadPoolExecutor(1) as threads:
-        waiting = threads.submit(models.answer, {"model": "rnn", **question})
-        assert asked.wait(60)
-        sentence = {"ask": "read", "model": "ll-rnn", "text": "Le chat dort."}
-        assert answered_within_a_minute(models, sentence)["words"]
-        answered.set()
-        waiting.exception()  # the rnn has no sum to explain
-
-
-def answered_within_a_minute(models: Models, question: dict) -> dict:
-    """An answer that is waited for a minute at most."""
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(models.answer, question).result(60)
-
-
 def test_a_sentence_is_answered_while_the_readings_are_read(tiny_run):
     models = Models({"ll-rnn": partial(accord.load, tiny_run.folder, "ll-rnn")})
     models.load_first()
