@@ -6,9 +6,11 @@ safetensors alone.
 
 import argparse
 import csv
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 
 
 def output(
@@ -201,6 +203,22 @@ def mutate(only: str) -> None:
         print(f"{mutation.file}:{line}: {mutation.mistake}")
 
 
+def flips(count: int, seed: int) -> None:
+    """Flip random bits in every kind of file that Accord reads: found, made anew or harmless."""
+    import pandas as pd
+
+    from accord.pipeline.display.tables import markdown
+    from benchmarks.flips import measure as flip_bits
+
+    with TemporaryDirectory() as scratch:
+        found, bad = flip_bits(count, seed, Path(scratch))
+    table = pd.DataFrame(found).T.fillna(0).astype(int)
+    table.loc["all"] = table.sum()
+    print(markdown(table.rename_axis("what was read").reset_index()))
+    print(*bad, sep="\n", end="")
+    sys.exit(bool(bad))
+
+
 def parser() -> argparse.ArgumentParser:
     """Every command with its options."""
     whole = argparse.ArgumentParser(
@@ -259,6 +277,10 @@ def parser() -> argparse.ArgumentParser:
     option = command("layout", layout)
     option("--checkout", action="append", type=Path, default=[], help="default: this one")
     option("--names", action="store_true", help="list the files on each path too")
+
+    option = command("flips", flips)
+    option("--count", type=int, default=200, help="bits that are flipped (default: 200)")
+    option("--seed", type=int, default=1, help="that draws files and bits (default: 1)")
 
     option = command("mutate", mutate)
     option("--only", default="", metavar="TEXT", help="files whose names have it, such as models/")

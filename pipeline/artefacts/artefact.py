@@ -22,6 +22,12 @@ def hash_of_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def hashes_of(folder: Path) -> dict[str, str]:
+    """Of all files but META, which a process killed just before the end may have left."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != META)
+    return {path.relative_to(folder).as_posix(): hash_of_file(path) for path in files}
+
+
 def hash_of_value(value: Any) -> str:
     """The SHA-256 of a value in canonical JSON."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False)

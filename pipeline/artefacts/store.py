@@ -19,7 +19,7 @@ from accord.pipeline.artefacts.artefact import (
     MANIFEST,
     META,
     Artefact,
-    hash_of_file,
+    hashes_of,
     name_of,
     read_json,
     write_json,
@@ -68,7 +68,7 @@ class Store:
             try:
                 compute(partial)
                 clear_partial(partial)
-                meta = {"format": FORMAT, **recipe, "files": _hashes(partial)}
+                meta = {"format": FORMAT, **recipe, "files": hashes_of(partial)}
                 write_json(partial / META, meta)
                 self._replace(name, partial)
             except BaseException as error:
@@ -128,12 +128,6 @@ class Store:
             with suppress(OSError):  # Windows removes no file that is open
                 Path(lock.lock_file).unlink()  # before others have it: who waits looks again
             lock.release()
-
-
-def _hashes(folder: Path) -> dict[str, str]:
-    """Of all files but META, which a process killed just before the end may have left."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != META)
-    return {path.relative_to(folder).as_posix(): hash_of_file(path) for path in files}
 
 
 def publish(artefact: Artefact, folder: Path) -> None:

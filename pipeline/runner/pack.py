@@ -4,7 +4,6 @@ The folder holds Accord's code too. A machine with Python, torch, numpy and safe
 models without an install: `cd FOLDER && python -m accord.pipeline.runner.sweep .`
 """
 
-import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -13,9 +12,9 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from accord.models.common.files import WEIGHTS, write_whole
+from accord.models.common.files import WEIGHTS
 from accord.models.common.registry import outside_files
-from accord.pipeline.artefacts.artefact import ARTEFACTS, name_of
+from accord.pipeline.artefacts.artefact import ARTEFACTS, META, Artefact, name_of, write_json
 from accord.pipeline.artefacts.names import FIGURES
 from accord.pipeline.artefacts.store import Store
 from accord.pipeline.runner.run import Run, content_of, run
@@ -46,7 +45,7 @@ def pack(
     folder.mkdir(parents=True, exist_ok=True)
     for artefact in {name for job in jobs.values() for name in job["inputs"].values()}:
         shutil.copytree(prepared.store.path(artefact), folder / artefact, dirs_exist_ok=True)
-    write_whole(folder / JOBS, json.dumps(jobs, indent=1).encode())
+    write_json(folder / JOBS, jobs)
     with as_file(files("accord")) as package:
         shutil.copytree(package, folder / "accord", ignore=_all_but_code, dirs_exist_ok=True)
     return jobs
@@ -92,6 +91,8 @@ def unpack(folder: Path, *, runs: str | Path = RUNS) -> list[str]:
     for model, job in read_jobs(folder).items():
         trained = folder / TRAINED / model
         if (trained / WEIGHTS).exists() and (trained / FIGURES).exists():
+            if (trained / META).exists():  # a folder trained by an earlier version has none
+                Artefact.read(trained).check()
             recipe = _made_from(folder, job)
             artefact = job.get("artefact") or name_of(recipe)
             store.make(artefact, recipe, partial(_copy_outputs, trained), False)

@@ -24,7 +24,7 @@ from threading import Thread
 
 from accord.models.common.files import load_json
 from accord.models.training import processes
-from accord.pipeline.artefacts.artefact import Artefact
+from accord.pipeline.artefacts.artefact import FORMAT, META, Artefact, hashes_of, write_json
 from accord.pipeline.artefacts.names import FIGURES
 from accord.pipeline.dataset.encoded import READ_BY_TRAINING
 from accord.pipeline.display.messages import echo, set_level
@@ -32,6 +32,8 @@ from accord.pipeline.sections import EvaluateParams
 from accord.pipeline.stages import evaluate, train
 from accord.pipeline.trained.resolve import JOBS, TRAINED, read_jobs, taught_by
 from accord.pipeline.trained.teachers import recipe_of
+
+LOG = "log.txt"  # in the folder of a trained model: what its training said
 
 
 def sweep(folders: Sequence[Path], at_once: int) -> int:
@@ -111,8 +113,10 @@ def _together(folder: Path, name: str) -> None:
 def _job(folder: Path, name: str) -> str:
     out = folder / TRAINED / name
     out.mkdir(parents=True, exist_ok=True)
-    with (out / "log.txt").open("a") as log, redirect_stderr(log):
+    with (out / LOG).open("a") as log, redirect_stderr(log):
         evaluate.compute(EvaluateParams(), _train(folder, name), out)
+    hashes = {file: digest for file, digest in hashes_of(out).items() if file != LOG}
+    write_json(out / META, {"format": FORMAT, "files": hashes})
     figures = load_json(out / FIGURES, dict, finite=False)
     return (
         ", ".join(

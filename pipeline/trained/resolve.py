@@ -25,6 +25,7 @@ from accord.models.common.files import WEIGHTS, load_json
 from accord.pipeline.artefacts.artefact import (
     MANIFEST,
     META,
+    SEAL,
     Artefact,
     FinishedRun,
     Inputs,
@@ -218,6 +219,11 @@ def _of_pack(folder: Path) -> Iterator[TrainedModel]:
 def read_jobs(folder: Path) -> dict[str, dict[str, Any]]:
     """The jobs of a packed folder; what they name may lead nowhere else."""
     jobs = load_json(folder / JOBS, dict)
+    if SEAL in jobs:  # one that an earlier version packed has no hash
+        jobs = read_json(folder / JOBS)
+    for name, job in jobs.items():
+        if not isinstance(job, dict) or not isinstance(job.get("inputs"), dict):
+            raise ValueError(f"{folder / JOBS}: {name}: expected a job with its inputs")
     names = [*jobs, *(name for job in jobs.values() for name in job["inputs"].values())]
     names += [job["artefact"] for job in jobs.values() if "artefact" in job]
     names += [name for job in jobs.values() for name in (*packed_teachers(job), *taught_by(job))]
