@@ -1,7 +1,5 @@
 """Several seeds for each model: other weights, one row of the table."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -13,6 +11,7 @@ from accord.pipeline.config.configuration import load_config
 from accord.pipeline.display.tables import by_seed, mean_and_spread, with_seeds
 from accord.pipeline.evaluation import comparison
 from accord.pipeline.runner.pack import pack
+from accord.pipeline.trained.resolve import read_jobs
 
 
 def test_each_trained_model_comes_with_every_seed_and_counted_ones_once(tmp_path):
@@ -57,7 +56,7 @@ def test_the_weights_that_a_training_begins_with_are_those_of_its_seed(tmp_path)
 
 def test_the_jobs_of_a_sweep_have_the_seeds(tmp_path):
     pack("tiny", tmp_path / "packed", seeds=3, runs=tmp_path / "runs")
-    jobs = json.loads((tmp_path / "packed" / "jobs.json").read_text())
+    jobs = read_jobs(tmp_path / "packed")
     assert {name: job["recipe"]["seed"] for name, job in jobs.items()} == {
         "rnn": 1, "rnn-seed2": 2, "rnn-seed3": 3, "ll-rnn": 1, "ll-rnn-seed2": 2, "ll-rnn-seed3": 3,
     }  # fmt: skip
