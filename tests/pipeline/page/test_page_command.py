@@ -36,8 +36,10 @@ def test_without_a_trained_model_it_ends_with_a_word(tmp_path):
         assert not done.stdout  # no address of a page that cannot answer
 
 
+# A shell that starts the tests in the background has them ignore interrupts; the page does not.
 ENDLESS = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from accord.pipeline.cli.main import app
 from accord.pipeline.page.questions import Read
 
