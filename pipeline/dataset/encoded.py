@@ -189,6 +189,8 @@ def weighted(sentences: Sentences, folder: Path, weights: Mapping[str, float]) -
     of_sentences = np.ones(len(sentences.lengths))
     for name, weight in weights.items():
         of_sentences[parts[name]] = weight
+    if not of_sentences.any():
+        raise ValueError("train.source_weights: expected a source above 0, found none")
     return sentences._replace(weights=of_sentences)
 
 

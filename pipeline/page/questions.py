@@ -1,6 +1,5 @@
 """What the page may ask: questions in JSON, each checked before a model hears of it."""
 
-import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import MISSING, dataclass, fields
@@ -58,17 +57,13 @@ QUESTIONS = {"read": Read, "place": PlaceQuestion, "write": Write, "about": Abou
 
 
 class Models:
-    """The models of the page by name, each loaded when it is first asked.
-
-    One question is answered at a time: two that were answered at once disturbed each other.
-    """
+    """The models of the page by name, each loaded when it is first asked, one question a time."""
 
     def __init__(self, load: "Mapping[str, Callable[[], Scorer]]"):
         self.names = list(load)
         self._load = load
         self._thread = ThreadPoolExecutor(1)  # torch and malloc keep memory for each that computes
-        self._loading = {name: threading.Lock() for name in self.names}
-        self._loaded = cache(self._load_model)
+        self._model = cache(self._loaded)
 
     def load_first(self) -> None:
         """Load the model that is asked at first, or raise why it cannot be."""
@@ -89,17 +84,13 @@ class Models:
         asked = parse(question)
         return self._thread.submit(lambda: asked.answer(self._model(asked.model))).result()
 
-    def _model(self, name: str) -> "AskedModel":
+    def _loaded(self, name: str) -> "AskedModel":
+        from accord.pipeline.page.answers import AskedModel
+
         if name not in self._load:
             raise ValueError(
                 f"expected one of the models {', '.join(self.names)}; got {name!r:.80}"
             )
-        with self._loading[name]:
-            return self._loaded(name)
-
-    def _load_model(self, name: str) -> "AskedModel":
-        from accord.pipeline.page.answers import AskedModel
-
         return AskedModel(self._load[name]())
 
 

@@ -67,6 +67,12 @@ def test_a_source_that_is_not_there_has_no_weight(this):
         weighted(read_sentences(encoded, "train"), encoded, {"lung.txt": 2})
 
 
+def test_some_source_is_read(this):
+    encoded = folder_of(this, "encode")
+    with pytest.raises(ValueError, match="expected a source above 0"):
+        weighted(read_sentences(encoded, "train"), encoded, {"long.txt": 0, "short.txt": 0})
+
+
 def test_one_source_has_no_weights(tiny_run):
     encoded = tiny_run.artefacts["ll-rnn", "encode"].folder
     with pytest.raises(ValueError, match="several sources"):
