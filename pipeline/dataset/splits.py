@@ -31,30 +31,38 @@ def split_by_sentence(sentences: int, params: CorpusParams) -> Splits:
 
 
 def split_by_document(
-    documents: array, alone: Sequence[int], params: CorpusParams
+    documents: array, alone: Sequence[int], params: CorpusParams, of_parts: Sequence[range] = ()
 ) -> Splits | None:
     """The same with whole documents; the sentences of one stay together and in order.
 
     `documents` has the document of each sentence. Those in `alone` are drawn sentence by sentence.
+    `of_parts` has the documents of each source, where there are several: every source gives its
+    share of validation and test, also one that has few and long documents among many short ones.
     A limit may cut the last document that is drawn. None where no choice of documents has at least
     half as many sentences as a split is to have.
     """
     groups = np.array(documents, np.uint32)
+    ends = np.array([part.stop for part in of_parts[:-1]], np.uint32)
+    parts = np.searchsorted(ends, groups, side="right")
     for document in alone:
         sentences = np.flatnonzero(groups == document)
         groups[sentences] = groups.max() + 1 + np.arange(len(sentences))
     order = np.argsort(groups, kind="stable")
     groups = groups[order]
     starts = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
-    sizes = np.diff(starts, append=len(order))
+    sizes, parts = np.diff(starts, append=len(order)), parts[order][starts]
     drawn = array("I", range(len(sizes)))
     random.Random(params.seed).shuffle(drawn)
     waiting = _limited(np.array(drawn), sizes, params.limit)
     total = int(sizes[waiting].sum())
+    shares = np.bincount(parts[waiting], sizes[waiting]) / total
     chosen = {}
     for split in ("test", "valid"):
-        wanted = _amount(getattr(params, split), total)
-        chosen[split], waiting = _held_out(waiting, sizes, wanted)
+        wanted, is_chosen = _amount(getattr(params, split), total), np.zeros(len(waiting), bool)
+        for part, share in enumerate(shares):
+            own = np.flatnonzero(parts[waiting] == part)
+            is_chosen[own[_held_out(sizes[waiting[own]], round(share * wanted))]] = True
+        chosen[split], waiting = waiting[is_chosen], waiting[~is_chosen]
         if sizes[chosen[split]].sum() < wanted / 2:
             return None
     if not len(waiting):
@@ -75,10 +83,10 @@ def _limited(drawn: np.ndarray, sizes: np.ndarray, limit: int | None) -> np.ndar
     return kept
 
 
-def _held_out(waiting: np.ndarray, sizes: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarray]:
-    """Documents that have so many sentences, as nearly as may be, and all others, both in order."""
-    is_chosen, missing = np.zeros(len(waiting), bool), wanted
-    for place, size in enumerate(sizes[waiting].tolist()):
+def _held_out(sizes: np.ndarray, wanted: int) -> np.ndarray:
+    """Which documents, given in the order of the draw, have so many sentences or nearly so many."""
+    is_chosen, missing = np.zeros(len(sizes), bool), wanted
+    for place, size in enumerate(sizes.tolist()):
         if not missing:
             break
         if size <= missing:
@@ -86,9 +94,9 @@ def _held_out(waiting: np.ndarray, sizes: np.ndarray, wanted: int) -> tuple[np.n
             missing -= size
     others = np.flatnonzero(~is_chosen)
     if missing and len(others):
-        nearest = others[np.argmin(sizes[waiting[others]])]
-        is_chosen[nearest] = sizes[waiting[nearest]] < 2 * missing  # else it is nearer without
-    return waiting[is_chosen], waiting[~is_chosen]
+        nearest = others[np.argmin(sizes[others])]
+        is_chosen[nearest] = sizes[nearest] < 2 * missing  # else it is nearer without
+    return is_chosen
 
 
 def split_as_given(given: Mapping[str, array], params: CorpusParams) -> Splits:

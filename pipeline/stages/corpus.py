@@ -152,7 +152,8 @@ def _draw(gathered: Gathered, params: CorpusParams) -> tuple[Splits, list[str]]:
     """The splits, and the parts whose sentences had to be drawn one by one."""
     alone = gathered.of_one_document
     if len(alone) < len(gathered.of_parts):
-        parts = split_by_document(gathered.documents, [*alone.values()], params)
+        of_parts = [*gathered.of_parts.values()]
+        parts = split_by_document(gathered.documents, [*alone.values()], params, of_parts)
         if parts:
             _say_alone(alone, "one document")
             return parts, [*alone]

@@ -178,7 +178,7 @@ STAGES = _by_name(
         },
         params=CorpusParams,
         computed_by="accord.pipeline.stages.corpus:compute",
-        version=4,
+        version=5,
         files=_files_of_sources,
     ),
     Stage(

@@ -65,3 +65,14 @@ def test_another_seed_draws_other_documents():
     params = [CorpusParams(valid=10, test=10, seed=seed) for seed in (1, 1, 2)]
     one, again, other = (split_by_document(numbered([3, 4] * 30), [], each) for each in params)
     assert one == again != other
+
+
+def test_each_of_several_sources_gives_its_share():
+    """Three novels beside a thousand short articles are not passed over."""
+    articles, novels = [4] * 1000, [1000, 1000, 2000]
+    of_parts = [range(1000), range(1000, 1003)]
+    params = CorpusParams(valid=2000, test=2000)
+    parts = split_by_document(numbered(articles + novels), [], params, of_parts)
+    for split in ("valid", "test"):
+        of_novels = sum(number >= 4000 for number in parts[split])
+        assert (of_novels, len(parts[split])) == (1000, 2000)
