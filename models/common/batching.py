@@ -188,17 +188,21 @@ def by_length(
         yield Batch(*_after(targets), positions, False)
 
 
-def of_like_length(sentences: Sentences, at_once: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def of_like_length(
+    sentences: Sentences, at_once: int, piece: int | None = None
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Positions (T × B) of words, the longest texts first, and which of them are real.
 
     A text is a sentence, or a document where the sentences have some. So many are read together as
-    have no more than `at_once` positions, or one text that has more.
+    have no more than `at_once` positions, or one text that has more. Who reads a batch in pieces of
+    so many words gets more of the texts that are longer.
     """
     starts, lengths = sentences.texts()
     order, first = np.argsort(-lengths, kind="stable"), 0
     while first < len(order):
         longest = int(lengths[order[first]])
-        chosen = order[first : first + max(1, at_once // longest)]
+        read = longest if piece is None else min(longest, piece)
+        chosen = order[first : first + max(1, at_once // read)]
         first += len(chosen)
         yield in_columns(starts[chosen], lengths[chosen])
 

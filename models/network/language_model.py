@@ -22,7 +22,6 @@ from accord.models.features.embedding import (
 )
 from accord.models.features.phi import Features
 from accord.models.network.states import (
-    WORDS_AT_ONCE,
     begin_alike,
     score_beside,
     states,
@@ -250,9 +249,8 @@ class LanguageModel(nn.Module):
             return score_beside(self, sentences, others)
         scores = np.zeros((len(sentences.ids), 1 + len(others)))
         for positions, words, h, context in states(self, sentences):
-            parts = (x.split(WORDS_AT_ONCE) for x in (h, with_others(words, others), context))
-            log_p = [self.output.log_prob_of(*part) for part in zip(*parts, strict=True)]
-            scores[positions] = torch.cat(log_p).double().cpu()
+            log_p = self.output.log_prob_of(h, with_others(words, others), context)
+            scores[positions] = log_p.double().cpu()
         return scores
 
     @torch.inference_mode()

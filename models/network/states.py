@@ -26,6 +26,7 @@ from accord.models.features.embedding import WordEmbedding
 from accord.models.outputs.softmax import OutputLayer
 
 WORDS_AT_ONCE = 4096  # read in one batch, padding included
+PIECE = 256  # words of each text, of those that are longer: novels are read side by side
 
 
 class StateReader(Protocol):
@@ -76,27 +77,21 @@ def states(model: StateReader, sentences: Sentences, training: bool = False) -> 
     sentences = model.as_read(sentences)
     contexts, extra = model.contexts(sentences, training), sentences.extra
     with nothing_dropped(model):
-        for positions, is_word in of_like_length(sentences, WORDS_AT_ONCE):
+        for positions, is_word in of_like_length(sentences, WORDS_AT_ONCE, PIECE):
             targets = torch.from_numpy(sentences.ids[positions].astype(np.int64)).to(device)
             words = torch.cat([targets.new_full((1, targets.shape[1]), END), targets[:-1]])
-            of_words = {
-                name: torch.from_numpy(each[positions]).to(device) for name, each in extra.items()
-            }
-            h = _read(model, words, of_words)
-            chosen = torch.from_numpy(is_word).to(device)
-            context = torch.from_numpy(contexts[positions[is_word]]).to(device)
-            yield States(positions[is_word], targets[chosen], h[chosen], context)
-
-
-def _read(model: StateReader, words: Tensor, extra: Mapping[str, Tensor]) -> Tensor:
-    """The encoder's outputs; what is very long is read in pieces, in room that does not grow."""
-    state, outputs = model.encoder.initial_state(words.shape[1]), []
-    for start in range(0, len(words), WORDS_AT_ONCE):
-        piece = slice(start, start + WORDS_AT_ONCE)
-        of_piece = {name: each[piece] for name, each in extra.items()}
-        h, state = model(words[piece], state, of_piece)
-        outputs.append(h)
-    return torch.cat(outputs) if len(outputs) > 1 else outputs[0]
+            state = model.encoder.initial_state(words.shape[1])
+            size = max(1, WORDS_AT_ONCE // words.shape[1])
+            for piece in (slice(start, start + size) for start in range(0, len(words), size)):
+                of_words = {
+                    name: torch.from_numpy(each[positions[piece]]).to(device)
+                    for name, each in extra.items()
+                }
+                h, state = model(words[piece], state, of_words)
+                at, chosen = positions[piece][is_word[piece]], torch.from_numpy(is_word[piece])
+                chosen = chosen.to(device)
+                context = torch.from_numpy(contexts[at]).to(device)
+                yield States(at, targets[piece][chosen], h[chosen], context)
 
 
 def with_others(words: Tensor, others: Sequence[int]) -> Tensor:

@@ -22,8 +22,21 @@ def test_a_sentence_read_in_pieces_is_the_sentence_read_at_once(encoder, monkeyp
         rows.append(len(h))
         return log_prob_of(h, *asked)
 
-    for module in ("states", "language_model"):
-        monkeypatch.setattr(f"accord.models.network.{module}.WORDS_AT_ONCE", 16)
+    monkeypatch.setattr("accord.models.network.states.WORDS_AT_ONCE", 16)
     monkeypatch.setattr(network.output, "log_prob_of", counted)
     assert network.score(long) == pytest.approx(whole, abs=1e-4)
     assert max(rows) <= 16 and sum(rows) == len(ids)
+
+
+def test_long_documents_are_read_side_by_side(monkeypatch):
+    """Three documents in pieces of five words each score as each by itself."""
+    network = model(text="documents", weight_dropout=0.0).eval()
+    documents = np.minimum(np.arange(len(SHORT.lengths)) * 3 // len(SHORT.lengths), 2)
+    whole = network.score(SHORT._replace(documents=documents))
+    read = []
+    forward = network.forward
+    monkeypatch.setattr(network, "forward", lambda *of: read.append(of[0].shape) or forward(*of))
+    monkeypatch.setattr("accord.models.network.states.WORDS_AT_ONCE", 15)
+    monkeypatch.setattr("accord.models.network.states.PIECE", 5)
+    assert network.score(SHORT._replace(documents=documents)) == pytest.approx(whole, abs=1e-4)
+    assert {*read[:-1]} == {(5, 3)}
