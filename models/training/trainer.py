@@ -125,8 +125,9 @@ class Trainer:
             torch.manual_seed(self.recipe.seed * 10_000 + now.epoch)
         self.model.train()
         start = time.monotonic() - now.seconds
+        epoch_words = train.epoch_words  # of all documents: too slow to add up at every step
         for batch, prepared in self.steps.left(train, contexts):
-            self.on_step(self.steps.take(batch, prepared, train.epoch_words))
+            self.on_step(self.steps.take(batch, prepared, epoch_words))
             now.seconds = time.monotonic() - start
             is_due = self._is_due()
             if is_due or now.step % CHECKED_EVERY == 0:

@@ -153,3 +153,17 @@ def test_a_sentence_scores_the_same_alone_and_among_others():
 def test_a_device_that_is_not_here_is_refused_by_name(name):
     with pytest.raises(ValueError, match=f"device: expected auto, or one that is here; got {name}"):
         choose_device(name)
+
+
+def test_the_words_of_an_epoch_are_added_up_once(tmp_path, monkeypatch):
+    """With millions of documents a sum at every step takes longer than the step."""
+    added_up = []
+
+    def words(text: Sentences) -> float:
+        added_up.append(text)
+        return float(len(text.ids))
+
+    monkeypatch.setattr(Sentences, "epoch_words", property(words))
+    trainer = Trainer(model(), replace(RECIPE, epochs=2, batch=2), tmp_path)
+    trainer.fit(TEXT, TEXT)
+    assert len(added_up) == 2
