@@ -67,15 +67,24 @@ ADDRESS = re.compile(r"[#@_]|\.\w+/|://|www\.")  # of the net, or a name on it
 
 def segment(text: str) -> list[str]:
     """The sentences of a text in order; together they hold all of it but spaces."""
+    return [text[begin:end] for begin, end in sentence_spans(text)]
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """From where to where each sentence of a text stands, without the spaces around it."""
     turned = with_turned_quotes(text)
     ends = {found.end() for found in STOP.finditer(turned) if ends_sentence(turned, found)}
     ends |= {found.start() for found in GLUE.finditer(turned) if is_glued(turned, found.start())}
     for heading in DASHED.finditer(turned):
         ends.difference_update(range(heading.start() + 1, heading.end()))
         ends.add(heading.end())
-    cuts = [0, *sorted(ends), len(text)]
-    sentences = (text[begin:end].strip(WHITE) for begin, end in pairwise(cuts))
-    return [sentence for sentence in sentences if sentence]
+    spans = []
+    for begin, end in pairwise([0, *sorted(ends), len(text)]):
+        sentence = text[begin:end].lstrip(WHITE)
+        begin = end - len(sentence)
+        if sentence:
+            spans.append((begin, begin + len(sentence.rstrip(WHITE))))
+    return spans
 
 
 def with_turned_quotes(text: str) -> str:

@@ -247,7 +247,8 @@ def _log_sum(log_mass: Tensor, added: Tensor) -> Tensor:
 
 def lacking(texts: Sequence[Sentences], folds: int) -> Iterator[Sentences]:
     """The texts as one, and without each of their parts."""
-    whole = Sentences(*map(np.concatenate, zip(*(text[:2] for text in texts), strict=True)))
+    ids, lengths = (np.concatenate(each) for each in zip(*(t[:2] for t in texts), strict=True))
+    whole = Sentences(ids, lengths)
     fold = np.concatenate([text.parts(max(folds, 1)) for text in texts])
     yield whole
     yield from (whole.chosen(fold != part) for part in range(1, folds + 1))

@@ -29,7 +29,8 @@ class Sentences(NamedTuple):
     numbered from 1; 0 is none. `documents` numbers the document of each sentence: neighbours with
     the same number are read as one text, in which the state is carried across sentence ends.
     Without them every sentence is read by itself. `weights` say how often an epoch of training
-    reads each sentence, on average; without them it reads each once.
+    reads each sentence, on average; without them it reads each once. A model that was trained on
+    single sentences reads each by itself, whatever its document, unless `carried` is true.
     """
 
     ids: np.ndarray
@@ -37,6 +38,7 @@ class Sentences(NamedTuple):
     labels: np.ndarray | None = None
     documents: np.ndarray | None = None
     weights: np.ndarray | None = None
+    carried: bool = False  # the state across sentence ends, by every model
 
     @property
     def starts(self) -> np.ndarray:
@@ -50,12 +52,15 @@ class Sentences(NamedTuple):
     def chosen(self, chosen: np.ndarray) -> "Sentences":
         """Those of which it is true."""
         ids = self.ids[np.repeat(chosen, self.lengths)]
-        return Sentences(ids, self.lengths[chosen], *self._of_sentences(chosen))
+        return self._of_sentences(ids, chosen)
 
-    def _of_sentences(self, chosen: np.ndarray | slice) -> list[np.ndarray | None]:
-        """Labels, documents and weights of some sentences."""
-        known = (self.labels, self.documents, self.weights)
-        return [None if each is None else each[chosen] for each in known]
+    def _of_sentences(self, ids: np.ndarray, chosen: np.ndarray | slice) -> "Sentences":
+        """Some sentences, whose words have these ids."""
+        labels, documents, weights = (
+            None if each is None else each[chosen]
+            for each in (self.labels, self.documents, self.weights)
+        )
+        return Sentences(ids, self.lengths[chosen], labels, documents, weights, self.carried)
 
     def texts(self) -> tuple[np.ndarray, np.ndarray]:
         """Where the texts that are read as one begin, and their lengths: documents or sentences."""
@@ -96,7 +101,7 @@ class Sentences(NamedTuple):
         lengths = self.lengths[first:stop]
         start = int(self.lengths[:first].sum())
         ids = np.array(self.ids[start : start + int(lengths.sum())])
-        return Sentences(ids, lengths, *self._of_sentences(slice(first, stop)))
+        return self._of_sentences(ids, slice(first, stop))
 
     @property
     def extra(self) -> dict[str, np.ndarray]:

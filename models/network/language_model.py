@@ -233,8 +233,9 @@ class LanguageModel(nn.Module):
         return h, c, state
 
     def as_read(self, sentences: Sentences) -> Sentences:
-        """Documents are read as one text only by a model that was trained on documents."""
-        return sentences if self.recipe.text == "documents" else sentences.alone()
+        """A model that was trained on single sentences reads each alone, unless it is asked to."""
+        in_context = sentences.carried or self.recipe.text == "documents"
+        return sentences if in_context else sentences.alone()
 
     @torch.inference_mode()
     def score(self, sentences: Sentences) -> np.ndarray:

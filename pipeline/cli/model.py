@@ -15,6 +15,7 @@ from accord.pipeline.cli.console import (
 from accord.pipeline.cli.options import (
     Beginning,
     Condition,
+    Context,
     Model,
     Prime,
     PrimeTune,
@@ -56,6 +57,7 @@ def explain(
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="Number of likeliest next words to list.")] = 10,
     condition: Condition = None,
+    context: Context = None,
     html: Annotated[
         Path | None,
         typer.Option(
@@ -67,11 +69,17 @@ def explain(
     import pandas as pd
 
     from accord.pipeline.inference import explain_page
-    from accord.pipeline.inference.explain import SPLIT, Explainer, split, telling_features
+    from accord.pipeline.inference.explain import (
+        SPLIT,
+        Explainer,
+        beginning_words,
+        split,
+        telling_features,
+    )
 
     expect_words(text)
     make_room(html)
-    explainer = Explainer(under(load_model(run, model), condition))
+    explainer = Explainer(under(load_model(run, model), condition), context)
     place = explainer.next_word(text, listed(words or ""), top)
     choices = place.asked or place.likeliest[:SPLIT]
     followed = listed(features or "") or telling_features(choices)
@@ -89,7 +97,7 @@ def explain(
     echo("\nthe weights of features after each word:\n")
     print_table(_signed(weights, "after"))
     if html:
-        sentence = explainer.sentence(explainer.beginning(text))
+        sentence = explainer.sentence(beginning_words(explainer.scorer, text))
         page = explain_page.page([sentence], replace(place, asked=tuple(choices)))
         write_whole(html, page.encode())
         echo(f"\npage: {html}")

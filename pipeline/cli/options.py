@@ -8,6 +8,7 @@ import typer
 
 from accord.pipeline.cli.console import import_torch, is_path
 from accord.pipeline.display.messages import say
+from accord.pipeline.inference.context import Context as Conditioning
 
 if TYPE_CHECKING:
     from accord.pipeline.inference.scorer import Scorer
@@ -40,6 +41,14 @@ Beginning = Annotated[
         metavar="TEXT",
         help="A sentence or its beginning, such as 'les chiens du voisin …'. The … (or ...) at its "
         "end stands for the next word; it may be left out.",
+    ),
+]
+Context = Annotated[
+    Conditioning | None,
+    typer.Option(
+        help="What a word is conditioned on: `text`, all words before it in its text, or `none`, "
+        "those of its own sentence. By default `text` for a model that was trained on documents, "
+        "else `none`.",
     ),
 ]
 GAP_INSIDE = re.compile(r"(?:…|\.\.\.)\s*\w")

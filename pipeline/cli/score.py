@@ -2,11 +2,11 @@
 
 import json as jsons
 import math
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +17,7 @@ from accord.corpora.tokenise import normalise
 from accord.pipeline.cli.console import command, is_path
 from accord.pipeline.cli.options import (
     Condition,
+    Context,
     Model,
     Prime,
     PrimeTune,
@@ -28,15 +29,15 @@ from accord.pipeline.cli.options import (
 )
 from accord.pipeline.display.messages import counted, echo, say
 from accord.pipeline.display.tables import print_table
+from accord.pipeline.inference.context import pieces, split_texts
 
 if TYPE_CHECKING:
-    from accord.pipeline.inference.scorer import Word
+    from accord.pipeline.inference.scorer import Scorer, Word
 
 
-AT_ONCE = 1000  # lines scored together
+AT_ONCE = 1000  # sentences scored together
 LARGEST_NATS = math.log(sys.float_info.max)  # per word; a larger perplexity is no number here
 TABLES = (".csv", ".tsv", ".parquet")
-SEVERAL = re.compile(r"\w{3} ?[.!?] +[A-ZÀ-Þ]")  # sentences, of which one was expected
 MARK = "*"  # of a word that had to be spelled
 Text = Annotated[
     str,
@@ -102,28 +103,38 @@ class Total:
 
 @command
 def score(
-    text: Text,
+    text: Annotated[
+        str,
+        typer.Argument(
+            metavar="TEXT|FILE", help="A text in quotes, a file, or - for standard input."
+        ),
+    ],
     run: RunOrNGrams = None,
     model: Model = None,
     condition: Condition = None,
     prime: Prime = None,
     prime_weight: PrimeWeight = None,
     prime_tune: PrimeTune = None,
+    context: Context = None,
     unit: Annotated[Unit, typer.Option(help="Unit of log p: nats or bits.")] = Unit.nats,
     json: Annotated[
         bool,
         typer.Option("--json", help="Print a JSON object a sentence, and the sum to stderr."),
     ] = False,
 ) -> None:
-    """Score a text: log p of each word and sentence, perplexity, bits per character."""
-    sentences = numbered_sentences(text)
+    """Score a text: log p of each word and sentence, perplexity, bits per character.
+
+    A line may have several sentences; each ends with </s>. The lines of a file are one text up to
+    a blank line, as in a corpus: with --context text they are read one after another.
+    """
+    found = numbered_sentences(text)
     scorer = under(load_model(run, model), condition, prime, prime_weight, prime_tune)
     total = Total(unit)
     if not json:
         echo(f"{'log p':>9}  in {unit}, that of each word, </s> being the sentence's end")
-    for number, words in _scored(scorer, sentences):
+    for number, words in _scored(scorer, found, context):
         total.add(words)
-        echo(_as_json(number, words, unit) if json else _as_text(words, unit))
+        echo(_as_json(number, total.sentences, words, unit) if json else _as_text(words, unit))
     if json:
         echo(jsons.dumps(total.figures), error=True)
     else:
@@ -139,10 +150,6 @@ def numbered_sentences(text: str) -> list[tuple[int, str]]:
     elif Path(text).suffix in TABLES:
         raise ValueError(_is_a_table(text))
     elif not is_path(text) and not _is_named_as_a_file(text):
-        if SEVERAL.search(text):
-            say(
-                "the text is read as one sentence; of a file, or of - for standard input, each line"
-            )
         return [(1, text.strip())]
     else:
         found = lines(Path(text))
@@ -168,10 +175,24 @@ def _is_a_table(text: str) -> str:
     )
 
 
-def _scored(scorer, found: list[tuple[int, str]]) -> "Iterator[tuple[int, list[Word]]]":
-    for start in range(0, len(found), AT_ONCE):
-        numbers, sentences = zip(*found[start : start + AT_ONCE], strict=True)
-        yield from zip(numbers, scorer.score_all(sentences), strict=True)
+def _scored(
+    scorer: "Scorer", found: list[tuple[int, str]], context: str | None
+) -> "Iterator[tuple[int, list[Word]]]":
+    """The words of each sentence, with the number of its line."""
+    split = split_texts(line for _, line in found)
+    line = [found[each][0] for each in split.text]
+    documents = None
+    if scorer.in_context(context):
+        # A number is left out where a blank line stood.
+        begins = [after > before + 1 for before, after in pairwise(number for number, _ in found)]
+        of_line = [*accumulate(begins, initial=0)]
+        documents = [of_line[each] for each in split.text]
+        if len(found) > 1:
+            say(f"{counted(of_line[-1] + 1, 'text')} read in context; a blank line ends a text")
+    for piece in pieces(documents, len(line), AT_ONCE):
+        words = [*scorer.read(split.sentences[piece])]
+        scored = scorer.score_words(words, documents[piece] if documents else None)
+        yield from zip(line[piece], scored, strict=True)
 
 
 def _as_text(words: "Sequence[Word]", unit: Unit) -> str:
@@ -180,11 +201,11 @@ def _as_text(words: "Sequence[Word]", unit: Unit) -> str:
     return f"{sum(word.log_p for word in words) * unit.in_a_nat:9.2f}  {'  '.join(each)}"
 
 
-def _as_json(number: int, words: "Sequence[Word]", unit: Unit) -> str:
+def _as_json(line: int, sentence: int, words: "Sequence[Word]", unit: Unit) -> str:
     log_p = sum(word.log_p for word in words) * unit.in_a_nat
     each = [asdict(word) | {"log_p": word.log_p * unit.in_a_nat} for word in words]
-    line = {"line": number, "unit": unit, "log_p": log_p, "words": each}
-    return jsons.dumps(line, ensure_ascii=False)
+    found = {"line": line, "sentence": sentence, "unit": unit, "log_p": log_p, "words": each}
+    return jsons.dumps(found, ensure_ascii=False)
 
 
 @command

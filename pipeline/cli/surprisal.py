@@ -9,6 +9,7 @@ from accord.pipeline.cli.console import command, listed, make_room
 from accord.pipeline.cli.options import (
     Beginning,
     Condition,
+    Context,
     Model,
     Prime,
     PrimeTune,
@@ -54,7 +55,8 @@ def surprisal(
     table: Annotated[
         Path,
         typer.Argument(
-            metavar="TABLE", help="CSV, TSV or Parquet with a column of sentences, or plain text."
+            metavar="TABLE",
+            help="CSV, TSV or Parquet with a column of sentences, or lines of plain text.",
         ),
     ],
     column: Annotated[str, typer.Option(help="The column of sentences.")] = "sentence",
@@ -69,6 +71,11 @@ def surprisal(
         str | None,
         typer.Option(help="Add the probability of features before the word: Number,pos=NOUN."),
     ] = None,
+    context: Context = None,
+    keep_context: Annotated[
+        bool,
+        typer.Option("--keep-context", help="Also write the words of the column 'context'."),
+    ] = False,
     run: TrainedRun = None,
     model: Model = None,
     models: Models = None,
@@ -86,6 +93,10 @@ def surprisal(
     """Turn a table of sentences into a table of words with their surprisal in bits.
 
     The columns of the table are kept. Without --to the words are printed as CSV.
+
+    A row is a text of one or several sentences. It is read after the sentences of its column
+    'context', if the table has one; the words of these are left out unless --keep-context is given.
+    Rows know nothing of each other.
     """
     from accord.pipeline.inference.surprisal import read_table
     from accord.pipeline.inference.surprisal import surprisal as measure
@@ -103,10 +114,12 @@ def surprisal(
         column=column,
         regions=regions,
         expect=listed(expect or ""),
+        context=context,
+        keep_context=keep_context,
     )
     if to:
         write_table(words, to, spreadsheet)
-        sentences = counted(words["row"].nunique(), "sentence")
+        sentences = counted(len(words[["row", "sentence_number"]].drop_duplicates()), "sentence")
         echo(f"{counted(len(words), 'word')} of {sentences}: {to}")
     else:
         echo(csv(words, spreadsheet=spreadsheet), end="")
@@ -127,6 +140,7 @@ def expect(
     model: Model = None,
     models: Models = None,
     condition: Condition = None,
+    context: Context = None,
     to: To = None,
     spreadsheet: Spreadsheet = False,
     plot: Plot = None,
@@ -139,7 +153,7 @@ def expect(
 
     expect_words(text)
     _check_files(to, plot)
-    table = measure(text, _chosen(run, model, models, condition), listed(features))
+    table = measure(text, _chosen(run, model, models, condition), listed(features), context)
     if to:
         write_table(table, to, spreadsheet)
     for feature in dict.fromkeys(name.partition("=")[0] for name in listed(features)):

@@ -9,7 +9,7 @@ sentence's end, and a word of which no lexicon says anything, has none.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ from accord.models.network.next_word import Expected, NextWord, WordValues
 from accord.models.spelling.subwords import SubwordModel
 from accord.pipeline.artefacts.names import END, END_ID, UNKNOWN_ID
 from accord.pipeline.features.templates import values_of
+from accord.pipeline.inference.context import pieces, split_texts
 from accord.pipeline.inference.explain import without_gap
 from accord.pipeline.inference.scorer import Scorer, tokens
 
@@ -152,16 +153,35 @@ class SentenceReader:
                 "say which is the likeliest"
             )
 
-    def read(self, sentences: Sequence[str]) -> Iterator[ReadWords]:
-        """All words of the sentences, so many sentences at a time."""
-        for first in range(0, len(sentences), AT_ONCE):
-            yield self._read(sentences[first : first + AT_ONCE], first)
+    def read(
+        self, sentences: Sequence[str], documents: Sequence[int] | None = None
+    ) -> Iterator[ReadWords]:
+        """All words of the sentences, so many sentences at a time.
 
-    def _read(self, sentences: Sequence[str], first: int) -> ReadWords:
+        Neighbours with the same number in `documents` are read as one text.
+        """
+        for piece in pieces(documents, len(sentences), AT_ONCE):
+            of_piece = documents[piece] if documents is not None else None
+            yield self._read(sentences[piece], of_piece, piece.start)
+
+    def read_text(self, text: str, context: str | None = None) -> ReadWords:
+        """The words of one text and the ends of its sentences, where they stand in the text.
+
+        `context` is that of `Scorer.score`.
+        """
+        split = split_texts([text])
+        documents = split.text if self.scorer.in_context(context) and split.text else None
+        words = self._read(split.sentences or [""], documents, 0)
+        offset = np.array(split.start or [0])[words.sentence]
+        return replace(words, start=words.start + offset, end=words.end + offset)
+
+    def _read(
+        self, sentences: Sequence[str], documents: Sequence[int] | None, first: int
+    ) -> ReadWords:
         texts = list(tokens(sentences))
         cased = [self.scorer.cased(words) for words in texts]
         self._expect_known(cased, first)
-        batch, text = self.scorer.encoded(cased)
+        batch, text = self.scorer.encoded(cased, documents)
         log_p, spelled = self.scorer.score_encoded(batch, text)
         places = [
             place
@@ -208,22 +228,27 @@ NEXT = "…"
 
 
 def expect(
-    text: str, models: Scorer | Mapping[str, Scorer], features: Sequence[str] = FEATURES
+    text: str,
+    models: Scorer | Mapping[str, Scorer],
+    features: Sequence[str] = FEATURES,
+    context: str | None = None,
 ) -> pd.DataFrame:
     """The probability of features, such as P(Number=Plur | K), before each word of a text.
 
     A feature such as `Number` has a column for each value; with `none` they sum to one.
     `Number=Plur` has one column. The last row is the next word if the text ends in `…`, else the
-    sentence end. If `models` maps names to models, each model has its own rows.
+    sentence end. If `models` maps names to models, each model has its own rows. `context` is that
+    of `Scorer.score`.
     """
     beginning = without_gap(text)
     parts = []
     for name, scorer in by_name(models).items():
         reader = SentenceReader(scorer, features)
-        (words,) = reader.read([beginning])
-        last = NEXT if beginning != text else END
+        words = reader.read_text(beginning, context)
         places = zip(words.start, words.end, strict=True)
-        written = [beginning[start:end] or last for start, end in places]
+        written = [beginning[start:end] or END for start, end in places]
+        if beginning != text:
+            written[-1] = NEXT
         rows = pd.DataFrame({"before": written, "start": words.start, "end": words.end})
         parts.append(rows.join(probabilities(reader, words)).assign(model=name))
     table = pd.concat(parts, ignore_index=True)

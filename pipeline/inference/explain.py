@@ -14,7 +14,9 @@ exact: nothing is left over, and log p is what `score` says.
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -29,6 +31,7 @@ from accord.models.outputs.log_linear import log_linear_of
 from accord.models.spelling.spelling import with_spelling
 from accord.pipeline.artefacts.names import END, END_ID, UNKNOWN_ID, is_special
 from accord.pipeline.dataset.vocabulary import IDENTITY
+from accord.pipeline.inference.context import split_texts
 from accord.pipeline.inference.scorer import Scorer
 
 MEANING = "meaning"  # the term a_dense·v(x) of an explanation
@@ -125,18 +128,19 @@ class Place:
 
 
 class Explainer:
-    """Explains a trained model whose output is log-linear."""
+    """Explains a trained model whose output is log-linear; `context` is that of `Scorer.score`."""
 
-    def __init__(self, scorer: Scorer):
+    def __init__(self, scorer: Scorer, context: str | None = None):
         log_linear_of(scorer.model)  # or an error that says what it has instead
         self.scorer, self.model = scorer, scorer.model
+        self.in_context = scorer.in_context(context)
         self.features = scorer.parts.features
         self.forms = scorer.vocabulary.forms
         self.meaning = Meaning(self.features.phi, len(self.forms) - len(scorer.vocabulary.known))
 
     def next_word(self, text: str, words: Sequence[str] = (), most: int = 10) -> Place:
         """What may follow a beginning, which may end in `…`: chosen words, and the likeliest."""
-        return self.after(self.beginning(text), self.scorer.each_a_word(words), most)
+        return self.after(beginning_words(self.scorer, text), self.scorer.each_a_word(words), most)
 
     def after(self, words: Sequence[str], asked: Sequence[str] = (), most: int = 10) -> Place:
         """The same after words that are tokenised already."""
@@ -154,21 +158,31 @@ class Explainer:
     @torch.inference_mode()
     def weights(self, text: str, features: Sequence[str]) -> pd.DataFrame:
         """How the weights a_t of features move: a row after each word, the first before any."""
-        words = self.beginning(text)
+        words = beginning_words(self.scorer, text)
         chosen = [self.features.number(name) for name in features]
         weights = self.model.output.adaptor(self._read(words)[0])[:, chosen]
         return pd.DataFrame(weights.cpu().numpy(), index=["(start)", *words], columns=features)
 
-    def beginning(self, text: str) -> list[str]:
-        """The words of a beginning, without the `…` that stands for the next."""
-        return self.scorer.words(without_gap(text))
+    def reading(self, context: str | None) -> "Explainer":
+        """The same in another context."""
+        other = copy(self)
+        other.in_context = self.scorer.in_context(context)
+        return other
 
     @torch.inference_mode()
     def _read(self, words: Sequence[str]) -> tuple[Tensor, Tensor]:
         """The state before each word and before what follows, and the background's contexts."""
         ids = np.array([*map(self.scorer.id_of, words), END_ID])
-        (read,) = states(self.model, Sentences(ids, np.array([len(ids)])))
-        return read.h, read.context
+        text = Sentences(ids, np.diff(np.flatnonzero(ids == END_ID), prepend=-1))
+        if self.in_context:
+            text = text._replace(documents=np.zeros_like(text.lengths), carried=True)
+        read = [*states(self.model, text)]
+        order = np.argsort(np.concatenate([each.positions for each in read]))
+        h, context = (
+            torch.cat([each.h for each in read]),
+            torch.cat([each.context for each in read]),
+        )
+        return h[order], context[order]
 
     @torch.inference_mode()
     def _place(self, h: Tensor, context: Tensor, asked: Sequence[str], most: int) -> Place:
@@ -243,9 +257,21 @@ class Explainer:
         return tuple(sorted(terms, key=lambda term: -abs(term.nats)))
 
 
-def explain(model: Scorer, text: str, words: Sequence[str] = (), most: int = SPLIT) -> pd.DataFrame:
+def beginning_words(scorer: Scorer, text: str) -> list[str]:
+    """The words of a text and the ends between its sentences, without the `…` for the next word."""
+    sentences = scorer.read(split_texts([without_gap(text)]).sentences)
+    return [*chain.from_iterable([*words, END] for words in sentences)][:-1]
+
+
+def explain(
+    model: Scorer,
+    text: str,
+    words: Sequence[str] = (),
+    most: int = SPLIT,
+    context: str | None = None,
+) -> pd.DataFrame:
     """log p of words after a text as a sum of terms: a column a word, by default the likeliest."""
-    place = Explainer(model).next_word(text, words, most)
+    place = Explainer(model, context).next_word(text, words, most)
     return split(place.asked or place.likeliest)
 
 

@@ -15,6 +15,8 @@ from accord.models.common.batching import Sentences
 from accord.models.common.registry import imported
 from accord.models.spelling.spelling import WrittenText, score_text
 from accord.pipeline.artefacts.names import END, END_ID, UNKNOWN_ID
+from accord.pipeline.display.messages import say
+from accord.pipeline.inference.context import Context, split_texts
 from accord.pipeline.trained.parts import Parts, open_parts
 from accord.pipeline.trained.resolve import TrainedModel, one
 
@@ -51,6 +53,8 @@ class Scorer:
     It tokenises a text, looks its words up, scores them in context, and spells unknown words.
     """
 
+    _is_said = False  # that the model was not trained to read in context
+
     def __init__(self, parts: Parts, trained: TrainedModel | None = None):
         self.parts, self.trained = parts, trained
         self.vocabulary, self.lowercase = parts.vocabulary, parts.lowercase
@@ -81,14 +85,16 @@ class Scorer:
         """
         return imported(ANSWERS["surprisal"])(self, text, **options)
 
-    def expect(self, text: str, *features: str) -> "pd.DataFrame":
+    def expect(self, text: str, *features: str, context: str | None = None) -> "pd.DataFrame":
         """The probability of features, such as P(Number=Plur | K), before each word of a text."""
         chosen = [features] if features else []
-        return imported(ANSWERS["expect"])(text, self, *chosen)
+        return imported(ANSWERS["expect"])(text, self, *chosen, context=context)
 
-    def explain(self, text: str, *words: str, most: int = 3) -> "pd.DataFrame":
+    def explain(
+        self, text: str, *words: str, most: int = 3, context: str | None = None
+    ) -> "pd.DataFrame":
         """log p of words that may follow a text, as a sum of terms; by default of the likeliest."""
-        return imported(ANSWERS["explain"])(self, text, words, most)
+        return imported(ANSWERS["explain"])(self, text, words, most, context)
 
     def generate(self, start: str = "", count: int = 10, **options: Any) -> list[Any]:
         """New sentences (`NewSentence`), drawn by chance or found by `beam` search.
@@ -118,26 +124,63 @@ class Scorer:
         """The words of many sentences, which are tokenised together."""
         return map(self.cased, tokens(sentences))
 
-    def score(self, sentence: str) -> list[Word]:
-        """Each word of a sentence and its end, with log p given what stands before it."""
-        return self.score_all([sentence])[0]
+    @property
+    def reads_documents(self) -> bool:
+        """Whether the model was trained on documents, and so to read more than one sentence."""
+        return self.parts.encoding.recipe.text == "documents"
 
-    def score_all(self, sentences: Iterable[str]) -> list[list[Word]]:
-        """Many sentences at once, each by itself."""
-        sentences = list(sentences)
-        texts = [*self.read(sentences)]
-        if not all(texts):
-            place = texts.index([])
-            raise ValueError(
-                f"expected a sentence in place {place + 1}, found no word in {sentences[place]!r}"
+    def in_context(self, context: str | None) -> bool:
+        """Whether words are conditioned on the sentences before theirs in the same text.
+
+        `context` is `text`, `none`, or None for what the model was trained for.
+        """
+        if context is None:
+            return self.reads_documents
+        if context not in [*Context]:
+            raise ValueError(f"context: expected {' or '.join(Context)}, got {context!r:.80}")
+        if context == Context.text and not self.reads_documents and not self._is_said:
+            say(
+                "context: this model was trained on single sentences (train.text), not to read one "
+                "after another"
             )
-        return self.score_words(texts)
+            self._is_said = True
+        return context == Context.text
 
-    def score_words(self, texts: Sequence[Sequence[str]]) -> list[list[Word]]:
-        """Sentences that are words already, in the case that this model reads."""
+    def score(self, text: str, context: str | None = None) -> list[Word]:
+        """Each word and each sentence end of a text, with log p given what stands before it.
+
+        The text may have several sentences. With the context `text`, a word is conditioned on all
+        words before it; with `none`, on those of its own sentence. The default is `text` for a
+        model that was trained on documents, else `none`.
+        """
+        return self.score_all([text], context)[0]
+
+    def score_all(self, texts: Iterable[str], context: str | None = None) -> list[list[Word]]:
+        """The same of many texts, which know nothing of each other."""
+        texts = list(texts)
+        split = split_texts(texts)
+        if lacking := sorted({*range(len(texts))}.difference(split.text)):
+            raise ValueError(
+                f"expected a sentence in place {lacking[0] + 1}, found no word in "
+                f"{texts[lacking[0]]!r}"
+            )
+        documents = split.text if self.in_context(context) else None
+        scored = self.score_words([*self.read(split.sentences)], documents)
+        found: list[list[Word]] = [[] for _ in texts]
+        for number, words in zip(split.text, scored, strict=True):
+            found[number] += words
+        return found
+
+    def score_words(
+        self, texts: Sequence[Sequence[str]], documents: Sequence[int] | None = None
+    ) -> list[list[Word]]:
+        """Sentences that are words already, in the case that this model reads.
+
+        Neighbours with the same number in `documents` are read as one text.
+        """
         if not texts:
             return []
-        scored = zip(*self.score_encoded(*self.encoded(texts)), strict=True)
+        scored = zip(*self.score_encoded(*self.encoded(texts, documents)), strict=True)
         return [
             [
                 Word(form, float(log_p), bool(is_spelled))
@@ -152,7 +195,9 @@ class Scorer:
         """log p of every word and end in nats, and which words the character model spelled."""
         return score_text(self.model, self.spelling, batch, text, UNKNOWN_ID)
 
-    def encoded(self, texts: Sequence[Sequence[str]]) -> tuple[Sentences, WrittenText]:
+    def encoded(
+        self, texts: Sequence[Sequence[str]], documents: Sequence[int] | None = None
+    ) -> tuple[Sentences, WrittenText]:
         """Sentences that are words already, in ids and as they are written."""
         forms = list(dict.fromkeys(word for words in texts for word in words))
         place = {form: number for number, form in enumerate(forms)}
@@ -160,6 +205,8 @@ class Scorer:
         known = np.zeros(len(forms), int) if self.speller else self.vocabulary.ids(forms)
         ids = np.array([*known, END_ID])[positions]  # −1 is the last
         batch = Sentences(ids, np.array([len(words) + 1 for words in texts]))
+        if documents is not None:
+            batch = batch._replace(documents=np.asarray(documents), carried=True)
         return batch, self.written(forms, positions)
 
     def written(self, forms: list[str], positions: np.ndarray) -> WrittenText:
@@ -224,14 +271,21 @@ def bundled() -> Scorer:
     return load()
 
 
-def score_sentence(sentence: str, model: Scorer | None = None) -> list[Word]:
-    """Each word of a sentence with its log p in nats; by default by the bundled model."""
-    return (model or bundled()).score(sentence)
+def score_sentence(
+    text: str, model: Scorer | None = None, context: str | None = None
+) -> list[Word]:
+    """Each word and sentence end of a text with its log p in nats; by default by the bundled model.
+
+    `context` is that of `Scorer.score`.
+    """
+    return (model or bundled()).score(text, context)
 
 
-def explain_words(text: str, *words: str, model: Scorer | None = None) -> "pd.DataFrame":
+def explain_words(
+    text: str, *words: str, model: Scorer | None = None, context: str | None = None
+) -> "pd.DataFrame":
     """log p of words that may follow a text, as a sum of terms; by default of the likeliest."""
-    return (model or bundled()).explain(text, *words)
+    return (model or bundled()).explain(text, *words, context=context)
 
 
 def generate_sentences(

@@ -1,13 +1,14 @@
 """A table of sentences becomes a table of words.
 
-A sentence may mark its regions by bars, which count as spaces: `Le chien | du voisin | aboie.`
+A row may have several sentences and may be read after others, its context. A sentence may mark its
+regions by bars, which count as spaces: `Le chien | du voisin | aboie.`
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,10 +20,12 @@ from accord.corpora.tokenise import normalise
 from accord.models.common.checks import nearest
 from accord.pipeline.data.folders import MissingData, folder_of
 from accord.pipeline.display.messages import meter, say
+from accord.pipeline.inference.context import Context, SplitTexts, split_texts
 from accord.pipeline.inference.expectations import ReadWords, SentenceReader, by_name, probabilities
 from accord.pipeline.inference.scorer import Scorer
 
 LEXICON = "lexique"
+CONTEXT = "context"  # the column with what is read before a row
 
 
 def log_frequency(forms: Sequence[str], lowercase: bool) -> np.ndarray:
@@ -103,6 +106,7 @@ class StimulusRegions:
     """
 
     names: Sequence[Sequence[int | str]]
+    of_context: int | str = 0  # the region of what is read before a row
 
     def __init__(self, sentences: Sequence[str], names: Sequence[str] | None = None):
         self.starts = [
@@ -113,7 +117,7 @@ class StimulusRegions:
             self.names = [range(1, len(starts) + 1) for starts in self.starts]
             return
         given = [_split(each) for each in names]
-        self.names = given
+        self.names, self.of_context = given, CONTEXT
         for number, (starts, own) in enumerate(zip(self.starts, given, strict=True), start=1):
             if len(starts) != len(own):
                 raise ValueError(
@@ -142,9 +146,11 @@ def _split(names: str) -> list[str]:
 
 BITS = 1 / math.log(2)  # in a nat
 MEASURES = {
+    "sentence_number": "number of the sentence in its row, from 1; 0 is the last sentence of the "
+    "row's context, −1 the one before",
     "position": "position of the word in its sentence, from 1",
     "word": "the word as it is written",
-    "start": "offset of its first character in the sentence, from 0",
+    "start": "offset of its first character in the text of the row, from 0",
     "end": "offset behind its last character",
     "region": "its region, if the table marks regions",
     "surprisal": "−log₂ p of the word, in bits",
@@ -165,6 +171,8 @@ def surprisal(
     column: str = "sentence",
     regions: str | None = None,
     expect: Sequence[str] = (),
+    context: str | None = None,
+    keep_context: bool = False,
 ) -> pd.DataFrame:
     """A table with a row for each word of each sentence.
 
@@ -173,9 +181,18 @@ def surprisal(
     `regions` names a column with names of regions; bars in a sentence mark them. `expect` lists
     features, such as `Number` or `pos=NOUN`: each value becomes a column with its probability
     before the word. If `models` maps names to models, each model has its own rows.
+
+    The text of a row may have several sentences. With the `context` "text" a word is conditioned
+    on all words before it in its row, with "none" on those of its own sentence. By default a model
+    that was trained on documents reads "text", any other "none". If the table has a column
+    `context`, every row is read after the sentences there, unless `context` is "none".
+    `keep_context` writes the words of the column too.
     """
     table = _table(table, column)
     found = sentences(table, column)
+    before = _contexts(table, context)
+    if keep_context and before is None:
+        raise ValueError(f"keep_context: expected a column '{CONTEXT}' that is read, found none")
     if regions is not None and regions not in table:
         raise ValueError(f"expected a column '{regions}' of regions; there are {', '.join(table)}")
     kept = table.drop(columns=regions) if regions else table
@@ -184,13 +201,14 @@ def surprisal(
     marked = None
     if regions or any("|" in sentence for sentence in found):
         marked = StimulusRegions(found, table[regions].astype(str).tolist() if regions else None)
-    texts = [without_bars(sentence) for sentence in found]
+    stimuli = Stimuli.of([without_bars(sentence) for sentence in found], before)
     parts = []
     for name, scorer in by_name(models).items():
-        advance = meter("sentences", len(texts))
+        in_context = scorer.in_context(context or (Context.text if before else None))
+        advance = meter("sentences", len(stimuli.sentences))
         reader, read = SentenceReader(scorer, expect), []
-        for words in reader.read(texts):
-            read.append(_rows(reader, words, texts, marked))
+        for words in reader.read(stimuli.sentences, stimuli.row if in_context else None):
+            read.append(_rows(reader, words, stimuli, marked, keep_context))
             advance(int(words.is_end.sum()))
         advance(0)
         if reader.next_word is None:
@@ -199,7 +217,7 @@ def surprisal(
         rows["log_frequency"] = log_frequency(rows["log_frequency"], scorer.lowercase)
         parts.append(rows.assign(model=name))
     rows = pd.concat(parts, ignore_index=True)
-    number = rows.pop("sentence").to_numpy()
+    number = rows.pop("row").to_numpy()
     of_table = kept.iloc[number].reset_index(drop=True)
     of_table.insert(0, "row", number + 1)
     if not isinstance(models, Scorer):
@@ -226,23 +244,68 @@ def _table(given: pd.DataFrame | str | Path, column: str) -> pd.DataFrame:
     return read_table(Path(given), column)
 
 
+def _contexts(table: pd.DataFrame, context: str | None) -> list[str] | None:
+    """The texts that the rows are read after, where the table has some."""
+    if CONTEXT not in table or context == Context.none:
+        return None
+    say(f"each row is read after its column '{CONTEXT}'; with the context none it would not be")
+    return [without_bars(each) if isinstance(each, str) else "" for each in table[CONTEXT]]
+
+
+class Stimuli(NamedTuple):
+    """The sentences of all rows, those of a row's context before its own."""
+
+    sentences: list[str]
+    row: list[int]  # from 0
+    number: list[int]  # in the row, from 1; 0, −1 … in its context
+    start: list[int]  # where the sentence begins in the text of its row, or in the context
+
+    @classmethod
+    def of(cls, texts: Sequence[str], before: Sequence[str] | None) -> "Stimuli":
+        """The texts of the rows, and what is read before each."""
+        found = cls([], [], [], [])
+        for row, text in enumerate(texts):
+            if before is not None:
+                context = split_texts([before[row]])
+                found._add(context, row, 1 - len(context.sentences))
+            found._add(split_texts([text]), row, 1)
+        return found
+
+    def _add(self, split: SplitTexts, row: int, first: int) -> None:
+        for number, (sentence, _, start) in enumerate(zip(*split, strict=True), start=first):
+            self.sentences.append(sentence)
+            self.row.append(row)
+            self.number.append(number)
+            self.start.append(start)
+
+
 def _rows(
-    reader: SentenceReader, words: ReadWords, texts: Sequence[str], regions: StimulusRegions | None
+    reader: SentenceReader,
+    words: ReadWords,
+    stimuli: Stimuli,
+    regions: StimulusRegions | None,
+    keep_context: bool,
 ) -> pd.DataFrame:
     """The words without the sentences' ends, which are read only for what is expected there."""
-    at = np.flatnonzero(~words.is_end)
+    number = np.array(stimuli.number)[words.sentence]
+    at = np.flatnonzero(~words.is_end & (keep_context | (number > 0)))
     bits = words.nats * BITS
     first = np.r_[True, words.is_end[:-1]]
-    places = list(zip(words.sentence[at], words.start[at], words.end[at], strict=True))
+    row, offset = (np.array(each)[words.sentence] for each in (stimuli.row, stimuli.start))
+    spans = zip(words.sentence[at], words.start[at], words.end[at], strict=True)
     columns = {
-        "sentence": words.sentence[at],
+        "row": row[at],
+        "sentence_number": number[at],
         "position": _positions(first)[at],
-        "word": [texts[sentence][start:end] for sentence, start, end in places],
-        "start": words.start[at],
-        "end": words.end[at],
+        "word": [stimuli.sentences[sentence][start:end] for sentence, start, end in spans],
+        "start": (words.start + offset)[at],
+        "end": (words.end + offset)[at],
     }
     if regions:
-        columns["region"] = [regions.of(sentence, start) for sentence, start, _ in places]
+        columns["region"] = [
+            regions.of(row[place], start) if number[place] > 0 else regions.of_context
+            for place, start in zip(at, columns["start"], strict=True)
+        ]
     columns["surprisal"] = bits[at]
     if words.expected:
         entropy = words.expected.entropy * BITS

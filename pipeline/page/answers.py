@@ -15,8 +15,9 @@ import pandas as pd
 from accord.models.constraints.constrained import switched_off
 from accord.models.outputs.log_linear import LogLinear
 from accord.pipeline.artefacts.names import END, END_ID, NOT_TOP
+from accord.pipeline.inference.context import split_texts
 from accord.pipeline.inference.expectations import FEATURES, POS, ReadWords, SentenceReader
-from accord.pipeline.inference.explain import Choice, Explainer, without_gap
+from accord.pipeline.inference.explain import Choice, Explainer, beginning_words, without_gap
 from accord.pipeline.inference.generate import Generator
 from accord.pipeline.inference.scorer import Scorer
 
@@ -141,12 +142,12 @@ class AskedModel:
         """What can be switched off."""
         return all_families(self.explainer.features.names) if self.explainer else []
 
-    def read(self, text: str) -> Answer:
-        """Each word of a text and what follows, and what was expected before it."""
+    def read(self, text: str, context: str | None = None) -> Answer:
+        """Each word and sentence end of a text, and what was expected before it."""
         beginning, written = without_gap(text), self._words(text)
         is_long = len(written) > FOLLOWED
         reader = self.reader.of_surprisal() if is_long else self.reader
-        (words,) = reader.read([beginning])
+        words = reader.read_text(beginning, context)
         return {
             "words": [_word(words, place, beginning) for place in range(len(words.form))],
             "values": self._values(words) if words.expected else {},
@@ -154,7 +155,9 @@ class AskedModel:
             "followed": FOLLOWED if is_long and self.over_words else None,
         }
 
-    def place(self, text: str, at: int, others: Sequence[str]) -> Answer:
+    def place(
+        self, text: str, at: int, others: Sequence[str], context: str | None = None
+    ) -> Answer:
         """Why the word in a place of a text, and others there, have their probabilities."""
         self._expect_a_sum()
         if len(others) > MOST_OTHERS:
@@ -163,22 +166,24 @@ class AskedModel:
         if not 0 <= at <= len(words):
             raise ValueError(f"expected a place from 0 to {len(words)}, got {at}")
         asked = list(dict.fromkeys([[*words, END][at], *self.scorer.each_a_word(others)]))
-        place = self.explainer.after(words[:at], asked, LIKELIEST)
+        place = self.explainer.reading(context).after(words[:at], asked, LIKELIEST)
         return {
             "asked": [self._choice(each) for each in place.asked],
             "likeliest": [{"word": each.word, "p": each.probability} for each in place.likeliest],
         }
 
     def write(self, start: str, constraints: Sequence[str], seed: int) -> Answer:
-        """How the model would write on after a beginning."""
+        """How the model would write on after a beginning, of whose last sentence alone it knows."""
         self._expect_a_sum()
         self._words(start)  # or too many
-        generator = Generator(self.scorer, start, constraints, analyses=self.readings.table())
+        first = (split_texts([start]).start or [0])[-1]
+        before, last = start[:first], start[first:]
+        generator = Generator(self.scorer, last, constraints, analyses=self.readings.table())
         sentences = generator.sample(SENTENCES, seed=seed)
         return {
             "sentences": [
                 {
-                    "text": each.text,
+                    "text": before + each.text,
                     "bits": -each.log_p * BITS,
                     "ended": each.ended,
                     "words": [
@@ -207,8 +212,11 @@ class AskedModel:
             )
 
     def _words(self, text: str) -> list[str]:
-        """The words of a text, which may end in a gap, unless they are too many."""
-        words = self.scorer.words(without_gap(text))
+        """The words of a text, which may end in a gap, and the ends between its sentences.
+
+        Too many are refused.
+        """
+        words = beginning_words(self.scorer, text)
         if len(words) > LONGEST:
             raise ValueError(f"expected at most {LONGEST:,} words, got {len(words):,}")
         return words

@@ -25,7 +25,7 @@ function likeliest(values) {
 }
 
 function chart(feature, names, rows, at, available) {
-  const labels = rows[0].answer.words.map((word) => word.form || rows[0].end);
+  const labels = rows[0].answer.words.map((word) => word.shown);
   const wide = Math.max(Math.min(available, 640), LEFT + RIGHT + STEP * (labels.length - 1));
   const x = (place) => LEFT + (labels.length > 1 ? place * (wide - LEFT - RIGHT) / (labels.length - 1) : 0);
   const y = (p) => TOP + (1 - p) * (HEIGHT - TOP - BOTTOM);

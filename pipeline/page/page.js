@@ -27,11 +27,15 @@ async function update() {
     const rows = rowsOf(state);
     await Promise.all(rows.map(async (row) => { row.answer = await ask(readQuestion(row)); }));
     if (mine !== turn) return;
-    rows.forEach((row) => { row.end = row.answer.gap ? "…" : "⏎"; });
+    rows.forEach((row) => row.answer.words.forEach((word, place, words) => {
+      const isGap = row.answer.gap && place === words.length - 1;
+      word.shown = word.form || (isGap ? "…" : "⏎");
+    }));
     drawRows(rows);
     drawCharts(byId("charts"), rows, state.at);
     await drawWhy(rows, mine);
-    if (mine === turn) tell(rows[0].answer.words.length > 1 ? "" : say("nothing"));
+    const untrained = state.context === "text" && !about.documents ? say("untrained") : "";
+    if (mine === turn) tell(rows[0].answer.words.length > 1 ? untrained : say("nothing"));
   } catch (error) {
     if (mine === turn) tell(error.message, true);
   } finally {
@@ -48,6 +52,8 @@ function fillControls() {
   byId("beside").replaceChildren(...options(["", ...given.models.filter((name) => name !== state.model)], say("none")));
   byId("example").replaceChildren(make("option", { value: "" }, say("choose")),
     ...given.examples.map((example, place) => make("option", { value: place }, example.name[LANGUAGES.indexOf(state.lang)])));
+  byId("context").replaceChildren(...CONTEXTS.map((name) => make("option", { value: name }, say(`context ${name || "own"}`))));
+  byId("context").value = state.context;
   byId("model").value = state.model;
   byId("beside").value = state.beside;
   byId("lang").value = state.lang;
@@ -96,17 +102,16 @@ function wordButton(row, word, place, { pressed, isFirst, differs }) {
   const known = word.entropy !== undefined;
   const entropy = known ? make("i", {}, ` · H ${number(word.entropy, 1)}`) : null;
   const expected = known ? `, ${say("entropy title", { entropy: number(word.entropy, 2) })}` : "";
-  const isEnd = place === row.answer.words.length - 1;
+  const isEnd = !word.form, isLast = place === row.answer.words.length - 1;
   const rank = word.rank ? `, ${say("rank", { rank: word.rank.toLocaleString(state.lang) })}` : "";
-  const shown = isEnd ? row.end : word.form;
-  const bits = isEnd && row.answer.gap ? "" : number(word.bits, 1);
+  const bits = isLast && row.answer.gap ? "" : number(word.bits, 1);
   return make("button", {
     type: "button", className: `word${differs ? " differs" : ""}${isEnd ? " end" : ""}`, "aria-pressed": String(pressed), dir: "auto",
     tabIndex: pressed || (state.at === null && place === 0) ? 0 : -1,
     title: say("word title", { bits: number(word.bits, 2) }) + expected + rank + (word.spelled ? `, ${say("spelled")}` : ""),
     style: { "--surprise": `${bits === "" ? 0 : Math.min(75, (word.bits ?? 20) * 4)}%` },
     onclick: () => change({ at: isFirst ? place : placeIn(place, row.answer.words, firstWords()) }),
-  }, shown, make("small", {}, bits, entropy));
+  }, word.shown, make("small", {}, bits, entropy));
 }
 
 const firstWords = () => answers.get(JSON.stringify(readQuestion(rowsOf(state)[0]))).words;
@@ -129,8 +134,7 @@ async function drawWhy(rows, mine) {
   const found = await Promise.all(rows.map((row, number) =>
     ask(placeQuestion(row, places[number], otherWords(state))).catch((error) => ({ error: error.message }))));
   if (mine !== turn) return;
-  const shown = words[at].form || rows[0].end;
-  byId("why-title").textContent = say("why", { word: shown });
+  byId("why-title").textContent = say("why", { word: words[at].shown });
   if (document.activeElement !== byId("edit")) byId("edit").value = words[at].form;
   const explained = found.filter((place) => place.asked);
   const reach = reachOf(explained.map((place) => place.asked[0]));
@@ -212,6 +216,7 @@ byId("edit").oninput = () => afterPause(() => {
 });
 byId("model").onchange = () => change({ model: byId("model").value, beside: state.beside === byId("model").value ? "" : state.beside, off: [] });
 byId("beside").onchange = () => change({ beside: byId("beside").value });
+byId("context").onchange = () => change({ context: byId("context").value });
 byId("lang").onchange = () => change({ lang: byId("lang").value });
 byId("example").onchange = () => {
   const example = given.examples[byId("example").value];

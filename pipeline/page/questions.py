@@ -16,9 +16,10 @@ class Read:
     model: str
     text: str
     off: tuple[str, ...] = ()  # families of features that are switched off
+    context: str = ""  # `text`, `none`, or empty for what the model was trained for
 
     def answer(self, model: "AskedModel") -> "Answer":
-        return model.without(frozenset(self.off)).read(self.text)
+        return model.without(frozenset(self.off)).read(self.text, self.context or None)
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,11 @@ class PlaceQuestion:
     at: int  # the number of the word, from 0
     others: tuple[str, ...] = ()  # words to compare it with
     off: tuple[str, ...] = ()
+    context: str = ""
 
     def answer(self, model: "AskedModel") -> "Answer":
-        return model.without(frozenset(self.off)).place(self.text, self.at, self.others)
+        asked = model.without(frozenset(self.off))
+        return asked.place(self.text, self.at, self.others, self.context or None)
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,11 @@ class About:
     model: str
 
     def answer(self, model: "AskedModel") -> "Answer":
-        return {"families": model.families, "explained": model.explainer is not None}
+        return {
+            "families": model.families,
+            "explained": model.explainer is not None,
+            "documents": model.scorer.reads_documents,
+        }
 
 
 QUESTIONS = {"read": Read, "place": PlaceQuestion, "write": Write, "about": About}

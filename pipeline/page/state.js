@@ -1,10 +1,11 @@
 // What is on screen: kept in the address, so that a link shows the same; and what answers it.
 
 const kept = JSON.parse(document.getElementById("kept").textContent);
-const START = { text: "", other: "", model: given.models[0], beside: "", off: [], at: null, others: "", lang: "en" };
+const START = { text: "", other: "", model: given.models[0], beside: "", off: [], at: null, others: "", context: "", lang: "en" };
 const state = { ...START, lang: navigator.language.startsWith("fr") ? "fr" : "en" };
 const answers = new Map(Object.entries(kept ? kept.answers : {}));
 const MOST_KEPT = 500;
+const CONTEXTS = ["", "text", "none"]; // the first is what the model was trained for
 
 function stateFrom(hash) {
   const found = new URLSearchParams(hash.replace(/^#/, ""));
@@ -13,6 +14,7 @@ function stateFrom(hash) {
   if ("off" in read) read.off = read.off.split(",").filter(Boolean);
   if ("at" in read) read.at = /^\d+$/.test(read.at) ? Number(read.at) : null;
   if (!LANGUAGES.includes(read.lang)) delete read.lang;
+  if (!CONTEXTS.includes(read.context)) delete read.context;
   for (const key of ["model", "beside"]) if (!given.models.includes(read[key])) delete read[key];
   return read;
 }
@@ -28,9 +30,9 @@ function hashOf(shown) {
 
 // The readings side by side: each way to read, of each sentence.
 function rowsOf(shown) {
-  const ways = [{ model: shown.model, off: [] }];
-  if (shown.off.length) ways.push({ model: shown.model, off: shown.off });
-  if (shown.beside && shown.beside !== shown.model) ways.push({ model: shown.beside, off: [] });
+  const { context } = shown, ways = [{ model: shown.model, off: [], context }];
+  if (shown.off.length) ways.push({ model: shown.model, off: shown.off, context });
+  if (shown.beside && shown.beside !== shown.model) ways.push({ model: shown.beside, off: [], context });
   const texts = shown.other.trim() ? [shown.text, shown.other] : [shown.text];
   return ways.flatMap((way) => texts.map((text) => ({ ...way, text })));
 }
@@ -52,8 +54,8 @@ async function ask(question) {
   return answer;
 }
 
-const readQuestion = (row) => ({ ask: "read", model: row.model, text: row.text, off: row.off });
-const placeQuestion = (row, at, others) => ({ ask: "place", model: row.model, text: row.text, at, others, off: row.off });
+const readQuestion = (row) => ({ ask: "read", model: row.model, text: row.text, off: row.off, context: row.context });
+const placeQuestion = (row, at, others) => ({ ask: "place", model: row.model, text: row.text, at, others, off: row.off, context: row.context });
 const otherWords = (shown) => shown.others.split(/[\s,]+/).filter(Boolean);
 
 // Where the words of two sentences differ: what is common at both ends is left out.

@@ -220,11 +220,18 @@ class ArpaScorer(Scorer):
         self.model = read_arpa(path, self.vocabulary.forms)
         self.spelling = self.speller = None
 
-    def score_words(self, texts: Sequence[Sequence[str]]) -> list[list[Word]]:
+    @property
+    def reads_documents(self) -> bool:
+        """Never: the file has n-grams of single sentences."""
+        return False
+
+    def score_words(
+        self, texts: Sequence[Sequence[str]], documents: Sequence[int] | None = None
+    ) -> list[list[Word]]:
         known = {STOP, *self.vocabulary.known}
         return [
             [replace(word, spelled=_written(word.form) not in known) for word in words]
-            for words in super().score_words(texts)
+            for words in super().score_words(texts, documents)
         ]
 
 

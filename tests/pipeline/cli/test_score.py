@@ -27,11 +27,10 @@ def test_a_sentence_may_be_the_argument(tiny_run, tmp_path, monkeypatch):
     assert command(SENTENCE * 200, "--run", tiny_run.folder).exit_code == 0  # no file has the name
 
 
-def test_two_sentences_typed_as_one_are_said_to_be_one(tiny_run):
-    said = "the text is read as one sentence"
-    assert said in command("Le chat dort. Il mange.", "--run", tiny_run.folder).stderr
-    for alone in (SENTENCE, "M. Petit dort à Paris."):
-        assert said not in command(alone, "--run", tiny_run.folder).stderr
+def test_two_sentences_are_scored_one_after_the_other(tiny_run):
+    done = command("Le chat dort. M. Petit mange.", "--run", tiny_run.folder)
+    assert done.stdout.count("</s> ") == 3  # that of the heading, and two ends
+    assert "\n2 sentences, 8 words, " in done.stdout
 
 
 @pytest.mark.parametrize("command", ["score", "correct"])

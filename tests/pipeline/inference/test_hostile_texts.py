@@ -7,7 +7,6 @@ from accord.corpora.detokenise import detokenise, spans
 from accord.corpora.segment import segment
 from accord.corpora.tokenise import tokenised
 from accord.pipeline.cli.options import GAP_INSIDE
-from accord.pipeline.cli.score import SEVERAL
 from accord.pipeline.inference.explain import without_gap
 
 
@@ -22,7 +21,6 @@ READERS = {
     "written": lambda text: detokenise(words(text)),
     "gap": without_gap,
     "gap inside": GAP_INSIDE.search,
-    "several sentences": SEVERAL.search,
 }
 REPEATED = [" ", "a", "1", ".", "…", "'", "-", "(", "\u0301", "\u200d", "@", "a.", "l'", ". ", "« "]
 

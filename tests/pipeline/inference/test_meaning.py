@@ -7,7 +7,7 @@ import torch
 
 import accord
 from accord import load, run
-from accord.pipeline.inference.explain import MEANING, Explainer, split
+from accord.pipeline.inference.explain import MEANING, Explainer, beginning_words, split
 
 BEGINNING = "La petite fille mange une …"
 SENTENCE = "La petite fille mange une xylophone."
@@ -68,7 +68,7 @@ def test_the_words_sought_are_those_whose_meaning_gives_most(runs):
     explainer = Explainer(load(runs["both"].folder))
     place = explainer.next_word(BEGINNING, most=5)
     assert len(place.sought) == len(set(place.sought)) == 8
-    h, _ = explainer._read(explainer.beginning(BEGINNING))
+    h, _ = explainer._read(beginning_words(explainer.scorer, BEGINNING))
     with torch.inference_mode():
         weights = explainer.model.output.adaptor(h[-1:])[0].numpy()
     phi = explainer.features.phi

@@ -214,7 +214,7 @@ def test_a_text_is_printed_as_csv(tiny_run, tmp_path):
     done = command("surprisal", tmp_path / "a.txt", "--run", tiny_run.folder)
     assert done.exit_code == 0, done.output
     assert done.stdout.splitlines()[0].startswith(
-        "row,line,sentence,position,word,start,end,surprisal"
+        "row,line,sentence,sentence_number,position,word,start,end,surprisal"
     )
     assert len(done.stdout.splitlines()) == 9
 
