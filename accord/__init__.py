@@ -14,6 +14,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from accord.pipeline.compare.norms import norms
     from accord.pipeline.inference.expectations import expect
     from accord.pipeline.inference.scorer import explain_words as explain
     from accord.pipeline.inference.scorer import generate_sentences as generate
@@ -37,6 +38,7 @@ PLACES = {
     "export": "accord.pipeline.trained.export:export",
     "generate": "accord.pipeline.inference.scorer:generate_sentences",
     "load": "accord.pipeline.inference.scorer:load",
+    "norms": "accord.pipeline.compare.norms:norms",
     "run": "accord.pipeline.runner.run:run",
     "score": "accord.pipeline.inference.scorer:score_sentence",
     "surprisal": "accord.pipeline.inference.surprisal:surprisal",
@@ -48,6 +50,7 @@ __all__ = [
     "export",
     "generate",
     "load",
+    "norms",
     "run",
     "score",
     "surprisal",

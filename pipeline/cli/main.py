@@ -85,6 +85,10 @@ PANELS: dict[str, Rows] = {
             "cli.surprisal",
             "Turn a table of sentences into a table of words with their surprisal in bits.",
         ),
+        "norms": (
+            "cli.surprisal",
+            "Hold models against people: what surprisal explains beyond length and frequency.",
+        ),
         "expect": (
             "cli.surprisal",
             "Show the probability of each gender, number or part of speech before every word.",

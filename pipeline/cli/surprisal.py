@@ -1,4 +1,4 @@
-"""From sentences to tables: `accord surprisal` and `accord expect`."""
+"""From sentences to tables, and to people: `accord surprisal`, `expect` and `norms`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -163,6 +163,59 @@ def expect(
         from accord.pipeline.display.reading_figures import draw, expectations
 
         draw(expectations(table, listed(features)), plot)
+        echo(f"figure: {plot}")
+
+
+@command
+def norms(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="TABLE",
+            help="A CSV, TSV or Parquet table with an item and a measure in each row; or "
+            "flp-words, flp-pseudowords, megalex-visual, megalex-auditory, chronolex.",
+        ),
+    ],
+    item: Annotated[
+        str | None, typer.Option(help="The column of words; `item` by default.")
+    ] = None,
+    measure: Annotated[
+        str | None, typer.Option(help="The column of what was measured: a time, a rating.")
+    ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option(
+            help="The column that names the text of each word. Words are then read in their "
+            "texts, in the order of the rows, and the word before counts too."
+        ),
+    ] = None,
+    run: TrainedRun = None,
+    model: Model = None,
+    models: Models = None,
+    to: To = None,
+    plot: Plot = None,
+) -> None:
+    """Hold models against people: what surprisal explains beyond length and frequency.
+
+    Two regressions are fitted, with and without surprisal. The table shows how much likelier
+    surprisal makes the measures (ΔLogLik), on all items and on items that were held out. --to
+    writes the items with their predictors, --plot draws the partial effect of surprisal.
+    """
+    from accord.pipeline.compare.norms import norms as hold
+
+    _check_files(to, plot)
+    asked = _chosen(run, model, models, None)
+    held = hold(source, asked, item=item, measure=measure, text=text)
+    print_table(held.table)
+    if text is None:
+        echo("Each item was read by itself, as the first word of a sentence: not as in reading.")
+    if to:
+        write_table(held.data, to)
+        echo(f"{counted(len(held.data), 'item')}: {to}")
+    if plot:
+        from accord.pipeline.display.reading_figures import draw, partial_effects
+
+        draw(partial_effects(held.partial, held.label), plot)
         echo(f"figure: {plot}")
 
 

@@ -167,9 +167,23 @@ GSD_LEXICON = Repository(
     "CC BY-SA 4.0",
 )
 
+# Lexical decision times: French Lexicon Project, Megalex, Chronolex.
+OPENLEXICON = Repository(
+    "https://github.com/sedufau/openlexicon",
+    "2b9609000c65cb0baa5c4da1293fc56f277d15f5",
+    {
+        "rdata/Chronolex.RData": "bff98d7726117917143d70bcacbfda64aa0aeb29",
+        "rdata/Megalex-auditory.RData": "d7a6f61e40654bf2347acb5038594b1a994cbfbb",
+        "rdata/Megalex-visual.RData": "778627d519e0674a8eefe071e2b22c0550923f44",
+        "rdata/flp-pseudowords.RData": "49e346c36246f5ad65526e358e56576faaf550e5",
+        "rdata/flp-words.RData": "649338a53a90dc8d4770d9924449e8f3c9e85e8d",
+    },
+    "CC BY-SA 4.0",
+)
+
 REPOSITORIES: Mapping[str, Repository] = {
     corpus.folder: corpus.repository for corpus in CORPORA.values() if corpus.repository
-} | {"clams-fr": CLAMS, "gsd-lexicon": GSD_LEXICON}
+} | {"clams-fr": CLAMS, "gsd-lexicon": GSD_LEXICON, "openlexicon": OPENLEXICON}
 
 
 def origin(source: str) -> str:

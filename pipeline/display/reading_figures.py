@@ -1,6 +1,6 @@
-"""Figures along sentences: surprisal by region, and what is expected before each word."""
+"""Figures along sentences: surprisal by region, what is expected before each word, and people."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import cycle, product
 from pathlib import Path
 
@@ -99,6 +99,30 @@ def _label(value: str, model: str | None, values: int) -> str:
     if model is None:
         return shown
     return model if values == 1 else f"{shown}, {model}"
+
+
+BINS = 20  # of items, as many in each
+
+
+@styled
+def partial_effects(partial: Mapping[str, pd.DataFrame], measure: str) -> Figure:
+    """A measure of people against surprisal, both less what the baseline explains: a panel a model.
+
+    A dot is the mean of a twentieth of the items with its 95 % interval; the line is the fit.
+    """
+    figure = Figure(figsize=(max(5, 3.6 * len(partial)), 3.6))
+    panels = figure.subplots(1, len(partial), squeeze=False, sharey=True)[0]
+    for axes, (name, rest) in zip(panels, partial.items(), strict=True):
+        by_bin = rest.groupby(pd.qcut(rest["bits"].rank(method="first"), BINS, labels=False))
+        means, spread = by_bin.mean(), NORMAL * by_bin["y"].sem()
+        axes.errorbar(means["bits"], means["y"], yerr=spread, fmt="o", capsize=2, color=COLOURS[1])
+        slope = (rest["bits"] @ rest["y"]) / (rest["bits"] @ rest["bits"])
+        ends = means["bits"].iloc[[0, -1]]
+        axes.plot(ends, slope * ends, color=INK, linewidth=1)
+        axes.set_title(name, loc="left", fontsize=11)
+        axes.set_xlabel("surprisal, residual bits")
+    panels[0].set_ylabel(f"{measure}, residual")
+    return figure
 
 
 @styled
