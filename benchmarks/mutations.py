@@ -27,8 +27,8 @@ TESTS = {
         "models/training/test_regularisation.py",
     ),
     "models/features/phi.py": ("models/features/test_features.py", "models/features/test_grown.py"),
-    "models/network/generation.py": ("models/network/test_generation.py",),
-    "models/network/next_word.py": ("models/network/test_next_word.py",),
+    "models/inference/generation.py": ("models/network/test_generation.py",),
+    "models/inference/next_word.py": ("models/network/test_next_word.py",),
     "models/network/states.py": (
         "models/network/test_prefix_tree.py",
         "models/training/test_trainer.py",
@@ -175,14 +175,14 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ("zeros make another signature", "kept = values != 0", "kept = values == values"),
         ("weights by number, not by name", "= found[rows]", "= found[: len(rows)]"),
     ],
-    "models/network/generation.py": [
+    "models/inference/generation.py": [
         (
             "the word that reaches the mass is left out",
             "before = largest.cumsum(dim=1) - largest",
             "before = largest.cumsum(dim=1)",
         ),
     ],
-    "models/network/next_word.py": [
+    "models/inference/next_word.py": [
         ("a word ranks behind its equals", "given, own) + TIE", "given, own) - TIE"),
     ],
     "models/network/states.py": [

@@ -22,7 +22,7 @@ MOST_LINES = 400
 ORDER = {
     "lexicon": "(top) dictionaries",
     "models": "common (top) features background encoders outputs spelling network constraints "
-    "training zoo",
+    "inference training zoo",
     "pipeline": "display artefacts (top) data dataset features evaluation trained inference stages "
     "config runner correction page integrations compare cli zoo",
 }

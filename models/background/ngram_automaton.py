@@ -6,10 +6,9 @@ mass that the context leaves to it.
 """
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from accord.models.background.ngrams import END, NGrams, Table
+from accord.models.background.counts import NGramTables
+from accord.models.common.batching import END
 
 ENOUGH = 1e-14  # rounds go on until no mass moves by more
 ROUNDS = 100_000
@@ -18,8 +17,8 @@ ROUNDS = 100_000
 class NGramAutomaton:
     """Nodes of all lengths are numbered in a row, and so are arcs, each level after the other."""
 
-    def __init__(self, ngrams: NGrams):
-        self.tables = [Table(*(each.numpy() for each in table)) for table in ngrams.tables]
+    def __init__(self, ngrams: NGramTables):
+        self.tables = ngrams.tables
         self.symbols = ngrams.words
         self.nodes = np.cumsum([0, *(len(table.contexts) for table in self.tables)])
         self.first = np.cumsum([0, *(len(table.keys) for table in self.tables)])
@@ -32,19 +31,19 @@ class NGramAutomaton:
         contexts = ngrams.context_words()
         for level, table in enumerate(self.tables):
             nodes, arcs = self._slices(level)
-            node, symbol = table.keys // self.symbols, torch.from_numpy(self.symbol[arcs])
+            node = table.keys // self.symbols
             self.source[arcs] = nodes.start + node
-            after = torch.cat([contexts[level][torch.from_numpy(node)], symbol.unsqueeze(1)], dim=1)
+            after = np.column_stack([contexts[level][node], self.symbol[arcs]])
             self.next[arcs] = self._longest(ngrams, after)
             if level:
                 self.shorter[nodes] = self.nodes[level - 1] + table.contexts // self.symbols
-        self.start = int(self._longest(ngrams, torch.full((1, 1), END))[0])
+        self.start = int(self._longest(ngrams, np.full((1, 1), END))[0])
 
-    def _longest(self, ngrams: NGrams, context: Tensor) -> np.ndarray:
+    def _longest(self, ngrams: NGramTables, context: np.ndarray) -> np.ndarray:
         """The node of the longest end of each context that is one."""
         found = np.zeros(len(context), np.int64)
         for first, node in zip(self.nodes, ngrams.nodes(context), strict=False):
-            found = np.where(node.numpy() >= 0, first + node.numpy(), found)
+            found = np.where(node >= 0, first + node, found)
         return found
 
     def ends(self) -> np.ndarray:

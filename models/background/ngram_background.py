@@ -9,17 +9,8 @@ import torch
 from torch import Tensor
 
 from accord.models.background.base import Background, needed
-from accord.models.background.ngrams import (
-    History,
-    NGrams,
-    Smoothing,
-    check,
-    count_after,
-    last_words,
-    rows_of,
-    shorter_nodes,
-    stacked,
-)
+from accord.models.background.counts import History, check, count_after, last_words
+from accord.models.background.ngrams import NGrams, Smoothing, rows_of, shorter_nodes, stacked
 from accord.models.common.batching import Sentences
 from accord.models.features.phi import Features
 

@@ -275,9 +275,6 @@ class Model(Protocol):
     def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
         """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
 
-    def log_distributions(self, sentences: Sentences) -> "Tensor":
-        """log p of every word of the vocabulary in every place: (N × V)."""
-
 
 State = tuple[tuple["Tensor", ...], ...]
 

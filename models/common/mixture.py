@@ -7,6 +7,7 @@ p(x | K) = Π_i p_i(x | K)^{w_i} / Z(K), normalised over all words; any weights 
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -18,7 +19,14 @@ ENOUGH = 1e-8  # nats per word: weights are tuned until a round gains less
 ROUNDS = 10_000  # of expectation and maximisation, at most
 
 
-def stacked_distributions(parts: Sequence[Model], sentences: Sentences) -> Tensor:
+class Enumerable(Model, Protocol):
+    """A model that lists p of all words."""
+
+    def log_distributions(self, sentences: Sentences) -> Tensor:
+        """log p of every word of the vocabulary in every place: (N × V)."""
+
+
+def stacked_distributions(parts: Sequence[Enumerable], sentences: Sentences) -> Tensor:
     """What each part says of every word in every place: (M × N × V)."""
     found = [part.log_distributions(sentences).float().cpu() for part in parts]
     widths = sorted({log_p.shape[1] for log_p in found})

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from accord.models.background.base import Background
 from accord.models.common.batching import Sentences, State
+from accord.models.common.prefix_tree import begin_alike
 from accord.models.common.registry import Choice, parted
 from accord.models.encoders.recurrent import Encoder, VariationalDropout
 from accord.models.features.embedding import (
@@ -22,7 +23,6 @@ from accord.models.features.embedding import (
 )
 from accord.models.features.phi import Features
 from accord.models.network.states import (
-    begin_alike,
     score_beside,
     states,
     with_others,
@@ -157,6 +157,7 @@ class LanguageModel(nn.Module):
     ):
         super().__init__()
         self.recipe, self.psi = recipe, psi
+        self.vocabulary_size = features.vocabulary_size
         self.ends = EndsOfWords(ends) if reads_ends(recipe.encoder) else None
         self.embedding = embedding(
             recipe.input,

@@ -1,8 +1,4 @@
-"""Sentences read one by one or as a tree of their beginnings.
-
-A *branch* is a word after a beginning. The sentences of an agreement suite differ in few words:
-in CLAMS French 753,896 words and ends are 201,987 branches, which leave 114,468 beginnings.
-"""
+"""Sentences read one by one or as a tree of their beginnings, in torch."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,9 +14,9 @@ from accord.models.common.batching import (
     Sentences,
     State,
     columns,
-    in_columns,
     of_like_length,
 )
+from accord.models.common.prefix_tree import branches, trees
 from accord.models.encoders.recurrent import Encoder
 from accord.models.features.embedding import WordEmbedding
 from accord.models.outputs.softmax import OutputLayer
@@ -100,16 +96,7 @@ def with_others(words: Tensor, others: Sequence[int]) -> Tensor:
     return torch.cat([words.unsqueeze(1), beside], dim=1)
 
 
-TREE_WORDS_AT_ONCE = 1 << 16  # in one tree, padding included
 BRANCHES_AT_ONCE = 4096  # scored together
-SORTED_BY = 32  # words: few sentences have more in common
-COMPARED = 4  # words, to see whether sentences have much in common
-
-
-def begin_alike(sentences: Sentences) -> bool:
-    """Whether most sentences begin as another does, so that a tree is worth its while."""
-    _, ids = _rows(sentences, np.arange(len(sentences.lengths)), COMPARED)
-    return 2 * len(np.unique(ids, axis=0)) < len(ids)
 
 
 @torch.inference_mode()
@@ -118,8 +105,8 @@ def score_beside(model: StateReader, sentences: Sentences, others: Sequence[int]
     device = model.embedding.weight.device
     contexts = model.contexts(sentences)
     scores = np.zeros((len(sentences.ids), 1 + len(others)))
-    for positions, ids in _trees(sentences):
-        begins, branch = _branches(ids)
+    for positions, ids in trees(sentences):
+        begins, branch = branches(ids)
         first = positions.T[begins.T]
         words = with_others(
             torch.from_numpy(sentences.ids[first].astype(np.int64)).to(device), others
@@ -132,31 +119,6 @@ def score_beside(model: StateReader, sentences: Sentences, others: Sequence[int]
         is_word = ids != NO_WORD
         scores[positions[is_word]] = log_p.double().cpu().numpy()[branch[is_word]]
     return scores
-
-
-def _trees(sentences: Sentences) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Sentences that begin alike together, a row each: positions in the text and ids (B × T)."""
-    _, ids = _rows(sentences, np.arange(len(sentences.lengths)), SORTED_BY)
-    order = np.lexsort(ids.T[::-1])
-    size = max(1, TREE_WORDS_AT_ONCE // sentences.lengths.max())
-    for start in range(0, len(order), size):
-        chosen = order[start : start + size]
-        yield _rows(sentences, chosen, sentences.lengths[chosen].max())
-
-
-def _rows(sentences: Sentences, chosen: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Places and ids of the first words of some sentences, NO_WORD behind an end (B × T)."""
-    lengths = np.minimum(sentences.lengths[chosen], most)
-    positions, is_word = (each.T for each in in_columns(sentences.starts[chosen], lengths))
-    return positions, np.where(is_word, sentences.ids[positions], NO_WORD).astype(np.int64)
-
-
-def _branches(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which words begin a branch, and the branch of each word, numbered step by step (B × T)."""
-    begins = np.ones(ids.shape, bool)
-    begins[1:] = np.logical_or.accumulate(ids[1:] != ids[:-1], axis=1)
-    begins &= ids != NO_WORD
-    return begins, np.cumsum(begins.T).reshape(ids.T.shape).T - 1
 
 
 def _outputs(model: StateReader, ids: np.ndarray, begins: np.ndarray) -> Iterator[Tensor]:

@@ -10,9 +10,14 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 import numpy as np
-import torch
 
-from accord.models.background.ngrams import Level, count, discount, kneser_ney
+from accord.models.background.counts import (
+    Level,
+    NGramTables,
+    count,
+    discount,
+    kneser_ney_tables,
+)
 from accord.models.common.batching import in_a_row
 from accord.models.common.files import load_json
 from accord.models.spelling.spelling import (
@@ -151,7 +156,8 @@ class NGramSpelling(Spelling):
     ):
         super().__init__(alphabet, shares, length)
         self.levels, self.begun = levels, begun
-        self.ngrams = kneser_ney(levels, np.full(len(alphabet), 1 / len(alphabet)))
+        tables = kneser_ney_tables(levels, np.full(len(alphabet), 1 / len(alphabet)))
+        self.ngrams = NGramTables(tables, len(alphabet))
         self.discount = discount(begun.counts)
         self.not_empty = np.zeros(self.classes)
         self.not_empty = np.log1p(-np.exp(self.sequences([[STOP]])[0]))
@@ -206,12 +212,11 @@ class NGramSpelling(Spelling):
     def draw_symbols(self, classes: np.ndarray, generator: np.random.Generator) -> list[list[int]]:
         drawn: list[list[int]] = [[] for _ in classes]
         reach = self.ngrams.order - 1
-        context = torch.full((len(classes), reach), -1)
+        context = np.full((len(classes), reach), -1)
         context[:, -1:] = STOP  # a word's start, as a sentence's
         writing, begun = np.arange(len(classes)), np.zeros(len(classes), np.int64)
         while len(writing):
-            nodes = self.ngrams.nodes(context[writing])
-            shared = self.ngrams.distributions(nodes, torch.float64).numpy()
+            shared = self.ngrams.distributions(self.ngrams.nodes(context[writing]))
             for row, p in zip(writing, shared, strict=True):
                 seen = self.begun.after(begun[row], classes[row])
                 if seen is not None:
@@ -219,10 +224,10 @@ class NGramSpelling(Spelling):
                 if not drawn[row]:
                     p[STOP] = 0
                 drawn[row].append(int(generator.choice(len(p), p=p / p.sum())))
-            last = torch.tensor([drawn[row][-1] for row in writing])
-            context[writing] = torch.cat([context[writing][:, 1:], last[:, None]], dim=1)
-            begun[writing] = self.begun.child(begun[writing], last.numpy())
-            writing = writing[last.numpy() != STOP]
+            last = np.array([drawn[row][-1] for row in writing])
+            context[writing] = np.column_stack([context[writing][:, 1:], last])
+            begun[writing] = self.begun.child(begun[writing], last)
+            writing = writing[last != STOP]
         return [symbols[:-1] for symbols in drawn]
 
     def save(self, path: Path) -> None:

@@ -14,10 +14,11 @@ import torch
 from torch import Tensor
 
 from accord.models.background.base import Background
+from accord.models.background.counts import Table, contexts_of, nodes_of, pack
 from accord.models.background.ngram_background import NGramBackground
-from accord.models.background.ngrams import END, NGrams, Table, contexts_of, nodes_of, pack
+from accord.models.background.ngrams import NGrams
 from accord.models.common.arrays import load_arrays, save_arrays
-from accord.models.common.batching import Sentences
+from accord.models.common.batching import END, Sentences
 from accord.models.common.files import whole
 from accord.models.features.phi import Features
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from accord.models.background.base import Background, needed
+from accord.models.background.counts import NOTHING, last_words
 from accord.models.background.ngram_background import (
     FOLDS,
     HistoryContext,
@@ -15,7 +16,6 @@ from accord.models.background.ngram_background import (
     held_out,
     lacking,
 )
-from accord.models.background.ngrams import NOTHING, last_words
 from accord.models.common.batching import END, Sentences
 from accord.models.common.mixture import likeliest_weights
 from accord.models.encoders.recurrent import Layers

@@ -7,17 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from accord.models.background.ngrams import (
-    Level,
-    NGrams,
-    Table,
-    contexts_of,
-    count,
-    nodes_of,
-    pack,
-    rows_of,
-    shorter_nodes,
-)
+from accord.models.background.counts import Level, Table, contexts_of, count, nodes_of, pack
+from accord.models.background.ngrams import NGrams, rows_of, shorter_nodes
 from accord.models.common.batching import END, Sentences, preceding
 
 LEAST = 1e-6  # what a context that lists not all words leaves to the others, at least
@@ -82,13 +73,13 @@ class Asked(Protocol):
 
     shares: "Shares"
 
-    def distributions(self, sentences: Sentences) -> Iterator[tuple[np.ndarray, Tensor]]:
+    def distributions(self, sentences: Sentences) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Positions in the text, and log p of every signature before them, a few at a time."""
 
 
 class Shares(Protocol):
-    signature: Tensor  # of each word
-    log_share: Tensor  # that each word has of its signature
+    signature: np.ndarray  # of each word
+    log_share: np.ndarray  # that each word has of its signature
 
 
 @torch.no_grad()
@@ -106,12 +97,13 @@ def own_ngrams(
     contexts, and these share it.
     """
     levels = count(text, order, words)
-    signature, share = model.shares.signature.cpu(), model.shares.log_share.exp().cpu()
+    signature = torch.from_numpy(model.shares.signature)
+    share = torch.from_numpy(np.exp(model.shares.log_share))
     of_signatures = torch.zeros(int(signature.max()) + 1, dtype=torch.float64)
     sums = [torch.zeros(len(level.keys), dtype=torch.float64) for level in levels]
     before = preceding(text, order - 1, END)
     for positions, log_p in model.distributions(text):
-        p = log_p.exp().cpu()
+        p = torch.from_numpy(np.exp(log_p))
         of_signatures += p.sum(dim=0, dtype=torch.float64)
         for length, keys, nodes in _listed(levels, before[positions], words):
             row, entry = rows_of(*torch.searchsorted(keys, nodes))

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from accord.models.background.ngrams import Level, NGrams, interpolated
+from accord.models.background.counts import Level
+from accord.models.background.ngrams import NGrams, interpolated
 from accord.models.common.mixture import likeliest_weights
 
 

@@ -31,8 +31,9 @@ from accord.models.background.ngram_automaton import NGramAutomaton
 from accord.models.background.ngrams import NGrams
 from accord.models.common.batching import END, Sentences
 from accord.models.common.files import whole, write_whole
+from accord.models.inference.next_word import NextWord, WordValues
+from accord.models.inference.torch_model import in_torch
 from accord.models.network.language_model import LanguageModel
-from accord.models.network.next_word import NextWord, WordValues
 from accord.models.network.states import states
 from accord.models.zoo.arpa import check_forms
 from accord.models.zoo.ngram_conversion import Chosen, backed_off
@@ -62,7 +63,7 @@ class WeightedAutomaton(NamedTuple):
 
 def ngram_automaton(model: NGrams) -> WeightedAutomaton:
     """n-grams as they are: a state for each context."""
-    found = NGramAutomaton(model)
+    found = NGramAutomaton(model.numpy())
     is_arc, longer = found.symbol != END, np.arange(found.nodes[1], found.nodes[-1])
     arcs = Arcs(*(each[is_arc] for each in (found.source, found.next, found.symbol, found.of_arc)))
     failures = Arcs(longer, found.shorter[longer], np.zeros_like(longer), found.backoff[longer])
@@ -170,7 +171,8 @@ def state_automaton(
 ) -> StateAutomaton:
     """The automaton whose states are the centres (C × H) that are nearest to some in the text."""
     used, before = np.unique(_nearest(model, text, centres), return_inverse=True)
-    ngrams = _means(NextWord(model, WordValues.none(words)), text, before, words, on_words)
+    asked = NextWord(in_torch(model), WordValues.none(words))
+    ngrams = _means(asked, text, before, words, on_words)
     goes_on = np.flatnonzero(text.ids != END)
     word, after = text.ids[goes_on].astype(np.int64), before[goes_on + 1]
     after_word = np.zeros(words, np.int64)
@@ -212,12 +214,13 @@ def _means(
     on_words: Callable[[int], None],
 ) -> NGrams:
     """What the network gives to words in each cluster, and in all of them, on the mean."""
-    signature, share = model.shares.signature.cpu(), model.shares.log_share.exp().cpu()
+    signature = torch.from_numpy(model.shares.signature)
+    share = torch.from_numpy(np.exp(model.shares.log_share))
     cluster = torch.from_numpy(before)
     times = cluster.bincount().double()
     sums = torch.zeros(len(times), int(signature.max()) + 1, dtype=torch.float64)
     for positions, log_p in model.distributions(text):
-        sums.index_add_(0, cluster[positions], log_p.double().exp_().cpu())
+        sums.index_add_(0, cluster[positions], torch.from_numpy(log_p).double().exp_())
         on_words(len(positions))
     of_all = (sums.sum(dim=0) / times.sum())[signature] * share
     ids, p = [], []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from accord.pipeline.cli.console import import_torch, is_path
+from accord.pipeline.cli.console import is_path
 from accord.pipeline.display.messages import say
 from accord.pipeline.inference.context import Context as Conditioning
 
@@ -120,7 +120,6 @@ def load_model(run: Path | None, model: str | None) -> "Scorer":
     """The model that --run and --model name."""
     if model and run is None:
         raise ValueError(f"--model {model}: a model is chosen of a run; give --run FOLDER too")
-    import_torch()
     from accord.pipeline.inference.scorer import load
 
     return load(run, model)

@@ -16,13 +16,11 @@ from itertools import islice
 
 import numpy as np
 import pandas as pd
-import torch
 
 from accord import lexicon
 from accord.corpora import sources
 from accord.lexicon import Lexicon
-from accord.models.network.states import states
-from accord.models.outputs.log_linear import log_linear_of
+from accord.models.inference.interface import expect_sum
 from accord.pipeline.artefacts.artefact import FinishedRun, read_json
 from accord.pipeline.artefacts.names import CONFIG, END
 from accord.pipeline.data.folders import folder_of
@@ -104,12 +102,12 @@ def _glosses(analyses: Collection[tuple[str, str, str]]) -> str:
     return ", ".join(sorted(found)) or "–"
 
 
-@torch.inference_mode()
 def _bits(
     scorer: Scorer, chains: Sequence[Lexicon], words: list[str], sentences: Sequence[list[str]]
 ) -> dict[str, list[float]]:
     """The cost of each time that a changed word occurs, if the model knows the word."""
-    output, found = log_linear_of(scorer.model), {}
+    expect_sum(scorer.model)
+    found: dict[str, list[float]] = {}
     changes = _changes(scorer, scorer.parts.features.names, chains, words)
     concerned = [each for each in sentences if any(word in changes for word in each)]
     pieces = [concerned[first : first + AT_ONCE] for first in range(0, len(concerned), AT_ONCE)]
@@ -117,11 +115,11 @@ def _bits(
         batch, text = scorer.encoded(piece)
         log_p, _ = scorer.score_encoded(batch, text)
         written = [word for each in piece for word in (*each, END)]
-        for read in states(scorer.model, batch):
-            for place, h in zip(read.positions.tolist(), read.h, strict=True):
+        for read in scorer.model.states(batch):
+            for row, place in enumerate(read.positions.tolist()):
                 if (word := written[place]) in changes:
                     features, values = changes[word]
-                    weights = output.adaptor(h.unsqueeze(0))[0, features].double().cpu().numpy()
+                    weights = scorer.model.adaptor(read.h[row : row + 1])[0, features]
                     found.setdefault(word, []).append(_cost(log_p[place], weights @ values))
     return found
 

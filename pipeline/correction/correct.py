@@ -23,7 +23,6 @@ import pandas as pd
 from accord.corpora.detokenise import spans
 from accord.lexicon.dictionaries.lexique import Homophones
 from accord.lexicon.paradigm import AGREEING, inflected
-from accord.models.outputs.log_linear import LogLinear
 from accord.pipeline.artefacts.names import is_special
 from accord.pipeline.dataset.vocabulary import Vocabulary
 from accord.pipeline.evaluation.suites import Pair, words_of
@@ -168,8 +167,7 @@ class Corrector:
     @cached_property
     def _explainer(self) -> Explainer | None:
         """None for a model whose score is no sum over features."""
-        output = getattr(self.scorer.model, "output", None)
-        is_sum = isinstance(output, LogLinear) and self.scorer.speller is None
+        is_sum = getattr(self.scorer.model, "is_sum", False)
         return Explainer(self.scorer) if is_sum else None
 
 

@@ -5,15 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import torch
 
 from accord.corpora.text import lines
 from accord.models.common.batching import Sentences
 from accord.models.common.checks import nearest
-from accord.models.constraints.constrained import likeliest_weight, primed
-from accord.models.network.condition import Condition
-from accord.models.outputs.log_linear import log_linear_of
-from accord.models.spelling.subwords import SubwordModel
+from accord.models.inference.constraints import likeliest_weight, primed
+from accord.models.inference.interface import expect_sum
 from accord.pipeline.artefacts.names import END_ID
 from accord.pipeline.dataset.encoded import numbered, read_forms, read_sentences, read_values
 from accord.pipeline.display.messages import say
@@ -25,12 +22,7 @@ def tell(scorer: Scorer, condition: Sequence[str]) -> None:
 
     Of what is not said, and before anything was, it knows none.
     """
-    values = _values(scorer)
-    labels = torch.tensor(numbered(condition, values))
-    network = scorer.model.model if isinstance(scorer.model, SubwordModel) else scorer.model
-    for each in network.modules():
-        if isinstance(each, Condition):
-            each.given = labels.to(each.given.device)
+    scorer.model.condition_on(np.array(numbered(condition, _values(scorer))))
 
 
 def perplexities(scorer: Scorer, kind: str | None = None, split: str = "test") -> pd.DataFrame:
@@ -69,8 +61,7 @@ def perplexities(scorer: Scorer, kind: str | None = None, split: str = "test") -
 
 
 def _values(scorer: Scorer) -> dict[str, list[str]]:
-    network = scorer.model.model if isinstance(scorer.model, SubwordModel) else scorer.model
-    if not isinstance(getattr(network, "condition", None), Condition):
+    if getattr(scorer.model, "labels", None) is None:
         raise ValueError(
             "expected a model that was trained with labels of sentences (train.condition); this "
             "one was not"
@@ -106,20 +97,20 @@ def prime(
     should suit the words as the scored text does. By default they are the validation text of the
     run; of a model conditioned on labels, its sentences with these labels.
     """
-    log_linear_of(scorer.model)  # or an error that says what it has instead
+    expect_sum(scorer.model)
     known = [scorer.vocabulary.known[word] for word in words if word in scorer.vocabulary.known]
     if not known:
         raise ValueError("priming: expected words that the model knows, it knows none of them")
     if len(known) < len(words):
         say(f"priming: {len(words) - len(known):,} words are not known, and no likelier for it")
-    phi, ids = scorer.parts.features.phi, np.array(known)
+    ids = np.array(known)
     if weight is None:
         text = scorer.encoded([*scorer.read(tune)])[0] if tune else _validation(scorer)
-        weight = likeliest_weight(scorer.model, phi, ids, text)
+        weight = likeliest_weight(scorer.model, ids, text)
         how = "likelier" if weight > 0 else "less likely"
         by = "the text to tune on" if tune else "validation"
         say(f"priming: {len(known):,} words are {how} by {abs(weight):.3f} nats, as {by} has it")
-    scorer.model = primed(scorer.model, phi, ids, weight)
+    scorer.model = primed(scorer.model, ids, weight)
     return weight
 
 
@@ -129,11 +120,9 @@ def _validation(scorer: Scorer) -> Sentences:
         raise ValueError(
             "priming: expected a weight, as the model has no validation text here to tune it on"
         )
-    text, condition = read_sentences(encoded, VALIDATION), scorer.model.condition
-    is_told = isinstance(condition, Condition) and condition.given.any()
-    if not is_told or text.labels is None:
+    text, told = read_sentences(encoded, VALIDATION), scorer.model.labels
+    if told is None or not told.any() or text.labels is None:
         return text
-    told = condition.given.cpu().numpy()
     chosen = (text.labels == told)[:, told > 0].all(axis=1)
     if not chosen.any():
         raise ValueError("priming: expected a weight, as no sentence of validation has the labels")

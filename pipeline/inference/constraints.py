@@ -27,7 +27,7 @@ import pandas as pd
 
 from accord.lexicon.analysis import UPOS
 from accord.models.common.checks import nearest
-from accord.models.constraints.constrained import WordAutomaton
+from accord.models.constraints.automaton import WordAutomaton
 from accord.models.constraints.matching import Matching
 from accord.models.constraints.regular_expression import Expression, matches
 from accord.models.spelling.spelling import Spelling

@@ -17,8 +17,8 @@ import pandas as pd
 from accord.corpora.detokenise import spans
 from accord.lexicon.analysis import feature_names
 from accord.models.common.checks import nearest
-from accord.models.network.next_word import Expected, NextWord, WordValues
-from accord.models.spelling.subwords import SubwordModel
+from accord.models.inference.interface import InferenceModel
+from accord.models.inference.next_word import Expected, NextWord, WordValues
 from accord.pipeline.artefacts.names import END, END_ID, UNKNOWN_ID
 from accord.pipeline.features.templates import values_of
 from accord.pipeline.inference.context import pieces, split_texts
@@ -127,14 +127,19 @@ class SentenceReader:
         self.features = FeatureValues(scorer.parts.analyses, words, features)
         unknown = range(UNKNOWN_ID, UNKNOWN_ID + len(scorer.vocabulary.unknown))
         self.next_word = None
-        if features or not isinstance(scorer.model, SubwordModel):
+        if isinstance(scorer.model, InferenceModel):
             self.next_word = NextWord(scorer.model, self.features.shares, unknown)
+        elif features:
+            raise ValueError(
+                f"expected a model over words, which can all be asked for; got a "
+                f"{type(scorer.model).__name__}"
+            )
 
     def of(self, scorer: Scorer) -> "SentenceReader":
         """The same, of a model that differs in its weights alone."""
         other = copy(self)
         other.scorer = scorer
-        if self.next_word and not isinstance(scorer.model, SubwordModel):
+        if self.next_word and isinstance(scorer.model, InferenceModel):
             other.next_word = copy(self.next_word)
             other.next_word.model = scorer.model
         return other

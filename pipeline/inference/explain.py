@@ -20,14 +20,11 @@ from itertools import chain
 
 import numpy as np
 import pandas as pd
-import torch
-from torch import Tensor
 
 from accord.models.common.batching import Sentences
 from accord.models.common.checks import check_finite
 from accord.models.features.phi import Features
-from accord.models.network.states import states
-from accord.models.outputs.log_linear import log_linear_of
+from accord.models.inference.interface import Rows, expect_sum
 from accord.models.spelling.spelling import with_spelling
 from accord.pipeline.artefacts.names import END, END_ID, UNKNOWN_ID, is_special
 from accord.pipeline.dataset.vocabulary import IDENTITY
@@ -131,7 +128,7 @@ class Explainer:
     """Explains a trained model whose output is log-linear; `context` is that of `Scorer.score`."""
 
     def __init__(self, scorer: Scorer, context: str | None = None):
-        log_linear_of(scorer.model)  # or an error that says what it has instead
+        expect_sum(scorer.model)
         self.scorer, self.model = scorer, scorer.model
         self.in_context = scorer.in_context(context)
         self.features = scorer.parts.features
@@ -144,24 +141,19 @@ class Explainer:
 
     def after(self, words: Sequence[str], asked: Sequence[str] = (), most: int = 10) -> Place:
         """The same after words that are tokenised already."""
-        h, context = self._read(words)
-        return self._place(h[-1:], context[-1:], asked, most)
+        return self._place(*self._read(words)[-1], asked, most)
 
     def sentence(self, words: Sequence[str]) -> list[Place]:
         """Each place of a tokenised sentence and its end, the word that came being asked about."""
-        h, context = self._read(words)
-        return [
-            self._place(h[[place]], context[[place]], [word], BESIDE_IT)
-            for place, word in enumerate([*words, END])
-        ]
+        read = zip(self._read(words), [*words, END], strict=True)
+        return [self._place(h, context, [word], BESIDE_IT) for (h, context), word in read]
 
-    @torch.inference_mode()
     def weights(self, text: str, features: Sequence[str]) -> pd.DataFrame:
         """How the weights a_t of features move: a row after each word, the first before any."""
         words = beginning_words(self.scorer, text)
         chosen = [self.features.number(name) for name in features]
-        weights = self.model.output.adaptor(self._read(words)[0])[:, chosen]
-        return pd.DataFrame(weights.cpu().numpy(), index=["(start)", *words], columns=features)
+        parts = [self.model.adaptor(h)[:, chosen] for h, _ in self._read(words)]
+        return pd.DataFrame(np.concatenate(parts), index=["(start)", *words], columns=features)
 
     def reading(self, context: str | None) -> "Explainer":
         """The same in another context."""
@@ -169,37 +161,32 @@ class Explainer:
         other.in_context = self.scorer.in_context(context)
         return other
 
-    @torch.inference_mode()
-    def _read(self, words: Sequence[str]) -> tuple[Tensor, Tensor]:
-        """The state before each word and before what follows, and the background's contexts."""
+    def _read(self, words: Sequence[str]) -> list[tuple[Rows, np.ndarray]]:
+        """The state before each word and before what follows (1 × H), and the context of b."""
         ids = np.array([*map(self.scorer.id_of, words), END_ID])
         text = Sentences(ids, np.diff(np.flatnonzero(ids == END_ID), prepend=-1))
         if self.in_context:
             text = text._replace(documents=np.zeros_like(text.lengths), carried=True)
-        read = [*states(self.model, text)]
-        order = np.argsort(np.concatenate([each.positions for each in read]))
-        h, context = (
-            torch.cat([each.h for each in read]),
-            torch.cat([each.context for each in read]),
-        )
-        return h[order], context[order]
+        found = {
+            place: (h[row : row + 1], context[row : row + 1])
+            for positions, h, context in self.model.states(text)
+            for row, place in enumerate(positions.tolist())
+        }
+        return [found[place] for place in range(len(ids))]
 
-    @torch.inference_mode()
-    def _place(self, h: Tensor, context: Tensor, asked: Sequence[str], most: int) -> Place:
-        output = self.model.output
-        _, best = output.top(h, most, context)
+    def _place(self, h: Rows, context: np.ndarray, asked: Sequence[str], most: int) -> Place:
+        _, best = self.model.top(h, most, context)
         likeliest = best[0].tolist()
         words = [*asked, *(self.forms[number] for number in likeliest)]
         ids = [*map(self.scorer.id_of, asked), *likeliest]
         is_known = [self.forms[number] == word for number, word in zip(ids, words, strict=True)]
         letters = self._letters(words, is_known)
         classes = range(UNKNOWN_ID, UNKNOWN_ID + letters.shape[1])
-        numbers = h.new_tensor([[*ids, *classes]], dtype=torch.long)
-        every = output.log_prob_of(h, numbers, context)[0].double().cpu().numpy()
+        every = self.model.log_prob_of(h, np.array([[*ids, *classes]]), context)[0]
         log_p, of_class = np.split(every, [len(ids)])
-        (background,) = output.log_background_of(h, numbers[:, : len(ids)], context).tolist()
-        log_z = output.log_normaliser(h, context).item()
-        weights, expert = self._weights(h, context)
+        terms = self.model.terms(h, np.array([ids]), context)
+        background, weights, expert = terms.background[0].tolist(), terms.weights[0], terms.named[0]
+        log_z = float(terms.log_z[0])
         check_finite(
             "a term of log p", np.array([*log_p, *background, log_z, *weights, *expert.values()])
         )
@@ -234,14 +221,6 @@ class Explainer:
         if written:
             found[written] = spelling.log_prob([words[at] for at in written])
         return found
-
-    def _weights(self, h: Tensor, context: Tensor) -> tuple[np.ndarray, dict[int, float]]:
-        """The weights of the features, and what the context gives words that it names."""
-        output, features = self.model.output, self.features.phi.feature_count
-        weights = output.adaptor(h)[0, :features].double().cpu().numpy()
-        words, nats = (each[0].tolist() for each in output.context_terms(h, context))
-        named = dict(zip(reversed(words), reversed(nats), strict=True))  # the first naming counts
-        return weights, named
 
     def _terms(
         self, word: int, weights: np.ndarray, expert: Mapping[int, float]

@@ -5,14 +5,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from accord.corpora.detokenise import detokenise
 from accord.models.common.batching import Sentences
-from accord.models.constraints.constrained import constrained
 from accord.models.constraints.matching import Matching
-from accord.models.network.generation import Generated, Sampling, beam, sample
-from accord.models.outputs.log_linear import log_linear_of
+from accord.models.inference.generation import Generated, Sampling, beam, sample
+from accord.models.inference.interface import expect_sum
 from accord.pipeline.artefacts.names import END_ID, UNKNOWN_ID, is_unknown
 from accord.pipeline.inference.constraints import LONGEST, Held, automaton, parse, pattern_automaton
 from accord.pipeline.inference.scorer import Scorer
@@ -64,7 +62,7 @@ class Generator:
         """
         if pattern is not None and constraints:
             raise ValueError("expected a pattern of whole sentences or constraints, found both")
-        log_linear_of(scorer.model)  # or an error that says what it has instead
+        expect_sum(scorer.model)
         if spelled and not scorer.is_open:
             raise ValueError("expected a model that spells words; this one's vocabulary is closed")
         self.spelling = scorer.spelling
@@ -86,7 +84,7 @@ class Generator:
             ]
             held = Held(automaton(parsed, len(self.start), known, analyses, spelled), {})
         self.held = held
-        self.model = constrained(scorer.model, self.features.phi, held.automaton)
+        self.model = scorer.model.constrained(held.automaton)
 
     def sample(
         self, count: int = 10, sampling: Sampling = AS_IT_IS, seed: int = 1
@@ -94,9 +92,8 @@ class Generator:
         """Sentences drawn by chance."""
         if not 0 <= seed < SEEDS:
             raise ValueError(f"seed: expected a number from 0 to {SEEDS - 1}, got {seed}")
-        generator = torch.Generator(self.model.embedding.weight.device).manual_seed(seed)
+        generator, letters = np.random.default_rng(seed).spawn(2)
         drawn = sample(self.model, self.start_ids, count, sampling, generator, LONGEST)
-        letters = np.random.default_rng(seed)
         return [self._sentence(each, letters) for each in drawn]
 
     def likeliest(self, count: int = 10, width: int = 10) -> list[NewSentence]:

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pandas as pd
-import torch
 
 from accord.models.common.checks import check_finite
-from accord.models.features.embedding import FeatureEmbedding
+from accord.models.inference.interface import InferenceModel
 from accord.pipeline.inference.scorer import Scorer
 
+SHORTEST = 1e-12  # what a vector is divided by at least: one of zeros stays so
 NAMED = 3  # so many words stand for all that have one vector
 FEWEST = 3  # lemmas that a change must have been seen in
 CHANGE = ["upos", "feats", "feats_to"]
@@ -16,16 +16,15 @@ CHANGE = ["upos", "feats", "feats_to"]
 class ReadVectors:
     """One vector of length 1 for each signature; words of one signature have the same."""
 
-    @torch.inference_mode()
     def __init__(self, scorer: Scorer):
-        embedding = getattr(scorer.model, "embedding", None)
-        if not isinstance(embedding, FeatureEmbedding):
-            found = type(scorer.model if embedding is None else embedding).__name__
+        if not isinstance(scorer.model, InferenceModel):
+            found = type(scorer.model).__name__
             raise ValueError(f"expected a model that reads words by vectors, got {found}")
-        rows = embedding.product(embedding.weight).double()
-        self.rows = torch.nn.functional.normalize(rows, dim=1).cpu().numpy()
+        read = scorer.model.vectors()
+        rows = read.rows.astype(np.float64)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        self.rows, self.signature = rows / np.maximum(lengths, SHORTEST), read.signature
         check_finite("a vector", self.rows)
-        self.signature = embedding.signature.cpu().numpy()
         self.scorer = scorer
         self.ids, self.forms = scorer.vocabulary.known, scorer.vocabulary.forms
         self.first = len(self.forms) - len(self.ids)  # of the words that are written

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from accord.models.constraints.constrained import switched_off
-from accord.models.outputs.log_linear import LogLinear
 from accord.pipeline.artefacts.names import END, END_ID, NOT_TOP
 from accord.pipeline.inference.context import split_texts
 from accord.pipeline.inference.expectations import FEATURES, POS, ReadWords, SentenceReader
@@ -133,7 +131,7 @@ class AskedModel:
         self.over_words = scorer.speller is None
         followed = [each for each in FEATURES if each == POS or self.readings.has(each)]
         self.reader = SentenceReader(scorer, followed if self.over_words else ())
-        is_sum = self.over_words and isinstance(getattr(scorer.model, "output", None), LogLinear)
+        is_sum = self.over_words and scorer.model.is_sum
         self.explainer = Explainer(scorer) if is_sum else None
         self.without = lru_cache(KEPT)(self._without)
 
@@ -200,7 +198,7 @@ class AskedModel:
             return self
         self._expect_a_sum()
         scorer, other = copy(self.scorer), copy(self)
-        scorer.model = switched_off(scorer.model, members(self.explainer.features.names, off))
+        scorer.model = scorer.model.switched_off(members(self.explainer.features.names, off))
         other.scorer, other.reader = scorer, self.reader.of(scorer)
         other.explainer = Explainer(scorer)
         return other

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from accord.models.background.base import adapted, discounted, groups_of
+from accord.models.background.mass import adapted, discounted, groups_of
 from accord.models.common.arrays import load_array
 from accord.models.common.registry import imported, outside_files, parted
 from accord.models.features.phi import Features

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from accord.models.background.base import discounted, groups_of
-from accord.models.background.ngrams import Level
+from accord.models.background.counts import Level
+from accord.models.background.mass import discounted, groups_of
 from accord.models.common.arrays import load_arrays
 from accord.models.common.checks import check_range
 from accord.models.features.phi import Features

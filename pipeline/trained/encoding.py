@@ -3,7 +3,7 @@
 Both hold the same model. Words, readings, Φ, b and the weights are in other files of the small
 form, so each encoding has its own readers for them; all other files are the same in both.
 
-Needs torch, numpy and safetensors only: tables and lexicons are loaded when they are asked for.
+Needs numpy and safetensors only: tables and lexicons are loaded when they are asked for.
 """
 
 import math
@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, get_origin, get_type_hints
 
 import numpy as np
-from torch import Tensor
 
-from accord.models.background.base import SHARED_BY, SIGNATURES
+from accord.models.background.mass import SHARED_BY, SIGNATURES
 from accord.models.common.arrays import load_array
 from accord.models.common.files import WEIGHTS, load_json
-from accord.models.common.weights import (
+from accord.models.common.stored_weights import (
     Shapes,
+    Weights,
     load_compact,
-    load_tensors,
+    load_weights,
     shapes_in,
     shapes_of,
 )
@@ -102,7 +102,7 @@ class Encoding(Protocol):
     def shapes(self) -> Shapes:
         """The shapes of the weights."""
 
-    def weights(self) -> dict[str, Tensor]:
+    def weights(self) -> Weights:
         """The weights by name, in memory that the model may keep."""
 
     def spelling(self) -> Spelling | None:
@@ -164,9 +164,8 @@ class FullEncoding:
     def shapes(self) -> Shapes:
         return shapes_in(self.path)
 
-    def weights(self) -> dict[str, Tensor]:
-        # Copied, as products may differ in the last digit where a tensor is not aligned.
-        return {name: value.clone() for name, value in load_tensors(self.path).items()}
+    def weights(self) -> Weights:
+        return load_weights(self.path)
 
     def spelling(self) -> Spelling | None:
         return load_spelling(self.artefacts["background"])
@@ -203,14 +202,13 @@ class CompactEncoding:
         return CompactWords.load(self.folder / WORDS)
 
     @cached_property
-    def tensors(self) -> dict[str, Tensor]:
+    def tensors(self) -> Weights:
         """The weights, and the vectors of Φ if it has some."""
         return load_compact(self.folder)
 
     @cached_property
     def phi(self) -> Features:
         vectors = self.tensors.get(VECTORS)
-        vectors = None if vectors is None else vectors.numpy()
         return load_features(self.phi_file, self.words.column("signature"), vectors)
 
     @cached_property
@@ -250,7 +248,7 @@ class CompactEncoding:
     def shapes(self) -> Shapes:
         return shapes_of(self.weights())
 
-    def weights(self) -> dict[str, Tensor]:
+    def weights(self) -> Weights:
         return {name: value for name, value in self.tensors.items() if name != VECTORS}
 
     def spelling(self) -> Spelling | None:

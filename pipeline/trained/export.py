@@ -10,19 +10,18 @@ made of and has the hash of every file.
 """
 
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import torch
 
 from accord.lexicon.chain import save
 from accord.models.common.arrays import load_array, save_arrays
 from accord.models.common.files import WEIGHTS, load_json
 from accord.models.common.registry import imported, parted
-from accord.models.common.weights import packed, parameters_of, save_shards, save_tensors
+from accord.models.common.stored_weights import Weights, packed, save_shards, save_weights
+from accord.models.common.weights import parameters_of
 from accord.models.network.language_model import LanguageModel
 from accord.models.spelling.ngram import NGramSpelling
 from accord.models.spelling.spelling import NEURAL, save_spelling, score_text
@@ -79,6 +78,7 @@ from accord.pipeline.trained.encoding import (
     CompactEncoding,
     FullEncoding,
 )
+from accord.pipeline.trained.network import load_trained
 from accord.pipeline.trained.parts import Parts
 from accord.pipeline.trained.resolve import one
 
@@ -127,7 +127,7 @@ def _network(parts: Parts) -> LanguageModel:
         # Whose b is not made of counts alone.
         "train.start": (not (parts.artefacts["analyse"] / MADE_OF).exists(), "none", "a start"),
     }
-    model = parts.model
+    model = load_trained(parts.encoding)
     if isinstance(model, LanguageModel):
         recipe = model.recipe
         found["train.phases"] = (recipe.pretraining in FITS, " or ".join(FITS), "background")
@@ -173,17 +173,18 @@ def _write_weights(parts: Parts, model: LanguageModel, folder: Path) -> Rounded:
 
     What is measured is the folder itself, read back.
     """
-    tensors, vectors = parameters_of(model), parts.features.phi.vectors
+    vectors = parts.features.phi.vectors
+    weights = {name: value.cpu().numpy() for name, value in parameters_of(model).items()}
     if vectors.shape[1]:
-        tensors[VECTORS] = torch.from_numpy(vectors)
+        weights[VECTORS] = vectors
     encoded = parts.artefacts["encode"]
     losses = [_loss(parts, encoded)]
     for in_int8 in ((), IN_INT8):
-        _replace_shards(packed(tensors, in_int8), folder)
+        _replace_shards(packed(weights, in_int8), folder)
         losses.append(_loss(Parts(CompactEncoding(folder)), encoded))
     rounded = Rounded(*losses)
     if not rounded.keeps_int8:
-        _replace_shards(packed(tensors, ()), folder)
+        _replace_shards(packed(weights, ()), folder)
     say(
         f"validation: {rounded.before:.5f} nats a word; in half precision {rounded.half:.5f}, "
         f"with rows in int8 {rounded.int8:.5f}: "
@@ -192,7 +193,7 @@ def _write_weights(parts: Parts, model: LanguageModel, folder: Path) -> Rounded:
     return rounded
 
 
-def _replace_shards(kept: Mapping[str, torch.Tensor], folder: Path) -> None:
+def _replace_shards(kept: Weights, folder: Path) -> None:
     for old in folder.glob("model-*.safetensors"):
         old.unlink()
     save_shards(kept, folder)
@@ -362,7 +363,7 @@ def unfold(folder: Path, out: Path) -> None:
     if small.psi is not None:
         small.psi.save(out / "psi.npz")
     np.save(out / PRIOR, small.mass())
-    save_tensors(small.weights(), out / MODEL)
+    save_weights(small.weights(), out / MODEL)
     if (folder / NEURAL).exists():
         shutil.copy(folder / NEURAL, out / NEURAL)
     else:

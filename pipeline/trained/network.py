@@ -8,15 +8,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accord.models.background.base import Background, Uniform, Unigram, discounted
+from accord.models.background.base import Background, Uniform, Unigram
+from accord.models.background.mass import discounted
 from accord.models.background.ngram_background import HistoryContext, Prior
 from accord.models.common.arrays import load_array, load_arrays
 from accord.models.common.batching import Sentences
 from accord.models.common.device import choose_device
 from accord.models.common.registry import Choice, parted
-from accord.models.common.weights import check_shapes, load_weights, shapes_of, take_weights
+from accord.models.common.stored_weights import check_shapes, shapes_of
+from accord.models.common.weights import load_weights, take_weights
 from accord.models.features.embedding import Psi, reads_letters
 from accord.models.features.phi import Features
+from accord.models.inference.interface import InferenceModel
+from accord.models.inference.torch_model import in_torch
 from accord.models.network.background_models import BackgroundOnly, FrozenModelBackground
 from accord.models.network.language_model import LanguageModel
 from accord.models.parts import HISTORIES, SMOOTHINGS
@@ -28,6 +32,7 @@ from accord.pipeline.dataset.encoded import read_text, read_values, weighted
 from accord.pipeline.display.messages import say
 from accord.pipeline.sections import BACKGROUNDS
 from accord.pipeline.trained.encoding import PRIOR, Encoding, FullEncoding
+from accord.pipeline.trained.inference import has_own_words, without_the_impossible
 
 
 def training_text(recipe: Recipe, inputs: Inputs) -> Sentences:
@@ -101,23 +106,6 @@ def _unigram(encoding: Encoding, features: Features, mass: str = PRIOR) -> Unigr
     return Uniform(features) if uniform else Unigram(features, counted)
 
 
-def without_the_impossible(features: Features, encoding: Encoding) -> Features:
-    """Φ with all signatures that b has no mass for as one, so that the others alone cost time.
-
-    After a text that was read first most are such: those of words that the corpus lacks. N-grams
-    of that text, or of a file, may have mass for any.
-    """
-    if _has_own_words(encoding) or encoding.about.get("pretraining") or encoding.subwords:
-        return features
-    mass = encoding.mass()
-    return features.merging(np.bincount(features.signature, mass, features.signature_count) == 0)
-
-
-def _has_own_words(encoding: Encoding) -> bool:
-    """Whether b comes from a file, which may have words that the vocabulary lacks."""
-    return bool(BACKGROUNDS.part(encoding.about["kind"]).about.get("own words"))
-
-
 def expect_pretraining(key: str, inputs: Inputs) -> None:
     if not (inputs["encode"] / f"{PRETRAINING}.ids.npy").exists():
         raise ValueError(f"{key} expects a text; set corpus.pretraining")
@@ -151,7 +139,7 @@ def _maker(recipe: Recipe, encoding: Encoding, folds: int) -> Maker:
         features = without_the_impossible(features, encoding)
     if recipe.output_kind == "background":
         folds = 0  # as nothing is trained
-        if _has_own_words(encoding):
+        if has_own_words(encoding):
             raise ValueError(
                 "train.output: background expects a b that sums to one; that of a file need not, "
                 "as it may have words that the vocabulary lacks"
@@ -222,7 +210,9 @@ def load_trained(
     weights bear out, and no first weights are drawn.
     """
     recipe, where = encoding.recipe, f"{encoding.where}: "
-    make, weights = _maker(recipe, encoding, folds), encoding.weights()
+    make = _maker(recipe, encoding, folds)
+    # Copied, as products may differ in the last digit where a tensor is not aligned.
+    weights = {name: torch.tensor(value) for name, value in encoding.weights().items()}
     try:
         with torch.device("meta"):
             model = make()
@@ -237,6 +227,12 @@ def load_trained(
         take_weights(model, weights, where)
     model = model.to(_device(recipe.device)).eval()
     return SubwordModel(model) if encoding.subwords else model
+
+
+def load_inference(encoding: Encoding) -> InferenceModel | SubwordModel:
+    """The model with its best weights, as torch answers for it."""
+    model = load_trained(encoding)
+    return model if isinstance(model, SubwordModel) else in_torch(model, encoding.phi)
 
 
 def _lacks_room(model: nn.Module) -> bool:

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accord.models.common.files import load_json
-from accord.models.network.background_models import BackgroundOnly
-from accord.models.network.language_model import LanguageModel
+from accord.models.inference.interface import InferenceModel
 from accord.models.spelling.spelling import Spelling
 from accord.models.spelling.subwords import SubwordModel
 from accord.pipeline.artefacts.artefact import Artefact, Damaged, read_json
@@ -24,7 +23,7 @@ from accord.pipeline.trained.encoding import (
     FullEncoding,
     read_lookup,
 )
-from accord.pipeline.trained.network import load_trained
+from accord.pipeline.trained.inference import load_inference
 from accord.pipeline.trained.resolve import TrainedModel
 
 if TYPE_CHECKING:
@@ -41,8 +40,9 @@ ALWAYS = 1 << 20  # bytes that arrays may have however well they are packed
 class Parts:
     """Each is read when it is first asked for."""
 
-    def __init__(self, encoding: Encoding):
+    def __init__(self, encoding: Encoding, is_exported: bool = True):
         self.encoding, self.artefacts = encoding, encoding.artefacts
+        self.is_exported = is_exported
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -53,8 +53,9 @@ class Parts:
         return read_lookup(self.artefacts["analyse"])["lowercase"]
 
     @cached_property
-    def model(self) -> LanguageModel | BackgroundOnly | SubwordModel:
-        return load_trained(self.encoding)
+    def model(self) -> InferenceModel | SubwordModel:
+        """The model as it answers, by numpy or by torch."""
+        return load_inference(self.encoding, self.is_exported)
 
     @cached_property
     def spelling(self) -> Spelling | None:
@@ -85,7 +86,7 @@ def open_parts(model: TrainedModel) -> Parts:
     model = model.here()
     if not model.is_in_one_folder:
         model.check(*ASKED)
-        return Parts(FullEncoding(model.folders, model.weights.name))
+        return Parts(FullEncoding(model.folders, model.weights.name), is_exported=False)
     check_files(model.place)
     if is_compact(model.place):
         check_packed(model.place)

@@ -16,10 +16,11 @@ from accord.models.background.ngrams import NGrams, kneser_ney
 from accord.models.common.batching import Model, Sentences
 from accord.models.common.checks import expect_at_least
 from accord.models.features.phi import Features
+from accord.models.inference.generation import written_text
+from accord.models.inference.next_word import NextWord, WordValues
+from accord.models.inference.torch_model import in_torch
 from accord.models.network.background_models import BackgroundOnly
-from accord.models.network.generation import written_text
 from accord.models.network.language_model import LanguageModel
-from accord.models.network.next_word import NextWord, WordValues
 from accord.models.spelling.spelling import load_spelling, score_text
 from accord.models.zoo.arpa import STOP, UNKNOWN, read_arpa, words_of_arpa, write_arpa
 from accord.models.zoo.grow_prune import prune
@@ -142,7 +143,7 @@ def _converted(model: Model, artefacts: Inputs, how: Conversion, words: int) -> 
     if how.samples is None:
         text = read_text(artefacts["encode"], "train")
         with _shown(len(text.ids)) as advance:
-            asked = NextWord(model, WordValues.none(words))
+            asked = NextWord(in_torch(model), WordValues.none(words))
             return own_ngrams(asked, text, order, words, advance)
     if isinstance(model, BackgroundOnly):
         raise ValueError("--samples: expected a network to draw from, got a background alone")
@@ -151,7 +152,7 @@ def _converted(model: Model, artefacts: Inputs, how: Conversion, words: int) -> 
 
 def _drawn(model: LanguageModel, sentences: int) -> Sentences:
     with _shown(None) as advance:
-        return written_text(model, sentences, SEED, on_words=advance)
+        return written_text(in_torch(model), sentences, SEED, on_words=advance)
 
 
 def _write_states(

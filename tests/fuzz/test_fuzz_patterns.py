@@ -8,7 +8,7 @@ from fuzz_cases import CASES, fuzz
 from hypothesis import strategies as st
 from test_fuzz_constraints import ANALYSES, KNOWN, PIECES, WORDS
 
-from accord.models.constraints.constrained import WordAutomaton
+from accord.models.constraints.automaton import WordAutomaton
 from accord.models.constraints.regular_expression import DEEPEST, MOST_TESTS
 from accord.pipeline.inference.constraints import pattern_automaton
 

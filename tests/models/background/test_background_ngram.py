@@ -6,9 +6,10 @@ import torch
 from log_linear_cases import by_definition, dense, random_features, random_layer, random_states
 from ngram_cases import WORDS, random_sentences, rising_prior
 
+from accord.models.background.counts import count
 from accord.models.background.ngram_background import NGramBackground
-from accord.models.background.ngrams import END, count, kneser_ney
-from accord.models.common.batching import NO_WORD, Sentences, batches
+from accord.models.background.ngrams import kneser_ney
+from accord.models.common.batching import END, NO_WORD, Sentences, batches
 from accord.models.network.language_model import LanguageModel
 from accord.models.outputs.log_linear import LogLinear
 from accord.models.parts import SMOOTHINGS

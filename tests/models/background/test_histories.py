@@ -6,8 +6,9 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, as_lists, random_sentences, rising_prior
 
+from accord.models.background.counts import count
 from accord.models.background.ngram_background import HistoryContext, lacking
-from accord.models.background.ngrams import count, kneser_ney
+from accord.models.background.ngrams import kneser_ney
 from accord.models.common.batching import END, Sentences
 from accord.models.network.background_models import BackgroundOnly
 from accord.models.parts import HISTORIES, SMOOTHINGS

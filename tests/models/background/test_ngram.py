@@ -5,8 +5,9 @@ import pytest
 import torch
 from ngram_cases import WORDS, KneserNey, as_lists, random_sentences
 
-from accord.models.background.ngrams import END, count, kneser_ney, stacked
-from accord.models.common.batching import Sentences
+from accord.models.background.counts import count
+from accord.models.background.ngrams import kneser_ney, stacked
+from accord.models.common.batching import END, Sentences
 from accord.models.parts import SMOOTHINGS
 from accord.models.zoo.smoothing import _likeliest, add_alpha
 

@@ -7,7 +7,8 @@ import pytest
 import torch
 from ngram_cases import WORDS, random_sentences
 
-from accord.models.background.ngrams import count, kneser_ney
+from accord.models.background.counts import count
+from accord.models.background.ngrams import kneser_ney
 from accord.models.common.batching import Sentences
 from accord.models.parts import SMOOTHINGS
 from accord.models.zoo.arpa import read_arpa, write_arpa

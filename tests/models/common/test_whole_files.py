@@ -8,7 +8,8 @@ import pytest
 from full_disk import full_disk
 from ngram_cases import WORDS, random_sentences
 
-from accord.models.background.ngrams import count, kneser_ney
+from accord.models.background.counts import count
+from accord.models.background.ngrams import kneser_ney
 from accord.models.common.files import whole, write_whole
 from accord.models.zoo.arpa import write_arpa
 from accord.models.zoo.wfst import ngram_automaton, write_wfst

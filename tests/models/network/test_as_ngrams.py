@@ -11,17 +11,18 @@ from accord.models.background.base import Unigram
 from accord.models.background.ngram_background import NGramBackground
 from accord.models.background.ngrams import kneser_ney
 from accord.models.common.batching import END, Sentences
-from accord.models.network import next_word
+from accord.models.inference import next_word
+from accord.models.inference.generation import LONGEST, written_text
+from accord.models.inference.next_word import NextWord, WordValues
+from accord.models.inference.torch_model import in_torch
 from accord.models.network.background_models import BackgroundOnly
-from accord.models.network.generation import LONGEST, written_text
-from accord.models.network.next_word import NextWord, WordValues
 from accord.models.zoo.ngram_conversion import own_ngrams
 
 TEXT = random_sentences(count=60)
 
 
 def asked_of(model) -> NextWord:
-    return NextWord(model, WordValues.none(WORDS))
+    return NextWord(in_torch(model), WordValues.none(WORDS))
 
 
 @pytest.mark.parametrize("at_once", [1, 200, 1 << 20])
@@ -62,7 +63,7 @@ def test_ngrams_keep_the_probabilities_of_their_highest_order():
 def test_text_is_written_as_the_network_would():
     model = network()
     told = []
-    text = written_text(model, 3000, seed=1, on_words=told.append)
+    text = written_text(in_torch(model), 3000, seed=1, on_words=told.append)
     assert len(text.lengths) == 3000 and sum(told) == len(text.ids) == text.lengths.sum()
     assert (text.ids[np.cumsum(text.lengths) - 1] == END).all()
     assert (text.ids == END).sum() == 3000
@@ -70,7 +71,7 @@ def test_text_is_written_as_the_network_would():
     start = Sentences(np.array([END]), np.array([1]))
     p = model.log_distributions(start)[0].double().exp().numpy()
     assert chisquare(first, p / p.sum() * 3000).pvalue > 1e-3
-    again = written_text(model, 3000, seed=1)
+    again = written_text(in_torch(model), 3000, seed=1)
     assert np.array_equal(again.ids, text.ids)
 
 
@@ -78,6 +79,6 @@ def test_a_sentence_that_goes_on_is_ended():
     model, mass = network(), rising_prior(range(WORDS))
     mass[END] = 1e-12
     model.output.background = Unigram(FEATURES, mass)
-    text = written_text(model, 20, seed=1)
+    text = written_text(in_torch(model), 20, seed=1)
     assert set(text.lengths) == {LONGEST + 1}
     assert (text.ids[np.cumsum(text.lengths) - 1] == END).all()

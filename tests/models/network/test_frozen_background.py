@@ -11,7 +11,8 @@ from ngram_cases import WORDS, random_sentences, rising_prior
 from accord.models.background.base import Uniform, Unigram
 from accord.models.background.ngram_background import NGramBackground
 from accord.models.background.ngrams import kneser_ney
-from accord.models.constraints.constrained import WordAutomaton, constrained
+from accord.models.constraints.automaton import WordAutomaton
+from accord.models.constraints.constrained import constrained
 from accord.models.network.background_models import FrozenModelBackground
 from accord.models.network.language_model import LanguageModel
 from accord.models.recipe import Recipe

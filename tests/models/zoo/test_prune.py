@@ -5,7 +5,9 @@ import pytest
 import torch
 from ngram_cases import WORDS, random_sentences
 
-from accord.models.background.ngrams import END, NGrams, count, kneser_ney
+from accord.models.background.counts import count
+from accord.models.background.ngrams import NGrams, kneser_ney
+from accord.models.common.batching import END
 from accord.models.zoo.arpa import read_arpa, write_arpa
 from accord.models.zoo.ngram_conversion import Chosen, _lost, backed_off, pruned
 

@@ -5,7 +5,8 @@ import pytest
 from automaton_cases import Automaton, OpenFst, cost
 from ngram_cases import WORDS, as_lists, random_sentences
 
-from accord.models.background.ngrams import NGrams, count, kneser_ney
+from accord.models.background.counts import count
+from accord.models.background.ngrams import NGrams, kneser_ney
 from accord.models.zoo.ngram_conversion import pruned
 from accord.models.zoo.wfst import PHI, ngram_automaton, write_wfst
 

@@ -65,7 +65,8 @@ def test_the_cost_is_that_of_the_model_over_the_new_features(tiny_run, files):
     )
     batch, _ = scorer.encoded([["la", "petite", "fille", "dort", "."]])
     with torch.inference_mode():
-        changed = scorer.model.over(phi, scorer.model.output.regrouped(phi))
+        network = scorer.model.network
+        changed = network.over(phi, network.output.regrouped(phi))
         before, after = (model.score(batch)[1] for model in (scorer.model, changed))
     assert abs(after - before) > 1e-3
     assert row["bits"] == row["total"] == pytest.approx((before - after) / np.log(2), abs=1e-4)

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 import accord
 from accord import load, run
@@ -56,7 +55,7 @@ def test_meaning_is_one_term_of_the_exact_sum(runs, name):
 
 def test_what_is_only_read_is_no_term_of_the_sum(runs):
     explainer = Explainer(load(runs["read"].folder))
-    assert explainer.model.psi.dimensions == 6
+    assert explainer.model.network.psi.dimensions == 6
     assert explainer.features.phi.dimensions == 0
     place = explainer.next_word(BEGINNING, ["pomme", "chat"], 20)
     table = split([*place.asked, *place.likeliest]).fillna(0)
@@ -68,9 +67,8 @@ def test_the_words_sought_are_those_whose_meaning_gives_most(runs):
     explainer = Explainer(load(runs["both"].folder))
     place = explainer.next_word(BEGINNING, most=5)
     assert len(place.sought) == len(set(place.sought)) == 8
-    h, _ = explainer._read(beginning_words(explainer.scorer, BEGINNING))
-    with torch.inference_mode():
-        weights = explainer.model.output.adaptor(h[-1:])[0].numpy()
+    *_, (h, _) = explainer._read(beginning_words(explainer.scorer, BEGINNING))
+    weights = explainer.model.adaptor(h)[0]
     phi = explainer.features.phi
     given = {}
     for word, number in explainer.scorer.vocabulary.known.items():

@@ -24,7 +24,7 @@ def vectors(scorer) -> ReadVectors:
 def test_the_nearest_are_those_with_the_largest_cosine_to_what_the_encoder_reads(scorer, vectors):
     every = torch.arange(2, len(scorer.vocabulary.forms))
     with torch.inference_mode():
-        read = torch.nn.functional.normalize(scorer.model.embedding(every), dim=1)
+        read = torch.nn.functional.normalize(scorer.model.network.embedding(every), dim=1)
     cosine = (read @ read[scorer.vocabulary.known["fille"] - 2]).numpy()
     found = vectors.nearest("fille", 5)
     assert found["words"].iloc[0].split(", ")[0] == "fille"

@@ -8,13 +8,13 @@ from ngram_cases import WORDS, random_sentences, rising_prior
 
 from accord.models.background.base import Unigram
 from accord.models.background.ngram_background import NGramBackground
-from accord.models.network import next_word
+from accord.models.inference import next_word
+from accord.models.inference.next_word import NextWord, WordValues
+from accord.models.inference.torch_model import in_torch
 from accord.models.network.background_models import BackgroundOnly
 from accord.models.network.language_model import LanguageModel
-from accord.models.network.next_word import NextWord, WordValues
 from accord.models.parts import SMOOTHINGS
 from accord.models.recipe import Recipe
-from accord.models.spelling.subwords import SubwordModel
 
 FEATURES = random_features(WORDS, width=3, real=False)
 TEXT = random_sentences(seed=5, count=20, words=WORDS)
@@ -64,7 +64,7 @@ def test_what_is_asked_of_signatures_is_the_sum_over_all_words(kind, at_once, mo
     monkeypatch.setattr(next_word, "AT_ONCE", at_once)
     model, (dense, values) = made(kind), table()
     given = np.random.default_rng(4).uniform(-5, 0, len(TEXT.ids))
-    found = NextWord(model, values, UNKNOWN).ask(TEXT, given)
+    found = NextWord(in_torch(model), values, UNKNOWN).ask(TEXT, given)
     log_p = model.log_distributions(TEXT).double().numpy()
     p = np.exp(log_p)
     np.testing.assert_allclose(found.means, p @ dense, atol=1e-6)
@@ -83,11 +83,6 @@ def test_words_as_likely_as_each_other_have_one_rank():
     model = LanguageModel(
         Recipe(embedding=4, hidden=4, layers=1), features, Unigram(features, np.ones(WORDS))
     )
-    rank = NextWord(model.eval(), table()[1]).ask(TEXT, np.zeros(len(TEXT.ids))).rank
+    rank = NextWord(in_torch(model.eval()), table()[1]).ask(TEXT, np.zeros(len(TEXT.ids))).rank
     signatures = np.bincount(features.signature)
     assert set(rank) <= {1, *(1 + signatures)}
-
-
-def test_a_model_of_subwords_is_refused():
-    with pytest.raises(ValueError, match="expected a model over words"):
-        NextWord(SubwordModel(made("softmax")), table()[1])

@@ -5,12 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from accord.models.common.batching import END, Sentences, State, columns
-from accord.models.network.language_model import LanguageModel
-from accord.models.outputs.log_linear import LogLinear, log_linear_of
+from accord.models.common.batching import END, Sentences
+from accord.models.inference.interface import InferenceModel, Rows, State, choose, expect_sum
 
 DRAWN_AT_ONCE = 512  # sentences of a whole text
 LONGEST = 200  # words of one of them
@@ -43,96 +40,103 @@ class Sampling:
             raise ValueError(f"top_p: expected a share above 0 and up to 1, got {self.top_p}")
 
     def draw(
-        self, output: LogLinear, h: Tensor, context: Tensor, generator: torch.Generator
-    ) -> Tensor:
+        self, model: InferenceModel, h: Rows, context: np.ndarray, generator: np.random.Generator
+    ) -> np.ndarray:
         """One word in each state: (N)."""
         if self == Sampling():
-            return output.sample(h, generator, context)
+            return model.draw(h, context, generator)
         if self.top_k:
-            log_p, words = output.top(h, self.top_k, context)
-            p = (log_p / self.temperature).softmax(dim=1)
+            log_p, words = model.top(h, self.top_k, context)
         else:
-            p = (output.log_prob(h, context) / self.temperature).softmax(dim=1)
-            words = torch.arange(p.shape[1], device=p.device).expand_as(p)
+            log_p = model.log_prob(h, context)
+            words = np.broadcast_to(np.arange(log_p.shape[1]), log_p.shape)
+        scaled = log_p.astype(np.float64) / self.temperature
+        p = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
         if self.top_p:
             p = nucleus(p, self.top_p)
-        return words.gather(1, p.multinomial(1, generator=generator)).squeeze(1)
+        return np.take_along_axis(words, choose(p, generator)[:, None], 1)[:, 0]
 
 
-def nucleus(p: Tensor, mass: float) -> Tensor:
+def nucleus(p: np.ndarray, mass: float) -> np.ndarray:
     """Each row with its largest entries alone, as few as have that mass together: (N × V)."""
     count = min(NUCLEUS, p.shape[1])
     while True:
-        largest, at = p.topk(count, dim=1)
-        if count == p.shape[1] or largest.sum(dim=1).min() >= mass:
+        order = np.argpartition(-p, count - 1, axis=1)[:, :count]
+        if count == p.shape[1] or np.take_along_axis(p, order, 1).sum(axis=1).min() >= mass:
             break
         count = min(8 * count, p.shape[1])
-    before = largest.cumsum(dim=1) - largest
-    return torch.zeros_like(p).scatter(1, at, largest.masked_fill(before >= mass, 0))
+    by_size = np.argsort(-np.take_along_axis(p, order, 1), axis=1, kind="stable")
+    order = np.take_along_axis(order, by_size, 1)
+    largest = np.take_along_axis(p, order, 1)
+    before = np.cumsum(largest, axis=1) - largest
+    kept = np.zeros_like(p)
+    np.put_along_axis(kept, order, np.where(before >= mass, 0, largest), 1)
+    return kept
 
 
 class Beam(NamedTuple):
     """Beginnings of one length, read side by side."""
 
-    model: LanguageModel
-    text: Tensor  # (B × t)
-    log_p: Tensor  # of each word that was generated (B × g)
-    h: Tensor  # the encoder's outputs after them (B × H)
+    model: InferenceModel
+    text: np.ndarray  # (B × t)
+    log_p: np.ndarray  # of each word that was generated (B × g)
+    h: Rows  # the encoder's outputs after them (B × H)
     state: State
 
     @classmethod
-    def of(cls, model: LanguageModel, start: Sequence[int], count: int) -> "Beam":
+    def of(cls, model: InferenceModel, start: Sequence[int], count: int) -> "Beam":
         """The same start several times."""
-        words = torch.tensor([END, *start], device=model.embedding.weight.device)
-        h, state = model(words.unsqueeze(1).expand(-1, count), model.encoder.initial_state(count))
-        return cls(model, words[1:].expand(count, -1), h.new_zeros(count, 0), h[-1], state)
+        words = np.repeat(np.array([END, *start], np.int64)[:, None], count, axis=1)
+        h, state = model.advance(words, model.initial_state(count))
+        return cls(model, words[1:].T, np.zeros((count, 0)), h[-1], state)
 
     @property
-    def context(self) -> Tensor:
-        """What the output needs to know of the words before the next: (B × n)."""
-        ids = torch.nn.functional.pad(self.text, (0, 1), value=END).cpu().numpy()
+    def context(self) -> np.ndarray:
+        """What b needs to know of the words before the next: (B × n)."""
+        ids = np.pad(self.text, ((0, 0), (0, 1)), constant_values=END)
         contexts = self.model.contexts(Sentences(ids.ravel(), np.full(len(ids), ids.shape[1])))
-        return torch.from_numpy(contexts[ids.shape[1] - 1 :: ids.shape[1]]).to(self.text.device)
+        return contexts[ids.shape[1] - 1 :: ids.shape[1]]
 
-    def after(self, rows: Tensor, words: Tensor, log_p: Tensor) -> "Beam":
+    def after(self, rows: np.ndarray, words: np.ndarray, log_p: np.ndarray) -> "Beam":
         """Some of the beginnings, each with one more word."""
-        h, state = self.model(words.unsqueeze(0), columns(self.state, rows))
-        text = torch.cat([self.text[rows], words.unsqueeze(1)], dim=1)
-        scores = torch.cat([self.log_p[rows], log_p.unsqueeze(1)], dim=1)
-        return Beam(self.model, text, scores, h.squeeze(0), state)
+        h, state = self.model.advance(words[None], self.model.columns(self.state, rows))
+        text = np.column_stack([self.text[rows], words])
+        scores = np.column_stack([self.log_p[rows], log_p])
+        return Beam(self.model, text, scores, h[0], state)
+
+    def only(self, rows: np.ndarray) -> "Beam":
+        """Some of the beginnings."""
+        state = self.model.columns(self.state, rows)
+        return Beam(self.model, self.text[rows], self.log_p[rows], self.h[rows], state)
 
     def generated(self, row: int) -> Generated:
         scores = self.log_p[row].tolist()
         return Generated(self.text[row, self.text.shape[1] - len(scores) :].tolist(), scores)
 
 
-@torch.inference_mode()
 def sample(
-    model: LanguageModel,
+    model: InferenceModel,
     start: Sequence[int],
     count: int,
     sampling: Sampling,
-    generator: torch.Generator,
+    generator: np.random.Generator,
     longest: int,
 ) -> list[Generated]:
     """So many sentences with this start, of at most so many generated words."""
-    output = log_linear_of(model)
+    expect_sum(model)
     reading = Beam.of(model, start, count)
     positions = np.arange(count)  # of the beginnings among all sentences
     sentences: dict[int, Generated] = {}
     for _ in range(longest):
         context = reading.context
-        try:
-            words = sampling.draw(output, reading.h, context, generator)
-        except RuntimeError as error:  # torch's, of probabilities that are no numbers
-            raise FloatingPointError(f"no word can be drawn: {error}") from None
-        log_p = output.log_prob_of(reading.h, words, context)
-        reading = reading.after(torch.arange(len(words), device=words.device), words, log_p)
-        is_ended = (words == END).cpu().numpy()
-        for row in np.flatnonzero(is_ended).tolist():
+        words = sampling.draw(model, reading.h, context, generator)
+        log_p = model.log_prob_of(reading.h, words[:, None], context)[:, 0]
+        reading = reading.after(np.arange(len(words)), words, log_p)
+        for row in np.flatnonzero(words == END).tolist():
             sentences[int(positions[row])] = reading.generated(row)
-        going_on = (words != END).nonzero().squeeze(1)
-        positions, reading = positions[~is_ended], _only(reading, going_on)
+        going_on = np.flatnonzero(words != END)
+        positions, reading = positions[going_on], reading.only(going_on)
         if not len(positions):
             break
     for row, place in enumerate(positions.tolist()):  # what is cut
@@ -141,7 +145,7 @@ def sample(
 
 
 def written_text(
-    model: LanguageModel,
+    model: InferenceModel,
     sentences: int,
     seed: int,
     on_words: Callable[[int], None] = lambda words: None,
@@ -151,8 +155,7 @@ def written_text(
     `on_words` is told how many words each part of them has. n-grams that are counted in such a text
     come to the model's own as it grows (Deoras et al. 2011).
     """
-    device = model.embedding.weight.device
-    generator = torch.Generator(device).manual_seed(seed)
+    generator = np.random.default_rng(seed)
     ids, lengths = [], []
     for start in range(0, sentences, DRAWN_AT_ONCE):
         size = min(DRAWN_AT_ONCE, sentences - start)
@@ -163,8 +166,7 @@ def written_text(
     return Sentences(np.array(ids), np.array(lengths))
 
 
-@torch.inference_mode()
-def beam(model: LanguageModel, start: Sequence[int], width: int, longest: int) -> list[Generated]:
+def beam(model: InferenceModel, start: Sequence[int], width: int, longest: int) -> list[Generated]:
     """The best sentences with this start that beam search finds, the best first.
 
         score = Σ log p / lp(n),    lp(n) = (5 + n) / 6
@@ -177,26 +179,25 @@ def beam(model: LanguageModel, start: Sequence[int], width: int, longest: int) -
     given up when it would not be among the best, even if all its words up to `longest` were
     certain. With room for all beginnings the search is exact. The log p of a word stays as it is.
     """
-    output = log_linear_of(model)
+    expect_sum(model)
     reading = Beam.of(model, start, 1)
     ended: list[Generated] = []
     for _ in range(longest):
-        context, so_far = reading.context, reading.log_p.sum(dim=1)
-        end = torch.full_like(so_far, END, dtype=torch.long)
-        of_end = output.log_prob_of(reading.h, end, context)
-        for row in of_end.isfinite().nonzero().squeeze(1).tolist():
+        context, so_far = reading.context, reading.log_p.sum(axis=1)
+        end = np.full((len(so_far), 1), END)
+        of_end = model.log_prob_of(reading.h, end, context)[:, 0]
+        for row in np.flatnonzero(np.isfinite(of_end)).tolist():
             begun = reading.generated(row)
-            ended.append(Generated([*begun.words, END], [*begun.log_p, of_end[row].item()]))
+            ended.append(Generated([*begun.words, END], [*begun.log_p, float(of_end[row])]))
         ended = sorted(ended, key=_score, reverse=True)[:width]
-        log_p, words = output.top(reading.h, width + 1, context)  # one of which may be END
-        total = (so_far.unsqueeze(1) + log_p).masked_fill(words == END, -torch.inf).flatten()
-        best, at = total.topk(min(width, len(total)))
+        log_p, words = model.top(reading.h, width + 1, context)  # one of which may be END
+        total = np.where(words == END, -np.inf, so_far[:, None] + log_p).ravel()
+        at = np.argsort(-total, kind="stable")[:width]
         worst = _score(ended[-1]) if len(ended) == width else -np.inf
-        at = at[best / length_penalty(longest) > worst]
+        at = at[total[at] / length_penalty(longest) > worst]
         if not len(at):
             break
-        rows = at // words.shape[1]
-        reading = reading.after(rows, words.flatten()[at], log_p.flatten()[at])
+        reading = reading.after(at // words.shape[1], words.ravel()[at], log_p.ravel()[at])
     if not ended:
         raise ValueError(f"no sentence with this start and constraint ends within {longest} words")
     return ended
@@ -209,8 +210,3 @@ def length_penalty(words: int) -> float:
 
 def _score(sentence: Generated) -> float:
     return sum(sentence.log_p) / length_penalty(len(sentence.words))
-
-
-def _only(reading: Beam, rows: Tensor) -> Beam:
-    state = columns(reading.state, rows)
-    return Beam(reading.model, reading.text[rows], reading.log_p[rows], reading.h[rows], state)

@@ -1,0 +1,1 @@
+"""A trained model answers: one interface, which numpy and torch implement."""
