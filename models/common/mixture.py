@@ -90,7 +90,7 @@ NEWTON_STEPS = 20  # of Newton's method, at most
 
 
 def score(
-    parts: Sequence[Model], weightings: Sequence[np.ndarray], texts: Iterable[Sentences]
+    parts: Sequence[Enumerable], weightings: Sequence[np.ndarray], texts: Iterable[Sentences]
 ) -> np.ndarray:
     """log p of every word of some short texts by each weighting of the parts: (W × N).
 

@@ -19,10 +19,10 @@ from accord.models.constraints.automaton import WordAutomaton
 from accord.models.inference.interface import (
     NOTHING,
     InferenceModel,
+    PsiVectors,
     Rows,
     ScoreTerms,
     State,
-    WordVectors,
     log_sum_exp,
 )
 
@@ -90,7 +90,7 @@ class ConstrainedModel(InferenceModel):
     def as_read(self, sentences: Sentences) -> Sentences:
         return self.whole.as_read(sentences)
 
-    def vectors(self) -> WordVectors:
+    def vectors(self) -> PsiVectors:
         return self.whole.vectors()
 
     def constrained(self, automaton: WordAutomaton) -> "ConstrainedModel":

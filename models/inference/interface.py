@@ -36,7 +36,7 @@ class ReadStates(NamedTuple):
     context: np.ndarray  # what b needs to know of the words before them (N × n)
 
 
-class WordVectors(NamedTuple):
+class PsiVectors(NamedTuple):
     """ψ(x) = φ(x)·W: words of one signature are read alike."""
 
     rows: np.ndarray  # (S × E)
@@ -192,14 +192,21 @@ class InferenceModel(ABC):
         scores = np.zeros((len(sentences.ids), 1 + len(others)))
         for positions, ids in trees(sentences):
             begins, branch = branches(ids)
-            first, found = positions.T[begins.T], []
-            for h in self._outputs(ids, begins):
-                at = first[sum(map(len, found)) :][: len(h)]
+            found: list[np.ndarray] = []
+            for at, h in zip(
+                self._first(positions, begins), self._outputs(ids, begins), strict=True
+            ):
                 words = with_others(sentences.ids[at], others)
                 found.append(self._log_prob_in_parts(h, words, contexts[at]))
             is_word = ids != NO_WORD
             scores[positions[is_word]] = np.concatenate(found)[branch[is_word]]
         return scores
+
+    @staticmethod
+    def _first(positions: np.ndarray, begins: np.ndarray) -> Iterator[np.ndarray]:
+        """The first position of each branch in the text, step by step."""
+        for step in range(positions.shape[1]):
+            yield positions[begins[:, step], step]
 
     def _outputs(self, ids: np.ndarray, begins: np.ndarray) -> Iterator[Rows]:
         """The encoder's outputs before the words that begin a branch, step by step (N × H)."""
@@ -229,7 +236,7 @@ class InferenceModel(ABC):
         """The terms of log p of some words (N × M) in each state."""
         raise self._no_sum()
 
-    def vectors(self) -> WordVectors:
+    def vectors(self) -> PsiVectors:
         """The vectors that words are read by."""
         raise ValueError(f"expected a model that reads words by vectors, got {type(self).__name__}")
 

@@ -29,8 +29,8 @@ from accord.models.inference.constraints import ConstrainedModel
 from accord.models.inference.interface import (
     NOTHING,
     InferenceModel,
+    PsiVectors,
     ScoreTerms,
-    WordVectors,
     log_sum_exp,
 )
 from accord.models.recipe import Recipe
@@ -226,10 +226,10 @@ class NumpyModel(InferenceModel):
         named: list[dict[int, float]] = [{} for _ in h]
         return ScoreTerms(background + self.log_share[words], log_z, self.adaptor(h), named)
 
-    def vectors(self) -> WordVectors:
+    def vectors(self) -> PsiVectors:
         every = np.arange(self.read_features.signature_count)
         rows = product(self.read_features, self.embedding, every)
-        return WordVectors(rows, self.read_features.signature)
+        return PsiVectors(rows, self.read_features.signature)
 
     def constrained(self, automaton: WordAutomaton) -> ConstrainedModel:
         return ConstrainedModel(self, automaton)
@@ -273,4 +273,4 @@ def expected_shapes(recipe: Recipe, features: int, read_features: int) -> Shapes
 def _layer(weights: Weights, number: int) -> LSTMLayer:
     parts = ("input_weight", "recurrent_weight", "input_bias", "recurrent_bias")
     given, recurrent, *biases = (weights[f"encoder.layers.{number}.{name}"] for name in parts)
-    return LSTMLayer(given, recurrent, sum(biases))
+    return LSTMLayer(given, recurrent, biases[0] + biases[1])

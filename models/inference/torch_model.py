@@ -11,7 +11,7 @@ from accord.models.constraints.automaton import WordAutomaton
 from accord.models.constraints.constrained import constrained, switched_off
 from accord.models.features.embedding import FeatureEmbedding
 from accord.models.features.phi import Features
-from accord.models.inference.interface import NOTHING, InferenceModel, ScoreTerms, WordVectors
+from accord.models.inference.interface import NOTHING, InferenceModel, PsiVectors, ScoreTerms
 from accord.models.network.background_models import BackgroundOnly
 from accord.models.network.condition import Condition
 from accord.models.network.language_model import LanguageModel
@@ -125,18 +125,18 @@ class TorchModel(InferenceModel):
             dict(zip(reversed(which), reversed(given), strict=True))  # the first naming counts
             for which, given in zip(words_named, nats, strict=True)
         ]
-        background, log_z = (each.double().cpu().numpy() for each in (background, log_z))
-        return ScoreTerms(background, log_z, self.adaptor(h), named)
+        terms, log_sum = background.double().cpu().numpy(), log_z.double().cpu().numpy()
+        return ScoreTerms(terms, log_sum, self.adaptor(h), named)
 
     @torch.inference_mode()
-    def vectors(self) -> WordVectors:
+    def vectors(self) -> PsiVectors:
         embedding = self.network.embedding
         if not isinstance(embedding, FeatureEmbedding):
             raise ValueError(
                 f"expected a model that reads words by vectors, got {type(embedding).__name__}"
             )
         rows = embedding.product(embedding.weight)
-        return WordVectors(rows.cpu().numpy(), embedding.signature.cpu().numpy())
+        return PsiVectors(rows.cpu().numpy(), embedding.signature.cpu().numpy())
 
     def constrained(self, automaton: WordAutomaton) -> "TorchModel":
         if self.features is None:

@@ -4,18 +4,14 @@ import json
 import os
 import subprocess
 import sys
-from importlib.metadata import version
 
 import pytest
 
 import accord
-from accord.pipeline.cli.console import RULES, TRIED
 
 FOR_HELP = {"cli", "cli.console", "cli.main", "display", "display.messages"}  # of the pipeline
 TABLES = {"pandas", "pyarrow"}
 ALWAYS = {"spacy", "datasets", "matplotlib", "transformers", "unimorph"}
-
-IN_PART = version("torch").startswith(TRIED)
 
 # Runs a command and prints the modules that it left behind.
 PROGRAM = """
@@ -80,33 +76,37 @@ def test_scoring_loads_the_network_and_no_french_of_others(tiny_run, tmp_path):
     found = loaded_by("score", str(text), "--run", str(tiny_run.folder))
     assert "torch" in found
     assert not found & ALWAYS
-    assert (RULES in found) != IN_PART
 
 
 def test_a_compact_model_is_asked_without_tables_and_lexicons(tiny_run, tmp_path):
     folder = accord.export(tiny_run.folder, "ll-rnn", tmp_path / "small", compact=True)
     found = loaded_by("score", "Le chat dort.", "--run", str(folder))
-    assert "torch" in found
-    assert not found & (ALWAYS | TABLES | {"yaml", "accord.lexicon", "huggingface_hub"})
+    assert "accord.models.inference.numpy_model" in found
+    assert not found & ({"torch"} | ALWAYS | TABLES | {"yaml", "accord.lexicon", "huggingface_hub"})
 
 
-LATER = """
-import sys
-from accord.pipeline.cli.console import RULES, import_torch
-import_torch()
-import torch
-assert RULES not in sys.modules
-weight = torch.nn.Parameter(torch.ones(2))
-optimiser = torch.optim.SGD([weight], lr=0.5)
-weight.sum().backward()
-optimiser.step()
-assert weight.tolist() == [0.5, 0.5]
-assert torch.compile(torch.neg, backend="eager")(weight).tolist() == [-0.5, -0.5]
-assert RULES in sys.modules and torch._meta_registrations
-"""
+SENTENCE = "La petite fille schtroumpfe une pomme."  # with a word that is spelled
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not IN_PART, reason=f"only torch {TRIED}* is loaded in part")
-def test_what_needs_the_rest_of_torch_finds_it():
-    subprocess.run([sys.executable, "-c", LATER], check=True)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["score", SENTENCE],
+        ["surprisal", "text.txt"],
+        ["expect", SENTENCE],
+        ["explain", "La petite …"],
+        ["generate", "--count", "1", "--pattern", "DET NOUN VERB"],
+        ["nearest", "fille"],
+        ["agree", "--suite", "pairs.tsv"],
+        ["correct", "Les enfant mange."],
+    ],
+    ids=lambda command: command[0],
+)
+def test_the_bundled_model_is_asked_without_torch(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pairs = "good\tbad\nLa fille mange.\tLa fille mangent.\n"
+    (tmp_path / "pairs.tsv").write_text(pairs, encoding="utf-8")
+    (tmp_path / "text.txt").write_text(SENTENCE, encoding="utf-8")
+    found = loaded_by(*command)
+    assert "accord.models.inference.numpy_model" in found
+    assert not found & ({"torch"} | ALWAYS)

@@ -1,4 +1,7 @@
-"""An exported model gives the same scores, to the last bit, wherever its folder is taken."""
+"""An exported model gives the same scores, to the last bit, wherever its folder is taken.
+
+The run that it was exported from answers by torch, the folder by numpy: within 1e-4 nats.
+"""
 
 import json
 import os
@@ -48,6 +51,16 @@ def scored(model: Scorer) -> list:
     return [[[word.form, word.log_p.hex(), word.spelled] for word in each] for each in words]
 
 
+def assert_close(found: list, expected: list) -> None:
+    """The same words, spelled or not, and log p within 1e-4 nats."""
+    for words, others in zip(found, expected, strict=True):
+        assert [(word, spelled) for word, _, spelled in words] == [
+            (word, spelled) for word, _, spelled in others
+        ]
+        nats = ([float.fromhex(log_p) for _, log_p, _ in each] for each in (words, others))
+        assert next(nats) == pytest.approx(next(nats), abs=1e-4)
+
+
 def elsewhere(program: str, place: str, folder: Path, **environment: str) -> list:
     """What a process that works in another folder makes of it."""
     done = subprocess.run(
@@ -63,7 +76,9 @@ def elsewhere(program: str, place: str, folder: Path, **environment: str) -> lis
 
 def test_scores_are_the_same_in_another_place(tiny_run, exported, tmp_path):
     shutil.copytree(exported, tmp_path / "taken")
-    assert elsewhere(BY_LOAD, "taken", tmp_path) == scored(accord.load(tiny_run.folder, "ll-rnn"))
+    found = elsewhere(BY_LOAD, "taken", tmp_path)
+    assert found == scored(accord.load(exported))
+    assert_close(found, scored(accord.load(tiny_run.folder, "ll-rnn")))
 
 
 def test_where_no_model_is_named_it_is_the_last_of_a_run_or_the_exported_one(tiny_run, exported):
@@ -177,6 +192,7 @@ def test_a_model_that_tells_unknown_words_apart_takes_its_lexicons_along(tmp_pat
     accord.export(run.folder, "ll-rnn", tmp_path / "out")
     assert (tmp_path / "out" / "lexicons.json").exists()
     words.unlink()
-    assert elsewhere(BY_LOAD, str(tmp_path / "out"), tmp_path, XDG_CACHE_HOME="empty") == expected
+    found = elsewhere(BY_LOAD, str(tmp_path / "out"), tmp_path, XDG_CACHE_HOME="empty")
+    assert_close(found, expected)
     everything = b"".join(path.read_bytes() for path in (tmp_path / "out").glob("*.[jm]*"))
     assert str(tmp_path).encode() not in everything, "no path of this machine"

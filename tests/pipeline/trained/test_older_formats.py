@@ -133,7 +133,8 @@ def older_run(tiny_run, tmp_path) -> Path:
 def test_a_run_of_before_scores_and_is_exported_as_it_was(tiny_run, older_run, tmp_path):
     expected = scores(tiny_run.folder, "ll-rnn")
     assert scores(older_run, "ll-rnn") == expected
-    assert scores(accord.export(older_run, "ll-rnn", tmp_path / "exported")) == expected
+    exported = scores(accord.export(older_run, "ll-rnn", tmp_path / "exported"))
+    assert exported == pytest.approx(expected, abs=1e-4)  # by numpy, the run by torch
 
 
 def test_a_packed_job_of_before_is_the_same_recipe(tmp_path):

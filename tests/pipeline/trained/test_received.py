@@ -89,7 +89,7 @@ RECIPES = {
     "no choice": ({"encoder": "lstn"}, "encoder: expected"),
     "a list for a choice": ({"output": ["softmax"]}, "output: expected"),
     "an embedding": ({"embedding": 10**8}, "embedding.weight: expected"),
-    "more units than can be counted": ({"embedding": 10**30}, "no network can be so large"),
+    "more units than can be counted": ({"embedding": 10**30}, "embedding.weight: expected"),
     "layers": ({"layers": 10**6}, "layers: expected at most"),
     "out of range": ({"layers": 0}, "layers: expected 1 or more"),
     "a word for teachers": ({"teachers": "model"}, "teachers: expected"),
