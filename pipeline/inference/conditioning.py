@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from accord.models.common.batching import Sentences
 from accord.models.common.checks import nearest
 from accord.models.inference.constraints import likeliest_weight, primed
 from accord.models.inference.interface import expect_sum
+from accord.models.spelling.subwords import SubwordModel
 from accord.pipeline.artefacts.names import END_ID
 from accord.pipeline.dataset.encoded import numbered, read_forms, read_sentences, read_values
 from accord.pipeline.display.messages import say
@@ -22,7 +24,7 @@ def tell(scorer: Scorer, condition: Sequence[str]) -> None:
 
     Of what is not said, and before anything was, it knows none.
     """
-    scorer.model.condition_on(np.array(numbered(condition, _values(scorer))))
+    _network(scorer).condition_on(np.array(numbered(condition, _values(scorer))))
 
 
 def perplexities(scorer: Scorer, kind: str | None = None, split: str = "test") -> pd.DataFrame:
@@ -60,8 +62,13 @@ def perplexities(scorer: Scorer, kind: str | None = None, split: str = "test") -
     return pd.DataFrame(rows)
 
 
+def _network(scorer: Scorer) -> Any:
+    """The model that reads labels: of a model of subwords, the one within."""
+    return scorer.model.model if isinstance(scorer.model, SubwordModel) else scorer.model
+
+
 def _values(scorer: Scorer) -> dict[str, list[str]]:
-    if getattr(scorer.model, "labels", None) is None:
+    if getattr(_network(scorer), "labels", None) is None:
         raise ValueError(
             "expected a model that was trained with labels of sentences (train.condition); this "
             "one was not"

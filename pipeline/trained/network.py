@@ -232,7 +232,9 @@ def load_trained(
 def load_inference(encoding: Encoding) -> InferenceModel | SubwordModel:
     """The model with its best weights, as torch answers for it."""
     model = load_trained(encoding)
-    return model if isinstance(model, SubwordModel) else in_torch(model, encoding.phi)
+    if isinstance(model, SubwordModel):
+        return SubwordModel(in_torch(model.model))
+    return in_torch(model, encoding.phi)
 
 
 def _lacks_room(model: nn.Module) -> bool:

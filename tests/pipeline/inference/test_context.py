@@ -6,7 +6,6 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from typer.testing import CliRunner
 
 import accord
@@ -79,11 +78,11 @@ def test_in_context_a_text_has_the_probability_of_one_sequence(reader):
     """Read word by word, the state never set back."""
     words = [word.form for word in reader.score(TEXT)]
     ids = [reader.id_of(word) for word in words]
-    state, expected = reader.model.encoder.initial_state(1), []
-    with torch.inference_mode():
-        for before, word in zip([END_ID, *ids], ids, strict=False):
-            h, state = reader.model(torch.tensor([[before]]), state)
-            expected.append(reader.model.output.log_prob_of(h[0], torch.tensor([[word]])).item())
+    state, expected = reader.model.initial_state(1), []
+    for before, word in zip([END_ID, *ids], ids, strict=False):
+        h, state = reader.model.advance(np.array([[before]]), state)
+        no_context = np.zeros((1, 0), np.int64)
+        expected.append(reader.model.log_prob_of(h[0], np.array([[word]]), no_context).item())
     batch, text = reader.encoded([*reader.read(SENTENCES)], [7, 7, 7])
     assert reader.model.score(batch).sum() == pytest.approx(sum(expected), abs=1e-4)
     assert reader.model.score(batch) == pytest.approx(expected, abs=1e-5)
@@ -218,6 +217,7 @@ def test_a_long_text_is_read_in_pieces(reader, monkeypatch):
     text = " ".join([TEXT + "."] * 30)
     whole = log_p(reader.score(text))
     monkeypatch.setattr("accord.models.network.states.WORDS_AT_ONCE", 8)
+    monkeypatch.setattr("accord.models.inference.interface.WORDS_AT_ONCE", 8)
     assert log_p(reader.score(text)) == pytest.approx(whole, abs=1e-4)
     several = reader.score_all([text, TEXT, f"{text} Il part."])
     assert log_p(several[0]) == pytest.approx(whole, abs=1e-4)
