@@ -14,7 +14,8 @@ from accord.pipeline.cli.console import Group, Later
 from accord.pipeline.cli.main import PANELS, commands_of
 from accord.pipeline.config.help import explanations
 from accord.pipeline.evaluation.metrics import METRICS
-from accord.pipeline.inference.surprisal import MEASURES
+from accord.pipeline.inference.regions import REGION_MEASURES
+from accord.pipeline.inference.surprisal import MEASURES, OF_FEATURES
 from accord.pipeline.stages.table import STAGES
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -102,12 +103,14 @@ def columns() -> str:
     """Every column of the tables that commands write, and every file of a run."""
     metrics = {name: part.meaning for name, part in METRICS.parts().items()}
     lines = ["# Columns", "", MADE]
-    lines += _table("`accord surprisal`: one row per word", "column", MEASURES)
+    lines += _table("`accord surprisal`: one row per word", "column", MEASURES | OF_FEATURES)
     lines += [
         "The columns of your own table come first, after `row`, the number of the sentence. With "
         "`--models` a column `model` is added, with `--expect` a column per value of a feature.",
         "",
     ]
+    per_region = "`accord surprisal --per region`: one row per region"
+    lines += _table(per_region, "column", REGION_MEASURES | OF_FEATURES)
     lines += _table("`accord expect`: one row per position", "column", EXPECTATIONS)
     lines += _table("`accord agree --items`: one row per pair", "column", PAIRS)
     lines += _table("`report/scores.csv`: one row per figure", "column", SCORES)

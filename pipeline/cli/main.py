@@ -89,6 +89,10 @@ PANELS: dict[str, Rows] = {
             "cli.surprisal",
             "Hold models against people: what surprisal explains beyond length and frequency.",
         ),
+        "cite": (
+            "cli.surprisal",
+            "Print a sentence for the Methods section of a paper, and BibTeX.",
+        ),
         "expect": (
             "cli.surprisal",
             "Show the probability of each gender, number or part of speech before every word.",

@@ -1,5 +1,6 @@
 """From sentences to tables, and to people: `accord surprisal`, `expect` and `norms`."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,12 +21,13 @@ from accord.pipeline.cli.options import (
     under,
 )
 from accord.pipeline.display.messages import counted, echo
-from accord.pipeline.display.tables import TABLES, csv, print_table, write_table
+from accord.pipeline.display.tables import TABLES, csv, print_table, rounded, write_table
 from accord.pipeline.trained import resolve
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from accord.pipeline.inference.regions import Prediction
     from accord.pipeline.inference.scorer import Scorer
 
 
@@ -48,6 +50,13 @@ Spreadsheet = Annotated[
 Plot = Annotated[Path | None, typer.Option(help="Draw a figure: .png or .svg.")]
 DRAWN = (".png", ".svg")
 CONDITION = "condition"
+
+
+class Per(StrEnum):
+    """What a row of a table is."""
+
+    word = "word"
+    region = "region"
 
 
 @command
@@ -87,23 +96,42 @@ def surprisal(
     spreadsheet: Spreadsheet = False,
     plot: Plot = None,
     by: Annotated[
-        str | None, typer.Option(help="The column whose values the figure tells apart.")
+        str | None,
+        typer.Option(
+            help="The column of conditions, for --plot and --expects.", show_default=CONDITION
+        ),
+    ] = None,
+    item: Annotated[
+        str, typer.Option(help="The column of items, for intervals within items and --expects.")
+    ] = "item",
+    per: Annotated[
+        Per, typer.Option(help="`region` also writes a row per region: NAME.regions.csv.")
+    ] = Per.word,
+    expects: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A prediction over conditions and regions, 'bad.verb > good.verb'; may be "
+            "repeated. Prints for how many items it holds."
+        ),
     ] = None,
 ) -> None:
     """Turn a table of sentences into a table of words with their surprisal in bits.
 
-    The columns of the table are kept. Without --to the words are printed as CSV.
+    The columns of the table are kept. Without --to the words are printed as CSV. With --to
+    words.csv, words.json says which model made the table, when, and what its columns mean.
 
     A row is a text of one or several sentences. It is read after the sentences of its column
     'context', if the table has one; the words of these are left out unless --keep-context is given.
     Rows know nothing of each other.
     """
-    from accord.pipeline.inference.surprisal import read_table
+    from accord.pipeline.inference.provenance import write_sidecar
+    from accord.pipeline.inference.regions import REGION_MEASURES, by_region, predicted
+    from accord.pipeline.inference.surprisal import MEASURES, OF_FEATURES, read_table
     from accord.pipeline.inference.surprisal import surprisal as measure
 
     _check_files(to, plot)
     found = read_table(table, column)
-    if plot and by is None and CONDITION in found:
+    if by is None and CONDITION in found:
         by = CONDITION
     if by is not None and by not in found:
         raise ValueError(f"--by: expected a column of {table}: {', '.join(found)}; got {by!r}")
@@ -117,17 +145,57 @@ def surprisal(
         context=context,
         keep_context=keep_context,
     )
+    words = rounded(words, [*MEASURES, *(name for name in words if name.startswith("p_"))])
+    regional = by_region(words) if per == Per.region or expects else None
+    checked = [predicted(regional, formula, by or CONDITION, item) for formula in expects or ()]
     if to:
         write_table(words, to, spreadsheet)
         sentences = counted(len(words[["row", "sentence_number"]].drop_duplicates()), "sentence")
         echo(f"{counted(len(words), 'word')} of {sentences}: {to}")
-    else:
+        columns = {"word": MEASURES | OF_FEATURES}
+        if per == Per.region:
+            columns["region"] = REGION_MEASURES | OF_FEATURES
+        about = write_sidecar(to, asked, table, columns, context)
+        echo(f"where it comes from: {about}")
+        _write_beside(to, spreadsheet, regional if per == Per.region else None, checked)
+    elif per == Per.region:
+        echo(csv(regional, spreadsheet=spreadsheet), end="")
+    elif not checked:
         echo(csv(words, spreadsheet=spreadsheet), end="")
+    if checked:
+        import pandas as pd
+
+        print_table(pd.concat([each.summary for each in checked], ignore_index=True))
     if plot:
         from accord.pipeline.display.reading_figures import draw, surprisal_by_region
 
-        draw(surprisal_by_region(words, by), plot)
+        draw(surprisal_by_region(words, by, item), plot)
         echo(f"figure: {plot}")
+
+
+def _write_beside(
+    to: Path, spreadsheet: bool, regional: "pd.DataFrame | None", checked: "list[Prediction]"
+) -> None:
+    """Beside the table of words: one of regions, and one of items for each prediction."""
+    if regional is not None:
+        path = to.with_name(f"{to.stem}.regions{to.suffix}")
+        write_table(regional, path, spreadsheet)
+        echo(f"{counted(len(regional), 'region')}: {path}")
+    for number, prediction in enumerate(checked, start=1):
+        path = to.with_name(f"{to.stem}.prediction{number}{to.suffix}")
+        write_table(prediction.items, path, spreadsheet)
+        echo(f"{prediction.formula}: {path}")
+
+
+@command
+def cite(run: TrainedRun = None, model: Model = None) -> None:
+    """Print a sentence for the Methods section of a paper, and BibTeX.
+
+    The sentence names the model, its size and the hash of its weights.
+    """
+    from accord.pipeline.inference.provenance import citation
+
+    echo(citation(load_model(run, model)))
 
 
 @command

@@ -1,7 +1,7 @@
 """Figures along sentences: surprisal by region, what is expected before each word, and people."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle, product
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -13,45 +13,82 @@ from accord.pipeline.display.figures import COLOURS, INK, styled
 
 LINES = ("-", "--", ":", "-.")  # of the models, where colours are for values
 LEAST = 0.05  # a value that is nowhere so likely is not drawn
+DODGE = 0.08  # between the intervals of two conditions, of the way from region to region
 NORMAL = 1.96  # standard errors to each side of a mean: 95 of 100 intervals hold the true one
 
 
 @styled
-def surprisal_by_region(words: pd.DataFrame, by: str | None) -> Figure:
-    """The mean over sentences of each region's surprisal, the sum of its words', with intervals."""
+def surprisal_by_region(words: pd.DataFrame, by: str | None, item: str | None = None) -> Figure:
+    """The mean over sentences of each region's surprisal, the sum of its words', with intervals.
+
+    Where every `item` has every condition, the intervals are within items.
+    """
     place = "region" if "region" in words else "position"
     models = words["model"].unique() if "model" in words else [None]
     figure = Figure(figsize=(max(6, 1.4 * words[place].nunique()), 0.6 + 3.2 * len(models)))
     panels = figure.subplots(len(models), squeeze=False, sharex=True)[:, 0]
+    order = list(dict.fromkeys(words[place]))
     for axes, model in zip(panels, models, strict=True):
         own = words if model is None else words[words["model"] == model]
-        for colour, (name, means) in zip(cycle(COLOURS[1:]), _means(own, place, by), strict=False):
+        conditions, kind = _means(own, place, by, item)
+        for number, (name, means) in enumerate(conditions):
+            beside = DODGE * (number - (len(conditions) - 1) / 2)
             axes.errorbar(
-                means.index.astype(str),
+                [order.index(each) + beside for each in means.index],
                 means["mean"],
-                yerr=NORMAL * means["sem"].fillna(0),
+                yerr=means["reach"].fillna(0),
                 fmt="o-",
                 capsize=3,
-                color=colour,
-                label=name,
+                color=COLOURS[1:][number % (len(COLOURS) - 1)],
+                label=f"{name} (n = {means['n'].max():.0f})",
             )
         axes.set_ylabel(f"bits per {place if place == 'region' else 'word'}")
-        axes.set_title(model or "mean surprisal, 95 % intervals", loc="left", fontsize=11)
+        title = f"mean surprisal, 95 % intervals{kind}"
+        axes.set_title(f"{model}: {title}" if model else title, loc="left", fontsize=11)
         if by:
             axes.legend(title=by)
+    panels[-1].set_xticks(range(len(order)), map(str, order))
     panels[-1].set_xlabel(place)
     return figure
 
 
-def _means(words: pd.DataFrame, place: str, by: str | None) -> list[tuple[str, pd.DataFrame]]:
-    """For each condition the mean and its standard error by place, in the order of the text."""
-    order = list(dict.fromkeys(words[place]))
-    found = []
-    for name, own in words.groupby(by, sort=False) if by else [("", words)]:
-        of_sentence = own.groupby(["row", place], sort=False)["surprisal"].sum()
-        means = of_sentence.groupby(place).agg(["mean", "sem"])
+def _means(
+    words: pd.DataFrame, place: str, by: str | None, item: str | None
+) -> tuple[list[tuple[str, pd.DataFrame]], str]:
+    """For each condition mean, reach of its interval and n by place; and the kind of interval."""
+    kept = [name for name in (by, item) if name and name in words]
+    sums = words.groupby(["row", place, *kept], sort=False)["surprisal"].sum().reset_index()
+    is_within = bool(by and item in sums and _is_crossed(sums, by, item))
+    if is_within:
+        sums["apart"] = _within_items(sums, place, by, item)
+    order, found = list(dict.fromkeys(words[place])), []
+    for name, own in sums.groupby(by, sort=False) if by else [("", sums)]:
+        means = own.groupby(place)["surprisal"].agg(mean="mean", n="count", sem="sem")
+        means["reach"] = NORMAL * means["sem"]
+        if is_within:
+            means["reach"] = NORMAL * own.groupby(place)["apart"].sem()
         found.append((str(name), means.reindex([each for each in order if each in means.index])))
-    return found
+    return found, " within items" if is_within else ""
+
+
+def _is_crossed(sums: pd.DataFrame, by: str, item: str) -> bool:
+    """Whether every item has one row in every condition, and there are several of both."""
+    rows = sums[["row", item, by]].drop_duplicates()
+    counts = rows.groupby([item, by]).size().unstack(fill_value=0)
+    return min(counts.shape) > 1 and bool((counts == 1).all(axis=None))
+
+
+def _within_items(sums: pd.DataFrame, place: str, by: str, item: str) -> pd.Series:
+    """Surprisal without what items differ in, by place: its spread is that within items.
+
+    Every item's mean is taken out (Cousineau 2005), and deviations grow by √(C / (C − 1)) for C
+    conditions (Morey 2008).
+    """
+    conditions = sums[by].nunique()
+    means = sums.groupby([place, item])["surprisal"].transform("mean")
+    apart = sums["surprisal"] - means
+    of_condition = apart.groupby([sums[place], sums[by]]).transform("mean")
+    return of_condition + (apart - of_condition) * np.sqrt(conditions / (conditions - 1))
 
 
 @styled

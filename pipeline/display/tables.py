@@ -84,6 +84,7 @@ def html_table(table: "pd.DataFrame") -> str:
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins so is computed by spreadsheets
 PARQUET = ".parquet"
+LOGICAL = {True: "TRUE", False: "FALSE"}
 TABLES = (".csv", ".tsv", PARQUET)  # endings of files that `write_table` writes
 
 
@@ -100,10 +101,18 @@ def write_table(table: "pd.DataFrame", path: Path, spreadsheet: bool = False) ->
             partial.write_bytes(csv(table, separator, spreadsheet).encode())
 
 
+def rounded(table: "pd.DataFrame", columns: Iterable[str]) -> "pd.DataFrame":
+    """The table with six digits of each number in these columns; a user's own stay as they are."""
+    floats = [name for name in columns if name in table and table[name].dtype.kind == "f"]
+    return table.assign(**{name: table[name].map("{:.6g}".format).astype(float) for name in floats})
+
+
 def csv(table: "pd.DataFrame", separator: str = ",", spreadsheet: bool = False) -> str:
-    """A table as CSV."""
+    """A table as CSV; what is true or not is written as R reads it: TRUE and FALSE."""
     if spreadsheet:
         table = table.map(_inert).rename(columns=_inert)
+    logical = table.select_dtypes(bool).columns
+    table = table.assign(**{str(name): table[name].map(LOGICAL) for name in logical})
     return table.to_csv(index=False, sep=separator)
 
 

@@ -5,6 +5,7 @@ regions by bars, which count as spaces: `Le chien | du voisin | aboie.`
 """
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -161,7 +162,9 @@ MEASURES = {
     "log_frequency": "log₁₀ of its occurrences per million words of French, from Lexique",
     "spelled": "whether the character model spelled it, because it is not known",
     "previous_surprisal": "surprisal of the word before, for spill-over",
+    "previous_surprisal_2": "surprisal of the word before that one",
 }
+OF_FEATURES = {"p_FEATURE_VALUE": "P(FEATURE=VALUE) before the word is read, for `expect`"}
 
 
 def surprisal(
@@ -314,8 +317,16 @@ def _rows(
         columns["entropy_reduction"] = entropy[at] - entropy[at + 1]
     columns["log_frequency"] = [words.form[place] for place in at]  # of these, asked together
     columns["spelled"] = words.spelled[at]
-    columns["previous_surprisal"] = np.where(first, np.nan, np.roll(bits, 1))[at]
-    return pd.DataFrame(columns | dict(probabilities(reader, words).iloc[at].items()))
+    position = _positions(first)
+    for name, back in (("previous_surprisal", 1), ("previous_surprisal_2", 2)):
+        columns[name] = np.where(position > back, np.roll(bits, back), np.nan)[at]
+    chances = probabilities(reader, words).iloc[at].rename(columns=_chance)
+    return pd.DataFrame(columns | dict(chances.items()))
+
+
+def _chance(value: str) -> str:
+    """The column of P(Number=Plur), by a name that R keeps: `p_Number_Plur`."""
+    return "p_" + re.sub(r"\W", "_", value)
 
 
 def _positions(first: np.ndarray) -> np.ndarray:

@@ -88,7 +88,7 @@ def test_what_is_measured_is_finite(cases, asked_run, tmp_path):
             assert not isinstance(error, UnicodeError), "an error that names no row"
             return
         measured += 1
-        figures = words[["surprisal", "rank", "entropy", "entropy_reduction", "Number=Plur"]]
+        figures = words[["surprisal", "rank", "entropy", "entropy_reduction", "p_Number_Plur"]]
         assert np.isfinite(figures.to_numpy(float)).all()
         assert (words["surprisal"] >= 0).all()
 

@@ -72,7 +72,7 @@ def test_what_spills_over_and_what_entropy_is_reduced_by(words):
         entropy = own["entropy"].to_numpy()
         reduction = own["entropy_reduction"].to_numpy()
         np.testing.assert_allclose(reduction[:-1], entropy[:-1] - entropy[1:])
-    assert np.allclose(words[["Number=Plur", "Number=Sing", "Number=none"]].sum(axis=1), 1)
+    assert np.allclose(words[["p_Number_Plur", "p_Number_Sing", "p_Number_none"]].sum(axis=1), 1)
 
 
 def test_a_word_of_rank_one_is_the_likeliest(scorer, words):

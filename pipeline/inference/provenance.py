@@ -1,0 +1,122 @@
+"""Which model made a table: a JSON file beside it, and a sentence for a Methods section."""
+
+import json
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from accord.models.common.files import whole
+from accord.pipeline.artefacts.artefact import hash_of_file
+from accord.pipeline.inference.scorer import Scorer
+
+VERSION = sys.modules["accord"].__version__  # not imported: that package imports this one
+ACCORD = f"""@software{{accord,
+  author  = {{{{The Accord developers}}}},
+  title   = {{Accord: language models that know French morphology}},
+  version = {{{VERSION}}},
+  year    = {{2026}}
+}}"""
+PAPER = """@article{dymetman-xiao-2016,
+  author  = {Dymetman, Marc and Xiao, Chunyang},
+  title   = {Log-Linear RNNs: Towards Recurrent Neural Networks with Flexible Prior Knowledge},
+  journal = {arXiv preprint arXiv:1607.02467},
+  year    = {2016}
+}"""
+SHOWN = 12  # digits of a hash in a sentence: enough to tell models apart
+
+
+def weights_of(scorer: Scorer) -> dict[str, str]:
+    """The SHA-256 of each file that holds a model's weights."""
+    found = scorer.trained
+    if found is None:
+        return {}
+    if found.weights is not None:
+        files: Sequence[Path] = [found.weights]
+    else:
+        files = sorted(found.place.glob("*.safetensors"))
+    return {path.name: hash_of_file(path) for path in files}
+
+
+def described(scorer: Scorer, context: str | None = None) -> dict[str, Any]:
+    """What is to be known of a model to get the same numbers from it."""
+    found = scorer.trained
+    return {
+        "model": found.name if found else None,
+        "kind": found.kind if found else None,
+        "protocol": found.protocol if found else None,
+        "weights": weights_of(scorer),
+        "context": "text" if scorer.in_context(context) else "none",
+    }
+
+
+def sidecar(path: Path) -> Path:
+    """The file beside a table that says where it comes from."""
+    return path.with_suffix(".json")
+
+
+def write_sidecar(
+    table: Path,
+    models: Scorer | Mapping[str, Scorer],
+    source: Path,
+    columns: Mapping[str, Mapping[str, str]],
+    context: str | None = None,
+) -> Path:
+    """Write which models made a table, from what, when and by which command.
+
+    `columns` says what those of a row per word and of a row per region mean.
+    """
+    named = {"": models} if isinstance(models, Scorer) else models
+    about = {
+        "accord": VERSION,
+        "command": shlex.join(["accord", *sys.argv[1:]]),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "input": {"file": source.name, "sha256": hash_of_file(source)},
+        "table": table.name,
+        "models": {
+            name or each["model"] or "model": each
+            for name, each in ((name, described(of, context)) for name, of in named.items())
+        },
+        "columns": {name: dict(each) for name, each in columns.items()},
+    }
+    with whole(sidecar(table)) as partial:
+        text = json.dumps(about, indent=1, ensure_ascii=False) + "\n"
+        partial.write_text(text, encoding="utf-8")
+    return sidecar(table)
+
+
+def methods(scorer: Scorer) -> str:
+    """A sentence or two for the Methods section of a paper."""
+    about = described(scorer)
+    recipe = scorer.parts.encoding.recipe
+    digest = next(iter(about["weights"].values()), "")[:SHOWN]
+    which = "bundled French model" if about["kind"] == "bundled" else f"model {about['model']}"
+    size = getattr(scorer.model, "parameter_count", lambda: 0)()
+    what = f"{recipe.encoder.upper() if isinstance(recipe.encoder, str) else 'network'}"
+    facts = [f"a {recipe.output_kind} {what} with {size:,} parameters"]
+    if scorer.speller is None:
+        facts.append(f"{len(scorer.vocabulary.known):,} known words")
+    if digest:
+        facts.append(f"SHA-256 of the weights {digest}…")
+    known = (
+        "Every string has a probability: words that the model does not know are spelled by its "
+        "character model."
+        if scorer.is_open
+        else "The vocabulary is closed."
+    )
+    read = (
+        "Words are conditioned on all words before them in their text."
+        if scorer.reads_documents
+        else "Words are conditioned on the words before them in their sentence."
+    )
+    return (
+        f"Surprisal, −log₂ p(word | preceding words), was computed with Accord {VERSION} and "
+        f"its {which} ({'; '.join(facts)}; Dymetman and Xiao, 2016). {read} {known}"
+    )
+
+
+def citation(scorer: Scorer) -> str:
+    """The sentence for Methods, and BibTeX for what it names."""
+    return f"{methods(scorer)}\n\n{ACCORD}\n\n{PAPER}"

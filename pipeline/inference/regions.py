@@ -1,0 +1,200 @@
+"""Regions of stimuli: their surprisal, and whether it is as a person predicted.
+
+A prediction is a formula over conditions and regions, as in SyntaxGym (Gauthier et al. 2020):
+
+    bad.verb > good.verb
+    bad_far.verb - good_far.verb > bad_near.verb - good_near.verb
+
+`bad.verb` is the surprisal of the region `verb` in the row of an item that has the condition `bad`.
+An item is a success if the formula holds for it. `&` joins formulas that must hold together.
+"""
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from accord.models.common.checks import nearest
+from accord.pipeline.display.messages import counted, say
+
+REGION_MEASURES = {
+    "region": "the region",
+    "words": "how many words it has",
+    "surprisal": "the sum of its words' surprisal, in bits",
+    "mean_surprisal": "the mean of its words' surprisal",
+    "first_surprisal": "the surprisal of its first word",
+    "previous_surprisal": "surprisal of the word before the region, for spill-over",
+    "previous_surprisal_2": "surprisal of the word before that one",
+    "entropy": "entropy of the next word before the region is read",
+}
+LEVEL = 1.96  # standard errors to each side of an interval of 95 %
+
+
+def by_region(words: pd.DataFrame) -> pd.DataFrame:
+    """One row for each region of each row of the stimuli, from the table of their words."""
+    if "region" not in words:
+        raise ValueError(
+            "expected regions: put bars between them, 'Le chien | du voisin | aboie.', or name a "
+            "column of them"
+        )
+    own = list(words.columns[: words.columns.get_loc("sentence_number")])
+    keys = [name for name in ("model", "row") if name in words] + ["region"]
+    grouped = words.groupby(keys, sort=False)
+    bits = grouped["surprisal"]
+    found = grouped[[name for name in own if name not in keys]].first()
+    found["words"], found["surprisal"] = bits.size(), bits.sum()
+    found["mean_surprisal"], found["first_surprisal"] = bits.mean(), bits.first()
+    firsts = words.loc[grouped.head(1).index].set_index(keys)  # `first` would pass missing ones
+    kept = ["previous_surprisal", "previous_surprisal_2", "entropy"]
+    chances = [name for name in words if name.startswith("p_")]
+    for name in [*kept, *chances]:
+        if name in firsts:
+            found[name] = firsts[name]
+    found = found.reset_index()
+    return found[[*own, *(name for name in found if name not in own)]]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A formula and the items for which it holds."""
+
+    formula: str
+    items: pd.DataFrame  # item (and model), both sides' difference, success
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """The share of items for which it holds, with Wilson's interval of 95 %."""
+        models = self.items.groupby("model", sort=False) if "model" in self.items else None
+        rows = []
+        for name, own in models if models is not None else [(None, self.items)]:
+            low, high = wilson(int(own["success"].sum()), len(own))
+            rows.append(
+                ({"model": name} if name is not None else {})
+                | {
+                    "prediction": self.formula,
+                    "items": str(len(own)),
+                    "holds": f"{own['success'].mean():.3f}",
+                    "95 %": f"{low:.3f} to {high:.3f}",
+                }
+            )
+        return pd.DataFrame(rows)
+
+
+def wilson(successes: int, trials: int) -> tuple[float, float]:
+    """The interval of a share (Wilson 1927), which stays within 0 and 1."""
+    share, square = successes / trials, LEVEL**2 / trials
+    middle = (share + square / 2) / (1 + square)
+    reach = LEVEL * math.sqrt(share * (1 - share) / trials + square / (4 * trials)) / (1 + square)
+    return max(0.0, middle - reach), min(1.0, middle + reach)
+
+
+def predicted(regions: pd.DataFrame, formula: str, condition: str, item: str) -> Prediction:
+    """For which items a formula holds; those that lack a condition or region are counted."""
+    for option, column in (("--by", condition), ("--item", item)):
+        if column not in regions:
+            there = nearest(column, map(str, regions))
+            raise ValueError(f"{option}: expected the column of a prediction, '{column}'{there}")
+    names = [
+        f"{c}.{r}" for c in _distinct(regions[condition]) for r in _distinct(regions["region"])
+    ]
+    tree, used = _parsed(formula, names)
+    keys = ["model", item] if "model" in regions else [item]
+    place = regions[condition].astype(str) + "." + regions["region"].astype(str)
+    wide = regions.assign(place=place)
+    if wide.duplicated([*keys, "place"]).any():
+        twice = wide[wide.duplicated([*keys, "place"])].iloc[0]
+        raise ValueError(
+            f"--expects: expected one row per item and condition; item {twice[item]} has several "
+            f"with {condition} {twice[condition]}"
+        )
+    in_order = pd.MultiIndex.from_frame(wide[keys].drop_duplicates())
+    wide = wide.set_index([*keys, "place"])["surprisal"].unstack().reindex(columns=used)
+    wide = wide.reindex(in_order if len(keys) > 1 else in_order.get_level_values(0))
+    lacking = wide.isna().any(axis=1)
+    if lacking.all():
+        raise ValueError(f"--expects: no item has all of {', '.join(used)}")
+    if lacking.any():
+        say(f"--expects: {counted(int(lacking.sum()), 'item')} left out, without {', '.join(used)}")
+    wide = wide[~lacking]
+    holds = [_holds(tree, dict(zip(used, row, strict=True))) for row in wide.to_numpy()]
+    return Prediction(formula, wide.reset_index().assign(success=holds))
+
+
+def _distinct(values: pd.Series) -> list[str]:
+    return sorted({*values.astype(str)}, key=len, reverse=True)
+
+
+def _parsed(formula: str, names: list[str]) -> tuple[ast.expr, list[str]]:
+    """The formula as a tree in which each CONDITION.REGION is a name, and those that it uses."""
+    used: list[str] = []
+
+    def named(found: re.Match) -> str:
+        if found[0] not in used:
+            used.append(found[0])
+        return f" v{used.index(found[0])} "
+
+    longest = sorted(names, key=len, reverse=True)
+    text = re.sub("|".join(map(re.escape, longest)), named, formula)
+    text = re.sub(r"&+", " and ", text)
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+        _check(tree, formula, names)
+    except SyntaxError:
+        raise _fault(formula, names) from None
+    return _renamed(tree, used), used
+
+
+def _fault(formula: str, names: list[str]) -> ValueError:
+    some = ", ".join(sorted(names)[:6])
+    return ValueError(
+        f"--expects: expected a formula such as 'bad.verb > good.verb', got {formula!r}; "
+        f"conditions and regions are {some}{' …' if len(names) > 6 else ''}"
+    )
+
+
+ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
+COMPARED = {ast.Gt: operator.gt, ast.Lt: operator.lt, ast.GtE: operator.ge, ast.LtE: operator.le}
+
+
+def _check(tree: ast.expr, formula: str, names: list[str]) -> None:
+    """Comparisons of sums of surprisals, and nothing else."""
+    if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
+        for part in tree.values:
+            _check(part, formula, names)
+        return
+    is_one = isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in COMPARED
+    if not is_one:
+        raise _fault(formula, names)
+    for node in (each for side in (tree.left, *tree.comparators) for each in ast.walk(side)):
+        is_sum = isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC
+        is_name = isinstance(node, ast.Name) and re.fullmatch(r"v\d+", node.id)
+        is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
+        is_sign = isinstance(node, ast.operator | ast.expr_context)
+        if not (is_sum or is_name or is_number or is_sign):
+            raise _fault(formula, names)
+
+
+def _renamed(tree: ast.expr, used: list[str]) -> ast.expr:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            node.id = used[int(node.id[1:])]
+    return tree
+
+
+def _holds(tree: ast.expr, values: Mapping[str, float]) -> bool:
+    if isinstance(tree, ast.BoolOp):
+        return all(_holds(part, values) for part in tree.values)
+    left, right = _value(tree.left, values), _value(tree.comparators[0], values)
+    return bool(COMPARED[type(tree.ops[0])](left, right))
+
+
+def _value(node: ast.expr, values: Mapping[str, float]) -> float:
+    if isinstance(node, ast.Name):
+        return values[node.id]
+    if isinstance(node, ast.Constant):
+        return float(node.value)
+    return ARITHMETIC[type(node.op)](_value(node.left, values), _value(node.right, values))

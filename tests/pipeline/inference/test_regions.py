@@ -1,0 +1,172 @@
+"""Regions of stimuli, predictions over them, and the file that says where a table comes from."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from typer.testing import CliRunner
+
+import accord
+from accord.pipeline.artefacts.artefact import hash_of_file
+from accord.pipeline.cli.main import app
+from accord.pipeline.display.reading_figures import _within_items
+from accord.pipeline.inference.provenance import methods
+from accord.pipeline.inference.regions import by_region, predicted, wilson
+
+SUBJECTS = ("La fille", "La voiture", "La porte")
+VERBS = {"good": "est", "bad": "sont"}
+STIMULI = pd.DataFrame(
+    {
+        "item": number,
+        "condition": condition,
+        "sentence": f"{subject} | du petit voisin | {verb} | là.",
+        "regions": "subject | attractor | verb | rest",
+    }
+    for number, subject in enumerate(SUBJECTS, start=1)
+    for condition, verb in VERBS.items()
+)
+
+
+@pytest.fixture(scope="module")
+def words():
+    return accord.load().surprisal(STIMULI, regions="regions", expect=["Number=Plur"])
+
+
+def test_the_regions_have_all_bits_of_their_words(words):
+    regions = by_region(words)
+    assert len(regions) == 4 * len(STIMULI)
+    by_row = [each.groupby("row")["surprisal"].sum() for each in (words, regions)]
+    assert np.allclose(*by_row)
+    assert regions["words"].sum() == len(words)
+    assert np.allclose(regions["mean_surprisal"] * regions["words"], regions["surprisal"])
+
+
+def test_a_region_knows_what_is_before_it(words):
+    regions, own = by_region(words), words[words["row"] == 1].reset_index()
+    verb = regions[(regions["row"] == 1) & (regions["region"] == "verb")].iloc[0]
+    at = own.index[own["region"] == "verb"][0]
+    assert verb["previous_surprisal"] == own["surprisal"][at - 1]
+    assert verb["previous_surprisal_2"] == own["surprisal"][at - 2]
+    assert verb["first_surprisal"] == own["surprisal"][at]
+    assert verb["p_Number_Plur"] == own["p_Number_Plur"][at]
+    first = regions[regions["region"] == "subject"].iloc[0]
+    assert math.isnan(first["previous_surprisal"]) and math.isnan(first["previous_surprisal_2"])
+
+
+def test_a_table_without_regions_is_refused():
+    plain = accord.load().surprisal("Il pleut.")
+    with pytest.raises(ValueError, match="expected regions"):
+        by_region(plain)
+
+
+def test_a_prediction_holds_for_the_items_for_which_it_is_true(words):
+    regions = by_region(words)
+    found = predicted(regions, "bad.verb > good.verb", "condition", "item")
+    assert found.items["item"].tolist() == [1, 2, 3]
+    assert found.items["success"].all()
+    assert (found.items["bad.verb"] > found.items["good.verb"]).all()
+    other = predicted(regions, "bad.verb < good.verb", "condition", "item")
+    assert not other.items["success"].any()
+    middle = regions.pivot(index="item", columns=["condition", "region"], values="surprisal")
+    apart = middle["bad"]["verb"] - middle["good"]["verb"]
+    bound = apart.sort_values().iloc[1] - 0.001
+    some = predicted(regions, f"bad.verb - good.verb > {bound}", "condition", "item")
+    assert some.items["success"].sum() == 2
+    both = f"bad.verb - good.verb > {bound} & bad.verb > 1000"
+    assert not predicted(regions, both, "condition", "item").items["success"].any()
+
+
+def test_names_that_are_parts_of_each_other_are_told_apart():
+    rows = [
+        {"item": 1, "condition": c, "region": r, "surprisal": v}
+        for (c, r), v in {("a", "v"): 1.0, ("b-a", "v"): 2.0, ("a", "v.v"): 3.0}.items()
+    ]
+    table = pd.DataFrame(rows)
+    for formula in ("b-a.v > a.v", "a.v.v > b-a.v", "a.v.v - b-a.v >= a.v"):
+        assert predicted(table, formula, "condition", "item").items["success"].all()
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        *("bad.verb", "bad.verb > ", "good.verb > bad.nothing", "bad.verb > print(1)"),
+        *("bad.verb == good.verb", "bad.verb > good.verb > 1", "bad.verb ** 9 > 1"),
+    ],
+)
+def test_what_is_no_prediction_is_refused(words, formula):
+    with pytest.raises(ValueError, match="--expects: expected a formula"):
+        predicted(by_region(words), formula, "condition", "item")
+
+
+def test_an_item_that_lacks_a_condition_is_left_out_and_counted(words, capsys):
+    regions = by_region(words)
+    regions = regions[(regions["item"] != 2) | (regions["condition"] == "good")]
+    found = predicted(regions, "bad.verb > good.verb", "condition", "item")
+    assert found.items["item"].tolist() == [1, 3]
+    assert "1 item left out" in capsys.readouterr().err
+
+
+def test_an_item_with_two_rows_in_a_condition_is_refused(words):
+    regions = by_region(words).assign(item=1)
+    with pytest.raises(ValueError, match="one row per item and condition; item 1 has several"):
+        predicted(regions, "bad.verb > good.verb", "condition", "item")
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 8), (8, 8), (13, 24)])
+def test_the_interval_is_wilsons(successes, trials):
+    exact = stats.binomtest(successes, trials).proportion_ci(method="wilson")
+    assert wilson(successes, trials) == pytest.approx((exact.low, exact.high), abs=1e-4)
+
+
+def test_intervals_within_items_do_not_see_how_items_differ():
+    generator = np.random.default_rng(1)
+    rows = [
+        {"region": "verb", "item": item, "by": by, "noise": generator.normal()}
+        for item in range(30)
+        for by in ("a", "b")
+    ]
+    table = pd.DataFrame(rows)
+    spreads = []
+    for weight in (0, 100):
+        table["surprisal"] = table["noise"] + weight * table["item"]
+        spreads.append(_within_items(table, "region", "by", "item").groupby(table["by"]).sem())
+    assert np.allclose(*spreads)
+    # With two conditions each deviation is half of the difference, and the correction is √2.
+    differences = table.pivot(index="item", columns="by", values="noise").diff(axis=1)["b"]
+    assert spreads[0]["a"] == pytest.approx(differences.sem() / np.sqrt(2))
+
+
+def test_one_command_writes_words_regions_predictions_a_figure_and_where_they_come_from(tmp_path):
+    table, to = tmp_path / "stimuli.csv", tmp_path / "words.csv"
+    STIMULI.to_csv(table, index=False)
+    command = ["surprisal", str(table), "--regions", "regions", "--per", "region"]
+    command += ["--expects", "bad.verb > good.verb", "--plot", str(tmp_path / "words.svg")]
+    done = CliRunner().invoke(app, [*command, "--to", str(to)])
+    assert done.exit_code == 0, done.output
+    assert "1.000" in done.output
+    made = {path.name for path in tmp_path.iterdir()}
+    assert made == {
+        *("stimuli.csv", "words.csv", "words.json", "words.svg"),
+        *("words.regions.csv", "words.prediction1.csv"),
+    }
+    about = json.loads((tmp_path / "words.json").read_text(encoding="utf-8"))
+    assert about["accord"] == accord.__version__
+    assert about["input"] == {"file": "stimuli.csv", "sha256": hash_of_file(table)}
+    (model,) = about["models"].values()
+    folder = accord.load().trained.place
+    assert model["weights"] == {name: hash_of_file(folder / name) for name in model["weights"]}
+    assert len(model["weights"]) == len([*folder.glob("*.safetensors")])
+    written = pd.read_csv(to)
+    assert written["spelled"].dtype == bool
+    assert {*about["columns"]["word"]} >= {*written} - {*STIMULI, "row"}
+    regions = pd.read_csv(tmp_path / "words.regions.csv")
+    assert {*about["columns"]["region"]} >= {*regions} - {*STIMULI, "row"}
+
+
+def test_the_sentence_for_methods_names_the_model():
+    said = methods(accord.load())
+    assert f"Accord {accord.__version__}" in said and "bundled French model" in said
+    assert "log-linear LSTM" in said and "SHA-256" in said
