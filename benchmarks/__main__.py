@@ -58,11 +58,11 @@ def step(before: Path | None, shape: str, device: str, rounds: int) -> None:
         print(f"{ratio:8.2f} times as fast")
 
 
-def busy(rounds: int) -> None:
+def busy(batch: int, rounds: int) -> None:
     """Measure a training step while another program takes one core, beside one while none does."""
     from benchmarks.training_step import measure_busy
 
-    quiet, taken = measure_busy(rounds)
+    quiet, taken = measure_busy(batch, rounds)
     print(f"a step: {quiet:.3f} s, with one core taken {taken:.3f} s: {taken / quiet:.2f} times")
 
 
@@ -234,11 +234,14 @@ def parser() -> argparse.ArgumentParser:
     def rounds(option: Callable[..., argparse.Action], default: int, of: str) -> None:
         option("--rounds", type=int, default=default, help=f"{of} (default: {default})")
 
+    def batch(option: Callable[..., argparse.Action]) -> None:
+        option("--batch", type=int, default=32, help="texts a step (default: 32)")
+
     option = command("output", output)
     option("--device", choices=["cpu", "cuda"], help="default: cuda where there is one")
     option("--precision", nargs="+", choices=["float32", "bfloat16"], default=["float32"])
     option("--words", nargs="*", type=int, help="vocabulary sizes beside those always compared")
-    option("--batch", type=int, default=32, help="texts a step (default: 32)")
+    batch(option)
     rounds(option, 10, "steps measured of each output layer")
     option("--csv", dest="table", type=Path, help="file to write the table to")
     option("--figure", type=Path, help="file to write the figure to")
@@ -249,7 +252,9 @@ def parser() -> argparse.ArgumentParser:
     option("--device", choices=["cpu", "cuda"], default="cpu")
     rounds(option, 100, "turns measured of each")
 
-    rounds(command("busy", busy), 5, "times that the core is taken and left")
+    option = command("busy", busy)
+    batch(option)
+    rounds(option, 5, "times that the core is taken and left")
 
     option = command("lexicon", lexicons)
     option("names", nargs="*", metavar="NAME", default=["dela", "lefff", "lexique"])

@@ -134,9 +134,9 @@ def measure_in_turn(
     return found
 
 
-def measure_busy(rounds: int) -> tuple[float, float]:
+def measure_busy(batch: int, rounds: int) -> tuple[float, float]:
     """The median seconds of a step on the machine as it is, and with one core taken, in turn."""
-    training = Training(BenchSetting(*FEW))
+    training = Training(BenchSetting(*FEW, batch=batch))
     for _ in range(2):  # to warm up
         training.step()
     quiet, taken = [], []

@@ -5,12 +5,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks import training_step
+from benchmarks.__main__ import main
 from benchmarks.outputs import (
     BUNDLES,
     FREQUENT,
@@ -96,38 +98,45 @@ def test_a_softmax_that_would_not_fit_is_left_out():
     assert BenchSetting("log-linear", 10**10).fits()
 
 
-def run(*words: str, refused: tuple[str, ...] = ()) -> str:
-    """What a command prints, on a machine that lacks some packages."""
-    program = f"""
+@pytest.fixture
+def printed(monkeypatch, capsys):
+    """What a command prints."""
+
+    def run(*words: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["benchmarks", *words])
+        with suppress(SystemExit):  # after `--help`
+            main()
+        return capsys.readouterr().out
+
+    return run
+
+
+def test_it_explains_itself_and_each_command(printed):
+    assert " open " in printed("--help")
+    for command in ("output", "step", "busy", "lexicon", "open", "features", "memory", "page"):
+        assert "--help" in printed(command, "--help")
+
+
+def test_a_machine_that_only_trains_measures_a_step():
+    program = """
 import runpy, sys
-for name in {refused!r}:
+for name in ("pandas", "pyarrow", "typer", "yaml", "matplotlib"):
     sys.modules[name] = None  # importing it is now an ImportError
-sys.argv[1:] = {words!r}
+sys.argv[1:] = ["busy", "--rounds", "1", "--batch", "1"]
 runpy.run_module("benchmarks", run_name="__main__", alter_sys=True)
 """
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert "with one core taken" in done.stdout
 
 
-def test_it_explains_itself_and_each_command():
-    assert " open " in run("--help")
-    for command in ("output", "step", "busy", "lexicon", "open", "features", "memory", "page"):
-        assert "--help" in run(command, "--help")
-
-
-def test_a_machine_that_only_trains_measures_a_step():
-    others = ("pandas", "pyarrow", "typer", "yaml", "matplotlib")
-    assert "with one core taken" in run("busy", "--rounds", "1", refused=others)
-
-
-def test_features_are_counted_by_forms_and_signatures():
-    said = run("features", "tiny")
+def test_features_are_counted_by_forms_and_signatures(printed):
+    said = printed("features", "tiny")
     assert " forms, " in said and " signatures: " in said
 
 
-def test_a_lexicon_is_read_opened_and_asked():
-    assert "| tiny |" in run("lexicon", "tiny")
+def test_a_lexicon_is_read_opened_and_asked(printed):
+    assert "| tiny |" in printed("lexicon", "tiny")
 
 
 def test_the_costs_of_outputs_are_drawn(tmp_path):
@@ -165,9 +174,7 @@ def cpu_seconds(process: int) -> float:
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
-def test_steps_of_two_checkouts_are_measured_in_turn():
-    command = [sys.executable, "-m", "benchmarks", "step", "--before", str(ROOT), "--rounds", "2"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    before, now, ratio = done.stdout.splitlines()
+def test_steps_of_two_checkouts_are_measured_in_turn(printed):
+    before, now, ratio = printed("step", "--before", str(ROOT), "--rounds", "2").splitlines()
     assert before.split()[0] == "before" and now.split()[0] == "now"
     assert float(ratio.split()[0]) > 0
