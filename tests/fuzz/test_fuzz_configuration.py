@@ -3,6 +3,7 @@
 import re
 import types
 from dataclasses import fields
+from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
@@ -44,20 +45,24 @@ def values(hint: Any) -> st.SearchStrategy:
     return {int: st.integers(), float: finite, bool: st.booleans(), str: text}.get(hint, st.none())
 
 
+@cache
+def section(name: str) -> tuple[st.SearchStrategy[list[str]], dict[str, st.SearchStrategy]]:
+    """Some keys of a section, and what each may hold."""
+    hints = get_type_hints(STAGES[name].params)
+    # The names in tables such as `losses` are those of parts, not any text.
+    held = {
+        field.name: st.just({}) if hints[field.name] is dict else values(hints[field.name])
+        for field in fields(STAGES[name].params)
+    }
+    return st.lists(st.sampled_from(sorted(held)), unique=True) if held else st.just([]), held
+
+
 @st.composite
 def sections(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
-    chosen = draw(st.lists(st.sampled_from(sorted(STAGES)), unique=True))
     found: dict[str, dict[str, Any]] = {}
-    for name in chosen:
-        params = STAGES[name].params
-        hints = get_type_hints(params)
-        keys = draw(
-            st.lists(st.sampled_from([None, *(f.name for f in fields(params))]), unique=True)
-        )
-        # The names in tables such as `losses` are those of parts, not any text.
-        found[name] = {
-            key: {} if hints[key] is dict else draw(values(hints[key])) for key in keys if key
-        }
+    for name in draw(st.lists(st.sampled_from(sorted(STAGES)), unique=True)):
+        keys, held = section(name)
+        found[name] = {key: draw(held[key]) for key in draw(keys)}
     return found
 
 
