@@ -39,7 +39,7 @@ RECIPES = {
 }
 # Encoders that drop units otherwise than a recurrent one does, and have no weights to drop.
 RECIPES |= {
-    name: replace(RECIPES["stream"], encoder=name, weight_dropout=0.0)
+    name: replace(RECIPES["stream"], encoder=name, weight_dropout=0.0, epochs=2)
     for name in ("transformer", "reservoir", "lstm-window")
 }
 COUNTS = dict.fromkeys(RECIPES, (1, 2)) | dict.fromkeys(("stream", "sentences"), (1, 2, 4))

@@ -59,15 +59,20 @@ def test_the_ids_are_those_of_the_forms_in_any_order(tmp_path):
     assert torch.allclose(p[:, order], q, rtol=2e-7)
 
 
-@pytest.mark.parametrize("smoothing", SMOOTHINGS)
-def test_kenlm_gives_every_word_of_a_real_text_the_same(smoothing, fetched, tmp_path):
-    kenlm = pytest.importorskip("kenlm")
+@pytest.fixture(scope="module")
+def counted(fetched):
+    """The forms of a real text, the counts of its first sentences, and the others to be scored."""
     train, test = (conllu_words(fetched("ud-french-1.4"), split) for split in ("train", "test"))
     forms = ["</s>", *sorted({word for sentence in [*train[:4000], *test] for word in sentence})]
     ids = {form: number for number, form in enumerate(forms)}
-    model = SMOOTHINGS[smoothing](
-        count(encoded(train[:4000], ids), 5, len(forms)), np.full(len(forms), 1 / len(forms))
-    )
+    return forms, count(encoded(train[:4000], ids), 5, len(forms)), test, encoded(test, ids)
+
+
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+def test_kenlm_gives_every_word_of_a_real_text_the_same(smoothing, counted, tmp_path):
+    kenlm = pytest.importorskip("kenlm")
+    forms, counts, test, ids = counted
+    model = SMOOTHINGS[smoothing](counts, np.full(len(forms), 1 / len(forms)))
     write_arpa(model, forms, tmp_path / "m.arpa")
     judge = kenlm.LanguageModel(str(tmp_path / "m.arpa"))
     theirs = [
@@ -75,7 +80,7 @@ def test_kenlm_gives_every_word_of_a_real_text_the_same(smoothing, fetched, tmp_
         for sentence in test
         for log_p, _, _ in judge.full_scores(" ".join(sentence), bos=True, eos=True)
     ]
-    ours = model.score(encoded(test, ids)) / np.log(10)
+    ours = model.score(ids) / np.log(10)
     assert len(ours) > 5000
     assert ours == pytest.approx(np.array(theirs), abs=1e-4)
 

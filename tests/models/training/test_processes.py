@@ -15,7 +15,7 @@ from accord.models.common.batching import batches
 from accord.models.common.files import WEIGHTS
 from accord.models.training.processes import ProcessShare
 
-STEPS = 50
+STEPS, FEWER = 50, 25  # the fewer are those of other encoders
 SHARED = Path(__file__).parents[2] / "cases" / "shared_training.py"
 
 
@@ -58,7 +58,7 @@ def test_the_losses_do_not_depend_on_the_number_of_processes(trained, name):
     alone = trained / f"{name.rpartition('-')[0]}-1"
     shared = trained / name
     expected, found = losses(alone), losses(shared)
-    assert len(expected) == len(found) >= STEPS
+    assert len(expected) == len(found) >= (STEPS if name.startswith("s") else FEWER)
     assert found[:STEPS] == pytest.approx(expected[:STEPS], abs=1e-5)
     one, other = load_file(alone / WEIGHTS), load_file(shared / WEIGHTS)
     assert all(torch.allclose(one[name], other[name], atol=1e-3) for name in one)
