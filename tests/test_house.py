@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,9 +29,19 @@ ORDER = {
 }
 
 
+@cache
+def tree(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+def parsed(path: Path) -> ast.Module:
+    """The syntax tree of a file; one tree serves all copies of it."""
+    return tree(path.read_text(encoding="utf-8"))
+
+
 def imported(path: Path) -> set[str]:
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             names |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -53,7 +64,7 @@ def arrows(modules: dict[str, Path]) -> dict[str, set[str]]:
     found = {}
     for name, path in modules.items():
         wanted = set()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Import):
                 wanted |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -144,14 +155,14 @@ def test_a_planted_circle_is_found_also_for_types():
 def test_every_package_says_what_it_holds_and_holds_at_most_twelve_modules():
     for file in (ROOT / folder for folder in LINKED):
         for init in file.rglob("__init__.py"):
-            assert ast.get_docstring(ast.parse(init.read_text(encoding="utf-8"))), init
+            assert ast.get_docstring(parsed(init)), init
             assert len(list(init.parent.glob("[!_]*.py"))) <= MOST_MODULES, init.parent
 
 
 def test_no_class_name_is_used_twice():
     seen: dict[str, Path] = {}
     for path in SOURCES:
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in parsed(path).body:
             if isinstance(node, ast.ClassDef):
                 assert node.name not in seen, (node.name, path, seen[node.name])
                 seen[node.name] = path
@@ -197,7 +208,7 @@ FORBIDDEN = {
 def test_nothing_that_is_read_can_be_code(path):
     """No pickles, no unpacking of whole archives, arrays and tensors by the loaders that check."""
     assert not imported(path) & FORBIDDEN["import"]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if not isinstance(node, ast.Call):
             continue
         called = ast.unparse(node.func)
