@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from spacy.lang.char_classes import ALPHA, HYPHENS
-from spacy.lang.fr import French
 from spacy.tokenizer import Tokenizer
 from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
 
@@ -30,6 +29,8 @@ def spacy_words(texts: Iterable[str]) -> Iterator[tuple[str, ...]]:
 @cache
 def tokenizer() -> Tokenizer:
     """spaCy's French punctuation rules with ours for ' and -, and our words that stay whole."""
+    from spacy.lang.fr import French  # takes seconds: not whenever tests are collected
+
     defaults = French.Defaults
     bracketed = re.compile(rf"[{ALPHA}]+\([{ALPHA}]{{1,5}}\)[{ALPHA}]*\Z")  # ami(e)s, quel(le)
     prefixes = [rf"(?i:{ELIDED.replace(' ', '|')})'(?=[{ALPHA}\d])", SIGNS, *defaults.prefixes]

@@ -39,7 +39,9 @@ def values(hint: Any) -> st.SearchStrategy:
     if origin is Literal:
         return st.sampled_from(args)
     if origin is tuple:
-        return st.lists(values(args[0]), max_size=3).map(tuple)
+        # In a list, a text that begins with + is added to those of the configuration below.
+        whole = values(args[0]).filter(lambda item: not str(item).startswith("+"))
+        return st.lists(whole, max_size=3).map(tuple)
     text = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=10)
     finite = st.floats(allow_nan=False, allow_infinity=False)
     return {int: st.integers(), float: finite, bool: st.booleans(), str: text}.get(hint, st.none())

@@ -81,17 +81,18 @@ def test_a_lexicon_of_names_alone_is_refused(learned):
         learned(names, "")
 
 
-def test_the_same_rows_teach_the_same_guesses(lefff, guesser):
-    shuffled = everything(lefff).sample(frac=1, random_state=1)
-    again = learned_guesser(shuffled, lefff.licence).lookup(STRINGS)
-    assert np.allclose(
-        again.sort_values(["word", "upos", "feats"])["weight"],
-        guesser.lookup(STRINGS).sort_values(["word", "upos", "feats"])["weight"],
-        atol=1e-5,
+def test_the_same_rows_teach_the_same_guesses(lefff):
+    rows = everything(lefff).iloc[::10]
+    taught = (rows, rows.sample(frac=1, random_state=1))
+    once, again = (
+        learned_guesser(each, "").lookup(STRINGS).sort_values(["word", "upos", "feats"])
+        for each in taught
     )
+    assert np.allclose(again["weight"], once["weight"], atol=1e-5)
+    assert again["feats"].tolist() == once["feats"].tolist()
 
 
-@pytest.mark.parametrize("name", ["lefff", "lexique"])
+@pytest.mark.parametrize("name", ["lexique", pytest.param("lefff", marks=pytest.mark.long)])
 def test_held_out_lemmas_are_guessed_well(name, folder):
     shown, asked = held_out(lexicon.load([name], folder=folder), seed=0)
     figures = compare_guessers(["guesser"], shown, {"held-out lemmas": asked}).iloc[0]

@@ -48,8 +48,10 @@ def treebank(fetched):
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory, treebank):
-    """The preset `paper`, prepared in full."""
-    return accord.run("paper", until="encode", runs=tmp_path_factory.mktemp("paper"))
+    """Two models of the preset `paper`, prepared in full; the others differ in M."""
+    models = ["rnn", "ll-rnn-10"]
+    runs = tmp_path_factory.mktemp("paper")
+    return accord.run("paper", models=models, until="encode", runs=runs)
 
 
 @pytest.fixture(scope="module")
