@@ -1,5 +1,6 @@
 """The layout is counted as it is, and paths are traced through the files that run."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -44,8 +45,13 @@ def test_what_the_sources_show(tmp_path, linked):
     }
 
 
+@cache
+def this_checkout() -> Checkout:
+    return Checkout(ROOT)
+
+
 def defining(*names: str) -> set[str]:
-    checkout = Checkout(ROOT)
+    checkout = this_checkout()
     return {str(checkout.files[checkout.defining(name)].relative_to(ROOT)) for name in names}
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from automaton_cases import Automaton, OpenFst, cost
+from run_cases import scores_of
 from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.cli.main import app
-from accord.pipeline.evaluation.comparison import scores
 
 DATA = Path(__file__).parents[2] / "data"
 SENTENCES = ["La petite fille mange une pomme.", "Les chats noirs dorment."]
@@ -29,7 +29,9 @@ ARPA = [name for name in FILES if ".arpa" in name]
 def run(tmp_path_factory, slow) -> Path:
     """A closed vocabulary, so that nothing is spelled."""
     settings = {"train.epochs": 12, "analyse.protocol": "closed"}
-    return accord.run("tiny", set=settings, runs=tmp_path_factory.mktemp("runs")).folder
+    chosen = {"models": ["ll-rnn"], "until": "evaluate"}
+    runs = tmp_path_factory.mktemp("runs")
+    return accord.run("tiny", set=settings, **chosen, runs=runs).folder
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +50,7 @@ def exported(run, tmp_path_factory) -> Path:
 def test_a_network_is_written_as_ngrams_that_do_about_as_well(run, exported, name):
     said = (exported / f"{name}.log").read_text().splitlines()
     own, file, counted = [float(line.split()[2]) for line in said if " on test: " in line]
-    table = scores(run).set_index(["model", "split", "metric"])["value"]
+    table = scores_of(run).set_index(["model", "split", "metric"])["value"]
     assert own == pytest.approx(table["ll-rnn", "test", "perplexity"], abs=0.1)
     assert 0.9 * own < file < 2 * counted
     scored = accord.load(exported / name).score_all(SENTENCES)

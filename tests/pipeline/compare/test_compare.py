@@ -65,7 +65,7 @@ def three(tmp_path_factory, slow) -> dict[str, str]:
         config = folder / f"{name}.yaml"
         config.write_text("base: tiny\nmodels: {rnn: {}}\n")
         settings = {"set": [f"train.epochs={epochs}"], "seeds": seeds, "runs": folder / "runs"}
-        found[name] = str(accord.run(str(config), **settings).folder)
+        found[name] = str(accord.run(str(config), until="evaluate", **settings).folder)
     return found
 
 
@@ -89,7 +89,8 @@ def test_runs_of_one_name_stay_apart(tmp_path):
     settings = {"set": ["train.epochs=1"], "seeds": 1}
     folders = [tmp_path / "old", tmp_path / "new"]
     for number, folder in enumerate(folders):
-        accord.run("tiny", set=["train.epochs=1", f"train.seed={number}"], runs=folder)
+        changes = ["train.epochs=1", f"train.seed={number}"]
+        accord.run("tiny", set=changes, until="evaluate", runs=folder)
     found = find_or_run([str(folder / "tiny") for folder in folders], **settings, runs=tmp_path)
     expected = [f"{folder.name}/tiny/{name}" for folder in folders for name in ("rnn", "ll-rnn")]
     assert list(gather(found)["model"].unique()) == expected

@@ -108,7 +108,10 @@ def test_a_word_that_the_model_does_not_know_costs_nothing_that_it_could_say(tin
 
 
 def test_lexicons_of_repeated_options_are_joined(tmp_path, slow):
-    quick = ["--set", "train.epochs=1", "--runs", str(tmp_path)]
+    # A suite of one pair, as each is asked all of CLAMS where no other is named.
+    (tmp_path / "pair.txt").write_text("True\tla fille dort .\nFalse\tla fille dorment .\n")
+    quick = ["--set", "train.epochs=1", "--set", f"analyse.suites=[{tmp_path / 'pair.txt'}]"]
+    quick += ["--runs", str(tmp_path / "runs")]
     chains = ["--lexicons", "closed,tiny", "--lexicons", "tiny closed,tiny"]
     done = CliRunner().invoke(app, ["lexicon", "compare", "tiny", *chains, *quick])
     assert done.exit_code == 0, done.output

@@ -4,6 +4,7 @@ import shutil
 
 import numpy as np
 import pytest
+from run_cases import scores_of
 
 import accord
 from accord.pipeline.artefacts.artefact import FinishedRun
@@ -74,10 +75,10 @@ def test_a_runs_models_are_compared_on_each_test_as_the_report_scores_them(tiny_
 
 @pytest.mark.slow
 def test_seeds_of_a_model_are_one_by_their_mean_loss(tmp_path):
-    run = accord.run("tiny", set={"train.epochs": 1}, seeds=2, runs=tmp_path)
+    run = accord.run("tiny", set={"train.epochs": 1}, seeds=2, until="evaluate", runs=tmp_path)
     table = compare(run.folder).set_index("model")
     assert list(table.index) == ["rnn", "ll-rnn"]
-    scores = comparison.scores(run.folder).set_index(["model", "split", "metric"])["value"]
+    scores = scores_of(run.folder).set_index(["model", "split", "metric"])["value"]
     nats = [scores[model, "test", "nats per word"] for model in ("rnn", "rnn-seed2")]
     assert table.loc["rnn", "perplexity"] == f"{np.exp(np.mean(nats)):,.1f}"
 

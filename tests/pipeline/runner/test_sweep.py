@@ -47,15 +47,21 @@ def test_what_was_trained_elsewhere_is_not_trained_again(
     tmp_path, runs, capsys, protocol, launcher
 ):
     packed = tmp_path / "packed"
-    changes = ["train.epochs=1", f"analyse.protocol={protocol}"]
+    changes = ["train.epochs=2", f"analyse.protocol={protocol}"]
     assert set(pack("tiny", packed, set=changes, runs=runs)) == {"rnn", "ll-rnn"}
     assert bool(list(packed.rglob("spelling.json"))) == (protocol == "open")
     said = swept(packed, launcher)
     assert all(f"\n{model}: test" in f"\n{said}" for model in ("rnn", "ll-rnn"))
+    alone = accord.run("tiny", set=changes, until="train", runs=tmp_path / "alone")
+    for model in ("rnn", "ll-rnn"):
+        folders = packed / "trained" / model, alone.artefacts[model, "train"].folder
+        curves = [pd.read_csv(folder / "curve.csv")["valid_nats"].tolist() for folder in folders]
+        assert len(curves[0]) == 2
+        assert curves[0] == pytest.approx(curves[1], abs=1e-4)
     elsewhere = gather(find(str(packed)))
     assert set(unpack(packed, runs=runs)) == {"rnn", "ll-rnn"}
     capsys.readouterr()
-    here = accord.run("tiny", set=changes, runs=runs)
+    here = accord.run("tiny", set=changes, until="evaluate", runs=runs)
     assert "train [" not in capsys.readouterr().err
     _check_same(elsewhere, gather(find(str(here.folder))))
     assert len(compare(packed)) == 2
@@ -89,19 +95,6 @@ def _check_same(elsewhere: pd.DataFrame, here: pd.DataFrame) -> None:
     assert elsewhere["value"][~is_timed].tolist() == pytest.approx(
         here["value"][~is_timed].tolist(), rel=1e-6
     )
-
-
-@pytest.mark.slow
-def test_processes_together_train_what_one_trains(tmp_path, runs):
-    packed = tmp_path / "packed"
-    chosen = {"set": ["train.epochs=2"], "models": ["ll-rnn"], "runs": runs}
-    pack("tiny", packed, **chosen)
-    swept(packed, TOGETHER)
-    alone = accord.run("tiny", until="train", **chosen)
-    folders = packed / "trained" / "ll-rnn", alone.artefacts["ll-rnn", "train"].folder
-    curves = [pd.read_csv(folder / "curve.csv")["valid_nats"].tolist() for folder in folders]
-    assert len(curves[0]) == 2
-    assert curves[0] == pytest.approx(curves[1], abs=1e-4)
 
 
 @pytest.mark.slow

@@ -28,7 +28,9 @@ def this(tmp_path_factory, slow):
         "train.text": "documents",
         "train.source_weights": {"long.txt": 2, "short.txt": 0.5},
     }
-    return accord.run("tiny", set=changes, models=["ll-rnn"], runs=folder / "runs")
+    return accord.run(
+        "tiny", set=changes, models=["ll-rnn"], until="evaluate", runs=folder / "runs"
+    )
 
 
 def folder_of(run, stage):

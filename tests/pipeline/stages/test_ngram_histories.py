@@ -1,10 +1,10 @@
 """n-gram models of every history go through the stages, and are the same when exported."""
 
 import pytest
+from run_cases import scores_of
 
 import accord
 from accord.models.parts import HISTORIES
-from accord.pipeline.evaluation.comparison import scores
 
 SENTENCES = ["La petite fille mange une pomme.", "Un zyglotron dort."]
 
@@ -20,12 +20,12 @@ def run(tmp_path_factory, slow):
         "train: {output: background}\n"
         f"models:\n{models}"
     )
-    return accord.run(str(folder / "histories.yaml"), runs=folder / "runs")
+    return accord.run(str(folder / "histories.yaml"), until="evaluate", runs=folder / "runs")
 
 
 @pytest.mark.parametrize("history", HISTORIES)
 def test_a_model_of_each_history_is_measured_and_exported(run, history, tmp_path):
-    table = scores(run.folder)
+    table = scores_of(run.folder)
     of_model = table[(table["model"] == history) & (table["metric"] == "perplexity")]
     assert of_model["value"].between(1, 1000).all() and len(of_model)
     accord.export(run.folder, history, tmp_path / "out")
@@ -34,6 +34,6 @@ def test_a_model_of_each_history_is_measured_and_exported(run, history, tmp_path
 
 
 def test_histories_make_different_models(run):
-    table = scores(run.folder)
+    table = scores_of(run.folder)
     test = table[(table["split"] == "test") & (table["metric"] == "perplexity")]
     assert test["value"].nunique() == len(HISTORIES)

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from run_cases import scores_of
 
 import accord
 from accord import export
 from accord.models.zoo.arpa import read_arpa
 from accord.pipeline.compare.scored_models import find
 from accord.pipeline.dataset.vocabulary import Vocabulary
-from accord.pipeline.evaluation.comparison import scores
 
 
 @pytest.mark.slow
@@ -40,8 +40,8 @@ def test_ngrams_alone_are_a_model_of_a_run_that_nothing_is_trained_for(tmp_path)
         "base: tiny\ntrain: {output: background}\nbackground: {kind: ngram, order: 3}\n"
         "models:\n  kneser-ney: {}\n  add-alpha: {background: {smoothing: add-alpha, order: 2}}"
     )
-    run = accord.run(str(config), runs=tmp_path / "runs")
-    figures = scores(run.folder).set_index(["model", "split", "metric"])["value"]
+    run = accord.run(str(config), until="evaluate", runs=tmp_path / "runs")
+    figures = scores_of(run.folder).set_index(["model", "split", "metric"])["value"]
     perplexity = {model: figures[model, "test", "perplexity"] for model in run.config.models}
     assert perplexity["kneser-ney"] < perplexity["add-alpha"] < math.inf
     listed = figures["kneser-ney", "train", "parameters"]
@@ -74,16 +74,17 @@ def test_ngrams_of_a_file_are_a_background_from_outside(tmp_path):
         "base: tiny\nanalyse: {protocol: closed}\ntrain: {output: background}\n"
         "background: {kind: ngram, order: 3}\nmodels: {kneser-ney: {}}"
     )
-    made = accord.run(str(counted), runs=tmp_path / "runs")
+    made = accord.run(str(counted), until="evaluate", runs=tmp_path / "runs")
     path = export(made.folder, "kneser-ney", tmp_path / "kneser-ney.arpa")
     over = {"analyse.protocol": "closed", "train.epochs": 1, "background.kind": "arpa"}
     with pytest.raises(ValueError, match="expected the path of a file for kind: arpa"):
         accord.run("tiny", set=over, runs=tmp_path / "runs")
     over |= {"background.arpa": str(path), "train.learning_rate": 1e-9}
-    run = accord.run("tiny", set=over, models=["ll-rnn"], runs=tmp_path / "runs")
+    chosen = {"models": ["ll-rnn"], "until": "evaluate"}
+    run = accord.run("tiny", set=over, **chosen, runs=tmp_path / "runs")
     # A network that has learned nothing says almost what the file says.
-    nats = scores(run.folder).set_index(["model", "split", "metric"])["value"]
-    expected = scores(made.folder).set_index(["model", "split", "metric"])["value"]
+    nats = scores_of(run.folder).set_index(["model", "split", "metric"])["value"]
+    expected = scores_of(made.folder).set_index(["model", "split", "metric"])["value"]
     assert nats["ll-rnn", "test", "nats per word"] == pytest.approx(
         expected["kneser-ney", "test", "nats per word"], abs=0.1
     )

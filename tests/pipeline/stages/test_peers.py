@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from run_cases import scores_of
 
 import accord
 from accord.models.common.batching import Sentences
@@ -12,7 +13,6 @@ from accord.pipeline.cli.score import Total, Unit
 from accord.pipeline.compare.agreement import judged
 from accord.pipeline.dataset.encoded import read_forms, read_sentences, read_text
 from accord.pipeline.dataset.subwords import BOUNDARY, Speller
-from accord.pipeline.evaluation import comparison
 from accord.pipeline.evaluation.suites import read_suite
 from accord.pipeline.inference.explain import Explainer
 from accord.pipeline.inference.generate import Generator
@@ -48,11 +48,11 @@ STRINGS = ["La petite zouave mange une pomme.", "Les chats dorment, dit-elle."]
 def finished(tmp_path_factory, slow):
     folder = tmp_path_factory.mktemp("peers")
     (folder / "peers.yaml").write_text(MODELS)
-    return accord.run(str(folder / "peers.yaml"), runs=folder / "runs")
+    return accord.run(str(folder / "peers.yaml"), until="evaluate", runs=folder / "runs")
 
 
 def test_their_figures_have_the_same_denominators(finished):
-    scores = comparison.scores(finished.folder)
+    scores = scores_of(finished.folder)
     test = scores[scores["split"] == "test"].pivot(index="model", columns="metric", values="value")
     assert set(test.index) == {"words", "pieces", "letters", "classes", "n-grams"}
     for counted in ("words", "sentences"):
@@ -143,13 +143,11 @@ def over_backgrounds(tmp_path_factory, slow):
     (folder / "pretraining.txt").write_text("La petite fille mange une pomme.\n" * 50)
     models = OVER_BACKGROUNDS.replace("PRETRAINING", str(folder / "pretraining.txt"))
     (folder / "models.yaml").write_text(models)
-    return accord.run(str(folder / "models.yaml"), runs=folder / "runs")
+    return accord.run(str(folder / "models.yaml"), until="evaluate", runs=folder / "runs")
 
 
 def test_models_of_subwords_may_have_backgrounds(over_backgrounds, tmp_path):
-    scores = comparison.scores(over_backgrounds.folder).set_index(["model", "split", "metric"])[
-        "value"
-    ]
+    scores = scores_of(over_backgrounds.folder).set_index(["model", "split", "metric"])["value"]
     nats = scores.xs(("test", "nats per word"), level=("split", "metric"))
     assert nats["uniform"] > 1 + nats["unigram"] > 1 + nats.drop(["uniform", "unigram"]).max()
     for model in nats.index:

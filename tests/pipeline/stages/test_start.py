@@ -1,14 +1,13 @@
 """A training that goes on from a finished model: `train.start`."""
 
 import shutil
-import subprocess
-import sys
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from run_cases import scores_of, train_packed
 
 import accord
 from accord.models.common.files import load_json
@@ -202,8 +201,8 @@ def test_the_table_says_how_good_the_start_was(mine, start, tmp_path):
     rows = {}
     for rate in (3.0, 1e-3):  # the first never betters it
         changes = {"corpus.source": text, "train.learning_rate": rate}
-        run = go_on(mine, start, tmp_path, **changes, until=None)
-        (rows[rate],) = comparison_table(scores(run.folder)).to_dict("records")
+        run = go_on(mine, start, tmp_path, **changes, until="evaluate")
+        (rows[rate],) = comparison_table(scores_of(run.folder)).to_dict("records")
     assert rows[3.0]["start's ppl"] == rows[3.0]["perplexity"]
     assert rows[1e-3]["start's ppl"] == rows[3.0]["start's ppl"] != rows[1e-3]["perplexity"]
 
@@ -216,15 +215,14 @@ def test_a_packed_training_goes_on_from_the_start_too(mine, start, text, tmp_pat
     settings = {"train.start": start, **BRIEF, "corpus.source": text}
     changes = [f"{key}={value}" for key, value in settings.items()]
     pack(mine, tmp_path / "packed", set=changes, runs=tmp_path / "packing")
-    sweep = [sys.executable, "-m", "accord.pipeline.runner.sweep", str(tmp_path / "packed")]
-    subprocess.run(sweep, cwd=ROOT, check=True, capture_output=True)
+    train_packed(tmp_path / "packed")
     there = load_tensors(tmp_path / "packed" / "trained" / "mine" / "weights.safetensors")
-    run = accord.run(mine, set=changes, runs=tmp_path / "here")
+    run = accord.run(mine, set=changes, until="train", runs=tmp_path / "here")
     here = load_tensors(folder(run, "train") / "weights.safetensors")
     assert all((here[name] == there[name]).all() for name in here)
     unpack(tmp_path / "packed", runs=tmp_path / "packing")
     capsys.readouterr()
-    accord.run(mine, set=changes, runs=tmp_path / "packing")
+    accord.run(mine, set=changes, until="evaluate", runs=tmp_path / "packing")
     assert "train [" not in capsys.readouterr().err
 
 
@@ -320,7 +318,7 @@ def test_an_audit_computes_again_from_the_start(mine, tiny_run, compact, text, t
 
 
 def test_an_adapted_model_is_exported_and_gone_on_from_again(mine, start, text, tmp_path):
-    run = go_on(mine, start, tmp_path / "runs", None, **{"corpus.source": text})
+    run = go_on(mine, start, tmp_path / "runs", "evaluate", **{"corpus.source": text})
     exported = accord.export(run.folder, "mine", tmp_path / "adapted")
     about = load_json(exported / "config.json", dict)
     assert [each["name"] for each in about["corpora"]] == ["tiny", "mine.txt"]
@@ -333,7 +331,7 @@ def test_an_adapted_model_is_exported_and_gone_on_from_again(mine, start, text, 
 
 
 def test_an_adapted_model_is_written_as_ngrams_but_not_in_a_small_form(mine, start, text, tmp_path):
-    run = go_on(mine, start, tmp_path / "runs", None, **{"corpus.source": text})
+    run = go_on(mine, start, tmp_path / "runs", "evaluate", **{"corpus.source": text})
     for name, samples in (("own.arpa", None), ("drawn.arpa", 20)):
         file = accord.export(run.folder, "mine", tmp_path / name, order=2, samples=samples)
         assert accord.load(file).score("la fille dort .")[0].log_p < 0

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from run_cases import train_packed
 
 import accord
 from accord.pipeline.runner.pack import pack, unpack
@@ -55,9 +56,7 @@ def test_teachers_are_packed_with_the_student_and_teach_the_same_elsewhere(taugh
     options = {"set": changes(taught_by), "models": ["ll-rnn"], "name": "packed"}
     job = pack("tiny", packed, **options, runs=taught_by)["ll-rnn"]
     assert len(job["recipe"]["teachers"]["models"]) == 2
-    command = [sys.executable, "-m", "accord.pipeline.runner.sweep", str(packed)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    train_packed(packed)
     assert unpack(packed, runs=taught_by) == ["ll-rnn"]
     here = accord.run("tiny", **options, until="evaluate", runs=taught_by)
     elsewhere = (packed / "trained" / "ll-rnn" / "weights.safetensors").read_bytes()

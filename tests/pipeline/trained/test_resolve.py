@@ -1,11 +1,11 @@
 """What the name of a trained model can be, and what is said of a name that is none."""
 
 import pytest
+from run_cases import train_packed
 
 import accord
 from accord.pipeline.artefacts.names import MODEL
 from accord.pipeline.runner.pack import pack
-from accord.pipeline.runner.sweep import sweep
 from accord.pipeline.trained.resolve import BUNDLED_FOLDER, find, is_hub_id, one
 
 SENTENCE = "Le chat dort."
@@ -16,7 +16,7 @@ def packed(tmp_path_factory, slow):
     """Two models that were packed and trained where they were packed."""
     folder = tmp_path_factory.mktemp("elsewhere") / "packed"
     pack("tiny", folder, set={"train.epochs": 1}, runs=folder.parent / "runs")
-    assert sweep([folder], 2) == 0
+    train_packed(folder)
     return folder
 
 
@@ -53,7 +53,8 @@ def test_models_of_a_packed_folder_are_loaded_once_they_are_trained(packed):
     found = one(packed)
     assert (found.kind, found.protocol) == ("packed", "open")
     assert found.scores == found.folders["train"] == packed / "trained" / "ll-rnn"
-    run = accord.run("tiny", set={"train.epochs": 1}, runs=packed.parent / "runs").folder
+    runs = packed.parent / "runs"
+    run = accord.run("tiny", set={"train.epochs": 1}, until="evaluate", runs=runs).folder
     for name in ("rnn", "ll-rnn"):
         scores = [accord.load(place, name).score(SENTENCE) for place in (packed, run)]
         assert scores[0] == scores[1]

@@ -1,0 +1,21 @@
+"""What takes seconds of a run and is seldom what is tested, in a quicker way."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from accord.pipeline.artefacts.artefact import FinishedRun
+from accord.pipeline.evaluation.comparison import of_models
+from accord.pipeline.runner.sweep import _job
+from accord.pipeline.trained.resolve import read_jobs
+
+
+def train_packed(folder: Path) -> None:
+    """Train and measure every model of a packed folder here; a sweep starts a process for each."""
+    for name in read_jobs(folder):
+        _job(folder, name)
+
+
+def scores_of(run: Path) -> pd.DataFrame:
+    """The rows of `scores` of a run that stopped before its report, which draws figures."""
+    return of_models(FinishedRun.read(run).of_stage("evaluate"))
