@@ -1,5 +1,7 @@
 """Where the tests' data lie, that no test is timed, which are slow, and a run that many look at."""
 
+import gc
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +23,12 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "slow" in item.fixturenames:
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: it need not be searched for garbage again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -60,7 +68,13 @@ def fetched(slow):
 
 
 @pytest.fixture(scope="session")
-def tiny_run(tmp_path_factory, slow):
+def shared(tmp_path_factory) -> Path:
+    """A folder of runs that all processes of this session have: what one has run is done."""
+    own = tmp_path_factory.getbasetemp()
+    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared-runs"
+
+
+@pytest.fixture(scope="session")
+def tiny_run(shared, slow):
     """The `tiny` preset with fewer epochs, finished."""
-    runs = tmp_path_factory.mktemp("runs")
-    return accord.run("tiny", set={"train.epochs": 3}, runs=runs)
+    return accord.run("tiny", set={"train.epochs": 3}, runs=shared / "three")

@@ -13,7 +13,7 @@ from accord.pipeline.data.folders import MissingData, folder_of
 CASES = pytest.mark.parametrize(
     "cases",
     [
-        pytest.param(200, marks=pytest.mark.slow),
+        pytest.param(100, marks=pytest.mark.slow),
         pytest.param(10_000, marks=pytest.mark.long),
     ],
     ids=["few", "many"],

@@ -33,11 +33,11 @@ SENTENCE = "Le zyglotron dort."
 
 
 @pytest.fixture(scope="module")
-def exported(asked_run, tmp_path_factory) -> dict[bool, Path]:
+def exported(tiny_run, tmp_path_factory) -> dict[bool, Path]:
     """The model's folder in both forms, compact or not."""
     folder = tmp_path_factory.mktemp("folders")
     return {
-        form: accord.export(asked_run.folder, "ll-rnn", folder / name, compact=form)
+        form: accord.export(tiny_run.folder, "ll-rnn", folder / name, compact=form)
         for form, name in ((False, "whole"), (True, "small"))
     }
 

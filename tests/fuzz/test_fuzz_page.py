@@ -53,10 +53,8 @@ def questions(draw: st.DrawFn) -> Any:
 
 
 @pytest.fixture(scope="module")
-def models(asked_run) -> Models:
-    return Models(
-        {name: partial(accord.load, asked_run.folder, name) for name in ("ll-rnn", "rnn")}
-    )
+def models(tiny_run) -> Models:
+    return Models({name: partial(accord.load, tiny_run.folder, name) for name in ("ll-rnn", "rnn")})
 
 
 @CASES

@@ -72,9 +72,9 @@ def test_any_table_is_read_as_it_was_written(cases, ending, tmp_path):
 
 
 @CASES
-def test_what_is_measured_is_finite(cases, asked_run, tmp_path):
+def test_what_is_measured_is_finite(cases, tiny_run, tmp_path):
     """Of any sentences that a damaged table has, and of regions that may no longer fit."""
-    scorer = accord.load(asked_run.folder, "ll-rnn")
+    scorer = accord.load(tiny_run.folder, "ll-rnn")
     measured = 0
 
     def check(data: bytes) -> None:

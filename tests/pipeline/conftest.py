@@ -8,7 +8,7 @@ import accord
 
 
 @pytest.fixture(scope="session")
-def trained(tmp_path_factory, slow) -> Path:
+def trained(shared, slow) -> Path:
     """The folder of one whose models have learned to tell right agreement from wrong."""
-    runs = tmp_path_factory.mktemp("trained")
-    return accord.run("tiny", set={"train.epochs": 12}, until="evaluate", runs=runs).folder
+    changes = {"train.epochs": 12}
+    return accord.run("tiny", set=changes, until="evaluate", runs=shared / "twelve").folder

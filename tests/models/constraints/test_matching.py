@@ -11,6 +11,7 @@ from accord.models.constraints.matching import Matching
 from accord.models.constraints.regular_expression import OTHER, letters
 
 MODEL = made("ngram")
+DRAWS = 800
 LETTERS = "ab127ж"  # 7 and ж are not in its alphabet
 SHORT = strings(LETTERS, 5)
 
@@ -46,11 +47,11 @@ def test_strings_are_drawn_with_their_odds():
     expression = r"a.*b|\d\d|ж"
     found, chance = Matching(MODEL, expression), np.random.default_rng(1)
     for kind in range(COUNT):
-        drawn = Counter(found.draw(kind, chance) for _ in range(1500))
+        drawn = Counter(found.draw(kind, chance) for _ in range(DRAWS))
         assert all(re.fullmatch(expression, word) for word in drawn)
         for word, count in drawn.most_common(4):
             p = np.exp(MODEL.log_prob([word])[0, kind] - found.log_mass[kind])
-            assert count / 1500 == pytest.approx(p, abs=0.05)
+            assert count / DRAWS == pytest.approx(p, abs=0.05)
 
 
 def test_automata_tell_characters_apart_that_no_alphabet_has():

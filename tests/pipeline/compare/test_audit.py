@@ -83,15 +83,32 @@ def test_a_lexicon_made_of_a_text_is_named(tmp_path, tiny_run):
     assert texts_in_lexicons(run.folder) == [f"treebank:{table}"]
 
 
-def test_the_closed_preset_takes_only_the_words_of_the_treebanks_tests(tmp_path, fetched):
-    for source in ("ud-french-1.4", "lexique", "clams-fr"):
+# The preset over a small text and lexicon; its own settings decide what it takes.
+SMALL = {
+    "corpus.source": "tiny",
+    "corpus.valid": 0.1,
+    "corpus.test": 0.1,
+    "analyse.lexicon": ["closed", "tiny", "guesser"],
+    "analyse.suites": [],
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "splits"),
+    [
+        (SMALL, ("valid", "test")),
+        pytest.param({}, ("valid", "dev", "test"), marks=pytest.mark.long),
+    ],
+    ids=["small", "treebank"],
+)
+def test_the_closed_preset_takes_only_the_words_of_its_tests(tmp_path, fetched, changes, splits):
+    for source in ("lexique",) if changes else ("ud-french-1.4", "lefff", "lexique", "clams-fr"):
         fetched(source)
-    few = {"corpus.limit": 500, "analyse.lexicon": ["closed", "lexique"]}  # neither decides it
-    run = accord.run("closed", set=few, until="encode", runs=tmp_path)
+    run = accord.run("closed", set=changes, until="encode", runs=tmp_path)
     found = audit(run.folder)
     assert "test: used for vocabulary (rnn, ll-rnn)" in verdicts(found, {})
     found = found.set_index(["model", "part"])
-    for split in ("valid", "dev", "test"):
+    for split in splits:
         leaks = found[split] == "yes"
         assert leaks[leaks].index.unique("part").tolist() == ["vocabulary"]
         assert leaks.sum() == 2, "of both models"

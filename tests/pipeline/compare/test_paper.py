@@ -35,7 +35,6 @@ SMALL = {
     "train.epochs": 1,
     "train.embedding": 8,
     "train.hidden": 8,
-    "corpus.limit": 300,
     "analyse.suites": [],
 }
 
@@ -55,9 +54,13 @@ def prepared(tmp_path_factory, treebank):
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory, treebank, slow):
-    """Two models of the preset, small, on little text."""
+def trained(tmp_path_factory, treebank, fetched, slow):
+    """Three models of the preset, small, on the first sentences of each part of the treebank."""
     runs = tmp_path_factory.mktemp("small")
+    (runs / "few").mkdir()
+    for path in fetched("ud-french-1.4").glob("*.conllu"):
+        sentences = path.read_text(encoding="utf-8").split("\n\n")[:200]
+        (runs / "few" / path.name).write_text("\n\n".join(sentences) + "\n\n", encoding="utf-8")
     (runs / "small.yaml").write_text(
         "base: paper\n"
         "models:\n"
@@ -65,7 +68,8 @@ def trained(tmp_path_factory, treebank, slow):
         "  ll-rnn-2500: {}\n"
         "  ll-rnn-2500-strict: {train: {encoder: {kind: lstm-window, order: 8}}}\n"
     )
-    return accord.run(str(runs / "small.yaml"), set=SMALL, runs=runs)
+    few = {**SMALL, "corpus.source": str(runs / "few"), "corpus.valid": 20}
+    return accord.run(str(runs / "small.yaml"), set=few, until="evaluate", runs=runs)
 
 
 def test_the_published_figures_agree_with_each_other():

@@ -66,7 +66,7 @@ class Page:
         return self
 
     def until(self, condition):
-        return WebDriverWait(self.browser, 20, ignored_exceptions=[Exception]).until(
+        return WebDriverWait(self.browser, 20, 0.05, ignored_exceptions=[Exception]).until(
             lambda _: condition()
         )
 
