@@ -34,13 +34,13 @@ def kind(path: Path) -> str:
     return Path(path.stem).suffix if path.suffix in OPENERS else path.suffix
 
 
-def lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file with their line ends; only `\\n` ends a line."""
+def lines(path: Path, encoding: str = "utf-8") -> Iterator[str]:
+    """The lines of a file with their line ends; only `\\n` ends a line."""
     offset = 0
     try:
         with open_bytes(path) as file:
             for line in file:
-                yield line.decode("utf-8")
+                yield line.decode(encoding)
                 offset += len(line)
         if path.suffix in OPENERS and not path.stat().st_size:  # which gzip takes for no text
             raise EOFError("it has no bytes at all")
@@ -49,7 +49,8 @@ def lines(path: Path) -> Iterator[str]:
         place = f"byte offset {offset + error.start}"
         if path.suffix in OPENERS:
             place += " of the decompressed text"
-        raise CorpusError(f"{path}: expected UTF-8, found byte 0x{byte:02x} at {place}") from None
+        name = encoding.upper()
+        raise CorpusError(f"{path}: expected {name}, found byte 0x{byte:02x} at {place}") from None
     except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
             raise
@@ -83,14 +84,16 @@ def parse_line(line: str) -> Any:
     return found
 
 
-def table_rows(path: Path, separators: str) -> Iterator[tuple[int, dict[str, str] | str]]:
+def table_rows(
+    path: Path, separators: str, encoding: str = "utf-8"
+) -> Iterator[tuple[int, dict[str, str] | str]]:
     """The rows of a table that are not empty, each with the number of its last line.
 
     A row is a dictionary by the names of the header; a text instead of one is its fault.
 
     Columns are parted by tabs in a TSV, elsewhere by what the header has most of.
     """
-    text = (line.removeprefix("\ufeff") for line in lines(path))
+    text = (line.removeprefix("\ufeff") for line in lines(path, encoding))
     first = next(text, "")
     separator = "\t" if kind(path) == ".tsv" else max(separators, key=first.count)
     rows = csv.reader([first, *text], delimiter=separator, strict=True)

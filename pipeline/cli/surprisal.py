@@ -1,5 +1,6 @@
 """From sentences to tables, and to people: `accord surprisal`, `expect` and `norms`."""
 
+from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,7 +22,14 @@ from accord.pipeline.cli.options import (
     under,
 )
 from accord.pipeline.display.messages import counted, echo
-from accord.pipeline.display.tables import TABLES, csv, print_table, rounded, write_table
+from accord.pipeline.display.tables import (
+    TABLES,
+    csv,
+    print_table,
+    rounded,
+    table_writer,
+    write_table,
+)
 from accord.pipeline.trained import resolve
 
 if TYPE_CHECKING:
@@ -38,7 +46,7 @@ Models = Annotated[
         "RUN/MODEL, folders of exported models, or `french`, the bundled model."
     ),
 ]
-To = Annotated[Path | None, typer.Option(help="Write the table: .csv, .tsv or .parquet.")]
+To = Annotated[Path | None, typer.Option(help="Write the table: .csv, .tsv, .parquet or .xlsx.")]
 Spreadsheet = Annotated[
     bool,
     typer.Option(
@@ -65,7 +73,7 @@ def surprisal(
         Path,
         typer.Argument(
             metavar="TABLE",
-            help="CSV, TSV or Parquet with a column of sentences, or lines of plain text.",
+            help="CSV, TSV, Parquet or Excel (.xlsx) with a column of sentences, or lines of text.",
         ),
     ],
     column: Annotated[str, typer.Option(help="The column of sentences.")] = "sentence",
@@ -104,6 +112,9 @@ def surprisal(
     item: Annotated[
         str, typer.Option(help="The column of items, for intervals within items and --expects.")
     ] = "item",
+    skip_empty: Annotated[
+        bool, typer.Option("--skip-empty", help="Leave out rows without a sentence, and name them.")
+    ] = False,
     per: Annotated[
         Per, typer.Option(help="`region` also writes a row per region: NAME.regions.csv.")
     ] = Per.word,
@@ -124,52 +135,64 @@ def surprisal(
     'context', if the table has one; the words of these are left out unless --keep-context is given.
     Rows know nothing of each other.
     """
+    import pandas as pd
+
+    from accord.pipeline.data.user_tables import read_table
     from accord.pipeline.inference.provenance import write_sidecar
     from accord.pipeline.inference.regions import REGION_MEASURES, by_region, predicted
-    from accord.pipeline.inference.surprisal import MEASURES, OF_FEATURES, read_table
-    from accord.pipeline.inference.surprisal import surprisal as measure
+    from accord.pipeline.inference.surprisal import (
+        MEASURES,
+        OF_FEATURES,
+        surprisal_pieces,
+        without_empty,
+    )
 
     _check_files(to, plot)
     found = read_table(table, column)
+    if skip_empty:
+        found = without_empty(found, column)
     if by is None and CONDITION in found:
         by = CONDITION
     if by is not None and by not in found:
         raise ValueError(f"--by: expected a column of {table}: {', '.join(found)}; got {by!r}")
     asked = _chosen(run, model, models, condition, prime, prime_weight, prime_tune)
-    words = measure(
-        found,
-        asked,
-        column=column,
-        regions=regions,
-        expect=listed(expect or ""),
-        context=context,
-        keep_context=keep_context,
+    options = {"column": column, "regions": regions, "expect": listed(expect or "")}
+    options |= {"context": context, "keep_context": keep_context}
+    pieces = (
+        rounded(piece, [*MEASURES, *(name for name in piece if name.startswith("p_"))])
+        for piece in surprisal_pieces(found, asked, **options)
     )
-    words = rounded(words, [*MEASURES, *(name for name in words if name.startswith("p_"))])
-    regional = by_region(words) if per == Per.region or expects else None
-    checked = [predicted(regional, formula, by or CONDITION, item) for formula in expects or ()]
+    per_region = per == Per.region
+    kept, regional = [], []  # nothing that is not asked for again, so that memory does not grow
+    words = sentences = 0
+    with table_writer(to, spreadsheet) if to else nullcontext() as write:
+        for piece in pieces:
+            words += len(piece)
+            sentences += len(piece[["row", "sentence_number"]].drop_duplicates())
+            if to:
+                write(piece)
+            elif not (per_region or expects):
+                echo(csv(piece, spreadsheet=spreadsheet, header=words == len(piece)), end="")
+            if plot:
+                kept.append(piece)
+            if per_region or expects:
+                regional.append(by_region(piece))
+    of_regions = pd.concat(regional, ignore_index=True) if regional else None
+    checked = [predicted(of_regions, formula, by or CONDITION, item) for formula in expects or ()]
     if to:
-        write_table(words, to, spreadsheet)
-        sentences = counted(len(words[["row", "sentence_number"]].drop_duplicates()), "sentence")
-        echo(f"{counted(len(words), 'word')} of {sentences}: {to}")
+        echo(f"{counted(words, 'word')} of {counted(sentences, 'sentence')}: {to}")
         columns = {"word": MEASURES | OF_FEATURES}
-        if per == Per.region:
-            columns["region"] = REGION_MEASURES | OF_FEATURES
-        about = write_sidecar(to, asked, table, columns, context)
-        echo(f"where it comes from: {about}")
-        _write_beside(to, spreadsheet, regional if per == Per.region else None, checked)
-    elif per == Per.region:
-        echo(csv(regional, spreadsheet=spreadsheet), end="")
-    elif not checked:
-        echo(csv(words, spreadsheet=spreadsheet), end="")
+        columns |= {"region": REGION_MEASURES | OF_FEATURES} if per_region else {}
+        echo(f"where it comes from: {write_sidecar(to, asked, table, columns, context)}")
+        _write_beside(to, spreadsheet, of_regions if per_region else None, checked)
+    elif per_region:
+        echo(csv(of_regions, spreadsheet=spreadsheet), end="")
     if checked:
-        import pandas as pd
-
         print_table(pd.concat([each.summary for each in checked], ignore_index=True))
     if plot:
         from accord.pipeline.display.reading_figures import draw, surprisal_by_region
 
-        draw(surprisal_by_region(words, by, item), plot)
+        draw(surprisal_by_region(pd.concat(kept, ignore_index=True), by, item), plot)
         echo(f"figure: {plot}")
 
 

@@ -25,11 +25,12 @@ import pandas as pd
 from accord import lexicon
 from accord.models.common.checks import nearest
 from accord.pipeline.data.folders import folder_of
+from accord.pipeline.data.user_tables import read_table
 from accord.pipeline.display.messages import counted, say
 from accord.pipeline.evaluation.statistics import paired_bootstrap
 from accord.pipeline.inference.expectations import SentenceReader, by_name
 from accord.pipeline.inference.scorer import Scorer, tokens
-from accord.pipeline.inference.surprisal import BITS, LEXICON, read_table
+from accord.pipeline.inference.surprisal import BITS, LEXICON
 
 FOLDER = "openlexicon"
 RARE = 0.01  # occurrences per million that are added: a word that Lexique lacks has log₁₀ −2

@@ -2,7 +2,8 @@
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -83,9 +84,10 @@ def html_table(table: "pd.DataFrame") -> str:
 
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins so is computed by spreadsheets
-PARQUET = ".parquet"
+PARQUET, EXCEL = ".parquet", ".xlsx"
 LOGICAL = {True: "TRUE", False: "FALSE"}
-TABLES = (".csv", ".tsv", PARQUET)  # endings of files that `write_table` writes
+TABLES = (".csv", ".tsv", PARQUET, EXCEL)  # endings of files that `write_table` writes
+EXCEL_ROWS = 1_048_576  # that a sheet of Excel holds, the header included
 
 
 def write_table(table: "pd.DataFrame", path: Path, spreadsheet: bool = False) -> None:
@@ -93,12 +95,65 @@ def write_table(table: "pd.DataFrame", path: Path, spreadsheet: bool = False) ->
 
     For a `spreadsheet`, texts of a CSV or TSV that it would compute have an apostrophe before them.
     """
+    with table_writer(path, spreadsheet) as write:
+        write(table)
+
+
+@contextmanager
+def table_writer(
+    path: Path, spreadsheet: bool = False
+) -> "Iterator[Callable[[pd.DataFrame], None]]":
+    """A function that writes the next rows of a table; the file is there once all are written.
+
+    A CSV, TSV or Parquet is written piece by piece. A sheet of Excel is kept until its end.
+    """
     with whole(path) as partial:
         if path.suffix == PARQUET:
-            table.to_parquet(partial, index=False)
+            yield from _parquet_writer(partial)
+        elif path.suffix == EXCEL:
+            yield from _excel_writer(partial)
         else:
             separator = "\t" if path.suffix == ".tsv" else ","
-            partial.write_bytes(csv(table, separator, spreadsheet).encode())
+            with partial.open("w", encoding="utf-8", newline="") as file:
+
+                def write(table: "pd.DataFrame") -> None:
+                    file.write(csv(table, separator, spreadsheet, header=not file.tell()))
+
+                yield write
+
+
+def _parquet_writer(path: Path) -> "Iterator[Callable[[pd.DataFrame], None]]":
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    with ExitStack() as stack:
+        opened: list[parquet.ParquetWriter] = []
+
+        def write(table: "pd.DataFrame") -> None:
+            rows = pa.Table.from_pandas(table, preserve_index=False)
+            if not opened:
+                opened.append(stack.enter_context(parquet.ParquetWriter(path, rows.schema)))
+            opened[0].write_table(rows.cast(opened[0].schema))
+
+        yield write
+
+
+def _excel_writer(path: Path) -> "Iterator[Callable[[pd.DataFrame], None]]":
+    import pandas as pd
+
+    pieces: list[pd.DataFrame] = []
+    yield pieces.append
+    table = pd.concat(pieces, ignore_index=True)
+    if len(table) >= EXCEL_ROWS:
+        raise ValueError(
+            f"{EXCEL}: expected fewer than {EXCEL_ROWS:,} rows, got {len(table):,}; .csv takes all"
+        )
+    try:
+        table.to_excel(path, index=False)
+    except ImportError:
+        raise ValueError(
+            f"{EXCEL}: `pip install 'accord-lm[excel]'` brings what writes it"
+        ) from None
 
 
 def rounded(table: "pd.DataFrame", columns: Iterable[str]) -> "pd.DataFrame":
@@ -107,13 +162,15 @@ def rounded(table: "pd.DataFrame", columns: Iterable[str]) -> "pd.DataFrame":
     return table.assign(**{name: table[name].map("{:.6g}".format).astype(float) for name in floats})
 
 
-def csv(table: "pd.DataFrame", separator: str = ",", spreadsheet: bool = False) -> str:
+def csv(
+    table: "pd.DataFrame", separator: str = ",", spreadsheet: bool = False, header: bool = True
+) -> str:
     """A table as CSV; what is true or not is written as R reads it: TRUE and FALSE."""
     if spreadsheet:
         table = table.map(_inert).rename(columns=_inert)
     logical = table.select_dtypes(bool).columns
     table = table.assign(**{str(name): table[name].map(LOGICAL) for name in logical})
-    return table.to_csv(index=False, sep=separator)
+    return table.to_csv(index=False, sep=separator, header=header)
 
 
 def _inert(cell: Any) -> Any:

@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pyarrow import parquet
 
 from accord import lexicon
-from accord.corpora.text import kind, lines, table_rows
 from accord.corpora.tokenise import normalise
 from accord.models.common.checks import nearest
 from accord.pipeline.data.folders import MissingData, folder_of
+from accord.pipeline.data.user_tables import read_table
 from accord.pipeline.display.messages import meter, say
 from accord.pipeline.inference.context import Context, SplitTexts, split_texts
 from accord.pipeline.inference.expectations import ReadWords, SentenceReader, by_name, probabilities
@@ -29,50 +28,26 @@ LEXICON = "lexique"
 CONTEXT = "context"  # the column with what is read before a row
 
 
-def log_frequency(forms: Sequence[str], lowercase: bool) -> np.ndarray:
-    """log10 of how often each form comes in a million words; NaN if Lexique lacks it."""
-    try:
-        counted = lexicon.load([LEXICON], folder=folder_of, lowercase=lowercase)
-    except MissingData:
-        say(f"log_frequency is left empty: `accord fetch {LEXICON}` brings the frequencies")
-        return np.full(len(forms), np.nan)
-    distinct, which = np.unique(np.asarray(forms, dtype=object), return_inverse=True)
-    per_million = counted.frequency(distinct.tolist())
-    return np.log10(np.where(per_million > 0, per_million, np.nan))[which]
+class Frequency:
+    """log10 of how often forms come in a million words of French, from Lexique."""
+
+    def __init__(self, lowercase: bool):
+        self.lexicon = None
+        try:
+            self.lexicon = lexicon.load([LEXICON], folder=folder_of, lowercase=lowercase)
+        except MissingData:
+            say(f"log_frequency is left empty: `accord fetch {LEXICON}` brings the frequencies")
+
+    def of(self, forms: Sequence[str]) -> np.ndarray:
+        """NaN where Lexique lacks a form."""
+        if self.lexicon is None:
+            return np.full(len(forms), np.nan)
+        distinct, which = np.unique(np.asarray(forms, dtype=object), return_inverse=True)
+        per_million = self.lexicon.frequency(distinct.tolist())
+        return np.log10(np.where(per_million > 0, per_million, np.nan))[which]
 
 
 BAR = "|"
-TABLES = (".csv", ".tsv", ".parquet")
-NO_TEXTS = (".json", ".jsonl", ".xls", ".xlsx", ".ods")  # tables too, which would read as lines
-SEPARATORS = "\t;,"
-
-
-def read_table(path: Path, column: str) -> pd.DataFrame:
-    """The table of a file, its columns as they are written; a text is a table of its lines."""
-    if kind(path) in NO_TEXTS:
-        raise ValueError(f"{path}: expected a text, or a name that ends in {', '.join(TABLES)}")
-    if kind(path) not in TABLES:
-        found = enumerate((line.removeprefix("\ufeff").strip() for line in lines(path)), start=1)
-        return pd.DataFrame([each for each in found if each[1]], columns=["line", column])
-    if kind(path) == ".parquet":
-        return _parquet(path)
-    rows = list(table_rows(path, SEPARATORS))
-    if faults := [f"{path}, line {line}: {row}" for line, row in rows if isinstance(row, str)]:
-        raise ValueError("\n".join(faults))
-    if not rows:
-        raise ValueError(f"{path}: expected a table with a header and rows, found none")
-    return pd.DataFrame([row for _, row in rows])
-
-
-def _parquet(path: Path) -> pd.DataFrame:
-    try:
-        table = parquet.read_table(path)
-        table.validate(full=True)
-        return table.to_pandas()
-    except Exception as error:  # which is anything if the file is damaged
-        if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
-            raise
-        raise ValueError(f"{path}: expected a table in Parquet; {error}") from None
 
 
 def sentences(table: pd.DataFrame, column: str) -> list[str]:
@@ -88,10 +63,23 @@ def sentences(table: pd.DataFrame, column: str) -> list[str]:
         if not isinstance(text, str) or not normalise(without_bars(text))
     ]
     if empty:
-        raise ValueError(f"expected a sentence in '{column}', found none in row {', '.join(empty)}")
+        raise ValueError(
+            f"expected a sentence in '{column}', found none in row {', '.join(empty)}; "
+            f"--skip-empty leaves such rows out"
+        )
     if not found:
         raise ValueError(f"expected sentences in '{column}', found no row")
     return found
+
+
+def without_empty(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """The rows that have a sentence; the others are counted and named."""
+    if column not in table:
+        return table  # which `sentences` refuses
+    has = [isinstance(text, str) and bool(normalise(without_bars(text))) for text in table[column]]
+    if lacking := [str(number) for number, each in enumerate(has, start=1) if not each]:
+        say(f"left out without a sentence in '{column}': row {', '.join(lacking)}")
+    return table[has].reset_index(drop=True)
 
 
 def without_bars(sentence: str) -> str:
@@ -191,7 +179,29 @@ def surprisal(
     `context`, every row is read after the sentences there, unless `context` is "none".
     `keep_context` writes the words of the column too.
     """
-    table = _table(table, column)
+    pieces = surprisal_pieces(
+        _table(table, column),
+        models,
+        column=column,
+        regions=regions,
+        expect=expect,
+        context=context,
+        keep_context=keep_context,
+    )
+    return pd.concat(pieces, ignore_index=True)
+
+
+def surprisal_pieces(
+    table: pd.DataFrame,
+    models: Scorer | Mapping[str, Scorer],
+    *,
+    column: str = "sentence",
+    regions: str | None = None,
+    expect: Sequence[str] = (),
+    context: str | None = None,
+    keep_context: bool = False,
+) -> Iterator[pd.DataFrame]:
+    """The same table piece by piece: so many sentences at a time, in memory that does not grow."""
     found = sentences(table, column)
     before = _contexts(table, context)
     if keep_context and before is None:
@@ -205,27 +215,23 @@ def surprisal(
     if regions or any("|" in sentence for sentence in found):
         marked = StimulusRegions(found, table[regions].astype(str).tolist() if regions else None)
     stimuli = Stimuli.of([without_bars(sentence) for sentence in found], before)
-    parts = []
     for name, scorer in by_name(models).items():
         in_context = scorer.in_context(context or (Context.text if before else None))
         advance = meter("sentences", len(stimuli.sentences))
-        reader, read = SentenceReader(scorer, expect), []
-        for words in reader.read(stimuli.sentences, stimuli.row if in_context else None):
-            read.append(_rows(reader, words, stimuli, marked, keep_context))
-            advance(int(words.is_end.sum()))
-        advance(0)
+        reader, frequency = SentenceReader(scorer, expect), Frequency(scorer.lowercase)
         if reader.next_word is None:
             say("a model of subwords lists no words: it has no rank and no entropy of the next")
-        rows = pd.concat(read, ignore_index=True)
-        rows["log_frequency"] = log_frequency(rows["log_frequency"], scorer.lowercase)
-        parts.append(rows.assign(model=name))
-    rows = pd.concat(parts, ignore_index=True)
-    number = rows.pop("row").to_numpy()
-    of_table = kept.iloc[number].reset_index(drop=True)
-    of_table.insert(0, "row", number + 1)
-    if not isinstance(models, Scorer):
-        of_table.insert(0, "model", rows["model"])
-    return pd.concat([of_table, rows.drop(columns="model")], axis=1)
+        for words in reader.read(stimuli.sentences, stimuli.row if in_context else None):
+            rows = _rows(reader, words, stimuli, marked, keep_context).reset_index(drop=True)
+            rows["log_frequency"] = frequency.of(rows["log_frequency"])
+            number = rows.pop("row").to_numpy()
+            of_table = kept.iloc[number].reset_index(drop=True)
+            of_table.insert(0, "row", number + 1)
+            if not isinstance(models, Scorer):
+                of_table.insert(0, "model", name)
+            yield pd.concat([of_table, rows], axis=1)
+            advance(int(words.is_end.sum()))
+        advance(0)
 
 
 def of_sentences(

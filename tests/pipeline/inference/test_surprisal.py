@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.cli.main import app
+from accord.pipeline.data.user_tables import read_table
 from accord.pipeline.inference.expectations import SentenceReader
-from accord.pipeline.inference.surprisal import MEASURES, StimulusRegions, read_table, surprisal
+from accord.pipeline.inference.surprisal import MEASURES, StimulusRegions, surprisal
 
 STIMULI = Path(__file__).parents[2] / "data" / "stimuli.csv"
 
@@ -176,9 +177,9 @@ def test_tables_of_all_kinds_are_read(tmp_path, ending):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.csv", "item,sentence\n1,Il est là.\n".encode("latin-1"), "expected UTF-8, found byte"),
-        ("a.tsv", "item\tsentence\n1\tIl est là.\n".encode("latin-1"), "at byte offset 24"),
-        ("a.txt", "Il est là.\n".encode("latin-1"), "expected UTF-8, found byte"),
+        ("a.csv", b"item,sentence\n1,Il est l\xe0\x81.\n", "expected UTF-8, found byte"),
+        ("a.tsv", b"item\tsentence\n1\tIl est l\xe0\x81.\n", "at byte offset 24"),
+        ("a.txt", b"Il est l\xe0\x81.\n", "expected UTF-8, found byte"),
         ("a.csv", b"item,sentence\n1,Oui, le chat.\n", "line 2: expected 2 columns .*, got 3"),
         ("a.csv", b"item,sentence\n1\n", "line 2: expected 2 columns as in the header, got 1"),
         ("a.csv", b"sentence,sentence\nUn,Deux\n", "line 1: expected columns of different names"),
@@ -222,7 +223,7 @@ def test_a_text_is_printed_as_csv(tiny_run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--to", "words.xlsx"], "--to: expected a name that ends in .csv, .tsv, .parquet"),
+        (["--to", "words.docx"], "--to: expected a name that ends in .csv, .tsv, .parquet"),
         (["--plot", "a.pdf"], "--plot: expected a name that ends in .png or .svg"),
         (["--by", "colour"], "--by: expected a column of"),
         (["--models", "rnn", "--model", "rnn"], "expected --model or --models, got both"),

@@ -1,0 +1,75 @@
+"""A person's own tables: CSV, TSV, Parquet, Excel; a text is a table of its lines."""
+
+from pathlib import Path
+
+import pandas as pd
+from pyarrow import parquet
+
+from accord.corpora.text import CorpusError, kind, lines, table_rows
+from accord.pipeline.display.messages import say
+
+PARQUET, EXCEL = ".parquet", ".xlsx"
+TABLES = (".csv", ".tsv", PARQUET, EXCEL)
+NO_TEXTS = (".json", ".jsonl", ".xls", ".ods")  # tables too, which would read as lines
+SEPARATORS = "\t;,"
+OLD_ENCODING = "cp1252"  # of files that older programs on Windows wrote, a superset of Latin-1
+
+
+def read_table(path: Path, column: str) -> pd.DataFrame:
+    """The table of a file, its columns as they are written; a text is a table of its lines."""
+    if kind(path) in NO_TEXTS:
+        raise ValueError(f"{path}: expected a text, or a name that ends in {', '.join(TABLES)}")
+    if kind(path) == PARQUET:
+        return _parquet(path)
+    if kind(path) == EXCEL:
+        return _excel(path)
+    encoding = _encoding(path)
+    if kind(path) not in TABLES:
+        text = (line.removeprefix("\ufeff").strip() for line in lines(path, encoding))
+        found = [each for each in enumerate(text, start=1) if each[1]]
+        return pd.DataFrame(found, columns=["line", column])
+    rows = list(table_rows(path, SEPARATORS, encoding))
+    if faults := [f"{path}, line {line}: {row}" for line, row in rows if isinstance(row, str)]:
+        raise ValueError("\n".join(faults))
+    if not rows:
+        raise ValueError(f"{path}: expected a table with a header and rows, found none")
+    return pd.DataFrame([row for _, row in rows])
+
+
+def _encoding(path: Path) -> str:
+    """UTF-8, or the encoding of older programs where a file is not UTF-8 and can be that."""
+    try:
+        for _ in lines(path):
+            pass
+    except CorpusError as fault:
+        try:
+            for _ in lines(path, OLD_ENCODING):
+                pass
+        except CorpusError:
+            raise fault from None
+        say(f"{path} is not UTF-8: it is read as Windows-1252 (Latin-1)")
+        return OLD_ENCODING
+    return "utf-8"
+
+
+def _excel(path: Path) -> pd.DataFrame:
+    """The first sheet of a workbook."""
+    try:
+        return pd.read_excel(path)
+    except ImportError:
+        raise ValueError(f"{path}: `pip install 'accord-lm[excel]'` brings what reads it") from None
+    except Exception as error:  # which is anything if the file is damaged
+        if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
+            raise
+        raise ValueError(f"{path}: expected a workbook of Excel; {error}") from None
+
+
+def _parquet(path: Path) -> pd.DataFrame:
+    try:
+        table = parquet.read_table(path)
+        table.validate(full=True)
+        return table.to_pandas()
+    except Exception as error:  # which is anything if the file is damaged
+        if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
+            raise
+        raise ValueError(f"{path}: expected a table in Parquet; {error}") from None

@@ -1,0 +1,88 @@
+"""Tables as people have them: Excel, files of older programs, rows without a sentence."""
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import accord
+from accord.pipeline.cli.main import app
+from accord.pipeline.data.user_tables import read_table
+from accord.pipeline.display.tables import TABLES, table_writer, write_table
+from accord.pipeline.inference.surprisal import surprisal_pieces, without_empty
+
+STIMULI = pd.DataFrame(
+    {
+        "item": [1, 2],
+        "sentence": ["L'été est fini.", "La forêt brûle, hélas."],
+        "good": [True, False],
+    }
+)
+
+
+@pytest.mark.parametrize("ending", TABLES)
+def test_a_table_that_is_written_is_read_again(tmp_path, ending):
+    path = tmp_path / f"stimuli{ending}"
+    write_table(STIMULI, path)
+    read = read_table(path, "sentence")
+    assert read["sentence"].tolist() == STIMULI["sentence"].tolist()
+    assert read["item"].astype(int).tolist() == [1, 2]
+    assert read["good"].astype(str).str.upper().tolist() == ["TRUE", "FALSE"]
+
+
+@pytest.mark.parametrize("ending", TABLES)
+def test_a_table_in_pieces_is_the_table_at_once(tmp_path, ending):
+    whole, pieces = tmp_path / f"whole{ending}", tmp_path / f"pieces{ending}"
+    write_table(STIMULI, whole)
+    with table_writer(pieces) as write:
+        for start in range(len(STIMULI)):
+            write(STIMULI[start : start + 1])
+    assert read_table(pieces, "sentence").equals(read_table(whole, "sentence"))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".txt"])
+def test_a_file_of_an_older_program_is_recognised_and_it_is_said(tmp_path, capsys, ending):
+    path = tmp_path / f"old{ending}"
+    separator = "\t" if ending == ".tsv" else ","
+    text = "L'été est fini." if ending == ".txt" else f"item{separator}sentence\n1{separator}été\n"
+    path.write_bytes(text.encode("cp1252"))
+    assert "été" in read_table(path, "sentence")["sentence"][0]
+    assert "is not UTF-8: it is read as Windows-1252" in capsys.readouterr().err
+
+
+def test_bytes_that_no_encoding_has_are_refused(tmp_path):
+    path = tmp_path / "bytes.csv"
+    path.write_bytes(b"sentence\nl'\xe9t\xe9 \x81\n")
+    with pytest.raises(ValueError, match="expected UTF-8, found byte 0xe9"):
+        read_table(path, "sentence")
+
+
+def test_a_damaged_workbook_is_refused(tmp_path):
+    path = tmp_path / "stimuli.xlsx"
+    path.write_bytes(b"PK\x03\x04 no workbook")
+    with pytest.raises(ValueError, match="expected a workbook of Excel"):
+        read_table(path, "sentence")
+
+
+def test_rows_without_a_sentence_are_named_and_left_out_where_that_is_asked(tmp_path, capsys):
+    path = tmp_path / "some.csv"
+    path.write_text("item,sentence\n1,Il pleut.\n2,\n3, \n4,Il neige.\n", encoding="utf-8")
+    done = CliRunner().invoke(app, ["surprisal", str(path)])
+    assert done.exit_code == 2
+    assert "found none in row 2, 3; --skip-empty leaves such rows out" in done.output
+    assert without_empty(read_table(path, "sentence"), "sentence")["item"].tolist() == ["1", "4"]
+    assert "row 2, 3" in capsys.readouterr().err
+    done = CliRunner().invoke(app, ["surprisal", str(path), "--skip-empty"])
+    assert done.exit_code == 0 and "neige" in done.stdout
+
+
+def test_the_pieces_of_a_table_of_words_are_the_table(monkeypatch):
+    model = accord.load()
+    table = pd.DataFrame({"sentence": ["Il pleut.", "Elle dort.", "Tu viens ?"]})
+    whole = model.surprisal(table)
+    monkeypatch.setattr("accord.pipeline.inference.expectations.AT_ONCE", 1)
+    pieces = list(surprisal_pieces(table, model))
+    assert len(pieces) == 3
+    together = pd.concat(pieces, ignore_index=True)
+    numbers = whole.select_dtypes("number").columns
+    assert (together[numbers] - whole[numbers]).abs().max().max() < 1e-4
+    assert together["word"].equals(whole["word"])
