@@ -2,12 +2,16 @@
 
     token._.surprisal   bits; the sum where a token is several of Accord's words, None where it is
                         the rest of a word that began in a token before
-    doc._.expect        a table of what was expected before each word: P(Number=Plur | …)
+    token._.entropy     bits, of the next word before the token is read; None as above
+    token._.expect      what was expected before the token: {"Number=Plur": 0.84, …}
+    doc._.expect        the same as a table, a row for each of Accord's words
 
-A document with sentences is read sentence by sentence, any other as one sentence.
+A document is read sentence by sentence. If no component before has marked the sentences, Accord
+splits the text itself.
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -17,6 +21,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Token
 from spacy.util import minibatch
 
+from accord.corpora.segment import sentence_spans
 from accord.pipeline.inference.expectations import (
     FEATURES,
     ReadWords,
@@ -26,6 +31,7 @@ from accord.pipeline.inference.expectations import (
 from accord.pipeline.inference.scorer import load
 
 NAME = "accord"
+ENTROPY = "entropy"
 
 
 @Language.factory(NAME, default_config={"run": None, "model": None, "features": list(FEATURES)})
@@ -39,6 +45,8 @@ class Surprisal:
     def __init__(self, run: str | Path | None, model: str | None, features: Sequence[str]):
         self.reader = SentenceReader(load(run, model), list(features))
         Token.set_extension("surprisal", default=None, force=True)
+        Token.set_extension("entropy", getter=_entropy, force=True)
+        Token.set_extension("expect", getter=_expected_before, force=True)
         Doc.set_extension("expect", getter=_expected, force=True)
 
     def __call__(self, doc: Doc) -> Doc:
@@ -72,18 +80,43 @@ class Surprisal:
                 "before": [doc.text[start:end] for start, end in zip(starts, ends, strict=True)],
                 "start": starts.tolist(),
                 "end": ends.tolist(),
+                **self._entropies(words, at),
                 **expected.iloc[at].to_dict("list"),
             }
             kept = doc.user_data[NAME]
             for name, values in rows.items():
                 kept[name] = kept.get(name, []) + values
 
+    def _entropies(self, words: ReadWords, at: np.ndarray) -> dict[str, list[float]]:
+        if words.expected is None:
+            return {}
+        return {ENTROPY: (words.expected.entropy[at] / math.log(2)).tolist()}
+
 
 def _sentences(doc: Doc) -> list[tuple[int, int]]:
     """From where to where each sentence stands that holds more than spaces."""
     known = doc.has_annotation("SENT_START")
-    places = [(s.start_char, s.end_char) for s in doc.sents] if known else [(0, len(doc.text))]
+    places = [(s.start_char, s.end_char) for s in doc.sents] if known else sentence_spans(doc.text)
     return [(start, end) for start, end in places if doc.text[start:end].strip()]
+
+
+def _row_of(token: Token) -> int | None:
+    """The row of the first word that begins in a token; None if none does."""
+    starts = token.doc.user_data.get(NAME, {}).get("start", [])
+    row = bisect_left(starts, token.idx)
+    begins = row < len(starts) and starts[row] < token.idx + max(len(token), 1)
+    return row if begins else None
+
+
+def _entropy(token: Token) -> float | None:
+    row, kept = _row_of(token), token.doc.user_data.get(NAME, {})
+    return None if row is None or ENTROPY not in kept else kept[ENTROPY][row]
+
+
+def _expected_before(token: Token) -> dict[str, float]:
+    row = _row_of(token)
+    columns = token.doc.user_data.get(NAME, {}).items()
+    return {} if row is None else {name: each[row] for name, each in columns if "=" in name}
 
 
 def _expected(doc: Doc) -> pd.DataFrame:

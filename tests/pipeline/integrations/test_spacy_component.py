@@ -60,6 +60,20 @@ def test_documents_in_a_row_are_read_as_each_by_itself_and_can_be_saved(nlp):
     assert surprisals(component(alone)) == before
 
 
-def test_without_sentences_a_document_is_one(nlp):
-    doc = nlp.get_pipe("accord")(nlp.make_doc("Le chat dort. Il mange."))
+def test_without_marked_sentences_a_document_is_split(nlp):
+    text = "Le chat dort. Il mange."
+    doc = nlp.get_pipe("accord")(nlp.make_doc(text))
+    assert surprisals(doc) == pytest.approx(surprisals(nlp(text)), abs=1e-4)
     assert all(token._.surprisal > 0 for token in doc)
+
+
+def test_tokens_have_entropy_and_what_was_expected_before_them(nlp):
+    doc = nlp(TEXT)
+    table = doc._.expect.set_index("start")
+    for token in doc:
+        if token._.surprisal is None:
+            assert token._.entropy is None and token._.expect == {}
+        else:
+            assert token._.entropy == table["entropy"][token.idx] > 0
+            assert token._.expect["Number=Plur"] == table["Number=Plur"][token.idx]
+            assert sum(token._.expect.values()) == pytest.approx(1, abs=1e-5)
