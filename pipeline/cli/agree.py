@@ -86,6 +86,14 @@ def agree(
             "commas."
         ),
     ] = "closed,dela",
+    people: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of what people said of each pair, such as the share who chose the right "
+            "sentence: prints its correlation with the margins.",
+        ),
+    ] = None,
     items: Annotated[
         Path | None,
         typer.Option(
@@ -116,6 +124,9 @@ def agree(
             print_table(side_by_side(asked, of_pairs, scoring))
             echo()
     print_table(agreement.summary(asked, rows[0]))
+    if people:
+        echo()
+        print_table(agreement.with_people(asked, pairs, people))
     if items:
         write_table(agreement.items(asked, pairs, words), items)
         say(f"margins: {items}")

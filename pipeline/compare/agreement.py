@@ -13,7 +13,15 @@ from accord.models.common.checks import nearest
 from accord.pipeline.compare.scored_models import Scored, find_all, named
 from accord.pipeline.dataset.encoded import Suite, read_encoded_suite
 from accord.pipeline.display.messages import say, short_names
-from accord.pipeline.evaluation.agreement import SCORINGS, credit, is_tie, margins, regions, wilson
+from accord.pipeline.evaluation.agreement import (
+    SCORINGS,
+    Z,
+    credit,
+    is_tie,
+    margins,
+    regions,
+    wilson,
+)
 from accord.pipeline.evaluation.critical_words import CriticalWords
 from accord.pipeline.evaluation.suites import (
     Pair,
@@ -31,6 +39,7 @@ from accord.pipeline.trained import resolve
 
 # The first distance or number of attractors of each row.
 STEPS = {"distance": (0, 1, 2, 4, 8), "attractors": (0, 1, 2)}
+FEWEST_PEOPLE = 10  # pairs, below which a correlation says nothing
 LENGTH = "length"  # a group that no suite has to name
 
 
@@ -170,6 +179,41 @@ def accuracy(asked: dict[str, JudgedSuite], rows: pd.Series, scoring: int) -> pd
             interval = wilson(right, pairs)
             found.append((group, model, pairs, own["tie"].sum(), right / pairs, *interval))
     return pd.DataFrame(found, columns=["group", "model", "pairs", "ties", "share", "low", "high"])
+
+
+def with_people(asked: dict[str, JudgedSuite], suite: WrittenSuite, column: str) -> pd.DataFrame:
+    """How each model's margins go with what people said of each pair: a row a model and score.
+
+    `column` of the suite's table has the share of people who chose the right sentence, or a
+    rating. r is Pearson's correlation with its interval of 95 % (Fisher 1921), ρ is Spearman's.
+    """
+    table = pair_table(suite)
+    if column not in table:
+        raise ValueError(
+            f"--people: {suite.source} does not say {column!r} of its pairs"
+            f"{nearest(column, table.columns)}"
+        )
+    people = pd.to_numeric(table[column], errors="coerce").to_numpy(float)
+    found = []
+    for model, each in asked.items():
+        for score, margin in zip(each.scores, each.margins.T, strict=True):
+            both = np.isfinite(margin) & np.isfinite(people)
+            if both.sum() < FEWEST_PEOPLE:
+                raise ValueError(
+                    f"--people: expected numbers in {column!r} for at least {FEWEST_PEOPLE} pairs, "
+                    f"got {both.sum()}"
+                )
+            pair = pd.DataFrame({"margin": margin[both], "people": people[both]})
+            r, rank = (_correlation(each) for each in (pair, pair.rank()))
+            z, reach = np.arctanh(min(r, 1 - 1e-12)), Z / np.sqrt(len(pair) - 3)
+            low, high = np.tanh([z - reach, z + reach])
+            shown = {"r": f"{r:.3f}", "95 %": f"{low:.3f} to {high:.3f}", "ρ": f"{rank:.3f}"}
+            found.append({"model": model, "score": score, "pairs": f"{len(pair):,}", **shown})
+    return pd.DataFrame(found)
+
+
+def _correlation(pair: pd.DataFrame) -> float:
+    return float(np.corrcoef(pair["margin"], pair["people"])[0, 1])
 
 
 def side_by_side(asked: dict[str, JudgedSuite], rows: pd.Series, scoring: int) -> pd.DataFrame:

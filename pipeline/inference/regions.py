@@ -10,7 +10,6 @@ An item is a success if the formula holds for it. `&` joins formulas that must h
 """
 
 import ast
-import math
 import operator
 import re
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ import pandas as pd
 
 from accord.models.common.checks import nearest
 from accord.pipeline.display.messages import counted, say
+from accord.pipeline.evaluation.agreement import wilson
 
 REGION_MEASURES = {
     "region": "the region",
@@ -31,7 +31,6 @@ REGION_MEASURES = {
     "previous_surprisal_2": "surprisal of the word before that one",
     "entropy": "entropy of the next word before the region is read",
 }
-LEVEL = 1.96  # standard errors to each side of an interval of 95 %
 
 
 def by_region(words: pd.DataFrame) -> pd.DataFrame:
@@ -82,14 +81,6 @@ class Prediction:
                 }
             )
         return pd.DataFrame(rows)
-
-
-def wilson(successes: int, trials: int) -> tuple[float, float]:
-    """The interval of a share (Wilson 1927), which stays within 0 and 1."""
-    share, square = successes / trials, LEVEL**2 / trials
-    middle = (share + square / 2) / (1 + square)
-    reach = LEVEL * math.sqrt(share * (1 - share) / trials + square / (4 * trials)) / (1 + square)
-    return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
 def predicted(regions: pd.DataFrame, formula: str, condition: str, item: str) -> Prediction:

@@ -5,10 +5,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import pearsonr
 from typer.testing import CliRunner
 
 from accord.pipeline.cli.main import app
-from accord.pipeline.compare.agreement import JudgedSuite, groups, judged, side_by_side
+from accord.pipeline.compare.agreement import JudgedSuite, groups, judged, side_by_side, with_people
 from accord.pipeline.dataset.vocabulary import Vocabulary
 from accord.pipeline.evaluation.agreement import wilson
 from accord.pipeline.evaluation.suites import Pair, encode_suite, read_suite
@@ -88,3 +89,30 @@ def test_models_with_one_name_keep_a_column_each(tiny_run, tmp_path):
     assert [*judged([first, second, first], pairs)] == ["a/m", "b/m"]
     with pytest.raises(ValueError, match="two that are called rnn"):
         judged([of_run, tiny_run.folder], pairs)
+
+
+def test_margins_are_held_against_what_people_said(tmp_path):
+    subjects = ("La fille", "Le chat", "Les amis", "Une femme", "Des enfants", "Le roi")
+    rows = [
+        (f"{subject} {verb} là.", f"{subject} {wrong} là.")
+        for subject in subjects
+        for verb, wrong in (("est", "sont"), ("dort", "dorment"))
+    ]
+    path = tmp_path / "pairs.csv"
+    table = pd.DataFrame(rows, columns=["good", "bad"])
+    table.to_csv(path, index=False)
+    asked = judged([BUNDLED_FOLDER], read_suite(str(path)))
+    margin = next(iter(asked.values())).margins[:, 0]
+    table["people"] = 0.5 + margin / 100  # people who are as sure as the model
+    table["others"] = np.random.default_rng(1).random(len(table))
+    table.to_csv(path, index=False)
+    found = with_people(asked, read_suite(str(path)), "people").iloc[0]
+    assert found["r"] == found["ρ"] == "1.000" and found["pairs"] == "12"
+    scattered = with_people(asked, read_suite(str(path)), "others").iloc[0]
+    expected = np.corrcoef(margin, table["others"])[0, 1]
+    assert float(scattered["r"]) == pytest.approx(expected, abs=1e-3)
+    low, high = map(float, scattered["95 %"].split(" to "))
+    exact = pearsonr(margin, table["others"]).confidence_interval()
+    assert (low, high) == pytest.approx((exact.low, exact.high), abs=1e-3)
+    with pytest.raises(ValueError, match=r"--people: .* does not say 'peopl'.*'people'"):
+        with_people(asked, read_suite(str(path)), "peopl")

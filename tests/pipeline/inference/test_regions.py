@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 from typer.testing import CliRunner
 
 import accord
@@ -14,7 +13,7 @@ from accord.pipeline.artefacts.artefact import hash_of_file
 from accord.pipeline.cli.main import app
 from accord.pipeline.display.reading_figures import _within_items
 from accord.pipeline.inference.provenance import methods
-from accord.pipeline.inference.regions import by_region, predicted, wilson
+from accord.pipeline.inference.regions import by_region, predicted
 
 SUBJECTS = ("La fille", "La voiture", "La porte")
 VERBS = {"good": "est", "bad": "sont"}
@@ -113,12 +112,6 @@ def test_an_item_with_two_rows_in_a_condition_is_refused(words):
     regions = by_region(words).assign(item=1)
     with pytest.raises(ValueError, match="one row per item and condition; item 1 has several"):
         predicted(regions, "bad.verb > good.verb", "condition", "item")
-
-
-@pytest.mark.parametrize(("successes", "trials"), [(0, 8), (8, 8), (13, 24)])
-def test_the_interval_is_wilsons(successes, trials):
-    exact = stats.binomtest(successes, trials).proportion_ci(method="wilson")
-    assert wilson(successes, trials) == pytest.approx((exact.low, exact.high), abs=1e-4)
 
 
 def test_intervals_within_items_do_not_see_how_items_differ():
