@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 import accord
 from accord.models.training.trainer import Trainer
 from accord.pipeline.data.fetch import FetchError, fetch
 from accord.pipeline.data.folders import MissingData, folder_of
+from accord.pipeline.runner.run import Run
 
 settings.register_profile("untimed", deadline=None)
 settings.register_profile("quick", deadline=None, max_examples=20)  # of `make test-quick`
@@ -68,13 +70,19 @@ def fetched(slow):
 
 
 @pytest.fixture(scope="session")
-def shared(tmp_path_factory) -> Path:
-    """A folder of runs that all processes of this session have: what one has run is done."""
+def run_once(tmp_path_factory, slow):
+    """Runs the tiny preset in a folder of all processes of this session: the first one computes."""
     own = tmp_path_factory.getbasetemp()
-    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared-runs"
+    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared-runs"
+
+    def run(folder: str, **settings) -> Run:
+        with FileLock(f"{shared}.lock"):
+            return accord.run("tiny", runs=shared / folder, **settings)
+
+    return run
 
 
 @pytest.fixture(scope="session")
-def tiny_run(shared, slow):
+def tiny_run(run_once):
     """The `tiny` preset with fewer epochs, finished."""
-    return accord.run("tiny", set={"train.epochs": 3}, runs=shared / "three")
+    return run_once("three", set={"train.epochs": 3})

@@ -4,11 +4,8 @@ from pathlib import Path
 
 import pytest
 
-import accord
-
 
 @pytest.fixture(scope="session")
-def trained(shared, slow) -> Path:
+def trained(run_once) -> Path:
     """The folder of one whose models have learned to tell right agreement from wrong."""
-    changes = {"train.epochs": 12}
-    return accord.run("tiny", set=changes, until="evaluate", runs=shared / "twelve").folder
+    return run_once("twelve", set={"train.epochs": 12}, until="evaluate").folder
