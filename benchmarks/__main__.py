@@ -97,6 +97,20 @@ def open_vocabulary(rounds: int) -> None:
     print(f"{LARGE:,} known words: {found[LARGE] / found[SMALL]:.2f} times as fast as {SMALL:,}")
 
 
+def names(source: str, run: Path | None, documents: int, words: int, seed: int) -> None:
+    """Measure what a name costs when it comes again in a document, by context and cache."""
+    from accord import load
+    from accord.pipeline.display.tables import print_table
+    from benchmarks.names import documents as read
+    from benchmarks.names import measure
+
+    table = measure(load(run), read(source, documents, words, seed))
+    digits = {"λ": 3, "bits per character": 3, "first": 1, "again": 1}
+    for column, count in digits.items():
+        table[column] = table[column].map(f"{{:.{count}f}}".format)
+    print_table(table)
+
+
 def features(names: list[str]) -> None:
     """Measure how long Φ and its signatures take to build for all forms of some lexicons."""
     import resource
@@ -260,6 +274,13 @@ def parser() -> argparse.ArgumentParser:
     option("names", nargs="*", metavar="NAME", default=["dela", "lefff", "lexique"])
 
     rounds(command("open", open_vocabulary), 5, "times to score the text with each")
+
+    option = command("names", names)
+    option("source", help="name of a corpus, or a text whose documents end with a blank line")
+    option("--run", type=Path, metavar="FOLDER|ID", help="model; default: the bundled one")
+    option("--documents", type=int, default=60, help="drawn from the source (default: 60)")
+    option("--words", type=int, default=2000, help="that are read of each (default: 2000)")
+    option("--seed", type=int, default=1, help="that draws the documents (default: 1)")
 
     option = command("features", features)
     option("names", nargs="*", metavar="NAME", default=["closed", "lefff", "dela", "lexique"])

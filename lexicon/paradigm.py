@@ -49,7 +49,10 @@ class Paradigms:
         if len(there) != 1 or form in there:
             return None
         (other,) = there
-        agreeing = {name: given[name] for name in AGREEING if name in given}
+        decisive = {*AGREEING, feature}
+        if given.get("VerbForm") == "Part":  # after an auxiliary nothing else can stand
+            decisive.add("VerbForm")
+        agreeing = {name: value for name, value in given.items() if name in decisive}
         if self.readings(other, upos, agreeing):
             return None
         if self.readings(form, upos, {**agreeing, feature: value}):  # an infinitive, say

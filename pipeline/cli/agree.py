@@ -65,7 +65,7 @@ def agree(
         typer.Option(
             help="What the rows stand for: construction; length, which reports pairs of equal "
             "length apart; or whatever else the suite says of its pairs, as those of `accord suite "
-            "make` say distance and attractors."
+            "make` say distance, attractors and, of subjunctives, trigger."
         ),
     ] = "construction",
     score: Annotated[
@@ -149,7 +149,12 @@ def make(
         ),
     ] = "closed,dela",
 ) -> None:
-    """Make minimal pairs: a real sentence, and the same with a word that no longer agrees."""
+    """Make minimal pairs: a real sentence, and the same with a word that no longer agrees.
+
+    A treebank or a text has subjects and verbs, determiners and nouns, nouns and adjectives,
+    participles after their object (les échecs qu'ils ont subis), and subjunctives after a trigger
+    (bien qu'il soit): the wrong sentence has the indicative.
+    """
     chain = lexicons.load(listed(lexicon), folder=folder_of)
     pairs = make_suite(corpus, chain, to).groupby("construction")
     table = pairs.agg(

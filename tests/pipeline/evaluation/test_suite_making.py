@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from accord import lexicon
+from accord.pipeline.data.folders import folder_of
 from accord.pipeline.evaluation.suite_making import make_suite
 from accord.pipeline.evaluation.suites import read_suite
 
@@ -74,6 +75,101 @@ def test_a_text_without_trees_is_asked_only_what_is_beyond_doubt(accords, tmp_pa
         ("noun_adjective_number", "rouges", "rouge"),
         ("determiner_noun_number", "voisin", "voisins"),
     }
+
+
+TEXT = """
+Il oublie les échecs qu'ils ont subis.
+Elle regarde la main qu'il n'avait pas encore prise.
+Nous les avons vus ensemble.
+Vous la leur avez donnée.
+Bien qu'il soit malade, il vient.
+Il ne faut pas que les enfants aient peur.
+Elle attend jusqu'à ce que l'on puisse sortir.
+Quoique tu en fusses humilié, je riais.
+"""
+DOUBTFUL = """
+Il y a un an que je vous ai guéri.
+Les airs que j'ai entendu jouer.
+La série des livres qu'il a lus.
+Il l'a vue.
+La robe qu'il a fait faire.
+Il sait bien que tu es là.
+Je crois qu'il est malade.
+Pour que tu parles, il paie.
+"""  # que is no object, the infinitive has it, lue, a man, faire; indicatives and what may be one
+
+
+@pytest.fixture(scope="module")
+def of_text(fetched, tmp_path_factory):
+    """The pairs of participles and moods of both texts, each with its row of the table."""
+    folder = tmp_path_factory.mktemp("text")
+    fetched("dela")
+    dela = lexicon.load(["closed", "dela"], folder=folder_of)
+    (folder / "text.txt").write_text(TEXT + DOUBTFUL, encoding="utf-8")
+    table = make_suite(str(folder / "text.txt"), dela, folder / "suite")
+    rows = zip(read_suite(str(folder / "suite")).pairs, table.itertuples(), strict=True)
+    chosen = ("participle", "subjunctive")
+    return {flipped(pair): row for pair, row in rows if pair.construction.startswith(chosen)}
+
+
+def test_a_participle_of_a_text_agrees_with_an_object_before_it(of_text):
+    found = {each: row for each, row in of_text.items() if each[0].startswith("participle")}
+    assert {*found} == {
+        ("participle_object_number", "subis", "subi"),
+        ("participle_object_gender", "subis", "subies"),
+        ("participle_object_number", "prise", "prises"),
+        ("participle_object_gender", "prise", "pris"),
+        ("participle_object_number", "vus", "vu"),
+        ("participle_object_number", "donnée", "données"),
+        ("participle_object_gender", "donnée", "donné"),
+    }
+    row = found["participle_object_number", "subis", "subi"]
+    assert (row.distance, row.attractors) == (3, 0)  # qu'ils ont
+    row = found["participle_object_gender", "prise", "pris"]
+    assert (row.distance, row.attractors) == (6, 1)  # il is masculine
+
+
+def test_a_subjunctive_of_a_text_is_asked_for_by_its_trigger(of_text):
+    found = {
+        each[1:]: (row.trigger, row.distance)
+        for each, row in of_text.items()
+        if each[0] == "subjunctive_mood"
+    }
+    assert found == {
+        ("soit", "est"): ("bien que", 1),
+        ("aient", "ont"): ("il faut que", 2),
+        ("puisse", "peut"): ("jusqu'à ce que", 2),
+        ("fusses", "étais"): ("quoique", 2),
+    }
+
+
+SUBJUNCTIVE = """# sent_id = 1
+# text = Bien que celui qui dort soit malade, il rit.
+1\tBien\tbien\tSCONJ\t_\t_\t7\tmark\t_\t_
+2\tque\tque\tSCONJ\t_\t_\t1\tfixed\t_\t_
+3\tcelui\tcelui\tPRON\t_\tGender=Masc|Number=Sing|Person=3\t7\tnsubj\t_\t_
+4\tqui\tqui\tPRON\t_\tPronType=Rel\t5\tnsubj\t_\t_
+5\tdort\tdormir\tVERB\t_\tMood=Ind|Number=Sing|Person=3|Tense=Pres|VerbForm=Fin\t3\tacl:relcl\t_\t_
+6\tsoit\têtre\tAUX\t_\tMood=Sub|Number=Sing|Person=3|Tense=Pres|VerbForm=Fin\t7\tcop\t_\t_
+7\tmalade\tmalade\tADJ\t_\tNumber=Sing\t10\tadvcl\t_\t_
+8\t,\t,\tPUNCT\t_\t_\t7\tpunct\t_\t_
+9\til\til\tPRON\t_\tGender=Masc|Number=Sing|Person=3\t10\tnsubj\t_\t_
+10\trit\trire\tVERB\t_\tMood=Ind|Number=Sing|Person=3|Tense=Pres|VerbForm=Fin\t0\troot\t_\t_
+
+"""
+
+
+def test_a_subjunctive_of_a_tree_is_asked_for_by_the_mark_of_its_clause(tmp_path):
+    (tmp_path / "tree.conllu").write_text(SUBJUNCTIVE, encoding="utf-8")
+    third = "Number=Sing|Person=3|Tense=Pres|VerbForm=Fin"
+    forms = [f"soit\têtre\tAUX\tMood=Sub|{third}", f"est\têtre\tAUX\tMood=Ind|{third}"]
+    words = "\n".join(["form\tlemma\tupos\tfeats", *forms])
+    (tmp_path / "words.tsv").write_text(words, encoding="utf-8")
+    known = lexicon.load([str(tmp_path / "words.tsv")], folder=Path)
+    table = make_suite(str(tmp_path / "tree.conllu"), known, tmp_path / "suite")
+    pairs = [flipped(pair) for pair in read_suite(str(tmp_path / "suite")).pairs]
+    row = table.loc[pairs.index(("subjunctive_mood", "soit", "est"))]
+    assert [*row[["distance", "attractors", "trigger"]]] == [3, 1, "bien que"]  # dort
 
 
 def test_where_there_is_nothing_to_flip_the_source_is_named(accords, tmp_path):

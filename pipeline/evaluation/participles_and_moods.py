@@ -1,0 +1,246 @@
+"""Participles after their object, and subjunctives after what asks for them.
+
+    les échecs qu'ils ont subis, not *subi; il les a vus, not *vu
+    bien qu'il soit malade, not *est
+
+In a text both are taken only where words that can be read in one way say so. The participle
+follows *avoir*, whose object is *les*, *la lui*, or *que* behind a noun that nothing else could
+claim. *l'* has no gender that one sees, so it is left out, as are participles before an infinitive
+and those that seldom agree (*fait*, *coûté*). The subjunctive is a form that is no indicative.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from accord.corpora.sentence import Token, features
+from accord.lexicon import Analysis, Lexicon
+from accord.pipeline.evaluation.agreeing import (
+    Agreeing,
+    TreeWords,
+    may_be_preposition,
+    only,
+    relation,
+)
+
+SUBJECTS = {
+    "je": {"Person": "1", "Number": "Sing"},
+    "j'": {"Person": "1", "Number": "Sing"},
+    "tu": {"Person": "2", "Number": "Sing"},
+    "il": {"Person": "3", "Number": "Sing"},
+    "ils": {"Person": "3", "Number": "Plur"},
+}
+CLITICS = {
+    *("ne", "n'", "me", "m'", "te", "t'", "se", "s'", "le", "la", "les", "l'", "lui", "leur"),
+    *("y", "en", "nous", "vous"),
+}
+# Behind `que` or before a clitic these can only be subjects too.
+AFTER_QUE = SUBJECTS | {
+    "il": {"Person": "3", "Number": "Sing", "Gender": "Masc"},
+    "ils": {"Person": "3", "Number": "Plur", "Gender": "Masc"},
+    "elle": {"Person": "3", "Number": "Sing", "Gender": "Fem"},
+    "elles": {"Person": "3", "Number": "Plur", "Gender": "Fem"},
+    "on": {"Person": "3", "Number": "Sing"},
+    "nous": {"Person": "1", "Number": "Plur"},
+    "vous": {"Person": "2", "Number": "Plur"},
+}
+QUE = ("que", "qu'")
+
+FORMS_OF_HAVE = """
+    ai as a avons avez ont avais avait avions aviez avaient aurai auras aura aurons aurez auront
+    aurais aurait aurions auriez auraient eus eut eûmes eûtes eurent aie aies ait ayons ayez aient
+    eusse eusses eût eussions eussiez eussent
+"""
+HAVE = frozenset(FORMS_OF_HAVE.split())
+BEFORE_PARTICIPLE = {"pas", "jamais", "plus", "point", "bien", "déjà", "toujours", "encore", "tant"}
+INDIRECT = {"ne", "n'", "me", "m'", "te", "t'", "nous", "vous", "lui", "leur", "y"}
+# They agree seldom or never: with an infinitive, a measure, or what nobody did (il a fait chaud).
+SELDOM = {"fait", "laissé", "pu", "dû", "voulu", "eu", "été", "fallu", "coûté", "valu", "duré"}
+# Behind these `que` is no object: il y a un an que je vous ai guéri, la fois que je t'ai vue.
+TIMES = {
+    *("an", "ans", "année", "années", "mois", "semaine", "semaines", "jour", "jours", "nuit"),
+    *("heure", "heures", "minute", "minutes", "instant", "instants", "moment", "moments", "fois"),
+    *("temps", "siècle", "siècles", "soir", "matin", "façon", "manière"),
+}
+PARTICIPLE = {"VerbForm": "Part", "Tense": "Past"}
+
+
+def participles_of_text(
+    words: list[str], lowered: Sequence[str], lexicon: Lexicon
+) -> Iterator[Agreeing]:
+    """Every participle of a sentence that agrees with an object before it."""
+    for have, word in enumerate(lowered):
+        participle = have + 1
+        while participle < len(words) and lowered[participle] in BEFORE_PARTICIPLE:
+            participle += 1
+        if word not in HAVE or not _is_plain_participle(lowered, participle, lexicon):
+            continue
+        found = _clitic_object(lowered, have) or _relative_object(lowered, have, lexicon)
+        if found is None:
+            continue
+        controller, known, between = found
+        for feature in ("Number", "Gender"):
+            if feature in known:
+                given = {**known, **PARTICIPLE}
+                yield Agreeing(
+                    *("participle_object", words, participle, "VERB", given, feature),
+                    *(controller, between),
+                )
+
+
+def _is_plain_participle(lowered: Sequence[str], place: int, lexicon: Lexicon) -> bool:
+    """Whether a participle stands there that no infinitive follows: j'ai entendu jouer."""
+    behind = [lexicon.analyses(word) for word in lowered[place : place + 3]]
+    if not behind or not any(_is_past_participle(reading) for reading in behind[0]):
+        return False
+    lemmas = {reading.lemma for reading in behind[0]}
+    if lowered[place] in SELDOM or lemmas & {"faire", "laisser", "coûter", "valoir"}:
+        return False
+    infinitives = [
+        any(r.features.get("VerbForm") == "Inf" for r in readings) for readings in behind[1:]
+    ]
+    is_before = lowered[place + 1 : place + 2] in (["à"], ["de"], ["d'"])
+    return not any(infinitives[: 2 if is_before else 1])
+
+
+def _is_past_participle(reading: Analysis) -> bool:
+    return reading.features.get("VerbForm") == "Part" and reading.features.get("Tense") == "Past"
+
+
+Found = tuple[int, dict[str, str], list[dict[str, str]]]  # a place, features, those in between
+
+
+def _clitic_object(lowered: Sequence[str], have: int) -> Found | None:
+    """`les` or `la lui` before a form of avoir and behind its subject: ils les ont."""
+    place = have - 1
+    if place > 0 and lowered[place] in ("lui", "leur", "y"):
+        place -= 1
+    known = {
+        "les": {"Number": "Plur"},
+        "la": {"Number": "Sing", "Gender": "Fem"},
+    }.get(lowered[place] if place > 0 else "")
+    before = place - 1
+    while before > 0 and lowered[before] in ("ne", "n'", "me", "te", "nous", "vous"):
+        if lowered[before] in ("nous", "vous") and lowered[before - 1] not in AFTER_QUE:
+            break  # it is the subject
+        before -= 1
+    if known is None or before < 0 or lowered[before] not in AFTER_QUE:
+        return None
+    return place, known, []
+
+
+def _relative_object(lowered: Sequence[str], have: int, lexicon: Lexicon) -> Found | None:
+    """A noun, `que`, a pronoun that is the subject, then avoir: les échecs qu'ils ont."""
+    subject = have - 1
+    while subject > 0 and lowered[subject] in INDIRECT and lowered[subject - 1] not in QUE:
+        subject -= 1
+    que = subject - 1
+    if subject > 1 and lowered[subject] == "on" and lowered[que] == "l'":
+        que -= 1
+    noun = que - 1
+    if noun < 1 or lowered[subject] not in AFTER_QUE or lowered[que] not in QUE:
+        return None
+    determiner = noun - 1
+    before = lowered[max(determiner - 1, 0) : determiner + 1]
+    is_behind = any(reading.upos == "DET" for reading in lexicon.analyses(lowered[determiner]))
+    if not is_behind or any(may_be_preposition(lexicon, word) for word in before):
+        return None
+    known = only(lexicon, lowered[noun], "NOUN") if lowered[noun] not in TIMES else {}
+    return (noun, known, [AFTER_QUE[lowered[subject]]]) if known else None
+
+
+# What asks for a subjunctive, before its `que`. Left out is what the indicative may follow as well
+# (de sorte que, le fait que) and what is often something else (encore que, tel que).
+TRIGGERS = """
+    bien, avant, pour, afin, pourvu, sans, à moins, de peur, de crainte, à condition, en attendant,
+    jusqu' à ce, il se peut, il est possible, il est temps, il est nécessaire, il vaut mieux,
+    il est important, il est juste
+"""
+BEFORE_QUE = [tuple(each.split()) for each in TRIGGERS.split(",")]
+IN_ONE_WORD = {"quoique": "quoique", "quoiqu'": "quoique"}
+MUST = {"faut", "fallait", "faudra", "faudrait", "fallut"}
+AFTER_MUST = {"pas", "donc", "bien", "aussi", "toujours", "plus"}
+FARTHEST = 8  # words between `que` and the verb in a text
+# Behind these another clause may have begun.
+BORDERS = {*QUE, "qui", "dont", "où", "si", "et", "ou", "mais", "de", "d'", "comme", "quand"}
+
+
+def trigger(lowered: Sequence[str], que: int) -> str | None:
+    """What asks for a subjunctive and ends with the `que` or `quoique` in a place, if any does."""
+    if lowered[que] in IN_ONE_WORD:
+        return IN_ONE_WORD[lowered[que]]
+    if lowered[que] not in QUE:
+        return None
+    for before in BEFORE_QUE:
+        if tuple(lowered[max(que - len(before), 0) : que]) == before:
+            return " ".join((*before, "que")).replace("' ", "'")
+    must = que - 2 if lowered[que - 1] in AFTER_MUST else que - 1
+    return "il faut que" if must > 0 and lowered[must] in MUST else None
+
+
+def subjunctives_of_text(
+    words: list[str], lowered: Sequence[str], lexicon: Lexicon
+) -> Iterator[Agreeing]:
+    """Every subjunctive behind a trigger, if no indicative has its form."""
+    for que in range(len(words)):
+        asks = trigger(lowered, que)
+        verb = _verb_after(lowered, que, lexicon) if asks else None
+        if asks and verb is not None:
+            subject = AFTER_QUE.get(lowered[_subject(lowered, que)], {"Person": "3"})
+            given = {name: subject[name] for name in ("Person", "Number") if name in subject}
+            given |= {"Mood": "Sub", "VerbForm": "Fin"}
+            yield Agreeing("subjunctive", words, verb, "VERB", given, "Mood", que, [], asks)
+
+
+def _subject(lowered: Sequence[str], que: int) -> int:
+    """Where the subject is if it is a pronoun: l'on is *on*."""
+    is_elided = [*lowered[que + 1 : que + 3]] == ["l'", "on"]
+    return que + 2 if is_elided else min(que + 1, len(lowered) - 1)
+
+
+def _verb_after(lowered: Sequence[str], que: int, lexicon: Lexicon) -> int | None:
+    """The place of the first verb that is finite, if it can only be a subjunctive."""
+    subject = _subject(lowered, que)
+    if lowered[subject] in AFTER_QUE:
+        verb = subject + 1
+        while verb < len(lowered) and lowered[verb] in CLITICS:
+            verb += 1
+        return verb if verb < len(lowered) and _is_subjunctive(lexicon, lowered[verb]) else None
+    for place in range(que + 1, min(que + 2 + FARTHEST, len(lowered))):
+        word = lowered[place]
+        if _is_subjunctive(lexicon, word):
+            return place
+        readings = lexicon.analyses(word)
+        is_finite = any(reading.features.get("VerbForm") == "Fin" for reading in readings)
+        if is_finite or word in BORDERS or word in AFTER_QUE or not word[0].isalpha():
+            return None
+    return None
+
+
+def _is_subjunctive(lexicon: Lexicon, word: str) -> bool:
+    moods = {
+        reading.features.get("Mood")
+        for reading in lexicon.analyses(word)
+        if reading.upos in ("VERB", "AUX")
+    }
+    return "Sub" in moods and "Ind" not in moods
+
+
+def subjunctive_of_tree(words: TreeWords, verb: Token) -> Iterator[Agreeing]:
+    """The same of a tree: a verb in the subjunctive whose clause a trigger introduces."""
+    given = features(verb.feats)
+    if given.get("Mood") != "Sub" or verb.id not in words.place:
+        return
+    clause = words.by_id.get(verb.head) if relation(verb) in ("aux", "cop") else verb
+    if clause is None:
+        return
+    marks = words.dependants(clause, "mark")
+    marks += [each for mark in marks for each in words.dependants(mark, "fixed", "mwe")]
+    lowered = [form.lower() for form in words.forms]
+    place = words.place[verb.id]
+    for que in sorted((words.place[m.id] for m in marks if m.id in words.place), reverse=True):
+        if que < place and (asks := trigger(lowered, que)):
+            between = [features(token.feats) for token in words.tokens[que + 1 : place]]
+            yield Agreeing(
+                *("subjunctive", words.forms, place, verb.upos, given, "Mood", que),
+                *(between, asks),
+            )
+            return
