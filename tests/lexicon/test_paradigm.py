@@ -34,7 +34,10 @@ def check_involution(paradigms, forms):
                 flipped += 1
                 turned = {**given, name: value}
                 assert paradigms.flip(other, reading.upos, turned, name, given[name]) == form
-                agreeing = {n: given[n] for n in ("Gender", "Number", "Person") if n in given}
+                decisive = {"Gender", "Number", "Person"}
+                if given.get("VerbForm") == "Part":  # no finite verb stands in its place
+                    decisive.add("VerbForm")
+                agreeing = {n: given[n] for n in decisive if n in given}
                 assert not paradigms.readings(other, reading.upos, agreeing), "wrong in its place"
                 lemmas = {r.lemma for r in paradigms.readings(form, reading.upos, given)}
                 turned_readings = paradigms.readings(other, reading.upos, turned)
@@ -44,6 +47,22 @@ def check_involution(paradigms, forms):
 
 def test_flipping_is_an_involution(small):
     assert check_involution(small, list(small.lexicon)) > 20
+
+
+def test_a_subjunctive_is_flipped_to_the_indicative_of_its_person(tmp_path):
+    third, first = ("Number=Sing|Person=3|Tense=Pres", "Number=Sing|Person=1|Tense=Pres")
+    rows = [
+        f"sache\tsavoir\tVERB\tMood=Sub|{third}",
+        f"sait\tsavoir\tVERB\tMood=Ind|{third}",
+        f"sais\tsavoir\tVERB\tMood=Ind|{first}",
+        f"mange\tmanger\tVERB\tMood=Sub|{third}",
+        f"mange\tmanger\tVERB\tMood=Ind|{third}",
+    ]
+    (tmp_path / "verbs.tsv").write_text("form\tlemma\tupos\tfeats\n" + "\n".join(rows))
+    verbs = Paradigms(lexicon.load([str(tmp_path / "verbs.tsv")], folder=Path))
+    given = {"Mood": "Sub", "Person": "3", "Number": "Sing"}
+    assert verbs.flip("sache", "VERB", given, "Mood", "Ind") == "sait"
+    assert verbs.flip("mange", "VERB", given, "Mood", "Ind") is None
 
 
 @pytest.mark.parametrize("every", [4000, pytest.param(500, marks=pytest.mark.long)])
