@@ -35,6 +35,7 @@ def test_importing_accord_loads_neither_torch_nor_pandas():
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_modules_of_the_user_with_the_names_of_our_folders_change_nothing(tmp_path):
     """The wheel, installed into a folder, is imported beside models.py and pipeline.py."""
     wheels, installed, beside = (tmp_path / name for name in ("wheels", "installed", "beside"))

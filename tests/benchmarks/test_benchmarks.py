@@ -65,6 +65,7 @@ def test_every_output_learns(output):
     assert training.loss().item() < before
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_the_setting_alone():
     small, large = measure(
         [BenchSetting("softmax", words, batch=2) for words in (4_000, 40_000)], 2
@@ -117,6 +118,7 @@ def test_it_explains_itself_and_each_command(printed):
         assert "--help" in printed(command, "--help")
 
 
+@pytest.mark.slow
 def test_a_machine_that_only_trains_measures_a_step():
     program = """
 import runpy, sys
@@ -160,6 +162,7 @@ def test_a_core_is_taken_and_left_again(monkeypatch):
     assert started[0].returncode == -signal.SIGKILL
 
 
+@pytest.mark.slow
 def test_a_training_waits_until_it_is_asked_for_another_turn():
     stepper = Stepper(ROOT, "default", "cpu")
     assert stepper.seconds() > 0
@@ -174,6 +177,7 @@ def cpu_seconds(process: int) -> float:
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.slow
 def test_steps_of_two_checkouts_are_measured_in_turn(printed):
     before, now, ratio = printed("step", "--before", str(ROOT), "--rounds", "2").splitlines()
     assert before.split()[0] == "before" and now.split()[0] == "now"

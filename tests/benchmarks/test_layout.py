@@ -59,7 +59,10 @@ def defining(*names: str) -> set[str]:
     ("trace", "on", "off"),
     [
         ("score", ["program", "Scorer", "LanguageModel", "LogLinear"], ["Trainer", "features_of"]),
-        ("step", ["Trainer", "Steps", "LogLinear"], ["Scorer", "Recipe", "features_of"]),
+        pytest.param(
+            *("step", ["Trainer", "Steps", "LogLinear"], ["Scorer", "Recipe", "features_of"]),
+            marks=pytest.mark.slow,
+        ),
         ("φ", ["features_of", "Chain", "Guesser"], ["LanguageModel", "Scorer"]),
     ],
 )

@@ -203,7 +203,7 @@ RARE = [  # no word that differs is in the training text
 
 
 @pytest.fixture(scope="module")
-def tied(tmp_path_factory):
+def tied(tmp_path_factory, slow):
     """The RNN of `tiny` with a closed vocabulary: it has one feature for all rare words."""
     folder = tmp_path_factory.mktemp("tied")
     (folder / "pairs").mkdir()

@@ -42,6 +42,7 @@ def test_a_family_is_one_row_with_its_mean_and_spread(tmp_path):
     assert rows[1].split("|")[2].strip() == expected == mean_and_spread(pair, 1)
 
 
+@pytest.mark.slow
 def test_the_weights_that_a_training_begins_with_are_those_of_its_seed(tmp_path):
     """The steps are too short to move any."""
     changes = {"train.epochs": 1, "train.learning_rate": 1e-12, "train.ema": 0.0}

@@ -72,6 +72,7 @@ def test_a_copy_without_a_model_says_so_and_what_to_do(monkeypatch, tmp_path):
         accord.load()
 
 
+@pytest.mark.slow
 def test_a_wheel_brings_it(small, tmp_path):
     """Built as pip builds it, unpacked, and asked in a process that works elsewhere."""
     source, site = tmp_path / "source", tmp_path / "site"
