@@ -60,6 +60,13 @@ DRAWN = (".png", ".svg")
 CONDITION = "condition"
 
 
+class Punctuation(StrEnum):
+    """How marks are counted."""
+
+    own = "own"
+    joined = "joined"
+
+
 class Per(StrEnum):
     """What a row of a table is."""
 
@@ -112,6 +119,10 @@ def surprisal(
     item: Annotated[
         str, typer.Option(help="The column of items, for intervals within items and --expects.")
     ] = "item",
+    punctuation: Annotated[
+        Punctuation,
+        typer.Option(help="`joined` counts marks with the word that they stand by."),
+    ] = Punctuation.own,
     skip_empty: Annotated[
         bool, typer.Option("--skip-empty", help="Leave out rows without a sentence, and name them.")
     ] = False,
@@ -144,6 +155,7 @@ def surprisal(
         MEASURES,
         OF_FEATURES,
         surprisal_pieces,
+        with_joined_punctuation,
         without_empty,
     )
 
@@ -158,9 +170,10 @@ def surprisal(
     asked = _chosen(run, model, models, condition, prime, prime_weight, prime_tune)
     options = {"column": column, "regions": regions, "expect": listed(expect or "")}
     options |= {"context": context, "keep_context": keep_context}
+    joins = with_joined_punctuation if punctuation == Punctuation.joined else lambda piece: piece
     pieces = (
         rounded(piece, [*MEASURES, *(name for name in piece if name.startswith("p_"))])
-        for piece in surprisal_pieces(found, asked, **options)
+        for piece in map(joins, surprisal_pieces(found, asked, **options))
     )
     per_region = per == Per.region
     kept, regional = [], []  # nothing that is not asked for again, so that memory does not grow

@@ -339,3 +339,51 @@ def _positions(first: np.ndarray) -> np.ndarray:
     """Counted from 1 at each beginning."""
     place = np.arange(len(first))
     return place - np.maximum.accumulate(np.where(first, place, 0)) + 1
+
+
+OPENING = frozenset("«([{“‘—–-¿¡")
+SUMMED = ("surprisal", "entropy_reduction")
+
+
+def with_joined_punctuation(words: pd.DataFrame) -> pd.DataFrame:
+    """The table with marks joined to a word of their sentence, as a reader sees them.
+
+    Opening marks go to the word behind them, all others to the word before. The joined word has
+    the sum of the surprisals; what was expected is that before its first part.
+    """
+    keys = [name for name in ("model", "row", "sentence_number") if name in words]
+    is_word = words["word"].str.contains(r"\w")
+    opens = words["word"].map(lambda word: {*word} <= OPENING) & ~is_word
+    sentence = words.groupby(keys, sort=False).ngroup()
+    # A new group begins at a word that no opening mark precedes, and at an opening mark.
+    follows = opens.shift(fill_value=False) & (sentence == sentence.shift())
+    begins = (is_word | opens) & ~follows
+    is_first = sentence != sentence.shift()
+    begins |= is_first
+    # Marks at the head of a sentence that open nothing still go to the word behind them.
+    has_word = is_word.groupby(begins.cumsum()).transform("any")
+    begins &= ~(is_word & ~has_word.shift(fill_value=True) & ~is_first)
+    group = begins.cumsum()
+    joined = words.groupby(group, sort=False).agg("first").reset_index(drop=True)
+    grouped = words.groupby(group, sort=False)
+    for name in SUMMED:
+        if name in words:
+            joined[name] = grouped[name].sum().to_numpy()
+    joined["end"] = grouped["end"].last().to_numpy()
+    joined["spelled"] = grouped["spelled"].any().to_numpy()
+    joined["word"] = [_as_written(own) for _, own in grouped]
+    of_words = words[is_word].groupby(group[is_word])["log_frequency"].first()
+    joined["log_frequency"] = of_words.reindex(group.unique()).to_numpy()
+    own = joined.groupby(keys, sort=False)
+    joined["position"] = own.cumcount() + 1
+    for name, back in (("previous_surprisal", 1), ("previous_surprisal_2", 2)):
+        joined[name] = own["surprisal"].shift(back)
+    return joined
+
+
+def _as_written(parts: pd.DataFrame) -> str:
+    text, end = "", None
+    for word, start, stop in zip(parts["word"], parts["start"], parts["end"], strict=True):
+        text += ("" if end in (None, start) else " ") + word
+        end = stop
+    return text

@@ -14,6 +14,7 @@ from accord.pipeline.cli.main import app
 from accord.pipeline.display.reading_figures import _within_items
 from accord.pipeline.inference.provenance import methods
 from accord.pipeline.inference.regions import by_region, predicted
+from accord.pipeline.inference.surprisal import with_joined_punctuation
 
 SUBJECTS = ("La fille", "La voiture", "La porte")
 VERBS = {"good": "est", "bad": "sont"}
@@ -163,3 +164,25 @@ def test_the_sentence_for_methods_names_the_model():
     said = methods(accord.load())
     assert f"Accord {accord.__version__}" in said and "bundled French model" in said
     assert "log-linear LSTM" in said and "SHA-256" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("« Tu viens ? » dit-il (hier).", ["« Tu", "viens ? »", "dit", "-il", "(hier)."]),
+        ("— Non, dit-elle... Oui !", ["— Non,", "dit", "-elle...", "Oui !"]),
+        ('"Oui", dit l\'homme.', ['"Oui",', "dit", "l'", "homme."]),
+    ],
+)
+def test_marks_are_joined_to_their_words_and_no_bit_is_lost(text, words):
+    apart = accord.load().surprisal([text, "Il pleut."])
+    joined = with_joined_punctuation(apart)
+    assert joined[joined["row"] == 1]["word"].tolist() == words
+    assert joined["position"].tolist() == [*range(1, len(words) + 1), 1, 2]
+    sums = [each.groupby("row")["surprisal"].sum() for each in (apart, joined)]
+    assert np.allclose(*sums)
+    assert list(joined) == list(apart)
+    again = joined.groupby("row")["surprisal"].shift(1)
+    assert joined["previous_surprisal"].equals(again)
+    spans = [text[start:end] for start, end in zip(joined["start"], joined["end"], strict=True)]
+    assert spans[: len(words)] == words
