@@ -19,13 +19,12 @@ from itertools import groupby, islice
 
 import numpy as np
 import pandas as pd
-import torch
 
 from accord.corpora import sources
 from accord.corpora.tokenise import tokenised
+from accord.models.common.batching import Sentences
 from accord.models.common.mixture import likeliest_weights, mixed
-from accord.models.network.language_model import LanguageModel
-from accord.models.network.states import states
+from accord.models.inference.interface import InferenceModel
 from accord.pipeline.data.folders import folder_of
 from accord.pipeline.inference.scorer import Scorer
 
@@ -85,22 +84,42 @@ def _is_capitalised(word: str) -> bool:
     return len(word) > 2 and word.isalpha() and word.istitle()
 
 
-@torch.inference_mode()
-def read_document(
-    scorer: Scorer, sentences: Sequence[Sequence[str]], in_context: bool
-) -> ReadDocument:
-    """What a model makes of a document, read as one text or sentence by sentence."""
-    texts = [*map(scorer.cased, sentences)]
-    batch, written = scorer.encoded(texts, [0] * len(texts) if in_context else None)
+def read_documents(
+    scorer: Scorer, texts: Sequence[Sequence[Sequence[str]]], in_context: bool
+) -> list[ReadDocument]:
+    """What a model makes of documents, each read as one text or sentence by sentence."""
+    sentences = [scorer.cased(words) for text in texts for words in text]
+    number = [at for at, text in enumerate(texts) for _ in text]
+    batch, written = scorer.encoded(sentences, number if in_context else None)
     log_p, _ = scorer.score_encoded(batch, written)
-    h = None
-    if isinstance(scorer.model, LanguageModel):
-        for read in states(scorer.model, batch):
-            if h is None:
-                h = np.zeros((len(batch.ids), read.h.shape[1]), np.float32)
-            h[read.positions] = torch.nn.functional.normalize(read.h).cpu()
-    characters = sum(len(word) + 1 for words in texts for word in words)
-    return ReadDocument(written.positions, characters, np.array([*names(sentences)]), log_p, h)
+    h = _states(scorer, batch)
+    found, start = [], 0
+    for text in texts:
+        stop = start + sum(len(words) + 1 for words in text)
+        found.append(
+            ReadDocument(
+                written.positions[start:stop],
+                sum(len(word) + 1 for words in text for word in words),
+                np.array([*names(text)]),
+                log_p[start:stop],
+                None if h is None else h[start:stop],
+            )
+        )
+        start = stop
+    return found
+
+
+def _states(scorer: Scorer, batch: Sentences) -> np.ndarray | None:
+    """The states before all words, of length one; None where a model has no states."""
+    if not isinstance(scorer.model, InferenceModel):
+        return None
+    h: np.ndarray | None = None
+    for read in scorer.model.states(batch):
+        rows = np.asarray(read.h, np.float32)
+        if h is None:
+            h = np.zeros((len(batch.ids), rows.shape[1]), np.float32)
+        h[read.positions] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return h
 
 
 def recent(document: ReadDocument, half_life: float) -> np.ndarray:
@@ -142,7 +161,7 @@ def measure(scorer: Scorer, texts: Sequence[Sequence[Sequence[str]]]) -> pd.Data
     """A row for each context and cache: bits per character, and bits of names by occurrence."""
     rows = []
     for context in ("none", "text"):
-        read = [read_document(scorer, text, context == "text") for text in texts]
+        read = read_documents(scorer, texts, context == "text")
         first = len(read) // 3
         tune, test = read[:first], read[first:]
         rows.append({"context": context, "cache": "none", "λ": 0.0} | figures(test))

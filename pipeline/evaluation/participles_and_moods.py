@@ -13,12 +13,14 @@ from collections.abc import Iterator, Sequence
 
 from accord.corpora.sentence import Token, features
 from accord.lexicon import Analysis, Lexicon
+from accord.lexicon.paradigm import agrees
 from accord.pipeline.evaluation.agreeing import (
     Agreeing,
     TreeWords,
     may_be_preposition,
     only,
     relation,
+    shared,
 )
 
 SUBJECTS = {
@@ -187,7 +189,14 @@ def subjunctives_of_text(
             subject = AFTER_QUE.get(lowered[_subject(lowered, que)], {"Person": "3"})
             given = {name: subject[name] for name in ("Person", "Number") if name in subject}
             given |= {"Mood": "Sub", "VerbForm": "Fin"}
-            yield Agreeing("subjunctive", words, verb, "VERB", given, "Mood", que, [], asks)
+            readings = [r for r in _finite(lexicon, lowered[verb]) if agrees(r, given)]
+            name = _construction(shared(readings, "Tense"))
+            yield Agreeing(name, words, verb, "VERB", given, "Mood", que, [], asks)
+
+
+def _construction(tense: str | None) -> str:
+    """The imperfect has a name of its own: few texts of today have it, and novels little else."""
+    return "subjunctive_imperfect" if tense == "Imp" else "subjunctive"
 
 
 def _subject(lowered: Sequence[str], que: int) -> int:
@@ -208,20 +217,18 @@ def _verb_after(lowered: Sequence[str], que: int, lexicon: Lexicon) -> int | Non
         word = lowered[place]
         if _is_subjunctive(lexicon, word):
             return place
-        readings = lexicon.analyses(word)
-        is_finite = any(reading.features.get("VerbForm") == "Fin" for reading in readings)
-        if is_finite or word in BORDERS or word in AFTER_QUE or not word[0].isalpha():
+        if _finite(lexicon, word) or word in BORDERS or word in AFTER_QUE or not word[0].isalpha():
             return None
     return None
 
 
 def _is_subjunctive(lexicon: Lexicon, word: str) -> bool:
-    moods = {
-        reading.features.get("Mood")
-        for reading in lexicon.analyses(word)
-        if reading.upos in ("VERB", "AUX")
-    }
+    moods = {reading.features.get("Mood") for reading in _finite(lexicon, word)}
     return "Sub" in moods and "Ind" not in moods
+
+
+def _finite(lexicon: Lexicon, word: str) -> list[Analysis]:
+    return [r for r in lexicon.analyses(word) if r.features.get("VerbForm") == "Fin"]
 
 
 def subjunctive_of_tree(words: TreeWords, verb: Token) -> Iterator[Agreeing]:
@@ -239,8 +246,6 @@ def subjunctive_of_tree(words: TreeWords, verb: Token) -> Iterator[Agreeing]:
     for que in sorted((words.place[m.id] for m in marks if m.id in words.place), reverse=True):
         if que < place and (asks := trigger(lowered, que)):
             between = [features(token.feats) for token in words.tokens[que + 1 : place]]
-            yield Agreeing(
-                *("subjunctive", words.forms, place, verb.upos, given, "Mood", que),
-                *(between, asks),
-            )
+            name = _construction(given.get("Tense"))
+            yield Agreeing(name, words.forms, place, verb.upos, given, "Mood", que, between, asks)
             return

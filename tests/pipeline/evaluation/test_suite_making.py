@@ -85,7 +85,7 @@ Vous la leur avez donnée.
 Bien qu'il soit malade, il vient.
 Il ne faut pas que les enfants aient peur.
 Elle attend jusqu'à ce que l'on puisse sortir.
-Quoique tu en fusses humilié, je riais.
+Quoique le roi fût malade, je riais.
 """
 DOUBTFUL = """
 Il y a un an que je vous ai guéri.
@@ -131,15 +131,15 @@ def test_a_participle_of_a_text_agrees_with_an_object_before_it(of_text):
 
 def test_a_subjunctive_of_a_text_is_asked_for_by_its_trigger(of_text):
     found = {
-        each[1:]: (row.trigger, row.distance)
+        each: (row.trigger, row.distance)
         for each, row in of_text.items()
-        if each[0] == "subjunctive_mood"
+        if each[0].startswith("subjunctive")
     }
     assert found == {
-        ("soit", "est"): ("bien que", 1),
-        ("aient", "ont"): ("il faut que", 2),
-        ("puisse", "peut"): ("jusqu'à ce que", 2),
-        ("fusses", "étais"): ("quoique", 2),
+        ("subjunctive_mood", "soit", "est"): ("bien que", 1),
+        ("subjunctive_mood", "aient", "ont"): ("il faut que", 2),
+        ("subjunctive_mood", "puisse", "peut"): ("jusqu'à ce que", 2),
+        ("subjunctive_imperfect_mood", "fût", "était"): ("quoique", 2),
     }
 
 
