@@ -1,4 +1,4 @@
-"""A strict reader and writer of CoNLL-U: what it accepts, it writes back byte for byte.
+"""A strict reader and writer of CoNLL-U: every file that it accepts is written back byte for byte.
 
 The format: https://universaldependencies.org/format.html
 """
@@ -120,7 +120,7 @@ def parse(path: Path, number: int, row: str) -> Token:
 
 
 def check(path: Path, tree: Tree) -> None:
-    """What one row cannot show: the order of the ids, heads that exist, features said twice."""
+    """Check a whole sentence: the order of the ids, heads that exist, features that stand twice."""
     word = empty = last_part = 0
     numbered = list(enumerate(tree.tokens, start=tree.line + len(tree.comments)))
     for number, token in numbered:

@@ -1,7 +1,7 @@
-"""Words back in text: new sentences written out, and the words of a text found in it as written.
+"""From words back to text: write out new sentences, and find the words of a text in it.
 
 Between most words stands a space, also before `; : ! ? » %` and after `«`. The rules say where
-there is none.
+there is no space.
 """
 
 import re
@@ -51,11 +51,11 @@ JAMO = range(0x1160, 0x1200)  # Korean vowels and finals, which are composed wit
 
 
 def spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
-    """From where to where each word of a text stands in it: `text[start:end]` is as written.
+    """The start and end of each word in a text: `text[start:end]` is the word as written.
 
-    `normalise` respells the text. So it is cut into what is respelled together: a character, the
-    marks on it and what is deleted after it. Words and text must then have the same letters in the
-    same order, whatever the spaces.
+    `normalise` respells the text. So the text is cut into pieces that are respelled together: a
+    character, its marks, and the deleted characters after it. Words and text must then have the
+    same letters in the same order, whatever the spaces.
     """
     letters = [(c, piece) for piece in _pieces(text) for c in _letters(text[slice(*piece)])]
     found, at = [], 0
@@ -74,7 +74,7 @@ def spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """From where to where each piece stands, without what is deleted at its end."""
+    """The start and end of each piece, without the deleted characters at its end."""
     starts = [
         n
         for n, character in enumerate(text)
@@ -96,7 +96,7 @@ def _is_bound(character: str) -> bool:
 
 
 def _is_joined(text: str, place: int) -> bool:
-    """Whether a joiner before a character makes it one with what stands before."""
+    """Whether a joiner before a character binds it to the character before."""
     return text[place - 1] == EMOJI_JOINER and not LOOSE_JOINER.match(text, place - 1)
 
 

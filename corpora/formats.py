@@ -14,7 +14,7 @@ TEXT, DOCUMENT = "text", "document"
 
 
 def read_tsv(path: Path, split: str | None = None) -> Iterator[Sentence]:
-    """One sentence for every line after the header; nothing is quoted, a tab parts columns."""
+    """One sentence for every line after the header. Tabs separate columns; there are no quotes."""
     names: list[str] = []
     for number, line in enumerate(lines(path), start=1):
         cells = [cell.strip() for cell in line.removeprefix("\ufeff").rstrip("\r\n").split("\t")]
@@ -71,7 +71,8 @@ MARKUP = re.compile(
 def read_wiktionnaire(path: Path, split: str | None = None) -> Iterator[Sentence | Unwanted]:
     """Definitions of the French Wiktionary, from lines `headword<TAB>gloss | gloss | …`.
 
-    Those worth learning from are sentences, each text once, in the order of the file.
+    Only definitions that are worth learning from are kept, each text once, in the order of the
+    file.
     """
     seen = set()
     for number, line in enumerate(lines(path), start=1):
@@ -111,8 +112,8 @@ SIGNATURE = re.compile(r"""(?<=[.!?"»)])\s?[a-z]{1,5}(?:-[a-z]{1,5})*(?:/[a-z]{
 def read_orangesum(path: Path, split: str | None = None) -> Iterator[Sentence | Unwanted]:
     """Articles of French news in JSON lines, as sentences named by article and position in it.
 
-    Of each article its heading (a lead of one to three sentences) and its text are read. What ends
-    in no stop is left out: titles, headings within the text, captions of films, lists.
+    Of each article its heading (a lead of one to three sentences) and its text are read. Paragraphs
+    without a final stop are left out: titles, headings, captions of films, lists.
     """
     for number, line in enumerate(lines(path), start=1):
         article = parse_document(path, number, line, OF_ARTICLE)
@@ -134,8 +135,8 @@ DASHES = re.compile(r"\A(?:--|–)(?=\s)")  # before speech, as some novels have
 def read_paragraphs(path: Path, split: str | None = None) -> Iterator[Sentence | Unwanted]:
     """Novels or sheets in JSON lines: `id`, and in `text` paragraphs, one a line.
 
-    Sentences are named by their document and their position in it. What ends in no stop is left
-    out: titles, items of lists.
+    Sentences are named by their document and their position in it. Paragraphs without a final stop
+    are left out: titles, items of lists.
     """
     for number, line in enumerate(lines(path), start=1):
         found = parse_document(path, number, line, {"id": str, "text": str})
@@ -150,7 +151,7 @@ def read_paragraphs(path: Path, split: str | None = None) -> Iterator[Sentence |
 
 
 def parse_document(path: Path, number: int, line: str, keys: Mapping[str, type]) -> dict:
-    """The document of a line, with the keys that are read of it."""
+    """The document of a line, with the keys that the reader needs."""
     place = f"{path}, line {number}"
     try:
         document = parse_line(line)

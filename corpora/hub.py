@@ -32,9 +32,9 @@ def parse(source: str) -> Address:
 
 
 def read(source: str, limit: int | None = None) -> Iterator[Sentence]:
-    """The sentences of every split, as they stream in; one split alone is left to be split.
+    """The sentences of every split, streamed. If there is a single split, the pipeline divides it.
 
-    A limit is that of the sentences to train on; where it is reached, no more are downloaded.
+    `limit` counts training sentences. When it is reached, the download stops.
     """
     address = parse(source)
     splits = load(address)
@@ -80,7 +80,7 @@ def sentences(example: dict, place: str, split: str | None, address: Address) ->
 
 
 def labels(example: dict, text: str = "text") -> tuple[tuple[str, str], ...]:
-    """The other columns of an example, as far as they are words or whole numbers."""
+    """The other columns of an example that hold words or whole numbers."""
     simple = {name: value for name, value in example.items() if isinstance(value, str | int)}
     return tuple((name, str(value)) for name, value in simple.items() if name != text)
 
@@ -88,8 +88,8 @@ def labels(example: dict, text: str = "text") -> tuple[tuple[str, str], ...]:
 def treebank_rows(example: dict) -> Iterator[TreebankRow]:
     """The rows of one tree in either form that the hub's treebanks have.
 
-    Newer ones keep contractions apart, as `mwt: [{id: "8-9", form: "des"}]`. In older ones they
-    stand among the tokens, known by having no head, before the two words that French contracts.
+    Newer ones keep contractions apart, as `mwt: [{id: "8-9", form: "des"}]`. In older ones a
+    contraction is a token without a head, before the two words that it contracts.
     """
     heads = example.get("head") or [0] * len(example["tokens"])
     contracted = {}

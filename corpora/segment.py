@@ -10,14 +10,14 @@ import re
 from itertools import pairwise
 
 # A full stop after a title ends no sentence; after an abbreviation it ends one where a word follows
-# that opens sentences. Of a lone capital (George W. Bush) see `is_initial`.
+# that opens sentences. `is_initial` decides about a lone capital (George W. Bush).
 TITLES = "Cdt Ch Dr Drs Gal Gén Lt MM Me Mgr Mlle Mlles Mme Mmes Mr Mrs Ms Ph Pr Prof Sgt St Ste Th"
 ABBREVIATIONS = """
     Bros Co Corp Inc Jr Ltd No Nos Sr apr art av avr bd boul cf chap coll dir déc env ex
     fig févr hab ibid id ill janv juil juill nov oct op p pp réf sept tél trad vol vs éd
 """
 
-# Words that begin a sentence and are no names: what tells `plan B. Le maire` from `J. K. Rowling`,
+# Words that begin a sentence and are no names: they tell `plan B. Le maire` from `J. K. Rowling`,
 # and `ParisLe maire` from `YouTube`.
 OPENINGS = """
     A À Actuellement Ainsi Alors Après Au Aucun Aucune Aujourd'hui Auparavant Aussi Autre Aux Avant

@@ -1,4 +1,4 @@
-"""A sentence of a corpus, the choice of which of its rows are words, and a treebank's tree."""
+"""A sentence of a corpus, which of its rows are words, and the tree of a treebank."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -14,11 +14,11 @@ class TreebankRow(NamedTuple):
 class Sentence(NamedTuple):
     """Text with, where a treebank fixed them, its words.
 
-    `rows` is None for raw text, whose words the tokeniser makes. `split` is the source's own
-    name for the part the sentence belongs to, or None where the pipeline is to split. `labels` are
-    what it says of the sentence beside that, each with its name: `("genre", "news")`. `document`
-    names what the sentence is from: an article, a headword, a file. Readers of files leave it None
-    where all of the file is one document.
+    `rows` is None for raw text, whose words the tokeniser makes. `split` is the source's own name
+    for the part the sentence belongs to, or None where the pipeline is to split. `labels` are what
+    the source says about the sentence, as pairs: `("genre", "news")`. `document` names what the
+    sentence is from: an article, a headword, a file. Readers of files leave it None where all of
+    the file is one document.
     """
 
     id: str
@@ -94,7 +94,7 @@ def row_kinds(tokens: Iterable[Token]) -> Iterator[str]:
 
 
 def comment(tree: Tree, keys: tuple[str, ...]) -> str | None:
-    """What stands after the first of these keys among the comments."""
+    """The value of the first of these keys that the comments have."""
     for line in tree.comments:
         for key in keys:
             if line.startswith(key):
@@ -111,7 +111,7 @@ def begun_document(tree: Tree) -> str | None:
 
 
 def tree_labels(tree: Tree) -> tuple[tuple[str, str], ...]:
-    """What the comments say of the sentence, `# genre = news`, but for its id and text."""
+    """The labels in the comments, such as `# genre = news`, without the id and the text."""
     known = tuple(key.rstrip(" =:") for key in (*ID_KEYS, *TEXT_KEYS))
     said = (line.partition(" = ") for line in tree.comments if not line.startswith(known))
     return tuple(

@@ -135,8 +135,8 @@ def read(
 
     A source is a name in CORPORA, a file, a pattern (`texts/*.txt`), a folder, or
     `hub:ID[:CONFIG][#COLUMN]`. Files are `.txt`, `.conllu`, `.tsv` or `.jsonl`, compressed or not.
-    Of a hub data set no more than the first `limit` sentences to train on are downloaded. What a
-    reader leaves out is counted in `left_out`.
+    Of a hub data set no more than the first `limit` sentences to train on are downloaded.
+    `left_out` counts the texts that a reader leaves out.
     """
     empty = True
     for found in sentences(source, folder, limit):
@@ -265,8 +265,8 @@ def expectation(source: str, path: Path) -> str:
         return f"the folder holds no file ending in {' or '.join(READERS)}"
     neighbours = map(str, path.parent.iterdir()) if path.parent.is_dir() else ()
     nearest = difflib.get_close_matches(source, [*CORPORA, *neighbours], n=1)
-    hint = f"did you mean {nearest[0]}? " if nearest else ""
-    return f"{hint}Expected a path that exists, hub:ID, or one of {', '.join(CORPORA)}"
+    hint = f"; the nearest is {nearest[0]!r}" if nearest else ""
+    return f"expected a path that exists, hub:ID, or one of {', '.join(CORPORA)}{hint}"
 
 
 def read_parts(
@@ -278,7 +278,8 @@ def read_parts(
 ) -> Iterator[tuple[str, Sentence]]:
     """The sentences of all sources, each with the name of its part; see `read`.
 
-    Sources that have splits of their own come first. What readers leave out is counted by part.
+    Sources that have splits of their own come first. `left_out` counts the texts that readers leave
+    out, by part.
     """
     names = dict(zip(sources, part_names(sources), strict=True))
 
@@ -294,7 +295,7 @@ def read_parts(
 
 
 def part_names(sources: Sequence[str]) -> list[str]:
-    """What each source is called: its name, or the end of its path that no other has."""
+    """The name of each source: its own, or the end of its path that no other source has."""
     parts = [Path(each).parts for each in sources]
     ends = [
         [Path(*each[-count:]).as_posix() for count in range(1, len(each) + 1)] for each in parts

@@ -21,7 +21,7 @@ HALF = re.compile("[\ud800-\udfff]")  # of a character: no text has it, but an e
 
 
 class CorpusError(ValueError):
-    """A source that cannot be read; the message says what was expected, what came and where."""
+    """A source that cannot be read; the message says what was expected and what was found."""
 
 
 def open_bytes(path: Path, mode: str = "rb") -> BinaryIO:
@@ -50,7 +50,10 @@ def lines(path: Path, encoding: str = "utf-8") -> Iterator[str]:
         if path.suffix in OPENERS:
             place += " of the decompressed text"
         name = encoding.upper()
-        raise CorpusError(f"{path}: expected {name}, found byte 0x{byte:02x} at {place}") from None
+        raise CorpusError(
+            f"{path}: expected {name}, found byte 0x{byte:02x} at {place}; if this is a text, save "
+            f"it as UTF-8 (in Excel: CSV UTF-8)"
+        ) from None
     except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
             raise
@@ -73,7 +76,7 @@ def read(path: Path, split: str | None = None) -> Iterator[Sentence]:
 
 
 def parse_line(line: str) -> Any:
-    """What a line of JSON holds; whatever is wrong with it is a ValueError."""
+    """The value of a line of JSON; every fault is a ValueError."""
     try:
         found = json.loads(line)
         halves = "\\ud" in line.lower() and HALF.search(json.dumps(found, ensure_ascii=False))
@@ -89,9 +92,10 @@ def table_rows(
 ) -> Iterator[tuple[int, dict[str, str] | str]]:
     """The rows of a table that are not empty, each with the number of its last line.
 
-    A row is a dictionary by the names of the header; a text instead of one is its fault.
+    A row is a dictionary with the names of the header as keys. For a bad row, the error message is
+    returned instead.
 
-    Columns are parted by tabs in a TSV, elsewhere by what the header has most of.
+    Tabs separate the columns of a TSV; elsewhere it is the separator that the header has most of.
     """
     text = (line.removeprefix("\ufeff") for line in lines(path, encoding))
     first = next(text, "")

@@ -57,7 +57,7 @@ def normalise(text: str) -> str:
 
 
 def comparable(text: str) -> str:
-    """The letters of a text, equal for two copies of a sentence that are read as the same words.
+    """The letters of a text, the same for two copies of a sentence that are read alike.
 
     Copies may differ in spelling (SPELLINGS), in spaces (`Il dort .`) and in case.
     """
@@ -239,9 +239,8 @@ LONGEST_WHOLE = max(map(len, WHOLE))
 class Cutter:
     """Cuts chunks into words, in time that grows as their length.
 
-    What is split off is looked for near the ends only, so that a megabyte without a space is no
-    work for minutes. Compiling the rules takes 70 ms, which a command that cuts no text does not
-    wait for.
+    Affixes are searched near the ends only, so that a megabyte without a space does not take
+    minutes. Compiling the rules takes 70 ms; a command that cuts no text does not compile them.
     """
 
     def __init__(self) -> None:
@@ -252,11 +251,11 @@ class Cutter:
         self.sizes = sorted({len(pieces) for pieces in self.pieces}, reverse=True)
 
     def words(self, chunk: str) -> tuple[str, ...]:
-        """The words of what stands between two spaces."""
+        """The words of a chunk."""
         return tuple(self.rejoined(self.cut(chunk, WHOLE)))
 
     def cut(self, chunk: str, whole: Container[str]) -> list[str]:
-        """A chunk without its affixes, these before and after it, and it cut at its infixes."""
+        """The words of a chunk: its prefixes, the rest cut at its infixes, and its suffixes."""
 
         def is_whole(start: int, end: int) -> bool:
             return end - start <= LONGEST_WHOLE and chunk[start:end] in whole
@@ -300,7 +299,7 @@ class Cutter:
         return ")" in tail and bool(self.bracketed.search(tail))
 
     def at_infixes(self, word: str) -> list[str]:
-        """A word cut where infixes stand, which are words themselves; the first place is none."""
+        """The parts of a word between its infixes, and the infixes."""
         cut, done = [], 0
         for infix in self.infix.finditer(word):
             if infix.start():
@@ -309,7 +308,7 @@ class Cutter:
         return [piece for piece in (*cut, word[done:]) if piece]
 
     def rejoined(self, words: list[str]) -> list[str]:
-        """Words with those made one that are pieces of a whole one, as in `a/p.`"""
+        """Join words that are the pieces of one word, as in `a/p.`"""
         if len(words) == 1:
             return words
         joined, place = [], 0

@@ -1,4 +1,4 @@
-"""What every lexicon answers: a form has analyses, each in Universal Dependencies' own terms."""
+"""The answer of every lexicon: the analyses of a form, in the terms of Universal Dependencies."""
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,7 +39,7 @@ FEATURES += ("Person[psor]", "Gender[psor]", "Sem")
 
 
 def join_feats(*feats: str) -> str:
-    """The canonical string of several: `Number=Sing`, `Gender=Fem` → `Gender=Fem|Number=Sing`."""
+    """Features as one canonical string: `Number=Sing`, `Gender=Fem` → `Gender=Fem|Number=Sing`."""
     return "|".join(sorted({pair for part in feats for pair in part.split("|") if pair}))
 
 
@@ -54,10 +54,10 @@ class Lexicon:
     name: str
     licence: str
     skipped: tuple = ()
-    of_text: bool = False  # made of a text, whose words alone it knows
+    of_text: bool = False  # made from a text; it knows only the words of the text
 
     def find(self, forms: np.ndarray) -> pd.DataFrame:
-        """The rows of `lookup` for forms taken as they are written."""
+        """The rows of `lookup` for forms exactly as they are written."""
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[str]:
@@ -67,15 +67,15 @@ class Lexicon:
         raise NotImplementedError
 
     def identity(self) -> str:
-        """Changes whenever an answer does; what is learned from the lexicon is kept under it."""
+        """A key that changes whenever an answer does. Learned guessers are cached under it."""
         return str(pd.util.hash_pandas_object(everything(self)).sum())
 
     def lookup(self, forms: Sequence[str]) -> pd.DataFrame:
         """One row per analysis: word (position in `forms`), lemma, upos, feats, weight, source.
 
-        A form unknown as it stands is tried in its plain spelling, in which indexes list theirs,
-        then in lower case, as at the start of a sentence, then in both. Rows are ordered by word; a
-        form unknown in every spelling has none.
+        An unknown form is tried in the plain spelling of the indexes, then in lower case, as at the
+        start of a sentence, then in both. Rows are ordered by word. A form that is unknown in every
+        spelling has no row.
         """
         forms = np.asarray(forms, dtype=object)
         parts = [self.find(forms)]
@@ -93,13 +93,13 @@ class Lexicon:
         raise LexiconError(f"the lexicon {self.name} counts no words: expected one such as lexique")
 
     def exact(self, form: str) -> tuple[Analysis, ...]:
-        """What `find` answers to one form alone."""
+        """The answer of `find` for one form."""
         rows = self.find(np.array([form], dtype=object))
         columns = (rows[name].tolist() for name in Analysis._fields)
         return tuple(Analysis(*values) for values in zip(*columns, strict=True))
 
     def analyses(self, form: str) -> tuple[Analysis, ...]:
-        """What `lookup` answers to one form alone."""
+        """The answer of `lookup` for one form."""
         return _analyses(self, form)
 
 
@@ -156,7 +156,7 @@ def stack(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 class Request(NamedTuple):
-    """What `load` asks of every lexicon of a chain."""
+    """The arguments that `load` passes to every lexicon of a chain."""
 
     folder: Callable[[str], Path]  # a source's name → the folder with its data
     lowercase: bool = False  # match without regard to case

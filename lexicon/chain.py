@@ -1,4 +1,4 @@
-"""Several lexicons as one, and such a chain as files of a folder, opened where its data is not."""
+"""Several lexicons as one chain. A chain can be saved to a folder and opened without its data."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -53,9 +53,9 @@ def load(
 
 
 class Chain(Lexicon):
-    """`fallback`: each lexicon is asked what those before it do not know. `union`: all are asked.
+    """`fallback`: the first lexicon that knows a form answers. `union`: all answer.
 
-    A guesser, if there is one, is asked last and only what the lexicons do not know in any case.
+    A guesser comes last and answers only for forms that no lexicon knows in any spelling.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Chain(Lexicon):
 
 
 def save(lexicon: Lexicon, folder: Path) -> None:
-    """Copy the indexes of a chain, and write down how they make it up."""
+    """Copy the indexes of a chain, and write how they are joined."""
     (folder / SAVED).write_text(json.dumps({"hash": PROBE, "chain": _saved(lexicon, folder)}))
 
 

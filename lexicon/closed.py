@@ -1,9 +1,9 @@
-"""Closed classes and shapes: what a text has everywhere and no dictionary should have to list.
+"""Closed classes and shapes: words that every text has and no dictionary needs to list.
 
 The words are in `closed.tsv`, a row for each reading. A contraction has the readings of both its
-parts. Where a closed-class word is also a common noun or verb, that reading stands there too: the
-file is all that a chain beginning with `closed` will see of the word. The look of a form says the
-rest: it is sure of a number or a date, and likely of a capitalised name.
+parts. Where a closed-class word is also a common noun or verb, that reading stands there too: a
+chain that begins with `closed` sees nothing else of the word. The look of a form says the rest: it
+is sure of a number or a date, and likely of a capitalised name.
 """
 
 import re
@@ -22,7 +22,7 @@ from accord.lexicon.analysis import Analysis, Lexicon, Request
 
 WORDS = Path(__file__).with_name("closed.tsv")
 
-# What the look of a form says.
+# Patterns: the shape of a form says what it is.
 ROMAN = r"(?=[IVX])X{0,3}(?:IX|IV|V?I{0,3})"  # up to 39: centuries, kings, chapters
 LONG_ROMAN = r"(?=.*[IVX])M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})"
 DIGITS = r"\d+(?:[.,' _\u00a0\u202f]\d+)*"
@@ -60,7 +60,7 @@ NOT_SHAPES = {"ire", "vie", "vies", "mi", "di", "ci", "li", "cv", "dix", "mix"}
 
 
 class Look(NamedTuple):
-    """What words of one look are, and how much of the guess that settles."""
+    """What words of one shape are, and how sure that is."""
 
     pattern: str
     shares: dict[str, float]  # of UPOS
@@ -77,8 +77,8 @@ LIKELY = {
 }
 
 # The signs of French typography and of keyboards, in the spelling of a text that is normalised.
-# They are listed as words are, so that a text knows them which has none; any other sign is only
-# told by the class of its characters.
+# They are listed like words, so that they are known even if the training text lacks them. Any other
+# sign is recognised by the class of its characters.
 SIGNS = """
     . , ; : ? ! ... ( ) [ ] { } « » “ ” " ' - – — / · •
     € $ £ ° § + = × ÷ ± < > * # @ _ ~ ^ | \\ † © ® ™ ‰ →
@@ -96,7 +96,7 @@ def shapes(lowercase: bool) -> list[tuple[re.Pattern, str, str]]:
 
 
 def sure(form: str, lowercase: bool = False) -> tuple[Analysis, ...]:
-    """The analysis of a number, date, ordinal, sign…; none if the form has no such shape.
+    """The analysis of a number, date, ordinal or sign; None if the form has no such shape.
 
     In a lowercased text (`xive`, `u.s.a.`) the same shapes are looked for in either case.
     """
@@ -121,7 +121,7 @@ def signs(form: str) -> tuple[Analysis, ...]:
 
 
 def looks(forms: np.ndarray) -> np.ndarray:
-    """The name in LIKELY of the first look that each form has."""
+    """The name in LIKELY of the first shape that each form has."""
     words = pa.array(forms, pa.string())
     has = [
         pc.match_substring_regex(words, look.pattern).to_numpy(False) for look in LIKELY.values()

@@ -1,6 +1,6 @@
-"""What a lexicon covers of a text, and how well guessers guess what it lacks.
+"""How much of a text a lexicon covers, and how well guessers analyse the rest.
 
-Guessers are asked forms of lemmas that they were not shown, and words of a treebank.
+Guessers are tested on forms of lemmas that they were not trained on, and on words of a treebank.
 """
 
 import time
@@ -57,8 +57,8 @@ def gaps(lexicon: Lexicon, words: pd.DataFrame, most: int) -> pd.DataFrame:
     return unknown.sort_values(["count", "form"], ascending=[False, True]).head(most)
 
 
-# Each learns from rows of form, lemma, upos and feats, and from them alone. They are imported when
-# they are asked for, as the LSTM needs torch.
+# Each learns only from rows of form, lemma, upos and feats. They are imported when needed, because
+# the LSTM needs torch.
 LEARNERS = {
     "guesser": "accord.lexicon.guesser:learned_guesser",
     "guesser-lstm": "accord.lexicon.guesser_lstm:learned_lstm_guesser",
@@ -70,8 +70,8 @@ LEAST = 0.001  # what a share counts as at least: what is left out of a guess co
 class GuesserFigures:
     """Shares of forms guessed right: the likeliest value is one that the form really has.
 
-    A whole analysis is right that has the part of speech of a true one, and no other value of a
-    feature that both have: treebanks and lexicons do not give words the same features.
+    A whole analysis is right if it has the part of speech of a true one and contradicts none of its
+    features. Treebanks and lexicons do not give words the same features.
     """
 
     forms: int
@@ -90,9 +90,10 @@ class GuesserFigures:
 def compare_guessers(
     names: Sequence[str], shown: pd.DataFrame, asked: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
-    """The figures of guessers that learn from the same rows and are asked the same words.
+    """The figures of guessers that learn from the same rows and are tested on the same words.
 
-    `seconds` is the processor's time for learning, `per_second` the words answered in one.
+    `seconds` is the processor time for learning, `per_second` the number of words analysed per
+    second.
     """
     table = []
     for name in names:
@@ -110,9 +111,9 @@ def compare_guessers(
 
 
 def held_out(lexicon: Lexicon, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The rows of nine tenths of the lemmas, and those of the others, to be asked.
+    """The rows of nine tenths of the lemmas for training, and the others for testing.
 
-    A form that a lemma shown also has is not asked: the lexicon would know it.
+    A form that a training lemma also has is not tested: the lexicon would know it.
     """
     rows = everything(lexicon)
     rows = rows[rows["upos"].isin(OPEN)]
@@ -124,7 +125,7 @@ def held_out(lexicon: Lexicon, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def unknown_to(known: Lexicon, treebank: Lexicon) -> pd.DataFrame:
-    """The rows of a treebank's words that a chain of lexicons does not know, to be asked."""
+    """The rows of a treebank's words that a chain of lexicons does not know, for testing."""
     rows = everything(treebank)
     forms = rows["form"].unique()
     return numbered(rows[rows["form"].isin(forms[absent(known.lookup(forms), len(forms))])])
@@ -139,7 +140,7 @@ def forms_of(asked: pd.DataFrame) -> np.ndarray:
 
 
 def figures(asked: pd.DataFrame, guessed: pd.DataFrame) -> GuesserFigures:
-    """What the guesses at the words that were asked are worth."""
+    """The figures of the guesses at the test words."""
     nouns = asked[asked["upos"] == "NOUN"], guessed[guessed["upos"] == "NOUN"]
     return GuesserFigures(
         forms=asked["word"].nunique(),

@@ -21,18 +21,18 @@ from accord.lexicon.closed import LIKELY, looks
 from accord.lexicon.index import MEANING, Index, build, cached, fingerprint
 from accord.lexicon.reading import LexiconError
 
-VERSION = 1  # raised whenever the same lexicons come to teach another guesser
+VERSION = 1  # raised when the same lexicons give a different guesser
 OPEN = ("ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB", "X")
 LONGEST = 7  # letters of a suffix
 FEWEST = 2  # forms that a suffix needs
 SMALLEST = 0.01  # share below which an analysis is not worth keeping
-PRIOR = 1000  # forms that the look of a capitalised word counts for, beside the lexicon's
+PRIOR = 1000  # weight of the shape of a capitalised word, in forms of the lexicon
 
 
 class LookGuesser(Lexicon):
     """Weighted analyses for any form whatever; the weights of a form sum to one.
 
-    What the look of a form settles is the same for every guesser; they differ in `_of_look`.
+    All guessers treat the shape of a form alike; they differ in `_of_look`.
     """
 
     def __iter__(self) -> Iterator[str]:
@@ -45,13 +45,13 @@ class LookGuesser(Lexicon):
         return self.guess(looks(forms), forms)
 
     def guess(self, look: np.ndarray, forms: np.ndarray) -> pd.DataFrame:
-        """The rows of forms whose looks are known; of a form, its last letters are enough."""
+        """The rows of forms whose shapes are known; the last letters of a form are enough."""
         sure = np.array([LIKELY[name].surety for name in LIKELY], dtype=np.float32)
         sure = pd.Series(sure, index=list(LIKELY)).loc[look].to_numpy()
         mixed = np.flatnonzero(sure < 1)
         if not len(mixed):
             return self._of_look(look, forms, sure)
-        # What the look leaves open is left to the ending, as for a word in small letters.
+        # The ending decides what the shape leaves open, as for a word in lower case.
         small = np.full(len(mixed), "small", dtype=object)
         by_ending = moved(self._of_look(small, forms[mixed], 1 - sure[mixed]), mixed)
         return merged(stack([self._of_look(look, forms, sure), by_ending]))
@@ -60,7 +60,7 @@ class LookGuesser(Lexicon):
         return self.find(np.asarray(forms, dtype=object))
 
     def _of_look(self, look: np.ndarray, forms: np.ndarray, share: np.ndarray) -> pd.DataFrame:
-        """The analyses of forms that have these looks, those of each weighing `share` together."""
+        """The analyses of forms with these shapes; the weights of a form sum to `share`."""
         raise NotImplementedError
 
 
@@ -74,7 +74,7 @@ class Guesser(LookGuesser):
         self.licence = suffixes.licence
 
     def _of_look(self, look: np.ndarray, forms: np.ndarray, share: np.ndarray) -> pd.DataFrame:
-        """The analyses of the longest known suffix of each form, weighing `share` together."""
+        """The analyses of the longest known suffix of each form; their weights sum to `share`."""
         prefix = pa.array(look + " ", pa.string())
         lower = pc.utf8_lower(pa.array(forms, pa.string()))
         rows = np.full(len(forms), -1)
@@ -114,7 +114,7 @@ def learn(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def teaching(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The rows that teach what forms of each look are; none where the look is all that tells."""
+    """The training rows for each shape; none if the shape alone decides."""
     rows = rows[rows["upos"].isin(OPEN)]
     # An ending tells how a word is inflected, not what it means.
     inflection = rows["feats"].str.replace(MEANING, "", regex=True).str.strip("|")
@@ -132,7 +132,7 @@ def teaching(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def weighed(rows: pd.DataFrame) -> pd.DataFrame:
-    """Each form in small letters with its tags, the share of each tag and what it weighs."""
+    """Each form in lower case with its tags, the share of each tag and its weight."""
     rows = rows.assign(form=rows["form"].str.lower(), tag=rows["upos"] + " " + rows["feats"])
     rows = rows.sort_values("lemma", kind="stable").drop_duplicates(["form", "tag"])
     share = 1 / rows.groupby("form")["form"].transform("size").to_numpy()
@@ -143,7 +143,7 @@ def weighed(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def learn_look(look: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """The suffixes of the forms of one look, shortest first, each leaning on the one before."""
+    """The suffixes of the forms of one shape, shortest first; each is smoothed by the last one."""
     rows = weighed(rows)
     share, weight = rows["share"].to_numpy(), rows["weight"].to_numpy()
     prior = {f"{upos} ": PRIOR * share for upos, share in LIKELY[look].shares.items()}
@@ -178,7 +178,7 @@ def learn_look(look: str, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def weighted_counts(suffix, tag, share, weight, size) -> np.ndarray:
-    """c(s, a): forms by suffix and analysis, as many in all as there are, weighed by lemma."""
+    """c(s, a): forms by suffix and analysis, weighted by lemma; they sum to the number of forms."""
     cell = suffix * size[1] + tag
     counts = np.bincount(cell, weights=weight, minlength=size[0] * size[1]).reshape(size)
     forms = np.bincount(suffix, weights=share, minlength=size[0])

@@ -1,7 +1,7 @@
 """A guess at any string by a network that reads its letters from both ends.
 
-It learns what the guesser by suffixes learns, from the same forms by the same weights, and leaves
-to the look of a form what that one leaves to it.
+It learns from the same forms with the same weights as the guesser by suffixes, and treats the shape
+of a form in the same way.
 """
 
 from collections import Counter
@@ -18,11 +18,11 @@ from accord.lexicon.closed import LIKELY
 from accord.lexicon.guesser import SMALLEST, LookGuesser, teaching, weighed
 
 STEPS = 3000  # of training
-RAREST = 20  # words that a letter needs to be one of its own
+RAREST = 20  # words that must have a letter for it to have an id
 LONGEST = 30  # letters that are read of a word, the last ones
 EMBEDDING, HIDDEN, DROPOUT = 32, 96, 0.2
 BATCH, RATE, MAX_NORM = 256, 4e-3, 1.0
-ASKED = 4096  # words that are asked at once
+ASKED = 4096  # words in a batch
 OTHER, END = 0, -1  # the ids of every letter that is rare or unknown, and of what follows a word
 
 
@@ -32,7 +32,7 @@ class LetterTagger(nn.Module):
         P(tag | l₁…l_n) = softmax(W·[h→_n ; h←_1] + c)
 
     h→ has read the word to its last letter, h← back to its first. A word is a sequence of strings,
-    mostly of one character each; those that are no letter of the network's are all one.
+    mostly of one character each; unknown strings share one id.
     """
 
     def __init__(self, letters: Sequence[str], tags: int):
@@ -81,8 +81,8 @@ def train_tagger(
 ) -> LetterTagger:
     """A network of `count` tags, from words drawn by their weights.
 
-    A word has one row of `tags` and of the `shares` of these, filled up with shares of nothing. The
-    same words, seed and number of threads give the same network.
+    A word has one row of `tags` and one of their `shares`, padded with shares of zero. The same
+    words, seed and number of threads give the same network.
     """
     seen = Counter(letter for word in words for letter in {*word})
     letters = sorted(letter for letter, times in seen.items() if times >= RAREST)
@@ -115,7 +115,7 @@ class LSTMGuesser(LookGuesser):
     def __init__(self, network, tags: Sequence[str], taught: Sequence[str], licence: str):
         self.network, self.licence = network, licence
         self._upos, self._feats = np.array([tag.split(" ") for tag in tags], dtype=object).T
-        # What forms of a look are that no form has taught.
+        # Analyses for a shape without training forms.
         self._settled = {
             look: np.array([each.shares.get(tag.rstrip(), 0.0) for tag in tags], dtype=np.float32)
             for look, each in LIKELY.items()

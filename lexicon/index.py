@@ -30,7 +30,7 @@ def hashes(forms: np.ndarray) -> np.ndarray:
     return pd.util.hash_array(forms, categorize=False)
 
 
-VERSION = 1  # raised whenever the same rows come to give another index
+VERSION = 1  # raised when the same rows give a different index
 SEAL = hashlib.sha256().digest_size  # bytes at the end of a cached file: the hash of the others
 ABANDONED = 3600  # seconds after which a file that is being written was left by a killed process
 MEANING = r"(?:^|\|)Sem=[^|]*"
@@ -88,11 +88,11 @@ class Index(Lexicon):
         return rows
 
     def entries(self, forms: np.ndarray) -> pd.DataFrame:
-        """What the index holds of each form: word, lemma, upos, feats, count."""
+        """The entries of each form: word, lemma, upos, feats, count."""
         return self.at(*self.positions(forms))
 
     def at(self, word: np.ndarray, rows: np.ndarray) -> pd.DataFrame:
-        """What stands at some rows of the index, `word` being what each answers."""
+        """The entries at some rows of the index; `word` is the position of the form asked for."""
         lists = self._analyses.take(pa.array(rows))
         entries = pc.list_flatten(lists)
         texts = {name: pc.struct_field(entries, name) for name in ("lemma", "upos", "feats")}
@@ -124,7 +124,7 @@ def cache_folder() -> Path:
 
 
 def cached(name: str, make: Callable[[], pa.Table]) -> pa.Buffer:
-    """The Arrow file of a name in the cache, made if it is not there or not what was written.
+    """The Arrow file of a name in the cache; it is made if it is missing or damaged.
 
     Where the cache cannot be written, the file is kept in memory.
     """
@@ -216,7 +216,7 @@ def build(rows: Iterator[LexiconRow] | pd.DataFrame, lowercase: bool = False) ->
 
 
 def _with_meaning(data: pd.DataFrame) -> pd.DataFrame:
-    """An analysis that another only adds a meaning (Sem) to is the same one, and is left out."""
+    """Leave out an analysis if another one is the same with a meaning (Sem)."""
     means = data["feats"].str.contains("Sem=", regex=False)
     if not means.any():
         return data
@@ -234,7 +234,7 @@ def _arrow_file(table: pa.Table) -> pa.Buffer:
 
 
 def _keep(content: pa.Buffer, target: Path) -> None:
-    """Write a file and its hash beside their place and move them there whole."""
+    """Write a file and its hash under another name, then move them to their place."""
     target.parent.mkdir(parents=True, exist_ok=True)
     for left in target.parent.glob("*.partial"):  # by killed processes; a living one is faster
         if time.time() - left.stat().st_mtime > ABANDONED:
@@ -258,7 +258,7 @@ class TextLexicon:
     source: str | None  # the name of its data's folder; none if `file` says it all
     file: str  # the file in that folder
     read: Callable[[Path, Report], Iterator[LexiconRow]]
-    version: int  # of `read`: raised whenever it comes to give other rows for the same file
+    version: int  # of `read`: raised when it gives other rows for the same file
     of_text: bool = False  # whether the file is a text, or made of one
     read_by: tuple[Path, ...] = ()  # other files that what is read depends on, as a tagger's own
 
@@ -267,7 +267,7 @@ class TextLexicon:
         return self.open(path, lowercase=request.lowercase, strict=request.strict)
 
     def path(self, folder: Callable[[str], Path]) -> Path:
-        """Where its file is, `folder` telling where a source's data lie."""
+        """The path of its file; `folder` returns the folder of a source's data."""
         return folder(self.source) / self.file if self.source else Path(self.file)
 
     def files(self, folder: Callable[[str], Path]) -> list[Path]:

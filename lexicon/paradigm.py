@@ -41,9 +41,9 @@ class Paradigms:
     ) -> str | None:
         """The form of the same lemma that has another value of one feature.
 
-        `given` is what is known of the form in its place, the feature among it. None where there
-        is no such form, or not exactly one, or one that would be right in that place as well, or
-        where the way back is closed or leads elsewhere: what is flipped twice is as it was.
+        `given` is what is known of the form in its place, the feature among it. None if there is no
+        such form or more than one, or if the form would be right in that place too. A form that is
+        flipped twice must be itself again, otherwise the result is None as well.
         """
         there = self._others(form, upos, given, feature, value)
         if len(there) != 1 or form in there:

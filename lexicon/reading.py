@@ -1,4 +1,4 @@
-"""Reading a lexicon's text file: what cannot be read is named, counted, and never guessed at."""
+"""Read the text file of a lexicon; name and count the rows that cannot be read."""
 
 import math
 import re
@@ -38,6 +38,11 @@ class Skipped(NamedTuple):
     count: int
     example: str
 
+    def __str__(self) -> str:
+        rows = "row" if self.count == 1 else "rows"
+        such_as = "" if self.count == 1 else "the first is "
+        return f"{self.count:,} {rows} left out: {self.reason}; {such_as}{self.example}"
+
 
 class Report:
     """Collects the rows of one file that a reader leaves out; in strict mode a bad one raises."""
@@ -64,16 +69,16 @@ class Report:
         return tuple(self._skipped.values())
 
 
-# What no word holds: control characters (the tab parts columns) and ends of lines.
+# Characters that no word has: control characters (tabs separate columns) and line ends.
 NOT_TEXT = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def lines(
     path: Path, report: Report, encoding: str = "utf-8", cut_short: bool = False
 ) -> Iterator[tuple[int, str]]:
-    """The numbered lines of a file, without their ends. One that is no text is a bad row.
+    """The numbered lines of a file, without their ends. A line that is not text is a bad row.
 
-    With `cut_short` so is a last line without an end: published files have one.
+    With `cut_short`, a last line without an end is one too: published files end with a line end.
     """
     number = 0
     with path.open("rb") as file:
@@ -97,7 +102,7 @@ def lines(
 
 
 def _fault(line: str, raw: bytes, encoding: str) -> str | None:
-    """Why a line that could be decoded is no text all the same."""
+    """Why a line is not text although it could be decoded."""
     if found := NOT_TEXT.search(line):
         return f"the character {found.group()!r} is in no word"
     if encoding == "utf-8" or raw.isascii():
@@ -112,7 +117,7 @@ def _fault(line: str, raw: bytes, encoding: str) -> str | None:
 def rows(
     numbered: Iterable[tuple[int, str]], report: Report, parse: Callable[[str], list[LexiconRow]]
 ) -> Iterator[LexiconRow]:
-    """What `parse` makes of each line, or a report of why it makes nothing of it."""
+    """The rows that `parse` returns for each line; lines that it rejects are reported."""
     for number, line in numbered:
         report.line = number
         try:
@@ -126,7 +131,7 @@ def rows(
 
 
 def columns(line: str, count: int) -> list[str]:
-    """The cells of a line, parted by tabs."""
+    """The cells of a line, separated by tabs."""
     cells = line.split("\t")
     if len(cells) != count:
         raise BadRow(f"{count} columns expected, {len(cells)} found")
@@ -141,7 +146,7 @@ def check_word(form: str, lemma: str) -> None:
 
 
 def with_auxiliary(rows: list[LexiconRow]) -> list[LexiconRow]:
-    """The rows of a word, of avoir and être also as AUX, which lexicons with one class lack."""
+    """The rows of a word. Avoir and être also have rows as AUX, which some lexicons lack."""
     verbs = (row for row in rows if row.upos == "VERB" and row.lemma in AUXILIARIES)
     return [*rows, *(row._replace(upos="AUX") for row in verbs)]
 

@@ -23,8 +23,8 @@ BUILT_IN = {
     "gsd-contracted": "accord.lexicon.dictionaries.treebank:gsd_contracted",
     "tiny": "accord.lexicon.dictionaries.table:tiny",
 }
-# What makes a lexicon of a text: `treebank:FILE`, `spacy:TEXT`, `spacy:MODEL:TEXT`. The path of a
-# table is one itself.
+# Functions that make a lexicon from a text: `treebank:FILE`, `spacy:TEXT`, `spacy:MODEL:TEXT`. The
+# path of a table is one itself.
 FROM_PATH = {
     "treebank": "accord.lexicon.dictionaries.treebank:treebank",
     "spacy": "accord.lexicon.dictionaries.treebank:spacy_text",
@@ -68,7 +68,7 @@ def make(name: str, request: Request) -> Lexicon:
 def files(name: str, folder: Callable[[str], Path]) -> list[Path]:
     """The files that a lexicon's answers depend on; one that is written in code has none.
 
-    `folder` tells where a source's data lie.
+    `folder` returns the folder of a source's data.
     """
     maker = find(name)
     own = maker.files(folder) if hasattr(maker, "files") else []
@@ -77,7 +77,7 @@ def files(name: str, folder: Callable[[str], Path]) -> list[Path]:
 
 
 def plug_in_file(name: str) -> Path | None:
-    """The file by which another package brings a lexicon; None for one that none brings."""
+    """The file in which another package defines a lexicon; None if no package does."""
     for point in () if name in BUILT_IN else entry_points(group=GROUP, name=name):
         find(name)
         return Path(sys.modules[point.module].__file__)
@@ -86,7 +86,7 @@ def plug_in_file(name: str) -> Path | None:
 
 @contextmanager
 def _named(name: str, fault: str) -> Iterator[None]:
-    """Whatever a stranger's code may fail by, in a line; data that is missing can be fetched."""
+    """Report any error of another package's code in one line. Missing data can be fetched."""
     try:
         yield
     except (LexiconError, OSError):

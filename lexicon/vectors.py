@@ -1,4 +1,4 @@
-"""Word vectors of a published file: each spelling that is asked for, and its row of numbers.
+"""Word vectors of a published file: the spellings that are needed, and their rows of numbers.
 
 Three forms are read: spaCy's (keys are hashes of the words, and many words share a row), the text
 of word2vec and fastText (`.vec`, compressed or not), and two arrays, the forms and their vectors.
@@ -21,14 +21,14 @@ OPENERS = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 
 
 class VectorFile(NamedTuple):
-    """A matrix of vectors, and the row of each spelling that was asked for and has one."""
+    """A matrix of vectors, and the row of each needed spelling that has one."""
 
     matrix: np.ndarray
     row: Mapping[str, int]
 
 
 def of_spacy(matrix: np.ndarray, keys: Path, wanted: Sequence[str]) -> VectorFile:
-    """Of the vocabulary of a spaCy model: its `vectors`, and its file `key2row`."""
+    """Read the vectors of a spaCy model: the files `vectors` and `key2row`."""
     from srsly import msgpack_loads  # which takes a while, and no other source needs it
 
     try:
@@ -46,7 +46,7 @@ def of_spacy(matrix: np.ndarray, keys: Path, wanted: Sequence[str]) -> VectorFil
 def of_arrays(
     forms: np.ndarray, matrix: np.ndarray, wanted: Sequence[str], path: Path
 ) -> VectorFile:
-    """Of two arrays, N texts and N × D numbers; of equal forms the first is taken."""
+    """Read two arrays: N texts and N × D numbers. Of equal forms the first counts."""
     if forms.ndim != 1 or forms.dtype.kind != "U" or forms.shape != matrix.shape[:1]:
         raise LexiconError(
             f"{path}: expected an array of N texts `forms` and one of N × D numbers `vectors`, "
@@ -71,7 +71,7 @@ def _described(array: np.ndarray) -> str:
 
 
 def of_text(path: Path, wanted: Sequence[str]) -> VectorFile:
-    """Of a text: a line with the number of words and of dimensions, then a word and its numbers.
+    """Read a text: a line with the numbers of words and dimensions, then one line per word.
 
     Only the lines of wanted words are kept, so that a file of millions takes no more memory.
     """

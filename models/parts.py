@@ -100,7 +100,7 @@ EXPERTS = Registry(
     },
 )
 
-GATE = Setting(bool, False, "the network weighs what a background says of the context")
+GATE = Setting(bool, False, "the network weighs the evidence of the background at each step")
 TEMPERATURE = Setting(bool, False, "of p, fitted on validation after the training")
 
 # p(x | K) from h_t: functions from an `OutputContext` to a module with `loss` and `log_prob`.
@@ -163,7 +163,7 @@ OUTPUTS = Registry(
         ),
         "self-normalised": Part(
             "accord.models.outputs.softmax:self_normalised",
-            "A softmax that learns to need no normalising; where p is asked for, it is normalised.",
+            "A softmax that is trained to have Z near 1; its probabilities are normalised.",
             penalty=Setting(float, 0.1, "on the square of log Z"),
         ),
     },
@@ -196,7 +196,7 @@ SMOOTHINGS = Registry(
     },
 )
 
-# What n-grams look back on: functions from a `HistoryContext` to a background.
+# Histories of n-grams: functions from a `HistoryContext` to a background.
 HISTORIES = Registry(
     "history",
     "accord.histories",
@@ -210,7 +210,7 @@ HISTORIES = Registry(
             "The last words with their factors (Bilmes & Kirchhoff 2003), of which one is given "
             "up a time.",
             factors=Setting(
-                str, "lemma pos", "what a word is backed off to, in turn; gender and others too"
+                str, "lemma pos", "factors to back off to, in turn; gender and others too"
             ),
         ),
         "skip": Part(
@@ -256,7 +256,7 @@ CONDITIONS = Registry(
         "none": Part("accord.models.network.language_model:Unconditioned", "It is told nothing."),
         "input": Part(
             "accord.models.network.condition:Condition",
-            "A vector that is added to what is read of each word.",
+            "A vector that is added to the input of each word.",
             dropout=LABEL_DROPOUT,
         ),
         "crossed": Part(
@@ -269,7 +269,7 @@ CONDITIONS = Registry(
 
 AT_MOST = Setting(int, 4, "over the text, at most", least=1)
 
-# What comes before a training: functions of the model, the training and a folder.
+# Phases before a training: functions of the model, the training and a folder.
 PHASES = Registry(
     "phase",
     "accord.phases",
@@ -296,7 +296,7 @@ PHASES = Registry(
     several=True,
 )
 
-# What finds the weights, from a model, its texts, a seed and what says a line.
+# Solvers: functions of a model, its texts, a seed and a function that prints a line.
 SOLVERS = Registry(
     "solver",
     "accord.solvers",
@@ -306,7 +306,7 @@ SOLVERS = Registry(
         ),
         "least-squares": Part(
             "accord.models.zoo.gradient_free:least_squares",
-            "Those of the output are solved for, and the others stay as they were drawn.",
+            "Solves for the weights of the output; the others stay random.",
         ),
         "evolution": Part(
             "accord.models.zoo.gradient_free:evolve",
@@ -316,7 +316,7 @@ SOLVERS = Registry(
     },
 )
 
-# What takes the steps, from a model, further weights, a learning rate and a weight decay.
+# Optimisers: functions of a model, further weights, a learning rate and a weight decay.
 OPTIMISERS = Registry(
     "optimiser",
     "accord.optimisers",
@@ -377,7 +377,7 @@ LOSSES = Registry(
     {
         "past_decode": Part(
             "accord.models.training.regularisers:PastDecoder",
-            "Decoding the word that was read from what is predicted; for a tied output.",
+            "Decoding the last word from the prediction; for a tied output.",
         ),
         "activation": Part(
             "accord.models.training.regularisers:ActivationPenalty",

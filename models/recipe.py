@@ -38,7 +38,7 @@ class Teachers:
     models: tuple[str, ...] = field(default=(), compare=False)
     weight: float = 0.5  # of the teachers beside that of the text: 1 is theirs alone
     temperature: float = 1.0  # at which both are compared; above 1 flattens them
-    top: int = 200  # likeliest signatures kept of what teachers say; the rest is one
+    top: int = 200  # likeliest signatures that are kept of the teachers; the rest is one
 
     def __post_init__(self):
         models = [self.models] if isinstance(self.models, str) else self.models
@@ -57,20 +57,20 @@ class Teachers:
 
 @dataclass(frozen=True)
 class Recipe:
-    encoder: Annotated[Choice, ENCODERS] = "lstm"  # What reads the words so far
-    output: Annotated[Choice, OUTPUTS] = "log-linear"  # What predicts the next one
+    encoder: Annotated[Choice, ENCODERS] = "lstm"  # The encoder, which reads the words so far
+    output: Annotated[Choice, OUTPUTS] = "log-linear"  # The output, which predicts the next word
     layers: int = 2  # of the encoder
     embedding: int = 128  # width of ψ, the words as the encoder reads them
     hidden: int = 256  # width of the encoder's layers; a tied encoder's last has the embedding's
     input: Annotated[Choice, INPUTS] = "features"  # What the encoder reads of a word
     tied: bool = True  # one matrix serves to read words and to predict them; input: features only
 
-    # A finished model to go on from: french, or a folder that `accord export` wrote. Features,
+    # A finished model to fine-tune: french, or a folder that `accord export` wrote. Features,
     # lexicons and sizes are its own, and may be left out; words of the new text become known.
     start: str | None = field(default=None, compare=False)
-    # What comes before the training, each with its settings: {pretraining: {use: initialise}}.
+    # Phases before the training, each with its settings: {pretraining: {use: initialise}}.
     phases: Annotated[dict, PHASES] = field(default_factory=dict)
-    # What the network is told of a sentence's labels (corpus.labels)
+    # How it is conditioned on the labels of a sentence (corpus.labels)
     condition: Annotated[Choice, CONDITIONS] = "none"
     # Models that this one is trained towards: {models: [RUN/MODEL], weight: 0.5, temperature: 1.0,
     # top: 200}; those are a run, a model of it, one trained elsewhere (PACKED/trained/MODEL) or an
@@ -87,11 +87,11 @@ class Recipe:
     feature_dropout: float = 0.0  # share of whole features dropped from the words read
     vector_dropout: float = 0.0  # share of the words read whose vectors are dropped
     weight_dropout: float = 0.0  # share of the connections from state to state dropped
-    # What is added to the loss in training, each with its weight: {fraternal: 0.5}; 0 adds nothing.
+    # Terms added to the loss in training, each with its weight: {fraternal: 0.5}; 0 adds nothing.
     losses: Annotated[dict, LOSSES] = field(default_factory=dict)
 
-    solver: Annotated[Choice, SOLVERS] = "gradient"  # What finds the weights
-    optimiser: Annotated[Choice, OPTIMISERS] = "adamw"  # What takes the steps
+    solver: Annotated[Choice, SOLVERS] = "gradient"  # How the weights are found
+    optimiser: Annotated[Choice, OPTIMISERS] = "adamw"  # The optimiser
     learning_rate: float = 2e-3  # of the optimiser, at first
     weight_decay: float = 1e-6  # pulls the weights towards zero
     schedule: Annotated[Choice, SCHEDULES] = "plateau"  # How the learning rate falls
@@ -146,16 +146,16 @@ class Recipe:
 
     @property
     def fitted(self) -> set[str]:
-        """What of the output is fitted on validation text once all else is trained."""
+        """The settings of the output that are fitted on validation text after training."""
         return {name for name in FITTED if parted(self.output)[1].get(name)}
 
     @property
     def pretraining(self) -> str:
-        """What a text that is read first is for: initialise, background, or none."""
+        """The use of pretraining text: initialise, background, or none."""
         return self.phases.get("pretraining", {}).get("use", "none")
 
     def unfitted(self) -> Self:
-        """Of what is not the finished model."""
+        """The same recipe without fitting, for a model that is not finished."""
         kind, settings = parted(self.output)
         kept = {name: value for name, value in settings.items() if name not in FITTED}
         return replace(self, output={"kind": kind, **kept})
@@ -181,7 +181,7 @@ class Recipe:
             expect(name, in_windows, "text: stream or documents", self.text)
 
     def _check_folds(self) -> None:
-        """The part that is left out is one of them, and who is taught reads all."""
+        """The part that is left out must exist, and a student reads all parts."""
         expect("folds", self.folds != 1, "0, or 2 or more", self.folds)
         most = max(1, self.folds)
         expect("fold", self.fold <= most, f"one of {most} parts (folds)", self.fold)
@@ -189,7 +189,7 @@ class Recipe:
         expect("folds", reads_all, "0 of a model that is taught: it reads all parts", self.folds)
 
     def _check_output(self) -> None:
-        """What other outputs than a log-linear one cannot do is not asked of them."""
+        """Reject settings that only a log-linear output has."""
         kind = self.output_kind
         log_linear_only = {
             "losses.adaptor": "adaptor" in self.losses,
@@ -208,10 +208,10 @@ class Recipe:
         can_decode = self.tied or "past_decode" not in self.losses
         expect("losses.past_decode", can_decode, "tied: true: one matrix decodes too", "false")
         can_be_told = self.condition == "none" or kind != "background"
-        expect("condition", can_be_told, "a network that can be told it", "output: background")
+        expect("condition", can_be_told, "a network that reads labels", "output: background")
 
     def _check_phases(self) -> None:
-        """There is a hidden layer to widen, and nothing else that is trained first."""
+        """Growth needs a hidden layer to widen, and no other phase."""
         if "growth" not in self.phases:
             return
         times = self.phases["growth"]["times"]
@@ -223,7 +223,7 @@ class Recipe:
         expect("phases.growth", self.hidden % times == 0, "a divisor of hidden as times", times)
 
     def _check_solver(self) -> None:
-        """What is solved for is the output's alone, and is not trained before or beside it."""
+        """A solver solves for the output, without phases or an initial checkpoint."""
         if parted(self.solver)[0] == "gradient":
             return
         expect("solver", not self.tied, "tied: false, as only the output is solved for", "true")
@@ -235,12 +235,12 @@ class Recipe:
         expect("condition", untold, "none or input, as a solver has no weights by label", "crossed")
 
     def _check_start(self) -> None:
-        """The letters of a start would have other numbers than those of another text."""
+        """Reject letters with an initial checkpoint: their numbers would differ."""
         by_letters = self.start is not None and INPUTS.part(parted(self.input)[0]).about
         expect("start", not by_letters, "a model that does not read letters", self.input)
 
     def identity(self) -> dict[str, Any]:
-        """What makes it another model: all but how to compute it."""
+        """The keys that make it another model: all but those that say how to compute it."""
         found = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
         taught = asdict(self.teachers)
         del taught["models"]  # which are known by their files
@@ -248,7 +248,7 @@ class Recipe:
 
     @classmethod
     def read(cls, written: Mapping[str, Any]) -> Self:
-        """A recipe as JSON has it, with the keys of today or of before."""
+        """A recipe from JSON, with today's or earlier keys."""
         return cls(**cls.settled(cls.layered({}, written)))
 
     @classmethod
@@ -256,7 +256,7 @@ class Recipe:
         """Values with those of a layer put on them.
 
         A part that is named again keeps the settings that the layer does not change; so does a
-        mapping of several. What the layer says outweighs a key of before.
+        mapping of several. The values of the layer outweigh an earlier key.
         """
         found, chosen = dict(values), parts_chosen(cls)
         for key, value in layer.items():
@@ -274,7 +274,7 @@ class Recipe:
 
     @classmethod
     def settled(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Values with those of keys of before where they are now."""
+        """Values with earlier keys moved to their places today."""
         found = {key: value for key, value in values.items() if key not in MOVED}
         return _moved(found, {key: values[key] for key in MOVED if key in values})
 
@@ -306,7 +306,7 @@ MOVED: dict[str, tuple[str, str, Any]] = {
 
 
 def _moved(found: dict[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of a recipe, with keys of before put where they are now."""
+    """Values of a recipe, with earlier keys moved to their places today."""
     for key, value in old.items():
         place, name, idle = MOVED[key]
         if key == "expert":
@@ -327,7 +327,7 @@ def _moved(found: dict[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _put_expert(found: dict[str, Any], expert: Any) -> None:
-    """An expert of before was beside the output."""
+    """Earlier, an expert was a key beside the output."""
     if expert == "none":
         return
     kind, settings = parted(put_on("", found.get("output", "log-linear")))
@@ -336,7 +336,7 @@ def _put_expert(found: dict[str, Any], expert: Any) -> None:
 
 
 def _put_phase(found: dict[str, Any], phase: str, key: str, value: Any) -> None:
-    """A phase of before was a key that said what it is for, and one for its epochs."""
+    """Earlier, a phase was one key for its use and one for its epochs."""
     phases = dict(found.get("phases", {}))
     if key.endswith("_epochs"):
         if phase in phases:

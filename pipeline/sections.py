@@ -1,7 +1,7 @@
-"""What a configuration may say: the section of each stage, every key with its meaning and default.
+"""The keys of a configuration: the section of each stage, every key with its meaning and default.
 
-The section `train` is `Recipe` of `accord.models.recipe`. `accord config` prints the comments
-here, and each section refuses values that it cannot have. Nothing here imports torch or pandas.
+The section `train` is `Recipe` of `accord.models.recipe`. `accord config` prints the comments here,
+and each section rejects invalid values. Nothing here imports torch or pandas.
 """
 
 from collections.abc import Mapping
@@ -27,8 +27,8 @@ class CorpusParams:
     # file. In a .txt a blank line ends a document, in a .conllu `# newdoc` begins one, in .tsv and
     # .jsonl a column `document` names it. A source of one document is split by sentence.
     source: tuple[str, ...] = ("wiktionnaire",)
-    # At most so many sentences, of documents that are drawn at random; of a hub data set the first
-    # ones, as the rest is not downloaded; null takes all.
+    # Number of sentences at most, from documents drawn at random. Of a hub data set the first ones
+    # are taken, and the rest is not downloaded. null takes all.
     limit: int | None = None
     # Held out of training for validation: a share below 1, or a number of sentences.
     # 0 takes the source's own `dev` split, if it has one.
@@ -39,7 +39,7 @@ class CorpusParams:
     # train.phases. Sentences that validation or test have too are left out of it.
     pretraining: tuple[str, ...] | None = None
 
-    # Names of labels that sentences have and that a network may be told (train.condition): comments
+    # Names of labels of sentences that a network may be conditioned on (train.condition): comments
     # of CoNLL-U (`# genre = news`), columns of .tsv, .jsonl and hub data sets, or `source`, which
     # of several sources it is from.
     labels: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class TokeniseParams:
     # Of a treebank's contractions: surface (du), syntactic (de le), or rows (all three).
     view: Literal["surface", "syntactic", "rows"] = "surface"
     lowercase: bool = True  # words are compared without regard to capitals
-    # That tokenise side by side; null: one for each core, where the text is long.
+    # Number of processes that tokenise; null: one for each core, if the text is long.
     processes: int | None = field(default=None, compare=False)
 
     def __post_init__(self):
@@ -93,7 +93,7 @@ class AnalyseParams:
     # A lexicon with corpus frequencies (lexique), for the template `frequency` and for
     # background.unseen: frequency; null for none.
     frequency: str | None = None
-    # Agreement suites that every model is asked, in the form of CLAMS: names of data folders or
+    # Agreement suites that every model is judged on, in the form of CLAMS: names of data folders or
     # paths. Their words are known under `closed` and `paper`, as those of the test are; `paper`
     # counts those that the corpus lacks as met once.
     suites: tuple[str, ...] = ()
@@ -101,9 +101,9 @@ class AnalyseParams:
 
 @dataclass(frozen=True)
 class VectorParams:
-    source: str = SPACY  # or a file of one's own
+    source: str = SPACY  # or a file of your own
     dimensions: int = 64  # 0: classes only
-    unknown: Literal["mean", "none"] = "mean"  # what unknown words have
+    unknown: Literal["mean", "none"] = "mean"  # the vector of unknown words
 
     def __post_init__(self):
         expect_at_least(0, self, "dimensions")
@@ -115,16 +115,16 @@ class FeaturiseParams:
     # answered), lemma, pos, or any feature of the lexicon: gender, number, tense, mood, person,
     # verbform, prontype, sem, or one of your own table. a×b, a*b or axb crosses two or more of what
     # the lexicon says. class-500: one of 500 classes of words that have similar vectors;
-    # cluster-500: of words that have similar neighbours in the training text.
-    # [+sem, +pos×gender] adds to the templates that stand below, the default or those of a preset.
+    # cluster-500: of words that have similar neighbours in the training text. [+sem, +pos×gender]
+    # adds to the templates of the base: the defaults or those of a preset.
     templates: tuple[str, ...] = MORPHOLOGY
     # Templates left out, or single features (PronType=Art), and crossed ones that hold them.
     without: tuple[str, ...] = ()
-    # M: so many most frequent words have a feature of their own; null: all seen more than once.
-    # The others share one, `@notTop`.
+    # Number M of most frequent words that have a feature of their own; null: all words seen more
+    # than once. The others share one, `@notTop`.
     forms: int | None = 2500
-    # So many most frequent lemmas have a feature, of those that training has at least twice, where
-    # `lemma` is a template. Each makes signatures of its unseen forms, and these cost time.
+    # Number of most frequent lemmas that have a feature, if `lemma` is a template; training must
+    # have them at least twice. Each makes signatures of its unseen forms, and these cost time.
     lemmas: int = 1000
     # An ambiguous word carries the union of its analyses, or each by its share (weighted).
     values: Literal["union", "weighted"] = "union"
@@ -138,11 +138,11 @@ class FeaturiseParams:
     read: tuple[str, ...] | None = None
     # φ: the templates that words are predicted by, in the same way; null: all of them.
     predict: tuple[str, ...] | None = None
-    letters: bool = False  # keeps how each word is written, for `train.input: letters-…`
+    letters: bool = False  # keeps the letters of each word, for `train.input: letters-…`
 
     @classmethod
     def layered(cls, values: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, Any]:
-        """Values with those of a layer put on them; templates that begin with + are added."""
+        """Values overridden by those of a layer; templates that begin with + are added."""
         given = layer.get("templates")
         given = [given] if isinstance(given, str) else [*map(str, given or ())]
         added = [each.removeprefix("+").strip() for each in given if each.startswith("+")]
@@ -166,7 +166,7 @@ BACKGROUNDS = Registry(
     {
         "unigram": Part(
             "accord.pipeline.trained.network:unigram",
-            "Training counts; words that training lacks share what discounting frees.",
+            "Training counts; words that training lacks share the discounted mass.",
         ),
         "uniform": Part(
             "accord.pipeline.trained.network:unigram",
@@ -178,7 +178,7 @@ BACKGROUNDS = Registry(
         ),
         "arpa": Part(
             "accord.pipeline.zoo.arpa:background",
-            "The n-grams of the file `arpa`; words that it lacks share what it gives <unk>.",
+            "The n-grams of the file `arpa`; words that it lacks share the mass of <unk>.",
             {"prepare": "accord.pipeline.zoo.arpa:prepare", "own words": True},
         ),
     },
@@ -189,16 +189,15 @@ BACKGROUNDS = Registry(
 class BackgroundParams:
     kind: Annotated[Choice, BACKGROUNDS] = "unigram"  # Where b comes from
     # Words that training lacks share the freed mass as words, all alike and whatever the lexicon
-    # says of them, or within signatures: the lexicon then tells how likely they are before the
-    # network speaks.
+    # says of them, or within signatures: the lexicon then says how likely they are, before the
+    # network does.
     share: Literal["words", "signatures"] = "words"
     arpa: str | None = None  # Path of an ARPA file, as KenLM and SRILM write it; perhaps .gz
     order: int = 5  # of the n-grams: so many words, the predicted one included
     smoothing: Annotated[Choice, SMOOTHINGS] = "kneser-ney"  # Of the n-grams
-    history: Annotated[Choice, HISTORIES] = "words"  # What the n-grams look back on
+    history: Annotated[Choice, HISTORIES] = "words"  # The history of the n-grams
     pretraining: bool = False  # n-grams of the text of corpus.pretraining too
-    # Words that training lacks have equal parts of what they share, or parts by what
-    # analyse.frequency says of French as a whole.
+    # Words that training lacks share mass equally, or by the frequencies of analyse.frequency.
     unseen: Literal["alike", "frequency"] = "alike"
     # Unknown words are spelled by n-grams of letters, or by a small recurrent network.
     spelling: Literal["ngram", "neural"] = "ngram"
@@ -216,8 +215,8 @@ class BackgroundParams:
 
 @dataclass(frozen=True)
 class EncodeParams:
-    # Models of subwords predict words by their spelling: in pieces that so many merges of byte-pair
-    # encoding make of letters, 0: in letters; null: words are not taken apart.
+    # Models of subwords predict words by their spelling: in pieces made by this many merges of
+    # byte-pair encoding; 0: in letters; null: words are not split.
     merges: int | None = None
     classes: int = 0  # of words, for `train.output: classes`; 0: none
     # By the words beside them (clusters by exchange), by frequency, or evenly: as many words each.

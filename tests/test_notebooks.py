@@ -106,6 +106,13 @@ def test_attraction_is_found(repository):
     assert abs(right["plural"] - right["singular"]) < 0.5
     assert not seen["verbs"]["spelled"].any()
 
+    mixed = seen["mixed"]
+    assert mixed.converged
+    assert mixed.params["wrong"] == pytest.approx(cost["singular"].mean())
+    attraction = cost["plural"].mean() - cost["singular"].mean()
+    assert mixed.params["wrong:plural"] == pytest.approx(attraction)
+    assert mixed.pvalues["wrong:plural"] < 0.001 < mixed.pvalues["plural"]
+
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_only_public_names_are_used(path):

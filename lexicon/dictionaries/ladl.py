@@ -61,7 +61,7 @@ def inflections(code: str) -> tuple[str, ...]:
     return tuple(join_feats(*choice) for choice in product(*choices))
 
 
-# Class → UPOS and the feats that the class itself says. A contraction is what it contracts.
+# Class → UPOS and feats of the class. A contraction has those of its parts.
 DELA_CLASS = {
     "V": [("VERB", "")],
     "N": [("NOUN", "")],
@@ -90,8 +90,8 @@ DELA_TRAIT = {
     ("DET", "Dnum"): ("NUM", "NumType=Card"),
     ("PRON", "Dém"): ("PRON", "PronType=Dem"),
 }
-# Traits that say what a noun or pronoun means. Few words of one word have one: hyphenated nouns,
-# professions and names; the others of its nouns have none.
+# Traits for the meaning of a noun or pronoun. Among single words only hyphenated nouns, professions
+# and names have one.
 DELA_MEANING = {
     "Hum": "Hum",
     "HumColl": "HumColl",

@@ -1,6 +1,6 @@
 """Lexique 3.83: forms with their frequencies per million words in subtitles and in books.
 
-It also has their pronunciations, by which words sound the same.
+It also has pronunciations, which tell the words that sound the same.
 """
 
 import re
@@ -107,7 +107,7 @@ def parse_tags(line: str, names: Sequence[str]) -> list[LexiconRow]:
 
 
 def apostrophe(form: str, name: str) -> str:
-    """What Lexique leaves out of an elided word of some classes."""
+    """The apostrophe that Lexique leaves out of elided words of some classes."""
     return "'" if form in ELIDED and name in ELIDING else ""
 
 
@@ -121,7 +121,7 @@ def read_lexique(path: Path, report: Report) -> Iterator[LexiconRow]:
 
 
 def _rows(path: Path, report: Report, needed: Sequence[str], parse: Callable) -> Iterator:
-    """What `parse(line, names)` makes of each line, `names` being those of the header."""
+    """The results of `parse(line, names)` for each line; `names` are those of the header."""
     numbered = lines(path, report, encoding="cp1252", cut_short=True)
     names = header(path, numbered).split("\t")
     check_names(path, names, (*needed, *FREQUENCIES))
@@ -150,7 +150,7 @@ class Spoken(NamedTuple):
 class Homophones:
     """Words that sound the same: et and est, ces and ses. A form may have several sounds (`fils`).
 
-    Pronunciations stand apart from the analyses: φ tells what a word is, not how it sounds.
+    Pronunciations are kept apart from the analyses: φ says what a word is, not how it sounds.
     """
 
     def __init__(self, spoken: Iterable[Spoken]):
@@ -167,7 +167,7 @@ class Homophones:
 
     @classmethod
     def load(cls, folder: Callable[[str], Path]) -> "Homophones":
-        """Those of Lexique's file, `folder` telling where a source's data lie."""
+        """The homophones of Lexique; `folder` returns the folder of a source's data."""
         path = lexique.path(folder)
         return cls(_rows(path, Report(path), SOUND_COLUMNS, parse_sounds))
 

@@ -48,7 +48,7 @@ def tab_cells(line: str) -> list[str]:
 
 
 def csv_cells(line: str) -> list[str]:
-    """The cells of a line; none where its quotes do not close, or a cell is too long for any."""
+    """The cells of a line; None if its quotes do not close, or a cell is too long."""
     try:
         return next(csv.reader([line], strict=True))
     except csv.Error:
@@ -79,7 +79,7 @@ def well_formed(feats: str) -> bool:
 
 @cache
 def said_twice(feats: str) -> str | None:
-    """How the first feature that has two values is to be written: `Gender=Fem,Masc`."""
+    """The right way to write the first feature that stands twice: `Gender=Fem,Masc`."""
     values: dict[str, list[str]] = {}
     for pair in feats.split("|"):
         name, _, value = pair.partition("=")

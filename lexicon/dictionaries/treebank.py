@@ -1,8 +1,8 @@
-"""A tagged text as a lexicon: the analyses that its words were given, each with its count.
+"""A tagged text as a lexicon: the analyses of its words, each with its count.
 
 The text is a treebank, or one that spaCy's French model tags in context. A treebank is either a
-CoNLL-U file, or a table of form, lemma, UPOS, feats and count without a header: the way of the
-paper. A lexicon made of the training text knows which words it holds; see the guesser.
+CoNLL-U file, or a table of form, lemma, UPOS, feats and count without a header, as in the paper. A
+lexicon made of the training text knows which words it holds; see the guesser.
 """
 
 import re
@@ -76,7 +76,7 @@ def read_conllu(path: Path, report: Report) -> Iterator[LexiconRow]:
 
 
 def read_counts(path: Path, report: Report) -> Iterator[LexiconRow]:
-    """A table `form lemma upos feats count`; a contracted form has no analysis of its own there."""
+    """A table `form lemma upos feats count`, in which contracted forms have no analysis."""
 
     def parse(line: str) -> list[LexiconRow]:
         named = dict(zip((*REQUIRED, "count"), columns(line, 5), strict=True))
@@ -112,7 +112,7 @@ NO_UPOS = "_"
 
 
 def read_contracted(path: Path, report: Report) -> Iterator[LexiconRow]:
-    """Of a table `form lemma upos feats count` the rows alone that have no part of speech."""
+    """The rows of a table `form lemma upos feats count` that have no part of speech."""
 
     def parse(line: str) -> list[LexiconRow]:
         form, _, upos, _, count = columns(line, 5)
@@ -140,7 +140,7 @@ def spacy_tagger(model: str):
     try:
         import spacy
 
-        # Nothing here asks who is named or what depends on what.
+        # Names and dependencies are not needed.
         return spacy.load(model, exclude=["parser", "ner"])
     except (ImportError, OSError) as error:
         how = "pip install 'accord-lm[tagger]'" if model == SPACY_MODEL else f"install {model}"
@@ -150,7 +150,7 @@ def spacy_tagger(model: str):
 def tagged(sentences: Iterable[Sequence[str]], model: str = SPACY_MODEL) -> Iterator[LexiconRow]:
     """Every analysis that the words of the sentences get in context, with its count.
 
-    The words stay as they came: the model tags them, it does not tokenise them anew.
+    The words stay as they are: the model tags them and does not tokenise them again.
     """
     from spacy.tokens import Doc
 
@@ -180,8 +180,12 @@ def spacy_text(path: Path) -> TextLexicon:
     model, colon, text = str(path).partition(":")
     if not colon or not MODEL_NAME.fullmatch(model):
         model, text = SPACY_MODEL, str(path)
-        if MODEL_NAME.fullmatch(text) and not path.exists() and find_spec(text):
-            raise LexiconError(f"spacy:{text}: expected a text to tag as well: spacy:{text}:TEXT")
+        if MODEL_NAME.fullmatch(text) and not path.exists():
+            raise LexiconError(
+                f"spacy:{text} names a model and no text. spaCy tags words in context: write "
+                f"spacy:{text}:FILE.txt, with a text of one sentence per line, such as the "
+                f"training text"
+            )
 
     @wraps(read_tagged)  # so that the cache knows the reader by its name, and the model by its file
     def read(path: Path, report: Report) -> Iterator[LexiconRow]:

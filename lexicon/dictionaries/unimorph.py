@@ -1,4 +1,4 @@
-"""UniMorph French, as the `unimorph` package keeps it: lemma, form, features, parted by tabs."""
+"""UniMorph French, as the `unimorph` package stores it: lemma, form, features, with tabs."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -74,7 +74,7 @@ def read_unimorph(path: Path, report: Report) -> Iterator[LexiconRow]:
 
 class UniMorph(TextLexicon):
     def path(self, folder: Callable[[str], Path]) -> Path:
-        """In the folder that the `unimorph` package uses, when UNIMORPH names one."""
+        """The file, in the folder that UNIMORPH names for the `unimorph` package, if it is set."""
         home = os.environ.get("UNIMORPH")
         return Path(home) / self.file if home else super().path(folder)
 

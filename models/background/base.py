@@ -12,24 +12,24 @@ Chance = torch.Generator | None  # what a draw depends on; torch's own if none i
 
 
 def needed(context: Tensor | None) -> Tensor:
-    """The contexts, of a background that cannot do without them."""
+    """The contexts, which this background needs; an error if there are none."""
     if context is None:
         raise ValueError("context: expected those of the words, as b depends on them; got none")
     return context
 
 
 class Background(nn.Module):
-    """What every background answers.
+    """The interface of every background.
 
-    `context` (N × n) is what `contexts` makes of the words before each word; a background that does
-    not depend on it ignores it. Masses need not sum to one: the model normalises.
+    `context` (N × n) is the result of `contexts` for the words before each word. A background that
+    does not depend on it ignores it. Masses need not sum to one: the model normalises.
     """
 
     is_static = False  # whether its masses are computed without waiting for a GPU, given `room`
     is_of_parts = False  # whether it knows the whole signatures that a layer was trained with
     room: int | None = None  # for entries that a batch adds up; None: as many as there are
     starts: Tensor  # where the words of each signature begin among the members (S + 1)
-    in_order: Tensor | None  # the members, once they were asked for
+    in_order: Tensor | None  # the members, after their first use
 
     def __init__(self, features: Features):
         super().__init__()
@@ -41,7 +41,7 @@ class Background(nn.Module):
 
     @property
     def members(self) -> Tensor:
-        """The words in the order of their signatures, which is found when it is first asked for."""
+        """The words in the order of their signatures, computed on first use."""
         if self.in_order is None:
             self.in_order = torch.from_numpy(self._ordered()).to(self.starts.device)
         return self.in_order
@@ -50,11 +50,11 @@ class Background(nn.Module):
         return np.argsort(self.of_word, kind="stable")
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
-        """The context of every word of a text (N × n); here none of it is needed: n is 0."""
+        """The context of every word of a text (N × n); by default none is needed and n is 0."""
         return np.zeros((len(sentences.ids), 0), np.int64)
 
     def entries(self, contexts: np.ndarray) -> int:
-        """How many entries of tables the masses in some contexts are added up from: here none."""
+        """Number of table entries added up for the masses in some contexts; by default 0."""
         return 0
 
     def class_mass(self, context: Tensor | None = None) -> Tensor:
@@ -66,9 +66,9 @@ class Background(nn.Module):
         return self.class_mass(context)
 
     def class_evidence(self, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """log B_s before the context speaks, and log B_s(K)/B_s, what the context says of it.
+        """log B_s without the context, and log B_s(K)/B_s, the evidence of the context.
 
-        Both are of the shape of `class_mass`. Of what has no mass either way it says nothing: 0.
+        Both are of the shape of `class_mass`. The evidence is 0 where there is no mass either way.
         """
         prior = self.class_prior(context)
         return prior, (self.class_mass(context) - prior).nan_to_num(nan=0.0)
@@ -111,7 +111,7 @@ class Background(nn.Module):
         return torch.stack(drawn)
 
     def contenders(self, k: int) -> Tensor:
-        """Words among which the k likeliest are, in any context: here all."""
+        """Words that include the k likeliest ones in any context; by default all."""
         return self.members
 
     def regrouped(self, features: Features) -> "Background":

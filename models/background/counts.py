@@ -26,8 +26,8 @@ from accord.models.common.checks import check_range
 if TYPE_CHECKING:
     from torch import Tensor
 
-# From a text to what is before each of its words, in columns: first what is forgotten last. END
-# stands for the sentence's start, −1 for what is not there.
+# From a text to the history of each of its words, in columns. The first column is the last to be
+# dropped in backing off. END stands for the sentence start, −1 for nothing.
 History = Callable[[Sentences], Iterable[np.ndarray]]
 NOTHING = -1
 
@@ -54,7 +54,7 @@ class Level:
 
 
 def discount(counts: np.ndarray) -> float:
-    """D, what each that was seen loses, by how many were seen once and twice (Ney et al. 1994)."""
+    """The discount D, from the numbers of n-grams seen once and twice (Ney et al. 1994)."""
     once, twice = np.sum(counts == 1), np.sum(counts == 2)
     return float(once / (once + 2 * twice)) if once and twice else 0.5
 
@@ -79,7 +79,7 @@ def last_words(sentences: Sentences, reach: int) -> Iterator[np.ndarray]:
 
 
 def count_after(ids: np.ndarray, columns: Iterable[np.ndarray], words: int) -> list[Level]:
-    """The words of a text after their contexts, by the columns that these are of: 0 to all."""
+    """The words of a text after their contexts, for contexts of no column up to all columns."""
     ids = ids.astype(np.int64)
     counts = np.bincount(ids, minlength=words)
     none = np.zeros(0, np.int64)
@@ -101,7 +101,7 @@ def count_after(ids: np.ndarray, columns: Iterable[np.ndarray], words: int) -> l
 
 
 def contexts_of(rows: Sequence[np.ndarray], words: int) -> list[np.ndarray]:
-    """The key of each node, by length from 0, of contexts with all their ends: (N × 1), (N × 2)…"""
+    """The keys of the nodes of contexts and of all their suffixes, by length from 0."""
     contexts = [np.zeros(1, np.int64)]
     for of_length in rows:
         keys = pack(nodes_of(of_length[:, 1:], contexts, words), of_length[:, 0], words)
@@ -110,7 +110,7 @@ def contexts_of(rows: Sequence[np.ndarray], words: int) -> list[np.ndarray]:
 
 
 def nodes_of(rows: np.ndarray, contexts: Sequence[np.ndarray], words: int) -> np.ndarray:
-    """The nodes of contexts, of which all are there."""
+    """The nodes of contexts that all exist."""
     node = np.zeros(len(rows), np.int64)
     for length in range(1, rows.shape[1] + 1):
         node = np.searchsorted(contexts[length], pack(node, rows[:, -length], words))
@@ -186,10 +186,10 @@ def kneser_ney_tables(levels: Sequence[Level], base: np.ndarray) -> Tables:
 
 
 def discounts(counts: np.ndarray) -> np.ndarray:
-    """What an n-gram loses that was counted 0, 1, 2, 3 or more times.
+    """The discount of an n-gram that was counted 0, 1, 2, or 3 and more times.
 
-    D_k = k − (k + 1)·Y·n_{k+1}/n_k with Y = n₁/(n₁ + 2n₂), n_k n-grams being counted k times.
-    Where a text is too small to tell, KenLM's fallback: half of k.
+    D_k = k − (k + 1)·Y·n_{k+1}/n_k with Y = n₁/(n₁ + 2n₂), n_k n-grams being counted k times. If
+    the text is too small for this, KenLM's fallback is used: half of k.
     """
     n = np.bincount(np.minimum(counts, 5), minlength=6)[:5].astype(np.float64)
     fallback = np.array([0, 0.5, 1, 1.5])

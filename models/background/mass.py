@@ -10,7 +10,7 @@ from accord.models.background.counts import discount
 
 
 def checked_mass(given: ArrayLike, words: int) -> np.ndarray:
-    """The mass in double precision, or a refusal that says which entry is bad."""
+    """The mass in double precision; an error names a bad entry."""
     mass = np.asarray(given, dtype=np.float64)
     if mass.shape != (words,):
         raise ValueError(f"mass: expected {words} numbers, one per word; got shape {mass.shape}")
@@ -34,7 +34,7 @@ def log_sums(mass: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
 
 
 UNSEEN_SIGNATURE = 0.5  # the most that a signature counts when none of its words was seen
-WORDS, SIGNATURES = SHARED_BY = ("words", "signatures")  # what freed mass is shared among
+WORDS, SIGNATURES = SHARED_BY = ("words", "signatures")  # how freed mass is shared
 
 
 def groups_of(
@@ -54,7 +54,7 @@ def groups_of(
 
 
 def discounted(counts: np.ndarray, signature: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Absolute discounting: what words of a signature lose goes to its words not seen.
+    """Absolute discounting: unseen words of a signature share the mass that seen ones lose.
 
     b(x) = max(c(x) − D, 0) / N for a word that was seen, share(x)·D·T_s / U_s / N for one that was
     not, T_s being how many words of its signature s were seen and U_s the shares of those that
@@ -77,7 +77,7 @@ def discounted(counts: np.ndarray, signature: np.ndarray, share: np.ndarray) -> 
 
 
 def unseen_signature(counts: np.ndarray, signature: np.ndarray) -> float:
-    """What a signature counts when none of its words was seen."""
+    """The count of a signature without any seen word."""
     total = np.bincount(signature, weights=counts)
     unseen = np.sum((total == 0) & (np.bincount(signature) > 0))
     return min(UNSEEN_SIGNATURE, max(np.sum(total == 1), 1) / max(unseen, 1))
@@ -105,7 +105,7 @@ def adapted(before: np.ndarray, counts: np.ndarray, read_as: np.ndarray) -> np.n
 
 
 def text_share(before: np.ndarray, counts: np.ndarray) -> float:
-    """λ, for which the text is likeliest, each word being left out of the counts it is scored by.
+    """The λ that makes the text likeliest; each word is left out of the counts that score it.
 
     Σ c·log(λ·(c − 1)/(N − 1) + (1 − λ)·b₀) is concave: λ is where its slope is 0, or an end.
     """

@@ -1,8 +1,8 @@
 """n-grams as an automaton, the only one: states are contexts, failures shorten them.
 
-An arc leads to the longest context that the symbols so far end in. What is not listed after a
-context goes by way of its failure, the context without its oldest symbol, and is multiplied by the
-mass that the context leaves to it.
+An arc leads to the longest context that the symbols so far end in. A symbol that is not listed
+after a context follows its failure arc, to the context without its oldest symbol, and is multiplied
+by the mass that the context leaves to it.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ ROUNDS = 100_000
 
 
 class NGramAutomaton:
-    """Nodes of all lengths are numbered in a row, and so are arcs, each level after the other."""
+    """Nodes of all lengths are numbered consecutively, level by level, and so are arcs."""
 
     def __init__(self, ngrams: NGramTables):
         self.tables = ngrams.tables
@@ -40,7 +40,7 @@ class NGramAutomaton:
         self.start = int(self._longest(ngrams, np.full((1, 1), END))[0])
 
     def _longest(self, ngrams: NGramTables, context: np.ndarray) -> np.ndarray:
-        """The node of the longest end of each context that is one."""
+        """The node of the longest suffix of each context that has one."""
         found = np.zeros(len(context), np.int64)
         for first, node in zip(self.nodes, ngrams.nodes(context), strict=False):
             found = np.where(node >= 0, first + node, found)
@@ -88,7 +88,7 @@ class NGramAutomaton:
         return self.after(int(self.shorter[node]), symbol)
 
     def _lower(self) -> np.ndarray:
-        """The arc of the same symbol in the context without the oldest, where all are listed."""
+        """The arc of the same symbol in the shorter context, which lists all of them."""
         found = np.zeros(self.first[-1], np.int64)
         for level, table in enumerate(self.tables[1:], start=1):
             shorter = (table.contexts // self.symbols)[table.keys // self.symbols]
@@ -98,7 +98,7 @@ class NGramAutomaton:
         return found
 
     def mass(self, steps: np.ndarray, accepts: np.ndarray) -> np.ndarray:
-        """V of every node and state of an automaton, which each symbol moves by `steps`."""
+        """V of every node and state of an automaton; `steps` moves its state by each symbol."""
         mass = np.zeros((self.nodes[-1], len(accepts)))
         lower = self._lower()
         by_symbol = [np.flatnonzero(self.symbol == symbol) for symbol in range(self.symbols)]

@@ -15,7 +15,7 @@ from accord.models.common.batching import Sentences
 from accord.models.features.phi import Features
 
 Prior = Callable[[np.ndarray], np.ndarray]  # from the counts of words to their masses
-ROUNDING = 1e-12  # by which sums of double precision may miss 0
+ROUNDING = 1e-12  # rounding error of sums in double precision
 FOLDS = 10  # parts of the training text, each read with the n-grams of all others
 
 
@@ -51,7 +51,7 @@ class NGramBackground(Background):
         history: History | None = None,
         masses: np.ndarray | None = None,
     ):
-        """`masses` are those of words before a context speaks, if not the n-grams' own."""
+        """`masses` are those of words without context, by default the n-grams' own."""
         super().__init__(features)
         self.is_plain = history is None
         self.history = history or partial(last_words, reach=ngrams.order - 1)
@@ -81,11 +81,11 @@ class NGramBackground(Background):
         folds: int = FOLDS,
         history: History | None = None,
     ) -> "NGramBackground":
-        """From the texts that the network is to be trained on; without folds, only for scoring.
+        """Learn from the texts of the network's training; without folds, only for scoring.
 
-        Each text is parted by itself, so that the network may read one after the other. Words that
-        they lack share what discounting frees by the prior mass that the counts give them. Every
-        part has its own: a word that only the left-out part holds is unseen.
+        Each text is divided by itself, so that the network may read one after the other. Words that
+        the texts lack share the discounted mass in proportion to their prior mass. Every part has
+        its own: a word that only the left-out part holds is unseen.
         """
         words = features.vocabulary_size
         looked_at = history or partial(last_words, reach=order - 1)
@@ -137,7 +137,7 @@ class NGramBackground(Background):
         return self.log_unigram[needed(context)[:, 0]].float()
 
     def class_evidence(self, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """It differs from log γ only where a signature was seen: nothing else is touched twice."""
+        """It differs from log γ only where a signature was seen: only there it is computed."""
         context = needed(context)
         seen, prior = self._seen_after(context), self.log_unigram[context[:, 0]]
         evidence = seen.added_up(prior)
@@ -184,7 +184,7 @@ class NGramBackground(Background):
 
 
 class _SeenAfter(NamedTuple):
-    """What the contexts of a batch add to the mass of signatures, one entry for each length."""
+    """The mass that the contexts of a batch add to signatures, one entry for each length."""
 
     log_scale: Tensor  # of the unigram in each context (N × 1)
     row: Tensor  # of each entry in the batch
@@ -192,7 +192,7 @@ class _SeenAfter(NamedTuple):
     added: Tensor
 
     def added_up(self, like: Tensor) -> Tensor:
-        """Σ of what all lengths add, 0 where they add nothing: (N × S)."""
+        """The sum over all lengths, 0 where nothing is added: (N × S)."""
         sums = torch.zeros_like(like)
         sums.view(-1).index_add_(0, self.positions, self.added)
         return sums
@@ -231,7 +231,7 @@ def _seen(ngrams: NGrams, signature: Tensor, signatures: int) -> _SeenContexts:
 
 
 def _log_sum(log_mass: Tensor, added: Tensor) -> Tensor:
-    """log(B + a), where a may be nearly −B: no less than what rounding leaves of B."""
+    """log(B + a), where a may be nearly −B; never less than the rounding error of B."""
     mass = log_mass.exp()
     return torch.maximum(mass + added, torch.finfo(mass.dtype).eps * mass).log()
 
@@ -252,7 +252,7 @@ def held_out(sentences: Sentences, folds: int) -> tuple[Sentences, Sentences]:
 
 
 def _base(counts: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """The prior mass divided among the words that do not occur; among all where each does."""
+    """The prior mass divided among the words that do not occur, or among all if each occurs."""
     unseen = np.where(counts == 0, mass, 0)
     return unseen / unseen.sum() if unseen.any() else mass / mass.sum()
 

@@ -21,7 +21,7 @@ WORDS_AT_ONCE = 1 << 20  # scored together
 class NGrams(nn.Module):
     """Tables for contexts of 0, 1, 2… words.
 
-    Several models may lie in the tables, each below a root of its own: a node of the empty context.
+    The tables may hold several models. Each has its own root, a node of the empty context.
     """
 
     # Of the table for the empty context, which every model has.
@@ -76,8 +76,8 @@ class NGrams(nn.Module):
     def nodes(self, context: Tensor, root: Tensor | None = None) -> list[Tensor]:
         """The node of each context's last 0, 1, 2… words, −1 where they are not listed.
 
-        Negative numbers stand for no word. A sentence's start ends the context by itself, as no
-        listed context goes beyond it.
+        Negative numbers stand for no word. The sentence start ends a context: no listed context
+        goes beyond it.
         """
         found = [context.new_zeros(len(context)) if root is None else root]
         for length, table in enumerate(self.tables[1:], start=1):
@@ -94,7 +94,7 @@ class NGrams(nn.Module):
         return found
 
     def p(self, nodes: Sequence[Tensor], words: Tensor) -> Tensor:
-        """p(w | h) of words, each with its context, given by its nodes or those of its end.
+        """p(w | h) of words, each with its context, which is given by the nodes of its suffixes.
 
         Nodes (N × 1) are those of all words of a row (N × M).
         """
@@ -106,7 +106,7 @@ class NGrams(nn.Module):
         return p
 
     def scales(self, nodes: Sequence[Tensor]) -> list[Tensor]:
-        """By what the p of each table is multiplied in each context: Π γ of the longer ones."""
+        """The factor of each table in each context: Π γ of the longer contexts."""
         scale = torch.ones_like(nodes[0], dtype=self.p_0.dtype)
         scales = [scale]
         for table, node in zip(self.tables[:0:-1], nodes[:0:-1], strict=True):
@@ -116,7 +116,7 @@ class NGrams(nn.Module):
 
 
 def stacked(models: Sequence[NGrams]) -> NGrams:
-    """The models in one set of tables: each has its place in them as its root."""
+    """Several models in one set of tables; the root of each is its position."""
     words = models[0].words
     tables: list[Table[np.ndarray]] = []
     shorter: np.ndarray = np.zeros(len(models), np.int64)
@@ -146,9 +146,10 @@ def shorter_nodes(ngrams: NGrams, length: int, node: Tensor) -> list[Tensor]:
 
 
 def rows_of(starts: Tensor, ends: Tensor, room: int | None = None) -> tuple[Tensor, Tensor]:
-    """The row of every place from its start to before its end, and these places.
+    """The row of every position from its start up to its end, and the positions.
 
-    With `room`, which a GPU need not be asked for, there are so many; those left over are −1.
+    With `room` the result has this length, so that a GPU need not be waited for; unused entries are
+    −1.
     """
     sizes = ends - starts
     if room is not None:
@@ -162,7 +163,7 @@ def rows_of(starts: Tensor, ends: Tensor, room: int | None = None) -> tuple[Tens
 
 
 def _find(keys: Tensor, node: Tensor, word: Tensor, words: int) -> Tensor:
-    """Where the pair is among sorted keys; −1 where it is not, or one of the two is negative."""
+    """The position of each pair among sorted keys; −1 if it is missing or has a negative part."""
     wanted = node * words + word
     at = torch.searchsorted(keys, wanted).clamp(max=len(keys) - 1)
     return torch.where((keys[at] == wanted) & (node >= 0) & (word >= 0), at, -1)

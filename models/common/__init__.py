@@ -1,1 +1,1 @@
-"""What every package of models builds on: batches, files, devices, checks."""
+"""Common ground of all packages of models: batches, files, devices, checks."""

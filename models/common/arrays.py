@@ -1,4 +1,4 @@
-"""Arrays on disk: what a file claims is checked before it is read."""
+"""Arrays on disk; the header of a file is checked before the file is read."""
 
 import errno
 import math
@@ -16,7 +16,7 @@ from numpy.lib import format as npy
 
 MOST_PACKED = 1100  # bytes that one byte of a compressed file may stand for; deflate reaches 1032
 NUMBERS = "biuf"  # kinds of numbers in numpy
-# What numpy and zipfile raise when a file is not what it should be.
+# Errors that numpy and zipfile raise for a bad file.
 DAMAGE = (
     *(ValueError, EOFError, KeyError, OverflowError, NotImplementedError, RuntimeError),
     *(SyntaxError, tokenize.TokenError, struct.error, zipfile.BadZipFile, zlib.error),
@@ -55,7 +55,7 @@ def save_arrays(path: Path, arrays: Mapping[str, np.ndarray], packed: bool = Fal
 
 
 def check_stored(path: Path) -> None:
-    """Refuse a `.npz` file whose arrays are packed, and so may be far larger than the file."""
+    """Reject a `.npz` file whose arrays are compressed: they could be far larger than the file."""
     with _named(path), zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             if member.compress_type != zipfile.ZIP_STORED:
@@ -63,7 +63,7 @@ def check_stored(path: Path) -> None:
 
 
 def _check(file: IO[bytes], size: int) -> None:
-    """Whether the array that begins here is as large as it claims to be."""
+    """Check that the array that begins here is as large as its header says."""
     version = npy.read_magic(file)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"expected an array of format 1 or 2, got {version}")
@@ -78,7 +78,7 @@ def _check(file: IO[bytes], size: int) -> None:
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Errors of what is inside become one that names the file."""
+    """Turn errors of the block into one that names the file."""
     try:
         yield
     except (*DAMAGE, OSError) as error:

@@ -1,4 +1,4 @@
-"""Sentences, batches, encoder states; what a language model answers. No torch at import."""
+"""Sentences, batches, encoder states, and the interface of a language model. Imports no torch."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
@@ -16,7 +16,7 @@ def in_a_row(starts: np.ndarray | int, lengths: np.ndarray) -> np.ndarray:
 
 
 def in_columns(starts: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A column for each range, 0 below the shorter ones, and which are positions: (T × B)."""
+    """A column for each range, padded with 0, and a mask of the real positions: (T × B)."""
     steps = np.arange(lengths.max(initial=0))[:, None]
     is_place = steps < lengths
     return np.where(is_place, starts + steps, 0), is_place
@@ -50,7 +50,7 @@ class Sentences(NamedTuple):
         return in_a_row(0, self.lengths)
 
     def chosen(self, chosen: np.ndarray) -> "Sentences":
-        """Those of which it is true."""
+        """The sentences whose entry is true."""
         ids = self.ids[np.repeat(chosen, self.lengths)]
         return self._of_sentences(ids, chosen)
 
@@ -93,11 +93,11 @@ class Sentences(NamedTuple):
         return self._replace(documents=None)
 
     def parts(self, folds: int) -> np.ndarray:
-        """Which of so many parts of the text each sentence is in, from 1."""
+        """The part of the text that each sentence is in, from 1."""
         return np.arange(len(self.lengths)) % folds + 1
 
     def part(self, first: int, stop: int) -> "Sentences":
-        """Those numbered from first up to stop, in memory of their own."""
+        """A copy of the sentences from `first` up to `stop`."""
         lengths = self.lengths[first:stop]
         start = int(self.lengths[:first].sum())
         ids = np.array(self.ids[start : start + int(lengths.sum())])
@@ -105,7 +105,7 @@ class Sentences(NamedTuple):
 
     @property
     def extra(self) -> dict[str, np.ndarray]:
-        """What is known of each word beside itself, by its name: labels of its sentence (N × k)."""
+        """Further inputs of each word by name: the labels of its sentence (N × k)."""
         if self.labels is None:
             return {}
         return {"labels": np.repeat(self.labels, self.lengths, axis=0)}
@@ -121,21 +121,21 @@ def preceding(sentences: Sentences, reach: int, end: int) -> np.ndarray:
 
 
 END = 0  # closes every sentence and stands before its first word
-BAGGING = 1996  # that what a seed draws for it is nothing that it draws for another end
+BAGGING = 1996  # so that a seed draws other numbers here than elsewhere
 NO_WORD = -1  # the target behind a sentence that is shorter than others of its batch
 
 
 class Batch(NamedTuple):
-    """Words and what follows each, in columns."""
+    """Words and the word after each of them, in columns."""
 
     words: "Tensor"  # (T × B)
     targets: "Tensor"  # (T × B), NO_WORD where there is none
     positions: np.ndarray  # (T × B), where the targets are in the text
-    goes_on: bool  # whether columns go on from the batch before
+    goes_on: bool  # whether columns continue those of the batch before
 
 
 class BatchPlan(Protocol):
-    """What a recipe says of how a text is read."""
+    """The part of a recipe that says how a text is read."""
 
     @property
     def text(self) -> str: ...
@@ -162,7 +162,7 @@ def batches(
 
 
 def drawn(sentences: int, recipe: BatchPlan) -> np.ndarray:
-    """The sentences that an epoch reads: all, or with bagging as many drawn from them, some twice.
+    """The sentences that an epoch reads: all, or with bagging as many, drawn with replacement.
 
     Every epoch of one seed reads the same (Breiman 1996).
     """
@@ -179,7 +179,7 @@ def by_length(
 ) -> Iterator[Batch]:
     """Whole sentences in columns, of like length together, the batches in random order.
 
-    All of them, or those that are `chosen` by number.
+    All sentences, or the `chosen` ones by number.
     """
     chosen = np.arange(len(sentences.lengths)) if chosen is None else chosen
     noisy = sentences.lengths[chosen] + generator.uniform(-2, 2, len(chosen))
@@ -198,9 +198,9 @@ def of_like_length(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Positions (T × B) of words, the longest texts first, and which of them are real.
 
-    A text is a sentence, or a document where the sentences have some. So many are read together as
-    have no more than `at_once` positions, or one text that has more. Who reads a batch in pieces of
-    so many words gets more of the texts that are longer.
+    A text is a sentence, or a document where the sentences have some. A batch has at most `at_once`
+    positions, or one text that is longer. Who reads a batch in pieces of so many words gets more of
+    the texts that are longer.
     """
     starts, lengths = sentences.texts()
     order, first = np.argsort(-lengths, kind="stable"), 0
@@ -222,7 +222,7 @@ def _after(targets: np.ndarray) -> "tuple[Tensor, Tensor]":
 def windows(
     sentences: Sentences, recipe: BatchPlan, generator: np.random.Generator
 ) -> Iterator[Batch]:
-    """One epoch of the shuffled stream, every column going on where it stopped.
+    """One epoch of the shuffled stream. Every column continues where it stopped.
 
     Sentences are shuffled, or whole documents.
     """
@@ -261,7 +261,7 @@ def _window_length(recipe: BatchPlan, generator: np.random.Generator) -> int:
 
 
 def _tensor(array: np.ndarray) -> "Tensor":
-    import torch  # here, as who only counts or keeps sentences need not load it
+    import torch  # here, because counting does not need torch
 
     return torch.from_numpy(np.ascontiguousarray(array, dtype=np.int64))
 
@@ -273,7 +273,7 @@ class Model(Protocol):
         """log p of every word of every sentence in order, END included, in nats."""
 
     def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
-        """log p of every word, in the first column, and of the others in its place: (N × 1 + M)."""
+        """log p of every word, in the first column, and of others at its position: (N × 1 + M)."""
 
 
 State = tuple[tuple["Tensor", ...], ...]
@@ -290,7 +290,7 @@ def columns(state: State, chosen: "Tensor | slice") -> State:
 
 
 class ColumnShare(Protocol):
-    """Which columns of a batch pass here, where several processes share them."""
+    """The columns of a batch that this process reads, if several share it."""
 
     @property
     def of(self) -> int:
@@ -302,6 +302,6 @@ class ColumnShare(Protocol):
 
 @runtime_checkable
 class DrawsForColumns(Protocol):
-    """A module that draws for all columns of a batch, whoever reads them."""
+    """A module that draws for all columns of a batch, whichever process reads them."""
 
     share: ColumnShare | None

@@ -1,4 +1,4 @@
-"""Refusals that say which values are wrong, where, and what was expected."""
+"""Checks whose errors say which values are wrong, where, and what was expected."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -10,20 +10,20 @@ if TYPE_CHECKING:
 
 
 def expect(key: str, is_sound: bool, expected: str, found: Any) -> None:
-    """Refuse a value that cannot be meant, by the key that it was given for."""
+    """Reject an invalid value; the error names its key."""
     if not is_sound:
         raise ValueError(f"{key}: expected {expected}, got {found}")
 
 
 def expect_at_least(least: int, params: Any, *keys: str) -> None:
-    """Refuse smaller numbers in some fields of a dataclass; None, where it is a value, is none."""
+    """Reject smaller numbers in some fields of a dataclass. None is allowed."""
     for key in keys:
         value = getattr(params, key)
         expect(key, value is None or value >= least, f"{least} or more", value)
 
 
 def nearest(name: str, valid: Iterable[str], most: int = 40) -> str:
-    """The end of an error: the nearest valid name, or where none is near the first `most`."""
+    """The end of an error: the nearest valid name, or the first `most` names if none is near."""
     names = list(valid)
     if close := get_close_matches(name, names, n=1, cutoff=0.5):
         return f"; the nearest is '{close[0]}'"
@@ -40,7 +40,7 @@ def check_range(
     limit: int,
     error: type[Exception] = ValueError,
 ) -> None:
-    """Refuse numbers of things, `kind`, of which there are none with that number."""
+    """Reject ids of a `kind` that are out of range."""
     wrong = (numbers < least) | (numbers >= limit)
     if wrong.any():
         at = tuple(int(positions[0]) for positions in wrong.nonzero())
@@ -51,13 +51,13 @@ def check_range(
 
 
 def check_words(name: str, words: "Tensor", limit: int, least: int = 0) -> None:
-    """Refuse ids that are no word's. On a GPU this would wait for it at each step: only on CPU."""
+    """Reject ids that are out of range, on a CPU only: on a GPU each step would have to wait."""
     if words.device.type == "cpu":
         check_range(name, "word ids", words.numpy(), least, limit, IndexError)
 
 
 def check_finite(name: str, numbers: "np.ndarray") -> None:
-    """Refuse results that are no numbers or have no end: such a figure would say nothing."""
+    """Reject results that are NaN or infinite."""
     import numpy as np  # here, as a configuration is checked without it
 
     wrong = ~np.isfinite(numbers)

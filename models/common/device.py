@@ -1,8 +1,8 @@
 """Where a model computes, its memory there, and what makes a GPU fast.
 
-A recurrent network is a long chain of small kernels that leave most of a GPU idle. What does not
-depend on it costs no time beside it, nor does its gradient: autograd computes the gradient of each
-operation on the stream of that operation. Recorded steps record all streams.
+A recurrent network is a long chain of small kernels that leave most of a GPU idle. Work that does
+not depend on this chain costs no time beside it, and neither does its gradient: autograd computes
+the gradient of each operation on the stream of that operation. Recorded steps record all streams.
 """
 
 import ctypes
@@ -49,7 +49,7 @@ def has_bfloat16(device: torch.device) -> bool:
 
 
 def be_deterministic(wanted: bool) -> None:
-    """Whether all that is computed from here on has to be the same each time, on a GPU too."""
+    """Set whether computations have to be reproducible from here on, on a GPU too."""
     if wanted:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what cuBLAS needs for it
     torch.use_deterministic_algorithms(wanted)
@@ -57,7 +57,7 @@ def be_deterministic(wanted: bool) -> None:
 
 @contextmanager
 def freed_memory_kept() -> Iterator[None]:
-    """Let no block go back to the system, which would hand it out again page by page, zeroed.
+    """Keep freed memory in the process: the system would return it page by page and zeroed.
 
     The scores of 2,000 words over 13,000 signatures have 100 MB, and each step frees several such.
     """
@@ -84,7 +84,7 @@ Stream = torch.cuda.Stream | None  # none where there is no GPU
 
 
 class Aside(Generic[Tensors]):
-    """What `compute` makes of some tensors, on a GPU beside all that is computed until it is asked.
+    """The result of `compute` on some tensors. A GPU computes it in parallel, until it is needed.
 
     Each function has a stream of its own. Weights are not read on it for the first time, but given
     as something that was computed from them: their gradients would be added up there instead of
@@ -98,16 +98,16 @@ class Aside(Generic[Tensors]):
             self.computed = compute(*given)
 
     def __call__(self) -> Tensors:
-        """It, for the stream that goes on with it."""
+        """The result, for the stream that uses it next."""
         with on(current(self.device), self.stream, self.computed):
             return self.computed
 
 
 @contextmanager
 def on(stream: Stream, after: Stream, given: Iterable[Tensor | None]) -> Iterator[None]:
-    """Compute on a stream, once another one has computed what is given; without a GPU as usual.
+    """Compute on a stream, after another stream has computed the inputs; without a GPU as usual.
 
-    The memory of what is given is used for nothing else before the stream has read it.
+    The memory of the inputs is not reused before the stream has read it.
     """
     if stream is None or after is None:
         yield
@@ -126,7 +126,7 @@ def current(device: torch.device) -> Stream:
 
 @cache
 def another(device: torch.device, name: str | int) -> Stream:
-    """One beside the current one, always the same of each name."""
+    """A stream beside the current one, always the same for each name."""
     return torch.cuda.Stream(device) if device.type == "cuda" else None
 
 
@@ -137,7 +137,7 @@ def side_by_side(weight: Tensor, bias: Tensor) -> Tensor:
 
 
 def apart(rows: Tensor, width: int) -> tuple[Tensor, Tensor]:
-    """Of a product with both, that of W (S × H) and that of c (S)."""
+    """Split a product with both into that of W (S × H) and that of c (S)."""
     of_weight, of_bias, _ = rows.split([width, 1, rows.shape[1] - width - 1], dim=1)
     return of_weight, of_bias.squeeze(1)
 

@@ -14,9 +14,9 @@ CALLED: dict[type, str] = {dict: "an object", list: "a list"}
 
 
 def load_json(path: Path, kind: type, finite: bool = True) -> Any:
-    """What a file holds, which is to be of that kind: `dict` or `list`.
+    """The JSON value of a file, which must be of this kind: `dict` or `list`.
 
-    Numbers are to be finite, unless they are figures, which may be none.
+    Numbers must be finite, unless `finite` is false.
     """
     if path.stat().st_size > LARGEST:
         raise ValueError(f"{path}: expected at most {LARGEST:,} bytes, got {path.stat().st_size:,}")
@@ -40,7 +40,7 @@ PARTIAL = ".*.partial"  # what a killed writer may leave behind
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """Where to write a file that is to be whole or absent; afterwards it is moved to `path`.
+    """A path to write to. The file is then moved to `path`, so that it is whole or absent.
 
     Until then it has the same name in a folder of its own beside `path`: writers choose a format by
     the ending, and gzip writes the name down. An older file stays if anything fails.
@@ -73,7 +73,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def clear_partial(folder: Path) -> None:
-    """Remove what killed writers of this machine left in a folder."""
+    """Remove files that killed writers of this machine left in a folder."""
     for path in folder.glob(PARTIAL):
         pid = path.name.removesuffix(".partial").rpartition(".")[2]
         if pid.isdecimal() and path.name.endswith(_of_process(int(pid))) and not _lives(int(pid)):
@@ -90,7 +90,7 @@ def remove(path: Path) -> None:
 
 
 def _of_process(pid: int) -> str:
-    """How the files end that a process is writing; on another machine its number says nothing."""
+    """The suffix of files that a process is writing; it names the machine and the process."""
     return f".{platform.node()}.{pid}.partial"
 
 

@@ -27,7 +27,7 @@ class Enumerable(Model, Protocol):
 
 
 def stacked_distributions(parts: Sequence[Enumerable], sentences: Sentences) -> Tensor:
-    """What each part says of every word in every place: (M × N × V)."""
+    """The log-probability of every word at every position by each part: (M × N × V)."""
     found = [part.log_distributions(sentences).float().cpu() for part in parts]
     widths = sorted({log_p.shape[1] for log_p in found})
     if len(widths) > 1:
@@ -36,7 +36,7 @@ def stacked_distributions(parts: Sequence[Enumerable], sentences: Sentences) -> 
 
 
 def mixed(log_p: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """log Σ_i w_i·p_i of what each part gives each word (M × N): (N)."""
+    """log Σ_i w_i·p_i, from the log p of each word by each part (M × N): (N)."""
     with np.errstate(divide="ignore"):  # a part may find a word impossible, or count for nothing
         return np.logaddexp.reduce(log_p + np.log(weights)[:, None], axis=0)
 
@@ -51,7 +51,7 @@ def likeliest_weights(
     rounds: int = ROUNDS,
     enough: float = ENOUGH,
 ) -> np.ndarray:
-    """The weights under which a text is likeliest, from what each part gives its words (M × N).
+    """The weights that make a text likeliest, from the log p of its words by each part (M × N).
 
     By expectation and maximisation: w_i becomes the mean share that part i has in each word. The
     likelihood has one maximum, and rises in every round, until a round gains less than `enough`.
@@ -94,8 +94,8 @@ def score(
 ) -> np.ndarray:
     """log p of every word of some short texts by each weighting of the parts: (W × N).
 
-    What is slow, the parts' whole distributions, is computed once for all. A part of weight 0 is
-    left out.
+    The whole distributions of the parts are slow, so they are computed once for all weightings. A
+    part of weight 0 is left out.
     """
     found = []
     for text in texts:
@@ -106,7 +106,7 @@ def score(
 
 
 def _combined(log_p: Tensor, weights: np.ndarray) -> Tensor:
-    """What a part of any weight but 0 finds impossible is so, also if the weight is negative."""
+    """A word is impossible if any part with a weight other than 0 finds it so."""
     log_p, exponents = log_p[weights != 0], torch.from_numpy(weights[weights != 0]).to(log_p.dtype)
     is_possible = log_p.isfinite().all(dim=0)
     log_p = torch.tensordot(exponents, log_p.where(is_possible, 0), dims=1)
@@ -114,7 +114,7 @@ def _combined(log_p: Tensor, weights: np.ndarray) -> Tensor:
 
 
 def likeliest_exponents(log_p: Tensor, words: np.ndarray) -> np.ndarray:
-    """The weights under which words are likeliest, from what each part says of all (M × N × V).
+    """The weights that make words likeliest, from all log-probabilities of each part (M × N × V).
 
     By Newton's method, the likelihood being concave:
 
@@ -140,7 +140,7 @@ def likeliest_exponents(log_p: Tensor, words: np.ndarray) -> np.ndarray:
 
 
 def chunks(sentences: Sentences) -> Iterator[Sentences]:
-    """Whole sentences, about so many words at a time."""
+    """Whole sentences, in chunks of about this many words."""
     ends = np.cumsum(sentences.lengths)
     stops = (np.flatnonzero(np.diff(ends // WORDS_AT_ONCE, append=-1)) + 1).tolist()
     for first, stop in pairwise([0, *stops]):

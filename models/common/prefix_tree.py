@@ -16,7 +16,7 @@ COMPARED = 4  # words, to see whether sentences have much in common
 
 
 def begin_alike(sentences: Sentences) -> bool:
-    """Whether most sentences begin as another does, so that a tree is worth its while."""
+    """Whether most sentences share their beginning with another, so that a tree saves time."""
     _, ids = _rows(sentences, np.arange(len(sentences.lengths)), COMPARED)
     return 2 * len(np.unique(ids, axis=0)) < len(ids)
 

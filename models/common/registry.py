@@ -1,4 +1,4 @@
-"""Parts by name: a table of Accord's own, and those that other packages bring.
+"""Parts by name: a table of Accord's own parts, and those of other packages.
 
 A table names each part by module and attribute, with its meaning and settings, so that all can be
 listed without importing torch; what is chosen is imported when it is made. Functions of modules
@@ -31,14 +31,14 @@ TYPES = {int: "int", float: "float", bool: "bool", str: "str", dict: "dict", Non
 
 @dataclass(frozen=True)
 class Setting:
-    """What a part may be told beyond what all of its kind are."""
+    """A setting that only this part has."""
 
     hint: type | UnionType
     default: Any
     meaning: str
-    least: float | None = None  # what a number must at least be
-    under: float | None = None  # what it must be under
-    one_of: tuple[str, ...] = ()  # what text must be, where not all will do
+    least: float | None = None  # the least number that is allowed
+    under: float | None = None  # numbers must be below this
+    one_of: tuple[str, ...] = ()  # allowed values of text, if not all are
     parts: "Registry | None" = None  # of which the setting names one
 
     @property
@@ -65,7 +65,7 @@ class Setting:
 
 
 def imported(place: str) -> Any:
-    """What stands at `module:attribute`, for tables of what is imported when it is asked for."""
+    """The object at `module:attribute`, imported when it is needed."""
     module, _, attribute = place.partition(":")
     return getattr(import_module(module), attribute)
 
@@ -76,7 +76,7 @@ class Part:
     def __init__(self, place: str, meaning: str, about: Mapping | None = None, **settings: Setting):
         self.place, self.meaning, self.settings = place, meaning, settings
         self.about = about or {}  # what else those who ask for it must know
-        self.file: Path | None = None  # of one that another package brings
+        self.file: Path | None = None  # of a part of another package
 
     def load(self) -> Any:
         return imported(self.place)
@@ -128,7 +128,7 @@ class Registry(Mapping[str, Any]):
         self._by_hand: dict[str, tuple[Any, dict[str, Any]]] = {}  # elsewhere
 
     def register(self, name: str, **about: Any) -> Callable[[Any], Any]:
-        """Name the class or function below, and say what else those who ask for it must know."""
+        """Register the class or function below, with further facts for its users."""
 
         def named(part: Any) -> Any:
             if part.__module__ in self._modules:
@@ -162,7 +162,7 @@ class Registry(Mapping[str, Any]):
         return name in self._own or any(name == each for each in self)
 
     def part(self, name: str) -> Part:
-        """What the table says of a part, or the part of itself."""
+        """The description of a part, from the table or from the part itself."""
         if name in self._table:
             return self._table[name]
         part = self[name]
@@ -176,7 +176,7 @@ class Registry(Mapping[str, Any]):
             ) from None
 
     def parts(self, on_fault: Callable[[ValueError], None] = lambda fault: None) -> dict[str, Part]:
-        """All parts by name, but for those that other packages bring and that cannot be had."""
+        """All parts by name, without those of other packages that cannot be loaded."""
         found = {}
         for name in self:
             try:
@@ -186,7 +186,7 @@ class Registry(Mapping[str, Any]):
         return found
 
     def checked(self, choice: Choice) -> Choice:
-        """The choice with every setting that its part has; what cannot be meant is refused."""
+        """The choice with all settings of its part; invalid values are rejected."""
         given = dict(choice) if isinstance(choice, dict) else {"kind": choice}
         kind = given.pop("kind", None)
         if not isinstance(kind, str) or kind not in self:
@@ -207,7 +207,7 @@ class Registry(Mapping[str, Any]):
         return {"kind": kind, **full} if full else kind
 
     def make(self, choice: Choice, *shared: Any, **named: Any) -> Any:
-        """The part that was chosen, called with its settings and what all of its kind are given."""
+        """The chosen part, called with its settings and the arguments of its kind."""
         kind, settings = parted(self.checked(choice))
         return self[kind](*shared, **named, **settings)
 
@@ -240,7 +240,7 @@ class Registry(Mapping[str, Any]):
 
 
 def _places() -> tuple[tuple[str, int], ...]:
-    """Where packages are looked for, and when one last came there or went."""
+    """The folders that are searched for packages, and when each last changed."""
     return tuple((place, _changed(place)) for place in sys.path)
 
 
@@ -259,7 +259,7 @@ class _Selectable(Protocol):
 
 @lru_cache(maxsize=1)
 def _installed(places: tuple[tuple[str, int], ...]) -> "_Selectable":
-    """The entry points of all packages there, read once: they are asked for at every turn."""
+    """The entry points of all packages there; they are needed often, and read once."""
     from importlib.metadata import entry_points  # here, as to know Accord's own needs none
 
     return entry_points()
@@ -273,7 +273,7 @@ def parted(choice: Choice) -> tuple[str, dict[str, Any]]:
 
 
 def put_on(before: Any, choice: Any) -> Any:
-    """A choice that keeps the settings of the one before, where it names the same part or none."""
+    """A choice that keeps the settings of the one before if it names the same part or none."""
     if not isinstance(choice, str | dict) or not isinstance(before, str | dict):
         return choice
     old = before if isinstance(before, dict) else {"kind": before}
@@ -329,5 +329,5 @@ def _outside(registry: Registry, choice: Choice) -> list[Path]:
 
 
 def _found(name: Any, known: Mapping) -> str:
-    """A name as an error tells it; what is expected has been listed before."""
+    """A name for an error; the expected names were listed before."""
     return short(name) + nearest(str(name)[:100], known, most=0)

@@ -45,13 +45,13 @@ def shapes_of(tensors: Mapping[str, Any]) -> Shapes:
 
 
 def shapes_in(path: Path) -> Shapes:
-    """Those of a file's tensors, none of which is read."""
+    """The shapes of a file's tensors; no tensor is read."""
     with refused_by_name(path), safe_open(path, "np") as file:
         return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
 
 
 def check_shapes(where: str, expected: Shapes, found: Shapes) -> None:
-    """Refuse parameters that are not those of a network."""
+    """Reject parameters that do not belong to a network."""
     if expected.keys() != found.keys():
         differ = ", ".join(sorted(expected.keys() ^ found.keys())[:MOST_NAMED])
         raise ValueError(f"{where}expected the parameters of this network; these differ: {differ}")
@@ -104,7 +104,7 @@ def unpacked(kept: Mapping[str, np.ndarray]) -> Weights:
 
 
 def save_shards(kept: Mapping[str, np.ndarray], folder: Path) -> list[Path]:
-    """Write what `packed` gives into as many files as it takes."""
+    """Write the result of `packed` to as many files as needed."""
     shards: list[Weights] = [{}]
     room = SHARD - HEADER
     for name, array in _pieces(kept):
@@ -131,7 +131,7 @@ def _pieces(kept: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def shards(folder: Path) -> list[Path]:
-    """The files of a folder, all that the first one's name speaks of."""
+    """The shards in a folder; the name of the first one tells how many there are."""
     found = sorted(folder.glob("model-*-of-*.safetensors"))
     expected = [shard_name(number, len(found)) for number in range(1, len(found) + 1)]
     if not found or [path.name for path in found] != expected:
@@ -141,7 +141,7 @@ def shards(folder: Path) -> list[Path]:
 
 
 def load_compact(folder: Path) -> Weights:
-    """The weights of a model's small form, by name, in single precision."""
+    """The weights of a compact model, by name, in single precision."""
     kept: Weights = {}
     for path in shards(folder):
         kept |= load_weights(path)

@@ -30,7 +30,7 @@ def parameters_of(model: nn.Module) -> dict[str, Tensor]:
 def load_weights(model: nn.Module, tensors: dict[str, Tensor] | Path, where: str = "") -> None:
     """Put the tensors, or those of a file, in the place of the model's parameters.
 
-    `where` begins what is said of wrong ones: here the file's name.
+    `where` begins the error message; by default it is the name of the file.
     """
     if isinstance(tensors, Path):
         where, tensors = f"{tensors}: ", load_tensors(tensors)
@@ -43,9 +43,9 @@ def load_weights(model: nn.Module, tensors: dict[str, Tensor] | Path, where: str
 
 
 def take_weights(model: nn.Module, weights: Mapping[str, Tensor], where: str = "") -> None:
-    """Put tensors in the place of parameters that have no room yet, each once where it is shared.
+    """Set parameters without storage to these tensors; a shared one is set once.
 
-    So no first weights are drawn that nobody needs.
+    So no initial weights are drawn in vain.
     """
     for name, parameter in model.named_parameters():
         value = weights[name]

@@ -1,1 +1,1 @@
-"""A trained model under constraints: automata, patterns, primed words, features switched off."""
+"""Constrain a trained model: automata, patterns, primed words, features switched off."""

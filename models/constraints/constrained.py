@@ -43,7 +43,7 @@ class Constrained(Background):
         self.register_buffer("signature", torch.from_numpy(features.signature), persistent=False)
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
-        """What the inner background needs to know, and after it the state of the automaton."""
+        """The context of the inner background, followed by the state of the automaton."""
         inner = self.background.contexts(sentences, training)
         return np.column_stack([inner, self.automaton.states(sentences).astype(inner.dtype)])
 
@@ -72,7 +72,7 @@ class Constrained(Background):
         return self.background.log_masses(inner) + self.allowed[state][..., self.signature]
 
     def fixed_shares(self) -> Tensor | None:
-        """Those of the inner background: words of a signature are treated alike."""
+        """The shares of the inner background: words of a signature are treated alike."""
         return self.background.fixed_shares()
 
     def word_masses(self) -> np.ndarray:
@@ -97,9 +97,9 @@ class Constrained(Background):
 def constrained(
     model: LanguageModel, features: Features, automaton: WordAutomaton
 ) -> LanguageModel:
-    """A trained model, held to what an automaton allows; `features` are those it was trained on.
+    """A trained model, constrained by an automaton; `features` are those it was trained on.
 
-    What it is held to already goes on to hold.
+    Earlier constraints stay in force.
     """
     split = features.split_by(automaton.group)
     output = log_linear_of(model)
@@ -109,7 +109,7 @@ def constrained(
 
 
 def switched_off(model: LanguageModel, features: Sequence[int]) -> LanguageModel:
-    """A model that shares all it can with the first, which is left as it is."""
+    """A model without some features; it shares the weights of the original."""
     output = _same(log_linear_of(model))
     off = output.signature.new_tensor(list(features))
     for name in ("weight", "bias"):
@@ -124,7 +124,7 @@ Module = TypeVar("Module", bound=nn.Module)
 
 
 def _same(module: Module) -> Module:
-    """A module with the same parts, which can be exchanged without changing the first one's."""
+    """A shallow copy of a module, whose parts can be exchanged without changing the original."""
     same = copy.copy(module)
     same._parameters, same._modules = {**module._parameters}, {**module._modules}
     return same

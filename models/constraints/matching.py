@@ -21,7 +21,7 @@ History = tuple[int, ...]  # the symbols of a word so far, its last one first
 
 
 class Matching:
-    """spell(u | s) / m_s for the strings that match, m_s being what these have together."""
+    """spell(u | s) / m_s for the strings that match; m_s is their total mass."""
 
     def __init__(self, spelling: NGramSpelling, expression: str):
         if not isinstance(spelling, NGramSpelling):
@@ -69,7 +69,7 @@ class Matching:
             state = int(self.dfa.follow[state, at])
 
     def _mass(self, kind: int, history: History, node: int, state: int) -> float:
-        """V for a class: what its own words begin with goes beside what all classes share."""
+        """V for a class: the beginnings of its own words, beside those that all classes share."""
         seen = self._seen(history, kind)
         if seen is None:
             return float(self.shared[node, state])
@@ -88,7 +88,7 @@ class Matching:
         return self.begun[key]
 
     def _seen(self, history: History, kind: int) -> np.ndarray | None:
-        """How often each symbol went on from there in words of a class; nothing if none did."""
+        """How often each symbol followed there in words of a class; None if none did."""
         if history not in self.nodes:
             before = self.nodes[history[:-1]]
             (node,) = self.spelling.begun.child(np.array([before]), np.array(history[-1:]))
@@ -96,14 +96,14 @@ class Matching:
         return self.spelling.begun.after(self.nodes[history], kind)
 
     def _of_class(self, seen: np.ndarray, of_all: np.ndarray) -> tuple[np.ndarray, float]:
-        """p of each symbol in a class, and the share of it that is what all classes share."""
+        """p of each symbol in a class, and the part of it that all classes share."""
         counted = seen.sum(), np.count_nonzero(seen)
         return self.spelling.of_class(seen, *counted, of_all), self.spelling.of_class(
             0, *counted, 1.0
         )
 
     def _chances(self, kind: int, history: History, node: int, state: int) -> np.ndarray:
-        """p of each character and, behind them, of the end, times what then matches."""
+        """p of each character and, last, of the end, times the mass that then matches."""
         p = self.arcs.p(node)
         seen = self._seen(history, kind)
         if seen is not None:
@@ -118,7 +118,7 @@ class Matching:
 
     @cached_property
     def _numbers(self) -> tuple[float, np.ndarray]:
-        """The mass of numbers that match, and from each state what matches after a digit."""
+        """The mass of numbers that match, and the mass that matches after a digit, by state."""
         stop, steps = 1 / self.spelling.length, self._digit_steps
         after = np.linalg.solve(np.eye(len(steps)) - (1 - stop) * steps, stop * self.dfa.accepts)
         return float(steps[0] @ after), after

@@ -25,7 +25,7 @@ SHOWN = 100  # letters of an expression in an error
 
 
 class Piece(NamedTuple):
-    """What matters of a part of an expression: whether it may be empty, and its ends."""
+    """A part of an expression: whether it may be empty, its first and its last positions."""
 
     nullable: bool = True
     first: frozenset[int] = frozenset()
@@ -49,18 +49,18 @@ class Expression:
             raise self._wrong("the end", self._tokens[-1])
 
     def reversed(self) -> "Expression":
-        """The same of what is read from its end."""
+        """The same expression, read from its end."""
         places = range(len(self.tests))
         self.after = [{before for before in places if at in self.after[before]} for at in places]
         self.whole = self.whole._replace(first=self.whole.last, last=self.whole.first)
         return self
 
     def automaton(self, obeys: np.ndarray, end: int) -> np.ndarray:
-        """`follow` of an Automaton (Q × G) that holds sentences to the expression as a whole.
+        """`follow` of an automaton (Q × G) that accepts the sentences that match the expression.
 
         `obeys` (P × G) says which groups of words pass each test; the group `end` closes a
-        sentence. What no sentence can be completed from is forbidden. `states` are then the tests
-        that the last word may have passed, of each state.
+        sentence. States from which no sentence can be completed are forbidden. `states` has, for
+        each state, the tests that the last word may have passed.
         """
         # Groups that pass the same tests lead to the same states: each kind is followed once.
         _, first, kind = np.unique(obeys, axis=1, return_index=True, return_inverse=True)
@@ -112,7 +112,7 @@ class Expression:
             place = max(found.end(), place + 1)
 
     def _check_size(self) -> None:
-        """Brackets are parsed within brackets, and what may follow what is a table of tests."""
+        """Limit nested brackets, which are parsed by recursion, and tests, which fill a table."""
         tests, depth, deepest = 0, 0, 0
         for token in self._tokens:
             tests += token not in ("(", ")", "|", *REPEAT)
@@ -248,7 +248,7 @@ def _obeys(tests: Sequence[Test], characters: Sequence[str]) -> np.ndarray:
 
 
 def _parsed(expression: str) -> tuple[list[Test], set[str], Expression]:
-    """The tests of single characters, those that they name, and an expression of their numbers."""
+    """The tests of single characters, the characters they name, and an expression over them."""
     tests: list[Test] = []
     named: set[str] = set()
     text: list[str] = []
@@ -289,7 +289,7 @@ def _among(members: set[str], negated: bool) -> Test:
 
 
 def _members(inside: str) -> set[str]:
-    """The characters between the brackets of a class, or the only one there is."""
+    """The characters between the brackets of a class, or the single character."""
     if len(inside) == 1:
         return {inside}
     found = set()

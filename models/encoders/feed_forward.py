@@ -105,8 +105,8 @@ class _WindowLSTM(LSTM):
 class Linear(Encoder):
     """A log-linear model without a network, the other limit of the LL-RNN: h_t = M·ψ_t.
 
-    Nothing of the words before the last one is kept, and nothing is bent: with the adaptor,
-    log p = log b + ψ·A·φ − log Z, the matrix A being of the rank of h.
+    Words before the last one are forgotten, and there is no nonlinearity: with the adaptor, log p =
+    log b + ψ·A·φ − log Z, the matrix A being of the rank of h.
     """
 
     def __init__(self, inputs: int, hidden: int, outputs: int, layers: int, dropout: float = 0.0):

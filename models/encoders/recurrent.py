@@ -25,7 +25,7 @@ ON_ARM = platform.machine().lower() in ("aarch64", "arm64")
 
 
 class StackedLayer(nn.Module):
-    """What a layer of a stack has beside `forward`."""
+    """The interface of a layer of a stack, beside `forward`."""
 
     def initial_state(self, batch: int) -> tuple[Tensor, ...]:
         """The state before a text, for so many columns."""
@@ -36,7 +36,7 @@ Layer = TypeVar("Layer", bound=nn.Module, covariant=True)
 
 
 class Layers(nn.ModuleList, Generic[Layer]):
-    """A list of modules that are all of one type, which torch's own does not keep."""
+    """A list of modules of one type; torch's own list forgets the type."""
 
     def __iter__(self) -> Iterator[Layer]:
         return cast("Iterator[Layer]", super().__iter__())
@@ -91,7 +91,7 @@ class RecurrentLayer(StackedLayer):
         return outputs, tuple(after)
 
     def packed(self, inputs: Tensor, sizes: Tensor, state: Tensor) -> Tensor:
-        """The same of sequences of many lengths, the longest first, at the price of their steps.
+        """The same for sequences of many lengths, the longest first; only real steps are computed.
 
         The inputs (N × E) are those of all first steps, of all second ones and so on, of which
         `sizes` has the numbers. Not for an LSTM, which has two states.
@@ -104,7 +104,7 @@ class RecurrentLayer(StackedLayer):
             )[0]
 
     def in_parts(self) -> "UnrolledLSTM | KernelInParts":
-        """The layer as it reads one window part by part, in steps that are recorded."""
+        """The layer for reading one window part by part, in recorded steps."""
         return UnrolledLSTM(*self._dropped()) if self.unrolls else KernelInParts(self)
 
     @property
@@ -113,7 +113,7 @@ class RecurrentLayer(StackedLayer):
         return self.name == "lstm" and self.recurrent_weight.is_cuda
 
     def weights(self) -> list[Tensor]:
-        """As the kernel reads them, less the connections that are dropped in a sequence."""
+        """The weights for the kernel, without the connections that are dropped in a sequence."""
         weights = self._dropped()
         return _in_one_piece(weights) if self.recurrent_weight.is_cuda else weights
 
@@ -133,7 +133,7 @@ class KernelInParts:
         self.layer, self.weights = layer, layer.weights()
 
     def gates(self, inputs: Tensor) -> Tensor:
-        """What is read: the kernel computes gates by itself."""
+        """The inputs themselves: the kernel computes the gates."""
         return inputs
 
     def __call__(
@@ -167,7 +167,7 @@ def _in_one_piece(weights: list[Tensor]) -> list[Tensor]:
 
 
 class VariationalDropout(nn.Module):
-    """Drop the same units at every time step of a sequence (T × B × D), others grow to make up.
+    """Drop the same units at every time step of a sequence (T × B × D), and scale up the others.
 
     With `every_step`, each step drops units of its own: the dropout of Srivastava et al. (2014).
     """
@@ -217,7 +217,7 @@ def read_in_parts(
 def _drawn(
     layers: Sequence[RecurrentLayer], dropout: VariationalDropout, inputs: Tensor
 ) -> tuple[list[UnrolledLSTM | KernelInParts], list[Tensor | None]]:
-    """What a window drops: the layers with their weights, and by what their inputs are multiplied.
+    """The dropout of a window: the layers with their weights, and the factors of their inputs.
 
     They are drawn in the order in which layers that read one after the other draw them. The first
     layer's inputs are not multiplied: they have been dropped before.

@@ -1,4 +1,4 @@
-"""A causal Transformer (Vaswani et al. 2017) that reads a text in pieces, as the others do."""
+"""A causal Transformer (Vaswani et al. 2017) that reads a text in pieces."""
 
 import torch
 from torch import Tensor, nn
@@ -13,9 +13,8 @@ HEAD = 64  # width of an attention head, where the layer is wide enough
 class Transformer(Encoder):
     """Layers of attention to the last positions and feed-forward nets, norms before each.
 
-    The state of a layer is what it had read: its last reach − 1 inputs, normed. Positions enter
-    by rotation (Su et al. 2021) and only as distances, so the pieces of a text are read as the
-    whole is.
+    The state of a layer is its last reach − 1 inputs, normed. Positions enter by rotation (Su et
+    al. 2021) and only as distances, so the pieces of a text are read as the whole is.
     """
 
     def __init__(

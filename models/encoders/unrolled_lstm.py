@@ -17,9 +17,9 @@ cell_backward = torch.ops.aten._thnn_fused_lstm_cell_backward_impl
 class UnrolledLSTM:
     """A layer with the weights of one window, in PyTorch's order.
 
-    What its inputs give the gates is computed first, of a window or of a part of it; then parts of
-    these are read one after the other. So no word waits for the gradients of weights, which are
-    products over as many words as the gates were computed for at once.
+    The part of the gates that depends on the inputs is computed first, for a window or a part of
+    it; then its parts are read one after the other. So no word waits for the gradients of weights,
+    which are products over as many words as the gates were computed for at once.
     """
 
     def __init__(self, read: Tensor, recurrent: Tensor, bias: Tensor, recurrent_bias: Tensor):
@@ -30,7 +30,7 @@ class UnrolledLSTM:
         self.before: list[Tensor] = []  # the state before each word, of every part
 
     def gates(self, inputs: Tensor) -> Tensor:
-        """What inputs give the gates: (T × B × 4H)."""
+        """The part of the gates that depends on the inputs: (T × B × 4H)."""
         self.before = []
         return _Gates.apply(inputs, self.read, self.bias, self.recurrent, self.before)
 
@@ -86,7 +86,7 @@ class _Unrolled(torch.autograd.Function):
         cells, activated = rest[: words + 1], rest[words + 1 :]
         pieces = PIECES if size % PIECES == 0 else 4
         matrices = recurrent.view(pieces, -1, size)
-        # What is summed for each state: the pieces that come from the word after, and the output's.
+        # The gradient of each state: pieces from the next word, and that of the output.
         summed = of_outputs.new_zeros(words + 1, pieces + 1, columns, size)
         summed[1:, -1] = of_outputs
         summed[-1, 0] = of_h

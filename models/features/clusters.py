@@ -61,7 +61,7 @@ class _Exchange:
         self.starts = np.searchsorted(word[order], np.arange(words + 1)).tolist()
 
     def move(self, word: int) -> bool:
-        """Take a word to its best class; says whether it was in another."""
+        """Move a word to its best class; return whether that changed its class."""
         entries = slice(self.starts[word], self.starts[word + 1])
         rows = self.of_word[self.neighbour[entries]] + self.side[entries]
         met = np.bincount(rows, self.times[entries], minlength=2 * self.classes)
@@ -76,7 +76,7 @@ class _Exchange:
         return best != here
 
     def _gain(self, rows: np.ndarray, met: np.ndarray, doubled: float, count: int) -> np.ndarray:
-        """What F gains if the word, taken out, goes to each class."""
+        """The gain of F for each class that the word, once taken out, may move to."""
         pairs = self.pairs[rows]
         gain = (_f(pairs + met[rows, None]) - _f(pairs)).sum(axis=0)
         gain -= 2 * (_f(self.sizes + count) - _f(self.sizes))
@@ -88,7 +88,7 @@ class _Exchange:
         return gain
 
     def _add(self, to: int, rows: np.ndarray, met: np.ndarray, doubled: float, count: int) -> None:
-        """Count what a word meets as met by a class."""
+        """Add the neighbours of a word to the counts of a class."""
         below = self.classes + to
         self.sizes[to] += count
         self.pairs[rows, to] += met[rows]

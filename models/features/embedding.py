@@ -61,7 +61,7 @@ class FeatureProduct(nn.Module):
     def _with_dense(
         self, rows: Tensor, weight: Tensor, dense: Tensor, scale: Tensor | None
     ) -> Tensor:
-        """What the dense block adds to the sparse one's rows."""
+        """Add the dense block to the rows of the sparse one."""
         dense = dense if scale is None else dense * scale
         with torch.autocast(weight.device.type, enabled=False):  # in the precision of the weights
             return rows + dense.to(weight.dtype) @ weight[self.sparse_count :]
@@ -100,7 +100,7 @@ def new_weight(width: int, size: int) -> nn.Parameter:
 
 
 def tied_weight(weight: nn.Parameter | None, width: int, size: int) -> nn.Parameter:
-    """The W to share, if it has one row of `size` per feature; a new one if none is given."""
+    """The W to share, which must have one row of `size` per feature; a new one if none is given."""
     if weight is None:
         return new_weight(width, size)
     if tuple(weight.shape) != (width, size):
@@ -208,7 +208,7 @@ class FeatureEmbedding(WordEmbedding):
         return nn.functional.embedding(signatures, rows)
 
     def _dense_kept(self) -> Tensor | None:
-        """Which signatures are read with their vectors: (S × 1), grown to make up for others."""
+        """Dropout factors of the signatures' vectors (S × 1); kept ones are scaled up."""
         if not self.training or not self.vector_dropout or self.product.dense is None:
             return None
         kept = 1 - self.vector_dropout
@@ -226,10 +226,10 @@ Psi = Features | np.ndarray  # other features of the same words, or the letters 
 
 
 class WordsRead(NamedTuple):
-    """What an input is made from."""
+    """The arguments from which an input is made."""
 
     features: Features  # Φ
-    psi: Psi | None  # what is read of words where it is not Φ
+    psi: Psi | None  # the input features, if they are not Φ
     size: int
     dropouts: dict[str, float]
 
@@ -271,7 +271,7 @@ def reads_letters(choice: Choice) -> bool:
 
 
 class EndsOfWords(nn.Module):
-    """Beside what is read of each subword, one more input: 1 where a word ends, else 0."""
+    """One more input beside each subword: 1 where a word ends, else 0."""
 
     is_end: Tensor  # whether a word ends with each subword
 

@@ -168,7 +168,7 @@ class Features:
         )
 
     def merging(self, is_merged: np.ndarray) -> "Features":
-        """The same with some signatures (S) as one, the last, that has no sparse features."""
+        """The same Φ with some signatures (S) merged into the last, without sparse features."""
         if not is_merged.any():
             return self
         number = np.where(is_merged, np.sum(~is_merged), np.cumsum(~is_merged) - 1)
@@ -184,7 +184,7 @@ class Features:
         )
 
     def group_of_signatures(self, name: str, group: np.ndarray) -> np.ndarray:
-        """The group of each signature, from that of each word; words alike must be in one."""
+        """The group of each signature, from the groups of its words, which must agree."""
         if len(group) != self.vocabulary_size:
             raise ValueError(
                 f"{name}: expected {self.vocabulary_size} numbers, one per word; got {len(group)}"
@@ -282,7 +282,7 @@ BY_FEATURE = {"embedding.weight", "output.weight", "output.bias", "output.label_
 
 
 def with_words(features: Features, read_as: np.ndarray) -> Features:
-    """More words, each in the signature of a word that is there."""
+    """Add words, each in the signature of an existing word."""
     more = features.signature[read_as]
     return replace(features, signature=np.concatenate([features.signature, more]))
 

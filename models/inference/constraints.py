@@ -116,7 +116,7 @@ def primed(model: InferenceModel, words: np.ndarray, weight: float) -> Inference
 
 
 def likeliest_weight(model: InferenceModel, words: np.ndarray, sentences: Sentences) -> float:
-    """The β under which sentences are likeliest.
+    """The β that makes sentences likeliest.
 
     By Newton's method, Σ_t β·[x_t ∈ C] − log(1 + (e^β − 1)·q_t) being concave in β.
     """

@@ -23,8 +23,10 @@ class Generated(NamedTuple):
 
 @dataclass(frozen=True)
 class Sampling:
-    """What a word is drawn from: p^(1/temperature); of it only the `top_k` likeliest words; of
-    those only the likeliest that together have `top_p` of the mass.
+    """The distribution that a word is drawn from: p^(1/temperature).
+
+    Only the `top_k` likeliest words count, and of those only the likeliest that together have
+    `top_p` of the mass.
     """
 
     temperature: float = 1.0
@@ -59,7 +61,7 @@ class Sampling:
 
 
 def nucleus(p: np.ndarray, mass: float) -> np.ndarray:
-    """Each row with its largest entries alone, as few as have that mass together: (N × V)."""
+    """Keep the largest entries of each row, as few as have that mass together: (N × V)."""
     count = min(NUCLEUS, p.shape[1])
     while True:
         order = np.argpartition(-p, count - 1, axis=1)[:, :count]
@@ -123,7 +125,7 @@ def sample(
     generator: np.random.Generator,
     longest: int,
 ) -> list[Generated]:
-    """So many sentences with this start, of at most so many generated words."""
+    """Draw `count` sentences with this start, of at most `longest` generated words."""
     expect_sum(model)
     reading = Beam.of(model, start, count)
     positions = np.arange(count)  # of the beginnings among all sentences
@@ -150,10 +152,10 @@ def written_text(
     seed: int,
     on_words: Callable[[int], None] = lambda words: None,
 ) -> Sentences:
-    """So many sentences drawn from a model, those that go on beyond LONGEST words ended there.
+    """Draw sentences from a model; a sentence ends after LONGEST words.
 
-    `on_words` is told how many words each part of them has. n-grams that are counted in such a text
-    come to the model's own as it grows (Deoras et al. 2011).
+    `on_words` is called with the number of words of each batch. n-grams that are counted in such a
+    text come to the model's own as it grows (Deoras et al. 2011).
     """
     generator = np.random.default_rng(seed)
     ids, lengths = [], []
@@ -204,7 +206,7 @@ def beam(model: InferenceModel, start: Sequence[int], width: int, longest: int) 
 
 
 def length_penalty(words: int) -> float:
-    """lp of so many generated words, by which beam search divides their log p."""
+    """The length penalty lp, by which beam search divides log p."""
     return (5 + words) / 6
 
 

@@ -1,4 +1,4 @@
-"""What a model expects before each word: its whole distribution, asked and never kept.
+"""What a model expects before each word, from its whole distribution, which is never stored.
 
 Where each word has the same share of its signature in every context, what is asked costs the
 signatures, as in training:
@@ -37,13 +37,13 @@ class WordValues(NamedTuple):
 
     @classmethod
     def none(cls, words: int) -> "WordValues":
-        """No number of any word."""
+        """Values without any entry."""
         nothing = np.zeros(0, np.int64)
         return cls(nothing, nothing, np.zeros(0), words, 0)
 
 
 class Expected(NamedTuple):
-    """What was expected before each word of a text, END included."""
+    """The expectations before each word of a text, END included."""
 
     entropy: np.ndarray  # of the next word, in nats: (N)
     rank: np.ndarray  # of the word that came, 1 being the likeliest: (N)
@@ -51,7 +51,7 @@ class Expected(NamedTuple):
 
 
 class NextWord:
-    """Asks a model; `unknown` are the ids that stand for words of a kind and are no words."""
+    """Queries a model; `unknown` are the ids of unknown-word classes, which are no words."""
 
     def __init__(self, model: InferenceModel, values: WordValues, unknown: range = range(0)):
         self.model, self.unknown = model, np.array(unknown, np.int64)
@@ -89,7 +89,7 @@ class NextWord:
 
 
 class _Shares:
-    """What each word has of its signature, b(x)/B_s."""
+    """The share of each word in its signature, b(x)/B_s."""
 
     def __init__(self, signature: np.ndarray, log_share: np.ndarray):
         self.signature, self.log_share = signature, log_share

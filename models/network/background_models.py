@@ -17,7 +17,7 @@ WORDS_AT_ONCE = 1 << 20  # scored together
 
 
 class BackgroundOnly(nn.Module):
-    """p(x | K) = b(K, x), for a background that sums to one; nothing is trained."""
+    """p(x | K) = b(K, x) for a background that sums to one. Nothing is trained."""
 
     def __init__(self, background: Background):
         super().__init__()
@@ -53,11 +53,11 @@ class BackgroundOnly(nn.Module):
 
 
 class FrozenModelBackground(Background):
-    """b(K, x) = p(x | K) of a model over the same words, which is not trained any more.
+    """b(K, x) = p(x | K) of a frozen model over the same words.
 
     This is the paper's case of adaptation: a model of much text lies below one of little. The
-    context of a word is the state h in which that model has read the words before it, and what
-    its own background needs to know. Words share the mass of their signature as they do there.
+    context of a word is the state h of that model after the words before it, and the context of its
+    own background. Words share the mass of their signature as they do there.
     """
 
     def __init__(self, features: Features, model: LanguageModel):

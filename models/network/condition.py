@@ -12,9 +12,10 @@ from accord.models.network.language_model import Extra, Unconditioned
 class Condition(Unconditioned):
     """c(K) ∈ {0, 1}^L has a 1 for each label of the sentence, and the encoder reads ψ(x) + c·V.
 
-    Labels are of several kinds, of which a sentence has one each or none. Having none is the vector
-    zero, and a state that is trained in: `dropout` takes each label from that share of sentences.
-    All weights are zero at first, where the model is the one without a condition.
+    Labels are of several kinds, of which a sentence has one each or none. A sentence without labels
+    has the zero vector. The network is trained for this case too: `dropout` removes each label from
+    that share of sentences. All weights are zero at first, where the model is the one without a
+    condition.
     """
 
     given: Tensor
@@ -66,7 +67,7 @@ class Condition(Unconditioned):
         return labels
 
     def _kept(self, words: Tensor) -> Tensor:
-        """Whether each label is kept, alike at all words of a sentence: (T × B × k)."""
+        """Whether each label is kept, the same for all words of a sentence: (T × B × k)."""
         steps, columns = words.shape
         kinds = len(self.sizes)
         shape = steps + 1, self.share.of if self.share else columns, kinds
@@ -78,7 +79,7 @@ class Condition(Unconditioned):
 
 
 class Crossed(Condition):
-    """That, and c stands beside h_t: a_t = W·h_t + U·c + c₀, labels crossed with features."""
+    """The same, and c is appended to h_t: a_t = W·h_t + U·c + c₀. Labels cross with features."""
 
     @property
     def width(self) -> int:

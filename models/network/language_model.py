@@ -33,7 +33,7 @@ from accord.models.outputs.softmax import OutputContext, OutputLayer
 from accord.models.parts import CONDITIONS, ENCODERS, OUTPUTS
 from accord.models.recipe import Recipe
 
-# What is known of words beside themselves (T × B × k), by its name.
+# Further inputs of words (T × B × k), by name.
 Extra = Mapping[str, Tensor]
 NOTHING: Extra = {}
 
@@ -48,7 +48,7 @@ def output_layer(
 ) -> OutputLayer:
     """Log-linear, or another over the signatures; `classes` has the class of each word.
 
-    So many numbers stand beside h.
+    `beside` numbers are appended to h.
     """
     shared = embedding if recipe.tied and isinstance(embedding, FeatureEmbedding) else None
     given = OutputContext(
@@ -64,12 +64,12 @@ def output_layer(
 
 
 def reads_ends(choice: Choice) -> bool:
-    """Whether the encoder chosen wants to know where words end, by one more input."""
+    """Whether the chosen encoder needs one more input that marks the ends of words."""
     return ENCODERS.part(parted(choice)[0]).about.get("reads") == "ends of words"
 
 
 def encoder(choice: Choice, *, weight_dropout: float = 0.0, **shape: float) -> Encoder:
-    """The encoder chosen; the dropout of recurrent weights is for those that have some."""
+    """The chosen encoder; weight dropout is for those with recurrent weights."""
     if weight_dropout:
         kind, _ = parted(choice)
         if "weight_dropout" not in inspect.signature(ENCODERS[kind]).parameters:
@@ -91,7 +91,7 @@ class Unconditioned(nn.Module):
 
     @property
     def width(self) -> int:
-        """Of what stands beside h."""
+        """Width of the condition that is appended to h."""
         return 0
 
     @property
@@ -116,7 +116,7 @@ IN_BACKGROUND = ("output.background.", "output.calibration.")  # which that of o
 
 
 class Seen(NamedTuple):
-    """What a run over a batch leaves."""
+    """The results of a forward pass over a batch."""
 
     words: Tensor  # that were read (T × B)
     real: Tensor | None  # where the targets are among the T·B, if not everywhere
@@ -129,7 +129,7 @@ class Seen(NamedTuple):
     after: State  # of the encoder, after the last word
 
     def scored(self) -> ScoredSignatures:
-        """The classes, of an output that has some."""
+        """The scored classes; an error if the output has none."""
         if self.classes is None:
             raise ValueError(f"expected a log-linear output, got {type(self.output).__name__}")
         return self.classes
@@ -193,7 +193,7 @@ class LanguageModel(nn.Module):
         return self.condition.beside(self.output_dropout(h), c), state
 
     def begin(self, targets: Tensor, context: Tensor) -> Callable[[], BeforeState] | None:
-        """What the output knows of the targets before there are states, for any number of runs."""
+        """The parts of the output that need no states, for any number of forward passes."""
         return self.output.begin(targets, context) if isinstance(self.output, LogLinear) else None
 
     def loss(
@@ -206,7 +206,7 @@ class LanguageModel(nn.Module):
         extra: Extra = NOTHING,
         begun: Callable[[], BeforeState] | None = None,
     ) -> Seen:
-        """Nats per target word, and all else that a run over a batch leaves.
+        """Nats per target word, and the other results of a forward pass.
 
         `targets` (N) follow the words (T × B), or those alone whose positions among the T·B are in
         `real`; `context` (N × n) is what `contexts` has for the targets, `extra` what is known of
@@ -227,7 +227,7 @@ class LanguageModel(nn.Module):
         return Seen(words, real, h, dropped, before, self.output, classes, nats, after)
 
     def _encoded(self, words: Tensor, state: State, extra: Extra) -> tuple[Tensor, Tensor, State]:
-        """What the encoder makes of words under their condition, which is returned too."""
+        """The encoder's outputs for words with their condition, and the condition."""
         read, c = self.embedding(words), self.condition(words, extra)
         read = self.input_dropout(self.condition.read(read, c))
         h, state = self.encoder(read if self.ends is None else self.ends(words, read), state)
@@ -265,7 +265,7 @@ class LanguageModel(nn.Module):
         return torch.cat([log_p for _, log_p in parts])[torch.from_numpy(order)]
 
     def contexts(self, sentences: Sentences, training: bool = False) -> np.ndarray:
-        """What the output needs to know of the words before each word of a text: (N × n)."""
+        """The output's context of each word of a text: (N × n)."""
         if isinstance(self.output, LogLinear):
             return self.output.background.contexts(sentences, training)
         return np.zeros((len(sentences.ids), 0), np.int64)
@@ -278,7 +278,7 @@ class LanguageModel(nn.Module):
         return isinstance(self.output, LogLinear) and self.output.background.is_static
 
     def over(self, features: Features, background: Background) -> "LanguageModel":
-        """The same weights over words that are in other signatures, ready to score."""
+        """The same weights for words in other signatures, ready to score."""
         ends = None if self.ends is None else self.ends.is_end.cpu().numpy()
         kinds = self.condition.kinds
         model = LanguageModel(

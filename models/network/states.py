@@ -26,7 +26,7 @@ PIECE = 256  # words of each text, of those that are longer: novels are read sid
 
 
 class StateReader(Protocol):
-    """What reads sentences: the part of a language model that its states are asked of."""
+    """The part of a language model that computes its states."""
 
     embedding: WordEmbedding
     encoder: Encoder
@@ -45,7 +45,7 @@ class StateReader(Protocol):
 
 
 class States(NamedTuple):
-    """What is known before each of some words."""
+    """The states and contexts before some words."""
 
     positions: np.ndarray  # of the words in the text
     words: Tensor  # (N)
@@ -55,7 +55,7 @@ class States(NamedTuple):
 
 @contextmanager
 def nothing_dropped(model: StateReader) -> Iterator[None]:
-    """The model as it scores, and afterwards as it was, in training or not."""
+    """Switch the model to evaluation, and back to its mode afterwards."""
     was_training = model.training
     model.train(False)
     try:
@@ -65,7 +65,7 @@ def nothing_dropped(model: StateReader) -> Iterator[None]:
 
 
 def states(model: StateReader, sentences: Sentences, training: bool = False) -> Iterator[States]:
-    """The states before all words of the sentences, nothing being dropped.
+    """The states before all words of the sentences, without dropout.
 
     In `training` the contexts are those that a model learned with.
     """
@@ -91,7 +91,7 @@ def states(model: StateReader, sentences: Sentences, training: bool = False) -> 
 
 
 def with_others(words: Tensor, others: Sequence[int]) -> Tensor:
-    """Each word and, beside it, the same others: (N × 1 + M)."""
+    """Each word and, after it, the same other words: (N × 1 + M)."""
     beside = words.new_tensor(list(others)).expand(len(words), -1)
     return torch.cat([words.unsqueeze(1), beside], dim=1)
 

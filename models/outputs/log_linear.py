@@ -76,7 +76,7 @@ class LogLinear(Adjustable):
         )
 
     def context_terms(self, h: Tensor, context: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Words that a context gives something of its own, −1 where fewer are, and the nats."""
+        """Words with a term of their own in a context (−1 fills up), and these terms in nats."""
         return self.signature.new_empty(len(h), 0), h.new_empty(len(h), 0)
 
     def loss(
@@ -154,10 +154,9 @@ class LogLinear(Adjustable):
         return words.squeeze(1)
 
     def begin(self, words: Tensor, context: Tensor) -> Callable[[], BeforeState]:
-        """What of the words (N) and signatures needs no state, computed beside the encoder.
+        """The terms of words (N) and signatures that need no state, computed beside the encoder.
 
-        It is computed once, however often it is asked for: two runs over a window share it. A
-        background that a GPU is waited for has nothing beside it.
+        They are computed once: two forward passes over a window share them.
         """
         check_words("words", words, len(self.signature))
         compute = Aside if self.background.is_static else partial
@@ -170,7 +169,7 @@ class LogLinear(Adjustable):
         return side_by_side(self.whole_weight, self.bias)
 
     def _rows(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Φ·W (S × H) and Φ·c (S) by one product; with it what calibration adds."""
+        """Φ·W (S × H) and Φ·c (S) by one product, calibration included."""
         rows, bias = apart(self.product(weights), self.width)
         return rows, self.with_calibration(bias)
 

@@ -1,4 +1,4 @@
-"""Signatures as a layer scores them: the shares of words in them, and what is set right there."""
+"""Signatures as a layer scores them: the shares of their words, gate, temperature, calibration."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +18,7 @@ OCTAVES = 32  # from words that are all of the text to those that are one in fou
 
 
 class Calibration(nn.Module):
-    """Two corrections, which accord.models.training.calibration fits and which are none before:
+    """Two corrections, which accord.models.training.calibration fits, without effect before:
 
         log p(s | K) = log B_s(K) + a_t·φ_s + θ_o(s) − log Z,    o(s) = ⌊−log₂ b_s/|s|⌋
         p(x | s, K) = μ·b(K, x)/B_s(K) + (1 − μ)·b(x)/b_s
@@ -53,14 +53,14 @@ class Calibration(nn.Module):
         return self.mixed(by_context, self.prior_share[words])
 
     def mixed(self, by_context: Tensor, without: Tensor) -> Tensor:
-        """The log of the share that something has of a signature, by that with and without K."""
+        """The log of a share in a signature, from the shares with and without K."""
         share = self.context_share.to(by_context.dtype)
         without = without.to(by_context.dtype)
         return torch.logaddexp(share.log() + by_context, (1 - share).log() + without)
 
 
 class BeforeState(NamedTuple):
-    """What an output layer knows of signatures and targets before it has a state."""
+    """The terms of signatures and targets that need no state."""
 
     log_mass: Tensor  # log B_s(K)
     prior: Tensor  # the part of it that is trusted in every state: all of it without a gate
@@ -108,7 +108,7 @@ class ScoredSignatures:
         return self._log_p_of(classes) + share.to(self.logits.dtype)
 
     def _log_p_of(self, classes: Tensor) -> Tensor:
-        """log p of some classes (N × M): what is learned from is asked for once, and for few."""
+        """log p of some classes (N × M); in training only these are computed."""
         if self.logits.requires_grad:
             return log_softmax_at(self.logits, classes)
         return self.log_p.gather(1, classes)
@@ -157,13 +157,13 @@ def share_in_class(log_mass: Tensor, of_class: Tensor) -> Tensor:
 
 
 def _once(words: Tensor) -> Tensor:
-    """A word named twice in a context counts once, as it was first named."""
+    """Count a word once that a context names twice, with its first value."""
     same = words.unsqueeze(2) == words.unsqueeze(1)
     return words.masked_fill(same.tril(-1).any(dim=2), -1)
 
 
 class Regrouped(Background):
-    """Masses under which a layer gives every word the p that it had over the whole signatures.
+    """Masses with which a layer over split signatures gives every word the p that it had before.
 
     Neither a gate's log B_s + λ_t·log B_s(K)/B_s nor a power of p is a sum over parts q of s. So
     these have the score of the whole and their share in it, which 1/T must not change:
@@ -254,7 +254,7 @@ class Regrouped(Background):
 
 
 class Adjustable(OutputLayer):
-    """A layer over signatures, and what may be set right in it.
+    """A layer over signatures, with optional gate, temperature and calibration.
 
     With a gate, the network also weighs what a background says of the context, by a further
     feature log B_s(K)/B_s of every signature, B_s being its mass before the context speaks:
@@ -285,7 +285,7 @@ class Adjustable(OutputLayer):
         temperature: bool = False,
         calibration: bool = False,
     ) -> Self:
-        """Have some of them, for states of this width; λ_t is one half before it is trained."""
+        """Add some of them, for states of this width. λ_t is one half before training."""
         if background_gate:
             self.background_gate = nn.Linear(width, 1)
             nn.init.zeros_(self.background_gate.weight)
@@ -301,11 +301,11 @@ class Adjustable(OutputLayer):
         return scores if self.inverse_temperature is None else scores * self.inverse_temperature
 
     def with_calibration(self, bias: Tensor) -> Tensor:
-        """Scores of all signatures, and what calibration adds to them."""
+        """Scores of all signatures, with calibration."""
         return bias + self.calibration.bias() if self.calibration else bias
 
     def masses(self, context: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-        """log B_s(K), and its parts: the one that is trusted always, and the one that is weighed.
+        """log B_s(K), and its two parts: one that always counts, and one that the gate weighs.
 
         Without a gate the first part is all of it.
         """

@@ -32,7 +32,7 @@ class OutputLayer(nn.Module):
 
 
 class ClassLayer(nn.Module):
-    """The same of classes of words, in which the context has no part: here signatures."""
+    """The same for classes of words, such as signatures, which do not depend on the context."""
 
     def loss(self, h: Tensor, targets: Tensor) -> Tensor:
         return -self.log_prob_of(h, targets).mean()
@@ -74,7 +74,7 @@ class SignatureOutput(OutputLayer):
 
 
 class Tied(TypedDict, total=False):
-    """What a softmax over the signatures takes to share the weights of the embedding."""
+    """The weights of the embedding that a softmax over signatures shares."""
 
     weight: nn.Parameter
     product: FeatureProduct
@@ -82,7 +82,7 @@ class Tied(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class OutputContext:
-    """The words by their features, b, and what the network has for every output."""
+    """The arguments of every output: the words by their features, b, and sizes of the network."""
 
     output: str  # its name, for errors
     features: Features
@@ -94,14 +94,14 @@ class OutputContext:
 
     @property
     def tied(self) -> Tied:
-        """Nothing, where the output has weights of its own."""
+        """The shared weights; empty if the output has weights of its own."""
         if self.embedding is None:
             return {}
         return {"weight": self.embedding.weight, "product": self.embedding.product}
 
     @cached_property
     def unigram(self) -> Unigram:
-        """The background, refused if it depends on the context."""
+        """The background; an error if it depends on the context."""
         if not isinstance(self.background, Unigram):
             raise ValueError(
                 f"output: {self.output} cannot use a background that depends on the context; "
@@ -115,7 +115,7 @@ class OutputContext:
         return self.unigram.class_mass().exp().numpy()
 
     def over_signatures(self, within: ClassLayer) -> SignatureOutput:
-        """A layer that predicts signatures as one of words, which share as the background says."""
+        """Turn a layer over signatures into one over words, which share by the background."""
         return SignatureOutput(within, self.features, self.unigram)
 
 
@@ -182,12 +182,12 @@ class SelfNormalised(Softmax):
         return (self.penalty * log_z.square() - log_p).mean()
 
     def score_of(self, h: Tensor, words: Tensor) -> Tensor:
-        """What is taken for log p where Z is not computed: (N)."""
+        """The score that stands for log p if Z is not computed: (N)."""
         return (h * self._vectors()[words]).sum(dim=1) + self.bias[words]
 
 
 def log_share(mass: np.ndarray) -> np.ndarray:
-    """log p in proportion to the mass; none starts from −∞, but from the least that there is."""
+    """log p in proportion to the mass; without mass, the smallest one counts instead of −∞."""
     mass = np.maximum(mass, mass[mass > 0].min())
     return np.log(mass / mass.sum())
 
@@ -203,7 +203,7 @@ def self_normalised(
     *,
     penalty: float = 0.1,  # on the square of log Z
 ) -> SignatureOutput:
-    """A softmax that learns to need no normalising; where p is asked for, it is normalised."""
+    """A softmax that is trained to have Z near 1; its probabilities are normalised all the same."""
     if penalty < 0:
         raise ValueError(f"output: self-normalised.penalty: expected 0 or more, got {penalty}")
     return given.over_signatures(SelfNormalised(given.mass, given.size, penalty, **given.tied))

@@ -1,4 +1,4 @@
-"""Spelling by a small recurrent network over letters, which is told the class of the word."""
+"""Spelling by a small recurrent network over letters, conditioned on the class of the word."""
 
 import json
 from collections.abc import Sequence
@@ -93,9 +93,9 @@ class NeuralSpelling(Spelling):
         return result
 
     def _nats_in_each_class(self, targets: Tensor) -> Tensor:
-        """Of words in columns, their symbols from the last one on (T × N): (N × S).
+        """−log p in each class of words in columns, the last symbol first (T × N): (N × S).
 
-        All classes side by side, and a long word in pieces, in room that does not grow with it.
+        All classes are computed side by side. A long word is read in pieces, in constant memory.
         """
         words = targets.shape[1]
         kinds = torch.arange(self.classes).repeat(words)
@@ -148,7 +148,7 @@ class NeuralSpelling(Spelling):
 
 
 def _nats(log_p: Tensor, targets: Tensor) -> Tensor:
-    """What each symbol costs, nothing where there is none: (T × N)."""
+    """The cost of each symbol in nats, 0 for padding: (T × N)."""
     return nn.functional.nll_loss(
         log_p.movedim(2, 1), targets, ignore_index=NO_WORD, reduction="none"
     )

@@ -31,7 +31,7 @@ from accord.models.spelling.spelling import (
 
 
 class Continuations(NamedTuple):
-    """What followed beginnings in the words of some classes, for each of some strings."""
+    """The symbols that followed beginnings in words of some classes, for each of some strings."""
 
     string: np.ndarray
     kind: np.ndarray  # the class
@@ -95,7 +95,7 @@ class Prefixes:
         return np.where(node >= 0, np.where(at >= 0, at + 1, -1), -1)
 
     def followed(self, node: np.ndarray, symbol: np.ndarray) -> Continuations:
-        """What followed the beginnings of strings, and how often the symbol that follows there."""
+        """The symbols that followed the beginnings of strings, and how often the right one did."""
         sizes = self.of_node[node + 1] - self.of_node[node]
         group = in_a_row(self.of_node[node], sizes)
         string = np.repeat(np.arange(len(node)), sizes)
@@ -115,7 +115,7 @@ class Prefixes:
 
 
 def _find(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Where each is among sorted keys, −1 where it is not."""
+    """The position of each among sorted keys, −1 if it is missing."""
     if not len(keys):
         return np.full(len(wanted), -1)
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
@@ -231,7 +231,7 @@ class NGramSpelling(Spelling):
         return [symbols[:-1] for symbols in drawn]
 
     def save(self, path: Path) -> None:
-        """The words are kept and not the counts, which they are quickly made of again."""
+        """The words are saved, not the counts: these are quickly computed again."""
         about = {"count_classes": self.classes, **self.made_of}
         path.write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
 

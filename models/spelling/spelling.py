@@ -1,4 +1,4 @@
-"""What a spelling model answers; known words and spelled ones as one distribution.
+"""The interface of spelling models; known and spelled words as one distribution.
 
     spell(u | s) = ν_s·number(u) + (1 − ν_s)·letters(u | s)
     number(u) = (1 − q)·qⁿ⁻¹·10⁻ⁿ for n digits, 0 for all else: the paper's background of numbers
@@ -30,7 +30,7 @@ DIGIT, OTHER_DIGITS = "0", "123456789"
 
 
 class Alphabet:
-    """The letters that words were seen to be written with, 0 standing for all digits."""
+    """The letters of the training words; 0 stands for all digits."""
 
     def __init__(self, letters: Sequence[str]):
         self.letters = list(letters)
@@ -61,7 +61,7 @@ class Alphabet:
         return -escaped - digits * np.log(10)
 
     def word(self, symbols: Sequence[int], generator: np.random.Generator) -> str:
-        """The word whose symbols, the last one first, these are; escapes are drawn."""
+        """The word of these symbols, which begin with the last; escapes are drawn."""
         letters = [
             self.other(generator) if symbol == ESCAPE else self.letters[symbol - 2]
             for symbol in symbols
@@ -83,7 +83,7 @@ class Alphabet:
 
 
 class Spelling:
-    """What both kinds of spelling share; each brings its own `sequences` and `draw_symbols`."""
+    """The base of both spelling models; each has its own `sequences` and `draw_symbols`."""
 
     file: str  # that holds it in a folder
 
@@ -146,8 +146,8 @@ def _zeros(digits: re.Match) -> str:
 def numbers(words: Sequence[str], classes: Sequence[int], count: int) -> tuple[np.ndarray, float]:
     """ν of each class, half the share of numbers among its words, and their mean length.
 
-    Half, as the letters learn numbers too: what is regular among them, such as years. A mean a
-    little above that of the words seen leaves room for longer ones.
+    Half, because the letters learn regular numbers too, such as years. A mean a little above that
+    of the words seen leaves room for longer ones.
     """
     lengths = np.array([len(word) if DIGITS.fullmatch(word) else 0 for word in words])
     of_class = np.bincount(classes, minlength=count)
@@ -156,7 +156,7 @@ def numbers(words: Sequence[str], classes: Sequence[int], count: int) -> tuple[n
 
 
 def as_text(sequences: Sequence[Sequence[int]]) -> Sentences:
-    """Symbols as a text, in which words are what sentences are elsewhere."""
+    """Symbols as a text whose sentences are the words."""
     return Sentences(
         np.array([symbol for symbols in sequences for symbol in symbols], dtype=np.int64),
         np.array([len(symbols) for symbols in sequences]),
@@ -181,7 +181,7 @@ class WrittenText(NamedTuple):
 def open_score(
     model: Model, sentences: Sentences, text: WrittenText, spelling: Spelling, unknown: int
 ) -> np.ndarray:
-    """log p of every word and end in nats, spelled where it is not known.
+    """log p of every word and end in nats; the character model spells unknown words.
 
         p(u | K) = [u known] p_known(u | K) + Σ_s p(unk_s | K)·spell(u | s)
 

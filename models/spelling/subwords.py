@@ -17,7 +17,7 @@ COUNTS = "subwords.count.npy"  # how often training has each subword
 
 @dataclass(frozen=True, eq=False)
 class Subwords:
-    """The subwords of each of some forms, the last of which tells that the word is over.
+    """The subwords of some forms; the last subword of a form marks the end of the word.
 
     The form at position i is spelled `subwords[starts[i]:starts[i + 1]]`. Behind all of them stands
     END, a subword of its own, with its id: it is at position −1, as in a text.
@@ -52,7 +52,7 @@ class Subwords:
 
 
 def load_subwords(folder: Path, name: str) -> Subwords | None:
-    """The subwords of the forms of a split or suite, where a model of subwords wants them."""
+    """The subwords of the forms of a split or suite, if a model of subwords needs them."""
     path = _path(folder, name)
     return Subwords(**load_arrays(path, ("subwords", "starts"))) if path.exists() else None
 
@@ -62,13 +62,13 @@ def _path(folder: Path, name: str) -> Path:
 
 
 def count_subwords(folder: Path) -> int | None:
-    """How many subwords there are, END included; None where words are not taken apart."""
+    """The number of subwords, END included; None if there are no subwords."""
     path = folder / SPELLER
     return 1 + len(load_json(path, dict)["model"]["vocab"]) if path.exists() else None
 
 
 def subword_mass(folder: Path) -> np.ndarray | None:
-    """Of each subword its count and one more, as any may come; None where they were not counted."""
+    """The count of each subword plus one, as any may occur; None if they were not counted."""
     path = folder / COUNTS
     return load_array(path) + 1 if path.exists() else None
 
@@ -83,7 +83,7 @@ def ends_of_words(folder: Path) -> np.ndarray:
 
 
 class SubwordScorer(Protocol):
-    """What a model of subwords is made of."""
+    """The interface that a model of subwords needs."""
 
     def score(self, sentences: Sentences) -> np.ndarray: ...
 
@@ -93,8 +93,8 @@ class SubwordScorer(Protocol):
 class SubwordModel:
     """p(x | K) = Π_i p(u_i | K, u_1 … u_{i−1}) over the subwords u_1 … u_n that spell the word x.
 
-    Every string has a probability. They sum to at most one: other spellings of a word than ours
-    get mass too.
+    Every string has a probability. The probabilities sum to at most one: other spellings of a word
+    have mass too.
     """
 
     def __init__(self, model: SubwordScorer):

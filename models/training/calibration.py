@@ -21,9 +21,10 @@ AS_PREDICTED = 32  # words of a made-up text that is as the network has it, so t
 
 
 def fit_temperature(model: LanguageModel, valid: Sentences) -> None:
-    """Set 1/T to where the loss of the validation text, convex in it, is least.
+    """Set 1/T to the minimum of the loss on validation text, which is convex in it.
 
-    A value that validates no better than the one before is not taken: 1, or that of a start.
+    The value is kept only if it is better than the one before: 1, or that of the initial
+    checkpoint.
     """
     sharpness = log_linear_of(model).inverse_temperature
     if sharpness is None:
@@ -41,7 +42,7 @@ def fit_temperature(model: LanguageModel, valid: Sentences) -> None:
 
 
 def golden_section(f: Callable[[float], float], low: float, high: float, rounds: int) -> float:
-    """Near where a function with one valley is least."""
+    """Near the minimum of a function with one valley."""
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     at_left, at_right = f(left), f(right)
     for _ in range(rounds):
@@ -57,7 +58,7 @@ def golden_section(f: Callable[[float], float], low: float, high: float, rounds:
 
 
 class _Octaves(NamedTuple):
-    """What θ and μ are fitted to, of every word of a text."""
+    """The data that θ and μ are fitted to, for every word of a text."""
 
     p: np.ndarray  # of each octave before it: (N × octaves)
     octave: np.ndarray  # its own
@@ -66,7 +67,7 @@ class _Octaves(NamedTuple):
 
 @torch.inference_mode()
 def fit_calibration(model: LanguageModel, valid: Sentences) -> None:
-    """Set θ and μ to where the validation text is likeliest, each by itself as they are apart."""
+    """Set θ and μ to make the validation text likeliest; they are independent of each other."""
     output = log_linear_of(model)
     calibration, sharpness = output.calibration, output.inverse_temperature
     if calibration is None:
@@ -80,9 +81,9 @@ def fit_calibration(model: LanguageModel, valid: Sentences) -> None:
 
 
 def likeliest_theta(p: np.ndarray, octave: np.ndarray) -> np.ndarray:
-    """θ under which the octaves that came are likeliest, being p·e^θ/Z (Darroch & Ratcliff 1972).
+    """The θ that makes the observed octaves likeliest under p·e^θ/Z (Darroch & Ratcliff 1972).
 
-    Each round gives every octave what it lacks, which is exact where a word has one of them only.
+    Each round corrects every octave; this is exact if each word has only one.
     """
     expected = p.mean(axis=0)
     came = np.bincount(octave, minlength=len(expected)) + AS_PREDICTED * expected

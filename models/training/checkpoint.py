@@ -1,4 +1,4 @@
-"""Where a training stands, its averaged weights, its files.
+"""The state of a training, its averaged weights, its checkpoints.
 
 A file's name tells the epoch that was going on, the steps done in it and the hash of the content,
 so that a damaged checkpoint is known before it is used. Nothing in it is pickled.
@@ -23,7 +23,7 @@ from accord.models.training.log import Epoch
 from accord.models.training.optimisers import MuonAndAdamW
 
 KEPT = 2
-VALUES = "values"  # the tensor that holds what is no tensor, as JSON
+VALUES = "values"  # the tensor that holds all other values, as JSON
 
 
 class Checkpoints:
@@ -50,7 +50,7 @@ class Checkpoints:
     def newest(self, say: Callable[[str], None]) -> bytes | None:
         """The content of the newest checkpoint that is whole; damaged ones are named and removed.
 
-        They are removed because those that come from here on are older than they by name.
+        They are removed because later checkpoints would sort before them.
         """
         for path in reversed(self.files()):
             content = path.read_bytes()
@@ -61,7 +61,7 @@ class Checkpoints:
         return None
 
     def clear(self) -> None:
-        """Remove all checkpoints, and what a writer that was killed left."""
+        """Remove all checkpoints, and the leftovers of killed writers."""
         for path in (*self.files(), *self.folder.glob(PARTIAL)):
             remove(path)
 
@@ -129,7 +129,7 @@ class TrainingState:
     words: int = 0  # words read
     seconds: float = 0.0
     nats: Tensor = field(default_factory=lambda: torch.zeros(()))  # of all words read
-    encoder: State | None = None  # what the next batch goes on from
+    encoder: State | None = None  # the state before the next batch
 
     @property
     def epoch(self) -> int:
@@ -140,7 +140,7 @@ class TrainingState:
         return self.optimiser.param_groups[0]["lr"]
 
     def parameters(self) -> list[nn.Parameter]:
-        """All that is trained, the model's first."""
+        """All trained parameters, those of the model first."""
         return [*self.model.parameters(), *self.terms.parameters()]
 
     def close_epoch(self, row: Epoch) -> None:
@@ -177,7 +177,7 @@ class TrainingState:
         }
 
     def unpack(self, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
-        """Go back to where `pack` was called."""
+        """Restore the state that `pack` saved."""
         device = self.nats.device
         load_weights(self.model, _part(tensors, "model."))
         load_weights(self.terms, _part(tensors, "terms."))
@@ -206,7 +206,7 @@ def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 
 def _nested(tensors: dict[str, Tensor], prefix: str) -> dict[str, dict[str, Tensor]]:
-    """The same, by the two halves of what is left of each name."""
+    """The same, by the two halves of the rest of each name."""
     nested: dict[str, dict[str, Tensor]] = {}
     for name, value in _part(tensors, prefix).items():
         index, key = name.split(".")

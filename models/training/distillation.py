@@ -1,4 +1,4 @@
-"""Distillation (Hinton et al. 2015): a model is trained towards what its teachers say.
+"""Distillation (Hinton et al. 2015): a model is trained towards the predictions of its teachers.
 
 Words of a signature share by the background, which does not learn. So the divergence over words
 and the one over signatures have the same gradient, and the latter costs the signatures alone:
@@ -26,7 +26,7 @@ LEAST_WEIGHT = 1e-3  # of a teacher: one that alone may teach a part is heard th
 
 
 class Taught(NamedTuple):
-    """What teachers say in some states: the likeliest signatures; all others are one class."""
+    """The teachers' predictions in some states: the likeliest signatures, the others as one."""
 
     signatures: Tensor  # (N × k), which differ in each row
     q: Tensor  # (N × k), of sum 1 or less
@@ -44,7 +44,7 @@ def likeliest(q: Tensor, k: int) -> Taught:
 
 
 def divergence(log_p: Tensor, taught: Taught) -> Tensor:
-    """KL(q ‖ p) in nats, the mean over states, log p (N × S) being the student's."""
+    """KL(q ‖ p) in nats, the mean over states; log p (N × S) is the student's."""
     top = log_p.gather(1, taught.signatures)
     tiny = torch.finfo(log_p.dtype).eps
     log_rest = (1 - top.exp().sum(dim=1)).clamp(min=tiny).log()
@@ -71,7 +71,7 @@ class TaughtText(NamedTuple):
 class Distillation(LossTerm):
     """(1 − λ)·NLL + λ·T²·KL(teachers ‖ model), both at the temperature T.
 
-    T² keeps the size of the gradient. `teachers` loads them, once the text is to be read.
+    T² keeps the size of the gradient. `teachers` loads them when the text is read.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ def teach(
     student: LanguageModel,
     is_training_text: bool,
 ) -> TaughtText:
-    """What the teachers say of a text together, each sentence read by itself, as it is scored.
+    """The mixture of the teachers on a text; each sentence is read by itself, as in scoring.
 
     Their weights are those of the mixture under which the validation text is likeliest.
     Of the text that they were trained on, those that left a part out teach this part alone. The
@@ -141,7 +141,7 @@ def teach(
 
 
 def _may_teach(recipe: Recipe, text: Sentences, is_training_text: bool) -> np.ndarray:
-    """Whether a teacher has a say before each word: 1 or 0."""
+    """Whether a teacher counts before each word: 1 or 0."""
     if not recipe.folds or not is_training_text:
         return np.ones(len(text.ids), np.float32)
     left_out = text.parts(recipe.folds) == recipe.fold
@@ -149,7 +149,7 @@ def _may_teach(recipe: Recipe, text: Sentences, is_training_text: bool) -> np.nd
 
 
 def _weights(teachers: Sequence[LanguageModel], may: np.ndarray, valid: Sentences) -> np.ndarray:
-    """Of each teacher in their mixture, wherever it has a say: (M × 1)."""
+    """The weight of each teacher in their mixture: (M × 1)."""
     if not may.any(axis=0).all():
         raise ValueError(
             "teacher: expected some that have not read each part of the training text; all of "

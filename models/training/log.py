@@ -17,13 +17,13 @@ PHASE_CURVES = {name: f"{name}.csv" for name in PHASES.own}  # those of what cam
 class Epoch:
     """A row of the loss curve; losses in nats per word, sentence ends included.
 
-    That of training is of the text alone, without penalties and teachers, but with dropout; an
-    output that samples gives what it learns from, which is not yet −log p.
+    The training loss is that of the text, without penalties and teachers, but with dropout. For an
+    output that samples it is the sampled loss, not −log p.
     """
 
     epoch: int  # from 1; 0 is the initial checkpoint, if there is one
     train_nats: float  # mean loss on the training text, with dropout
-    valid_nats: float  # loss on validation text
+    valid_nats: float  # loss on validation text, without the spelling of unknown words
     learning_rate: float  # in this epoch
     seconds: float  # that the epoch took
     words_per_second: float  # in training

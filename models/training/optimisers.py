@@ -138,29 +138,29 @@ def sgd(
 
 
 def optimiser(recipe: Recipe, model: nn.Module, further: Weights = ()) -> Optimizer | MuonAndAdamW:
-    """The one that a recipe names, for a model and for weights that are trained beside it."""
+    """The optimiser of a recipe, for a model and further weights."""
     return OPTIMISERS.make(
         recipe.optimiser, model, further, recipe.learning_rate, recipe.weight_decay
     )
 
 
 class Plateau:
-    """It is divided after an epoch without gain in validation."""
+    """The learning rate is divided after an epoch without gain in validation."""
 
     def __init__(self, *, decay: float = 3.0):
         self.decay = decay
 
     def rate(self, first: float, done: float, epochs: int) -> float | None:
-        """The learning rate after so many epochs, in part perhaps; None: as it was."""
+        """The learning rate after this many epochs, perhaps a fraction; None: unchanged."""
         return None
 
     def without_gain(self, rate: float) -> float:
-        """The learning rate after an epoch that validation did not gain by."""
+        """The learning rate after an epoch without gain in validation."""
         return rate / self.decay
 
 
 class LinearDecay(Plateau):
-    """It falls from word to word, to nothing at the end of the last of the epochs."""
+    """The learning rate falls from word to word, to zero at the end of the last epoch."""
 
     def __init__(self):
         super().__init__(decay=1.0)
@@ -170,7 +170,7 @@ class LinearDecay(Plateau):
 
 
 class InverseDecay(Plateau):
-    """It is divided by one more than the epochs that are done, in parts too: as 1/t."""
+    """The learning rate falls as 1/(1 + epochs done), fractions included."""
 
     def __init__(self):
         super().__init__(decay=1.0)

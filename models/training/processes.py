@@ -1,8 +1,8 @@
 """One training on several processes: each reads its share of the columns of every batch.
 
 All processes draw the same batches and the same random numbers and add up their gradients, so that
-what they compute does not depend on how many they are, but for rounding. A process that was not
-started with others is the first and only one, and nothing here costs it anything.
+the result does not depend on their number, up to rounding. A process that was not started with
+others is the first and only one, and nothing here costs it anything.
 """
 
 import os
@@ -16,7 +16,7 @@ from accord.models.common.batching import NO_WORD, Batch, Sentences, State, colu
 
 
 def join() -> bool:
-    """Join the processes that `torchrun` started, if it started this one; whether it did."""
+    """Join the processes that `torchrun` started; return whether it started this one."""
     if distributed.is_torchelastic_launched():
         if torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
@@ -25,7 +25,7 @@ def join() -> bool:
 
 
 def leave() -> None:
-    """Be a process by itself again, when all others are done too: none may leave them halfway."""
+    """Leave the group, when all other processes are done too."""
     distributed.barrier()
     distributed.destroy_process_group()
 
@@ -45,7 +45,7 @@ def is_first() -> bool:
 
 @dataclass(frozen=True)
 class ProcessShare:
-    """Which of some items a process has; where there are too few, one that counts as another's."""
+    """The items of a process; if there are too few, one that counts for another process."""
 
     first: int
     stop: int
@@ -116,7 +116,7 @@ def total(number: float) -> float:
 
 
 def from_first(content: bytes | None) -> bytes:
-    """What the first process has, without pickling; the others need not have it."""
+    """The bytes of the first process, sent to all others without pickling."""
     if count() == 1:
         return content or b""
     own = bytearray(content or b"") if is_first() else bytearray()

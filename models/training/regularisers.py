@@ -16,7 +16,7 @@ Run = Callable[[], tuple[Tensor, Seen]]  # over a batch: its loss, and what it l
 
 
 class LossTerm(nn.Module):
-    """What a training adds to the loss; the model holds nothing of it.
+    """A term that a training adds to the loss; it is no part of the model.
 
     A term with parameters trains them beside those of the model.
     """
@@ -25,11 +25,11 @@ class LossTerm(nn.Module):
         """Called once, before the first step that reads the text."""
 
     def of_batch(self, positions: np.ndarray) -> tuple[Tensor, ...]:
-        """What the term needs to know of the targets at these positions of the text."""
+        """The data that the term needs for the targets at these positions of the text."""
         return ()
 
     def around(self, run: Run) -> Run:
-        """A run that may call the given one more than once."""
+        """A forward pass that may call the given one more than once."""
         return run
 
     def forward(self, loss: Tensor, seen: Seen, *of_batch: Tensor) -> Tensor:
@@ -71,12 +71,12 @@ class ActivationPenalty(LossTerm):
 
 
 def _means(squares: Tensor, counts: Tensor) -> Tensor:
-    """The mean of what counts in each column, 0 where nothing does: (B)."""
+    """The mean over the words of each column, 0 if there are none: (B)."""
     return (squares.mean(dim=2) * counts).sum(dim=0) / counts.sum(dim=0).clamp(min=1)
 
 
 class AdaptorPenalty(LossTerm):
-    """λ · the mean of ‖a_t‖², a_t = W·h_t + c: weights near nothing leave p near the background.
+    """λ · the mean of ‖a_t‖², a_t = W·h_t + c: weights near zero leave p near the background.
 
     ‖a_t‖² = h_t·WᵀW·h_t + 2c·W·h_t + ‖c‖²: the many weights of a_t are never formed.
     """

@@ -48,17 +48,15 @@ HEADER = "epoch,step,nats,gradient_norm,learning_rate\n"
 
 
 class Prepared(NamedTuple):
-    """A batch where it is computed with."""
+    """A batch on its device."""
 
     words: Tensor  # (T × B)
     targets: Tensor  # (N), those that are words
     context: Tensor  # (N × n), what the output needs to know of the words before each target
     real: Tensor | None  # where the targets are among the T·B, if not everywhere
-    extra: dict[
-        str, Tensor
-    ]  # what is known of the words beside themselves (T × B × k), by its name
+    extra: dict[str, Tensor]  # further inputs of the words (T × B × k), by name
     goes_on: bool  # whether columns go on from the batch before
-    of_terms: tuple[tuple[Tensor, ...], ...] = ()  # what each term of the loss needs to know
+    of_terms: tuple[tuple[Tensor, ...], ...] = ()  # the data of each term of the loss
     room: int | None = None  # for what the background adds up, where it must be known beforehand
 
 
@@ -69,7 +67,7 @@ def prepare(
     terms: Sequence[LossTerm] = (),
     extra: Mapping[str, np.ndarray] | None = None,
 ) -> Prepared:
-    """The batch on the device, with what is known of its targets, from that of the whole text."""
+    """The batch on the device, with the data of its targets."""
     is_word = batch.targets != NO_WORD
     positions = batch.positions[is_word.numpy()]
     context = torch.from_numpy(contexts[positions])
@@ -93,14 +91,14 @@ def prepare(
 
 
 def _sent(tensor: Tensor, device: torch.device) -> Tensor:
-    """The same on the device. From memory that cannot be paged out, a GPU is not waited for."""
+    """The same on the device. From pinned memory the copy does not wait for the GPU."""
     if device.type == "cuda":
         tensor = tensor.pin_memory()
     return tensor.to(device, non_blocking=True)
 
 
 def ahead(items: Iterable, make: Callable[[Any], Any], number: int = AHEAD) -> Iterator[Any]:
-    """What is made of each item, in order, by a thread that is a few items ahead."""
+    """The results for each item, in order, by a thread that works a few items ahead."""
 
     def make_later(item: Any) -> Any:
         time.sleep(GIVE_WAY)
@@ -128,7 +126,7 @@ class _Recording(NamedTuple):
 
 
 class RecordedSteps:
-    """The same as `compute`, which reads a batch and a state and leaves gradients in their place.
+    """Records `compute`, which reads a batch and a state and fills the gradients.
 
     It may wait for nothing that the GPU has computed, and its gradients must stay where they are.
     """
@@ -140,7 +138,7 @@ class RecordedSteps:
         self.pool = torch.cuda.graph_pool_handle()  # only one of them runs at a time
 
     def with_room(self, prepared: Prepared, batch: Batch, contexts: np.ndarray) -> Prepared:
-        """The batch, and for how many entries the background takes room in it."""
+        """The batch, with the number of entries that the background reserves for it."""
         entries = int(self.background.entries(contexts[batch.positions]))
         coarse = 1 << max(0, entries.bit_length() - 3)  # so that few rooms differ
         return prepared._replace(room=-(-entries // coarse) * coarse)
@@ -175,7 +173,7 @@ class RecordedSteps:
 
 
 def _has_memory() -> bool:
-    """Whether a recording, which keeps the memory of a step, leaves enough to all who compute."""
+    """Whether enough memory is left after a recording, which keeps the memory of a step."""
     free, total = torch.cuda.mem_get_info()
     return free > total / 6
 
@@ -219,7 +217,7 @@ class StepLog:
         return self.path.stat().st_size
 
     def cut(self, size: int) -> None:
-        """Forget what was logged after a checkpoint: those steps come again."""
+        """Remove the steps after a checkpoint from the log: they are taken again."""
         if not self.writes:
             return
         with self.path.open("ab") as file:
@@ -231,7 +229,7 @@ class StepLog:
         self.rates.append(learning_rate)
 
     def check(self, epoch: int, last: int) -> int | None:
-        """Write down the steps up to the last one; the first that is not finite is the answer."""
+        """Log the steps up to the last one; return the first that is not finite."""
         if not self.losses:
             return None
         values = torch.stack([torch.stack(self.losses), torch.stack(self.norms)], dim=1).cpu()
@@ -257,7 +255,7 @@ def with_terms(
     terms: Sequence[LossTerm],
     of_batch: Sequence[tuple[Tensor, ...]],
 ) -> tuple[Tensor, Seen]:
-    """The loss of a run with all terms, each given what it needs to know of the batch."""
+    """The loss of a forward pass with all terms."""
 
     def once() -> tuple[Tensor, Seen]:
         seen = run()
@@ -309,12 +307,12 @@ class Steps:
         self.share: processes.ProcessShare | None = None
 
     def batches(self, train: Sentences) -> Iterator[Batch]:
-        """All of the epoch that is going on."""
+        """All batches of the current epoch."""
         generator = np.random.default_rng([self.recipe.seed, self.now.epoch])
         return batches(train, self.recipe, generator)
 
     def left(self, train: Sentences, contexts: np.ndarray) -> Iterator[tuple[Batch, Prepared]]:
-        """The batches that are left of the epoch, and what this process reads of each."""
+        """The batches that are left of the epoch, and the columns that this process reads."""
         extra = train.extra
 
         def both(batch: Batch) -> tuple[Batch, Prepared]:
@@ -328,7 +326,7 @@ class Steps:
         return ahead(left, both) if self.device.type == "cuda" else map(both, left)
 
     def take(self, batch: Batch, prepared: Prepared, epoch_words: float) -> int:
-        """One step of the optimiser, on one batch; how many words it read."""
+        """Take one step of the optimiser on one batch; return the number of words."""
         now = self.now
         self._set_learning_rate(epoch_words)
         count = int((batch.targets != NO_WORD).sum())
@@ -350,7 +348,7 @@ class Steps:
         return count
 
     def _set_learning_rate(self, epoch_words: float) -> None:
-        """As the schedule has it, if it says it for each step."""
+        """Set the learning rate of this step, if the schedule changes it by step."""
         done = self.now.epoch - 1 + self.now.words / epoch_words
         rate = self.schedule.rate(self.recipe.learning_rate, done, self.recipe.epochs)
         if rate is not None:
@@ -383,7 +381,7 @@ class Steps:
         return seen.nats.detach(), detached(seen.after)
 
     def _begins_anew(self) -> bool:
-        """Whether a window is read from the zero state by chance; none is drawn where none can."""
+        """Whether a window is read from the zero state, by chance, if the recipe asks for it."""
         share = self.recipe.zero_state
         return bool(share) and torch.rand(()).item() < share
 

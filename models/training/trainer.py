@@ -32,13 +32,13 @@ CHECKED_EVERY = 50  # steps between two looks at the losses, for which a GPU is 
 
 
 class Trainer:
-    """Trains a model into a folder, and goes on from the last checkpoint if it was interrupted.
+    """Trains a model into a folder, and resumes from the last checkpoint if it was interrupted.
 
-    A checkpoint need only say how many batches of the epoch are done, as each epoch draws its own.
-    On a CPU the weights come out the same to the last bit, however often the training is
-    interrupted. Where several processes train one model (accord.models.training.processes), the
-    first one writes; a checkpoint does not depend on how many they are. `terms` come before those
-    that the recipe adds to the loss.
+    A checkpoint stores the number of batches done, as each epoch draws its own. On a CPU the
+    weights come out the same to the last bit, however often the training is interrupted. Where
+    several processes train one model (accord.models.training.processes), the first one writes; a
+    checkpoint does not depend on how many they are. `terms` come before those that the recipe adds
+    to the loss.
     """
 
     def __init__(
@@ -74,8 +74,8 @@ class Trainer:
     def fit(self, train: Sentences, valid: Sentences, goes_on: bool = False) -> None:
         """Train until validation stops improving; the best weights are in the folder after it.
 
-        A model that goes on from finished weights is validated before the first step, as epoch 0:
-        it never ends worse than it began.
+        An initial checkpoint is validated before the first step, as epoch 0: the result is never
+        worse.
         """
         was_done = processes.is_first() and (self.folder / CURVE).exists()  # the last thing written
         if not processes.total(was_done):
@@ -119,7 +119,7 @@ class Trainer:
         return enough or self.now.without_gain >= self.recipe.patience
 
     def _pass(self, train: Sentences, contexts: np.ndarray) -> None:
-        """Train over the text once, or over what is left of it."""
+        """Train over the text once, or over the rest of it."""
         now = self.now
         if not now.step:
             torch.manual_seed(self.recipe.seed * 10_000 + now.epoch)
@@ -138,7 +138,7 @@ class Trainer:
         now.seconds = time.monotonic() - start
 
     def _open(self, valid: Sentences) -> None:
-        """Validate the weights that were there before: they are the best so far."""
+        """Validate the initial checkpoint: its weights are the best so far."""
         began = time.monotonic()
         valid_nats = self._validated(valid, epoch=0)
         seconds = processes.total(time.monotonic() - began) / processes.count()
@@ -148,7 +148,7 @@ class Trainer:
         self.on_epoch(self.curve[-1])
 
     def _close_epoch(self, valid: Sentences) -> None:
-        """Validate; the best weights are kept, and an epoch without gain slows the learning."""
+        """Validate; keep the best weights. An epoch without gain lowers the learning rate."""
         now = self.now
         best = min((row.valid_nats for row in self.curve), default=math.inf)
         with now.average.applied(self.model) if now.average else nullcontext():
@@ -189,7 +189,7 @@ class Trainer:
         return bool(processes.total(is_late))
 
     def _save(self) -> None:
-        """Write a checkpoint, if it is a good one."""
+        """Write a checkpoint; an error if a weight is not finite."""
         if not all(bool(weight.isfinite().all()) for weight in self.now.parameters()):
             raise self._failure(
                 f"a weight is not finite after epoch {self.now.epoch}, step {self.now.step}"
@@ -205,7 +205,7 @@ class Trainer:
         self.saved = time.monotonic()
 
     def _resume(self) -> None:
-        """Go on from the newest checkpoint, if there is one."""
+        """Resume from the newest checkpoint, if there is one."""
         now, logged = self.now, 0
         newest = self.checkpoints.newest(self.say) if processes.is_first() else None
         if content := processes.from_first(newest):
@@ -221,7 +221,7 @@ class Trainer:
         self.log.cut(logged)
 
     def _refuse_other(self, recipe: dict[str, Any]) -> None:
-        """Going on with another recipe would be a training that no recipe describes."""
+        """Reject a checkpoint of another recipe: no recipe would describe the result."""
         for key, value in self.recipe.identity().items():
             if recipe.get(key) != value:
                 raise ValueError(

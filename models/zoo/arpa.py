@@ -58,7 +58,7 @@ class ArpaEntry(NamedTuple):
 
 
 def read_arpa(path: Path, forms: Sequence[str], others: str | None = None) -> NGrams:
-    """The model of a file that is over these words; what is wrong with it is named by line.
+    """The model of a file over these words; errors name the line.
 
     With `others`, n-grams with further words are left out; that form is the one that stands for
     words which the file lacks, and as rare as its rarest if the file has no such form.
@@ -238,9 +238,9 @@ TABLES = "ngrams.npz"
 class ArpaBackground(Background):
     """b(K, x) = p(g(x) | h) · share(x), g(x) being the file's word for x: itself, or `<unk>`.
 
-    Words that the file lacks share what it gives `<unk>`, in contexts they are read as that. What
-    it gives to words that are not in the vocabulary is left out, so that b sums to less than one.
-    The mass of a signature is exact, as n-grams' is:
+    Words that the file lacks share what it gives `<unk>`, in contexts they are read as that. The
+    mass of words outside the vocabulary is left out, so that b sums to less than one. The mass of a
+    signature is exact, as n-grams' is:
 
         B_s(h) = Σ_{x∈s, g(x)=x} p(x | h) + p(<unk> | h) · Σ_{x∈s, g(x)=<unk>} share(x)
     """
@@ -293,7 +293,7 @@ class ArpaBackground(Background):
         return self.within.size
 
     def _shared(self, log_mass: Tensor) -> Tensor:
-        """What `<unk>` has goes to the signatures of the words that it stands for."""
+        """Give the mass of `<unk>` to the signatures of the words that it stands for."""
         of_unknown = log_mass[:, -1:] + self.unknown_share.to(log_mass.dtype)
         return torch.logaddexp(log_mass[:, :-1], of_unknown)
 
@@ -305,7 +305,7 @@ def _in_signatures(signature: np.ndarray) -> Features:
 
 
 def prepare(path: Path, forms: Sequence[str], mass: np.ndarray, out: Path) -> int:
-    """Read a file for the words of a vocabulary, and write what `load` wants; returns its order.
+    """Read a file for the words of a vocabulary, and write the arrays for `load`; return its order.
 
     Words that the file lacks share by their mass. Blanks in words are `_` there.
     """

@@ -312,7 +312,7 @@ class Hierarchical(Encoder):
         return fast[order.argsort()].unflatten(0, ends.shape)
 
     def _slow(self, fast: Tensor, ends: Tensor, state: State) -> tuple[Tensor, State]:
-        """What the upper clock shows at every letter (T × B × H), and its state after them."""
+        """The output of the upper clock at every letter (T × B × H), and its state after them."""
         over = ends.cumsum(dim=0)  # words that are over at each letter
         most = int(over[-1].max())
         if not most:
@@ -331,5 +331,5 @@ class Hierarchical(Encoder):
 
 
 def _at(sequence: Tensor, places: Tensor) -> Tensor:
-    """What stands at some places of each column: (T × B × H) and (N × B) → (N × B × H)."""
+    """The entries at some positions of each column: (T × B × H) and (N × B) → (N × B × H)."""
     return sequence.gather(0, places.unsqueeze(2).expand(-1, -1, sequence.shape[2]))

@@ -23,7 +23,7 @@ from accord.models.parts import EXPERTS
 
 
 class Naming(Protocol):
-    """What every expert answers."""
+    """The interface of experts."""
 
     def contexts(self, sentences: Sentences) -> np.ndarray: ...
 
@@ -86,7 +86,7 @@ class ExpertLogLinear(LogLinear):
         return words, (h @ self.expert_weight.T).double() * values
 
     def regrouped(self, features: Features) -> Background:
-        """That of b alone: a layer over other signatures sets its expert beside it anew."""
+        """The background alone: a layer over other signatures adds its own expert."""
         return self.regrouped_from(self.background.background, features)
 
 

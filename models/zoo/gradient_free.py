@@ -21,7 +21,7 @@ LEAST, MOST, ROUNDS = -5.0, 1.0, 8  # log κ is looked for between these
 
 
 class Moments(NamedTuple):
-    """What is known of the states before the words of a text."""
+    """Moments of the states before the words of a text."""
 
     words: int
     mean: Tensor  # (H)
@@ -76,7 +76,7 @@ def solve(model: LanguageModel, found: Moments) -> None:
 def least_squares(
     model: LanguageModel, train: Sentences, valid: Sentences, seed: int, say: Callable[[str], None]
 ) -> None:
-    """The output's weights are solved for, and the others stay as they were drawn."""
+    """Solve for the output's weights; the others stay random."""
     fit_readout(model, train, valid)
 
 

@@ -14,7 +14,7 @@ from accord.models.recipe import Recipe
 
 
 class NextTraining(Protocol):
-    """What a phase knows of the training that comes after it."""
+    """The training that follows a phase."""
 
     recipe: Recipe
     train: Sentences
@@ -27,7 +27,7 @@ class NextTraining(Protocol):
 def grow(
     model: LanguageModel, training: NextTraining, out: Path, *, times: int = 2, epochs: int = 4
 ) -> None:
-    """A narrower model is trained first, and the wide one is given what it has learned."""
+    """Train a narrower model first, and start the wide one from its weights."""
     recipe = training.recipe.unfitted()
     first = replace(recipe, hidden=recipe.hidden // times, phases={}, epochs=epochs)
     narrow = training.build(first)
@@ -37,7 +37,7 @@ def grow(
 
 @torch.no_grad()
 def widen(wide: LanguageModel, narrow: LanguageModel) -> None:
-    """Give a wide model what a narrow one has learned, so that both compute the same.
+    """Copy the weights of a narrow model to a wide one, so that both compute the same.
 
     As in Chen et al. (2016) the function is kept, here by weights of zero: what units of the narrow
     one read of new units, and what the output does, counts for nothing at first. What new units
@@ -73,7 +73,7 @@ def _put(learned: Tensor, weight: nn.Parameter, gates: int) -> None:
 
 @torch.no_grad()
 def prune(model: nn.Module, share: float) -> None:
-    """Set that share of the weights of each matrix to zero, the smallest ones; biases stay."""
+    """Set the smallest weights of each matrix to zero, by their share; biases stay."""
     if not 0 <= share < 1:
         raise ValueError(f"share: expected from 0 to under 1, got {share}")
     for weight in model.parameters():

@@ -85,7 +85,7 @@ class Neighbours:
 
     @torch.inference_mode()
     def after(self, sentences: Sentences) -> Neighbourhood:
-        """What followed the states nearest to those before each word of some sentences."""
+        """The words after the states nearest to those before each word of some sentences."""
         k = min(NEAREST, len(self.h))
         found = []
         for h in _states(self.network, sentences).split(STATES_AT_ONCE):

@@ -11,7 +11,7 @@ from accord.models.background.counts import Level, Table, contexts_of, count, no
 from accord.models.background.ngrams import NGrams, rows_of, shorter_nodes
 from accord.models.common.batching import END, Sentences, preceding
 
-LEAST = 1e-6  # what a context that lists not all words leaves to the others, at least
+LEAST = 1e-6  # the least mass that a context leaves to words that it does not list
 
 
 class Chosen(NamedTuple):

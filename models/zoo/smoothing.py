@@ -10,7 +10,7 @@ from accord.models.common.mixture import likeliest_weights
 
 
 def witten_bell(levels: Sequence[Level], base: np.ndarray) -> NGrams:
-    """A context leaves to shorter ones what its new words had (Witten & Bell 1991), interpolated.
+    """Interpolated; a context leaves mass by its number of new words (Witten & Bell 1991).
 
         a(hw) = c(hw) / (c(h) + T(h)),    γ(h) = T(h) / (c(h) + T(h))
 

@@ -52,7 +52,7 @@ class Arcs(NamedTuple):
 
 
 class WeightedAutomaton(NamedTuple):
-    """What is written of a model over words."""
+    """A model over words in the form of an automaton."""
 
     words: int
     start: int
@@ -213,7 +213,7 @@ def _means(
     words: int,
     on_words: Callable[[int], None],
 ) -> NGrams:
-    """What the network gives to words in each cluster, and in all of them, on the mean."""
+    """The mean probabilities of words in each cluster, and in all of them."""
     signature = torch.from_numpy(model.shares.signature)
     share = torch.from_numpy(np.exp(model.shares.log_share))
     cluster = torch.from_numpy(before)

@@ -1,4 +1,4 @@
-"""A finished folder that can tell whether it is what was written; hashes; Inputs.
+"""Artefacts: finished folders with the hashes of their files, so that damage is found.
 
 Its `meta.json` holds the hash of every file in it and all that it was made from, and its name is
 the hash of the latter. Needs the standard library only.
@@ -23,7 +23,7 @@ def hash_of_file(path: Path) -> str:
 
 
 def hashes_of(folder: Path) -> dict[str, str]:
-    """Of all files but META, which a process killed just before the end may have left."""
+    """The hashes of all files but META, which a killed process may have left."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != META)
     return {path.relative_to(folder).as_posix(): hash_of_file(path) for path in files}
 
@@ -60,12 +60,12 @@ class Artefact:
         return cls(folder, read_json(folder / META))
 
     def digests(self, files: tuple[str, ...]) -> dict[str, str]:
-        """The hashes of the files that a name or a pattern chooses, or of all where none does."""
+        """The hashes of files that match names or patterns, or of all files if none are given."""
         made = self.meta["files"]
         return {name: made[name] for chosen in files or ["*"] for name in matching(made, chosen)}
 
     def check(self, files: tuple[str, ...] = ()) -> None:
-        """Refuse to go on if a file that is about to be read is not what was written."""
+        """Raise an error if a file that is about to be read was changed or damaged."""
         for path in self._changed(files, _digest):
             raise Damaged(
                 f"{_fault(path)}; remove the folder {self.folder}, and the same command makes it "
@@ -73,7 +73,7 @@ class Artefact:
             )
 
     def faults(self) -> Iterator[str]:
-        """What is wrong with each file, every one of them read."""
+        """The faults of each file; every file is read."""
         return map(_fault, self._changed((), hash_of_file))
 
     def _changed(self, files: tuple[str, ...], digest: Callable[[Path], str]) -> Iterator[Path]:
@@ -96,7 +96,7 @@ class Artefact:
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """The models of a run as its folder tells them, as far as it came."""
+    """The models of a run, from its folder, as far as the run came."""
 
     folder: Path
     params: Mapping[str, Mapping[str, Any]]  # by model, the sections of its configuration
@@ -124,7 +124,7 @@ class FinishedRun:
         if missing or not self.artefacts:
             raise FileNotFoundError(
                 f"{self.folder} is not finished: expected {stage} of every model, "
-                f"found none of {', '.join(missing)}. `accord run` goes on with it."
+                f"found none of {', '.join(missing)}. `accord run` continues it."
             )
         found = {model: made[stage] for model, made in self.artefacts.items()}
         for folder in found.values():
@@ -158,7 +158,7 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read what `write_json` wrote; a newer format or a damaged file is refused by name."""
+    """Read a file of `write_json`; an error names a damaged file or one of a newer format."""
     content = path.read_bytes()
     try:
         value = json.loads(content)

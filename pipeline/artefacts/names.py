@@ -17,7 +17,7 @@ START = "start"  # the input that no stage made: the folder of the model that tr
 
 
 CONFIG = "config.json"  # what the model is, and the hash of every file
-WORDS = "words.npz"  # of one in its small form, all that is told of its words
+WORDS = "words.npz"  # of a compact model: all facts about its words
 
 
 def is_compact(folder: Path) -> bool:
@@ -33,7 +33,7 @@ UNKNOWN_ID = 1  # of the first unknown word
 NOT_TOP = "@notTop"  # the feature of all words that have none of their own
 PRETRAINING = "pretraining"  # the text of a second source, read before the training text
 PRETRAINING_MASS = "b.pretraining.npy"  # b while it is read
-START_WEIGHTS = "start.safetensors"  # of the model that training goes on from
+START_WEIGHTS = "start.safetensors"  # of the initial checkpoint
 MADE_OF = "start.json"  # its name, and its texts and lexicons with their licences
 
 
@@ -46,5 +46,5 @@ def is_special(form: str) -> bool:
 
 
 def read_as_unknown(types: "pd.DataFrame") -> "pd.Series":
-    """Which known words training reads as unknown: those outside the lexicon that it has once."""
+    """The known words that training reads as unknown: those outside the lexicon that occur once."""
     return (types["count"] == 1) & (types.get("unknown", 0) > 0)

@@ -53,9 +53,9 @@ class Store:
     ) -> Artefact:
         """Compute an artefact in a temporary folder and move it into place.
 
-        A lock lets a second process wait for the first and take its result. What an interrupted
-        stage left is thrown away unless the stage resumes from it. Made `anew`, a finished artefact
-        stays until the new one is whole.
+        A lock lets a second process wait for the first and take its result. Files of an interrupted
+        stage are removed unless the stage resumes from them. Made `anew`, a finished artefact stays
+        until the new one is whole.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._locked(name):
@@ -92,9 +92,9 @@ class Store:
         return self.folder / f".{name}.former"
 
     def clear(self, resuming: Collection[str]) -> None:
-        """Remove what killed processes left: locks, and half-made artefacts that none goes on with.
+        """Remove the leftovers of killed processes: locks, and unfinished artefacts.
 
-        Those of the stages that are `resuming` stay. What a living process makes, it has locked.
+        Artefacts of the `resuming` stages stay, and so do those that a living process has locked.
         """
         endings = ("lock", "partial", "former")
         left = [path for ending in endings for path in self.folder.glob(f".*.{ending}")]
@@ -115,7 +115,7 @@ class Store:
 
     @contextmanager
     def _locked(self, name: str) -> Iterator[None]:
-        """The right to make an artefact, which another process may have for a while."""
+        """The lock of an artefact; waits while another process has it."""
         lock = FileLock(self.folder / f".{name}.lock")
         try:
             lock.acquire(timeout=1)
@@ -131,10 +131,10 @@ class Store:
 
 
 def publish(artefact: Artefact, folder: Path) -> None:
-    """Copy an artefact into a folder in which people look, in place of what was copied there.
+    """Copy an artefact to a folder for the user, in place of an earlier copy.
 
-    What else lies in the folder is not Accord's, and stays. A copy that is there already is left
-    alone: the folder may be read-only.
+    Other files in the folder stay. A copy that is there already is left alone: the folder may be
+    read-only.
     """
     try:
         there = Artefact.read(folder)
@@ -161,7 +161,7 @@ Artefacts = dict[tuple[str, str], Artefact]  # by model and stage
 
 
 def faults(run: Path) -> Iterator[str]:
-    """What is wrong with a run, each with the name of the file or folder."""
+    """The faults of a run, each with the name of the file or folder."""
     if not run.is_dir():
         raise FileNotFoundError(f"{run} is no run: expected a folder with {MANIFEST}")
     try:

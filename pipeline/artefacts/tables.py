@@ -1,7 +1,7 @@
 """Arrow tables, arrays that grow by chunks, rows spooled to disk.
 
-Splitting at random has to know all sentences before it can place the first. A table of SQLite holds
-them, so that a corpus of any size needs the memory of a few.
+A random split needs all sentences before it can place the first. A table of SQLite holds them, so
+that a corpus of any size needs the memory of a few.
 """
 
 import hashlib
@@ -79,7 +79,7 @@ def splits(folder: Path) -> dict[str, Path]:
 
 
 class ArrayFile:
-    """Writes what `np.save` would write of all chunks in a row."""
+    """Writes chunks to the file that `np.save` would write for all of them together."""
 
     def __init__(self, path: Path, dtype: type):
         self.dtype = np.dtype(dtype)
@@ -129,7 +129,7 @@ class Spool:
         self._path.unlink()
 
     def add(self, row: Any, key: str | None = None, repeat: bool = False) -> int | None:
-        """Keep a row and return its number, unless one of its key is kept already.
+        """Keep a row and return its number, unless a row with its key is kept already.
 
         With `repeat` it is kept even so.
         """
@@ -145,7 +145,7 @@ class Spool:
         return added.lastrowid - 1
 
     def number_of(self, name: str) -> int:
-        """The number of a name, from 0 in the order in which names first come."""
+        """The number of a name, from 0 in the order of first occurrence."""
         self._ask("INSERT OR IGNORE INTO name (name) VALUES (?)", (name,))
         return self._ask("SELECT number FROM name WHERE name = ?", (name,)).fetchone()[0] - 1
 

@@ -1,4 +1,4 @@
-"""What models know of agreement: `accord agree`, `accord suite make` and `accord suite plant`."""
+"""Commands on agreement: `accord agree`, `accord suite make` and `accord suite plant`."""
 
 from itertools import islice
 from pathlib import Path
@@ -63,26 +63,26 @@ def agree(
     by: Annotated[
         str,
         typer.Option(
-            help="What the rows stand for: construction; length, which reports pairs of equal "
-            "length apart; or whatever else the suite says of its pairs, as those of `accord suite "
-            "make` say distance, attractors and, of subjunctives, trigger."
+            help="Rows of the table: construction; length, which reports pairs of equal length by "
+            "themselves; or another column of the suite. Suites of `accord suite make` have "
+            "distance, attractors and, for subjunctives, trigger."
         ),
     ] = "construction",
     score: Annotated[
         str | None,
         typer.Option(
             metavar="verb|word:COLUMN",
-            help="Word to compare where the subject varies and the verb is the same and further "
-            "on: log p of the word after the right subject against that after the wrong one. verb: "
-            "the first finite verb behind the words that differ that agrees with the right ones; "
-            "verbs of clauses with que, dont, où, quand are passed over. word:COLUMN: the word in "
-            "a column of the suite's table, where it first stands from the difference on.",
+            help="Compare log p of one word that is the same in both sentences, for pairs whose "
+            "subject varies. verb: the first finite verb after the difference that agrees with the "
+            "right subject; verbs of clauses with que, dont, où, quand are skipped. word:COLUMN: "
+            "the word in a column of the suite's table, at its first position from the difference "
+            "on.",
         ),
     ] = None,
     lexicon: Annotated[
         str,
         typer.Option(
-            help="Lexicons that tell `--score verb` what a verb is: names or paths, separated by "
+            help="Lexicons in which `--score verb` finds verbs: names or paths, separated by "
             "commas."
         ),
     ] = "closed,dela",

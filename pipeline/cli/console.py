@@ -26,7 +26,7 @@ Set = Annotated[
 
 
 def _model_names(options: list[str] | None) -> list[str]:
-    """Those of an option that may be repeated; to name none is not to leave it out."""
+    """The names of a repeated option; an option without names is an error."""
     names = [name for each in options or () for name in listed(each)]
     if options and not names:
         _tell(ValueError(f"--models: expected names of models, got {', '.join(options)!r}"))
@@ -57,7 +57,7 @@ tracebacks = False  # set by --verbose
 
 
 def _readable(source: str) -> str:
-    """The name of a configuration, refused before anything heavy is imported for it."""
+    """The name of a configuration, checked before anything heavy is imported."""
     from accord.pipeline.config.presets import layered  # here, as most commands read no YAML
 
     try:
@@ -81,7 +81,7 @@ VALUES = {"str": "TEXT", "path": "PATH"} | dict.fromkeys(("int", "int range", "f
 
 
 class _PlainHelp:
-    """Says in plain words what options take; flags take nothing, an argument's name says it."""
+    """Show the values of options in plain words; flags and arguments need none."""
 
     def get_params(self, ctx):
         params = super().get_params(ctx)
@@ -117,7 +117,7 @@ class Later(Command):
         return get_command(alone)
 
     def make_context(self, *args, **kwargs) -> Context:
-        """That of the command itself, which click then runs or asks for its help."""
+        """The context of the command itself, which click then runs or asks for help."""
         return self.loaded().make_context(*args, **kwargs)
 
 
@@ -129,10 +129,10 @@ def command(function: Callable) -> Callable:
         try:
             function(*args, **kwargs)
             sys.stdout.flush()
-        except BrokenPipeError:  # who reads the output, such as `head`, has enough of it
+        except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except KeyboardInterrupt:
-            said = "\ninterrupted: what is finished is kept, the same command goes on"
+            said = "\ninterrupted: finished work is kept, and the same command resumes"
             echo(said, error=True)
             raise typer.Exit(INTERRUPTED) from None
         except (ValueError, OSError, LookupError, FloatingPointError) as error:
@@ -142,7 +142,7 @@ def command(function: Callable) -> Callable:
 
 
 def _tell(error: Exception) -> NoReturn:
-    """End the command with what went wrong in a line or two."""
+    """End the command with an error of a line or two."""
     if tracebacks:
         raise error
     print_error(_message(error))
@@ -150,7 +150,7 @@ def _tell(error: Exception) -> NoReturn:
 
 
 def print_error(message: str) -> None:
-    """A line on standard error; on a terminal, rich colours how it begins."""
+    """Print an error to standard error; on a terminal it begins in colour."""
     if not sys.stderr.isatty():
         echo(f"error: {message}", error=True)
         return
@@ -169,7 +169,7 @@ def _message(error: Exception) -> str:
 
 
 def is_path(text: str) -> bool:
-    """Whether what a person typed is also the name of something that is there."""
+    """Whether a text is also the path of a file or folder."""
     try:
         return Path(text).exists()
     except OSError:  # a sentence may be longer than any name
@@ -177,11 +177,11 @@ def is_path(text: str) -> bool:
 
 
 def make_room(*files: Path | None) -> None:
-    """Make the folders of files to write, before anything is computed that would be lost."""
+    """Make the folders of output files before anything is computed."""
     for file in filter(None, files):
         file.parent.mkdir(parents=True, exist_ok=True)
 
 
 def listed(text: str) -> list[str]:
-    """What a person separated by commas, with or without blanks."""
+    """The parts of a text between commas, without spaces around them."""
     return [part.strip() for part in text.split(",") if part.strip()]

@@ -47,7 +47,7 @@ def list_lexicons() -> None:
                 "forms": f"{len(found):,}" if found else "–",
                 "features": len(evaluation.features(found)) if found else "–",
                 "licence": found.licence if found else getattr(maker, "licence", "–"),
-                "data": "here" if found else "any word" if name == "guesser" else "not fetched",
+                "data": "here" if found else "–" if name == "guesser" else "not fetched",
             }
         )
     print_table(pd.DataFrame(rows))
@@ -75,13 +75,17 @@ def show(
                     "weight": f"{row.weight:.2f}",
                 }
             )
-    print_table(pd.DataFrame(rows, columns=["lexicon", "lemma", "upos", "feats", "weight"]))
+    if rows:
+        print_table(pd.DataFrame(rows))
+    else:
+        echo(f"no lexicon that is here has {word!r}")
     phi = features_of(word, chain)
     echo("\nφ by", lexicon)
     for feature, value in phi.items():
         echo(f"  {feature:24} {value:g}")
     if others := known_beside(word, chain, phi):
-        echo(f"known of it too, and in φ where featurise.templates has it: {', '.join(others)}")
+        added = dict.fromkeys(f"+{each.partition('=')[0].lower()}" for each in others)
+        echo(f"not in φ: {', '.join(others)}; add it by featurise.templates: [{', '.join(added)}]")
 
 
 @command
@@ -108,7 +112,7 @@ def coverage(
 @command
 def diff(
     before: Annotated[
-        str, typer.Argument(metavar="A", help="Lexicons of before, separated by commas.")
+        str, typer.Argument(metavar="A", help="Lexicons before the swap, separated by commas.")
     ],
     after: Annotated[
         str, typer.Argument(metavar="B", help="Lexicons to swap them for, separated by commas.")
@@ -171,7 +175,7 @@ def guesser(
         list[Path] | None,
         typer.Option(
             metavar="PATH",
-            help="CoNLL-U file whose words that the lexicon lacks are asked too. Can be repeated.",
+            help="CoNLL-U file; its words that the lexicon lacks are tested too. Can be repeated.",
         ),
     ] = None,
     lowercase: Annotated[
@@ -189,8 +193,8 @@ def compare(
     lexicons: Annotated[
         list[str],
         typer.Option(
-            help="Chains to compare, separated by spaces, and the lexicons of each by commas: "
-            "'closed,dela lefff'. Can be repeated."
+            help="Chains to compare, in quotes: chains are separated by spaces, the lexicons of a "
+            "chain by commas, as in 'closed,dela lefff'. Can be repeated."
         ),
     ] = COMPARED,
     set: Set = None,
@@ -206,7 +210,7 @@ def compare(
 
 
 def _usable() -> Iterator[tuple[str, Lexicon | None]]:
-    """Every lexicon by name, none if it is not here; one that fails is named and left out."""
+    """Every lexicon by name, None if its data is not fetched; one that fails is named."""
     for name in registry.names():
         try:
             yield name, None if name == "guesser" else _load_if_present(name)
@@ -215,14 +219,13 @@ def _usable() -> Iterator[tuple[str, Lexicon | None]]:
 
 
 def _load(chain: str, lowercase: bool = False) -> Lexicon:
-    """The lexicons of a chain; rows that a table of one's own has in vain are reported."""
+    """The lexicons of a chain; rows of a user's table that cannot be used are reported."""
     names = listed(chain)
     found = lexicons.load(names, folder=folder_of, lowercase=lowercase)
     own = {Path(name).name for name in names}
     for skipped in found.skipped:
         file = skipped.example.partition(":")[0]
-        said = f"{counted(skipped.count, 'row')} left out, {skipped.reason}: {skipped.example}"
-        say(said, detail=file not in own)
+        say(str(skipped), detail=file not in own)
     return found
 
 

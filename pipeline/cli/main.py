@@ -241,9 +241,7 @@ def main(
     ] = False,
     verbose: Annotated[
         bool,
-        typer.Option(
-            "--verbose", "-v", help="Print more on what is done, and the traceback of an error."
-        ),
+        typer.Option("--verbose", "-v", help="Print details, and the traceback of an error."),
     ] = False,
     version: Annotated[
         bool,
@@ -259,8 +257,8 @@ def main(
 def program() -> None:
     """`accord` as a process of its own.
 
-    An import of torch makes a quarter of a million objects, and all of them stay. To look for
-    garbage among them as they come, and again at the end, is half a second of every command.
+    An import of torch makes a quarter of a million objects, and all of them stay. Garbage
+    collection among them would cost every command half a second.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a terminal may lack φ, − or é

@@ -1,4 +1,4 @@
-"""What a trained model can be asked: `accord explain`, `generate`; and its vectors."""
+"""Queries to a trained model: `accord explain`, `generate`, and its vectors."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -133,9 +133,10 @@ def generate(
         list[str] | None,
         typer.Option(
             metavar="[PLACE:] WHAT",
-            help="What a word has to be. 'NOUN Gender=Fem' holds for the next word in turn, "
-            "'2: DET' for the second one, '*: words=le,chat' for all. A word that can be read in "
-            "several ways obeys if one of its readings does. Can be repeated.",
+            help="Constraint on a generated word. 'NOUN Gender=Fem' is for the first word, a "
+            "second constraint for the next one; '2: DET' is for the second word, "
+            "'*: words=le,chat' for all. A word with several analyses needs one that fits. Can be "
+            "repeated.",
         ),
     ] = None,
     pattern: Annotated[
@@ -143,8 +144,8 @@ def generate(
         typer.Option(
             metavar="EXPRESSION",
             help="Regular expression over parts of speech, features and words that the generated "
-            "sentence has to match, such as 'DET ADJ* NOUN&Number=Plur . \".\"': a single point "
-            "is any word, what is in quotes a word as it is, /an.*eur/ one that is written so.",
+            "sentence has to match, such as 'DET ADJ* NOUN&Number=Plur . \".\"'. A single point "
+            "is any word, text in quotes is this word, and /an.*eur/ matches letters.",
         ),
     ] = None,
     condition: Condition = None,
@@ -221,6 +222,6 @@ def _glossed(word: "NewWord") -> str:
 
 
 def _signed(table: "pd.DataFrame", title: str) -> "pd.DataFrame":
-    """Numbers with their signs, the index as the first column, nothing where nothing is."""
+    """Numbers with their signs, and the index as the first column; empty cells stay empty."""
     shown = table.map(lambda number: "" if number != number else f"{number:+.2f}")
     return shown.rename_axis(title).reset_index()

@@ -1,4 +1,4 @@
-"""Options that several commands have: which model is asked, labels, words that are likelier."""
+"""Options of several commands: the model, labels, primed words."""
 
 import re
 from pathlib import Path
@@ -113,7 +113,7 @@ def expect_words(text: str) -> None:
     if is_path(text):
         say(f"{text} is read as text, not as a file: `accord surprisal {text}` reads files")
     if GAP_INSIDE.search(text):
-        say("the … inside is read as three dots: only one at the end stands for the word asked for")
+        say("the … inside is read as three dots: only one at the end stands for the next word")
 
 
 def load_model(run: Path | None, model: str | None) -> "Scorer":

@@ -40,7 +40,7 @@ def page(
     with PageServer(models, host, port) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
-            if run:  # what is named may not be there, which is then all that is said
+            if run:  # a run may be missing: then only the error is printed
                 models.load_first()
             echo(f"{server.address}  (Ctrl-C ends it)")
             models.load_first()
@@ -48,21 +48,21 @@ def page(
             threading.Event().wait()
         except KeyboardInterrupt:
             echo()
-            os._exit(0)  # now: a question that is being answered is not waited for
+            os._exit(0)  # at once, without waiting for an answer in progress
         finally:
             server.shutdown()
             models.close()
 
 
 def _loaders(runs: list[Path]) -> dict[str, partial]:
-    """How each model is loaded, by its name: those of a run with its last first."""
+    """The loader of each model by name; the last model of a run comes first."""
     names = [run.name for run in runs]
     several = len(runs) > 1
     loaders: dict[str, partial] = {}
     for run in runs:
         own = run.name if names.count(run.name) == 1 else str(run)
         models = [model.name for model in find(run)] if holds_models(run) else []
-        if not models:  # a model by itself, or nothing that could be loaded, which is then said
+        if not models:  # a single model, or an error when it is loaded
             loaders[own] = partial(load_model, run, None)
         for model in reversed(models):
             loaders[f"{own}/{model}" if several else model] = partial(load_model, run, model)

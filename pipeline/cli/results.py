@@ -1,4 +1,4 @@
-"""What finished runs show: comparisons, combinations, audits; `verify` and `export`."""
+"""Commands on finished runs: comparisons, combinations, audits, `verify` and `export`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -121,9 +121,8 @@ def combine(
         str | None,
         typer.Option(
             metavar="RUN/MODEL",
-            help="Add a kNN-LM: what followed those states of this network in its training text "
-            "that are nearest to its state now; all other words are impossible to it. Its "
-            "temperature, in mean distances to the nearest, is chosen on validation.",
+            help="Add a kNN-LM of this network: it predicts the words that followed the nearest "
+            "states in the training text. Its temperature is chosen on validation.",
         ),
     ] = None,
     uniform: Annotated[

@@ -1,8 +1,9 @@
-"""What is run: `accord run`, `stages`, `pack`, `unpack`, `fetch` and `config`.
+"""Commands that train: `accord run`, `stages`, `pack`, `unpack`, `fetch` and `config`.
 
-What runs stages is imported in functions: `fetch` and `config PRESET` answer without pandas.
+Imports for stages are inside functions: `fetch` and `config PRESET` need no pandas.
 """
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +23,7 @@ from accord.pipeline.config.presets import preset_text
 from accord.pipeline.data import fetch as fetching
 from accord.pipeline.data.catalogue import origin, source_names
 from accord.pipeline.display.messages import counted, echo
-from accord.pipeline.display.tables import print_table
+from accord.pipeline.display.tables import print_markdown, print_table
 
 
 @command
@@ -56,8 +57,8 @@ def run(
     )
     report = finished.folder / "report"
     if until in {None, "report"}:
-        for file in ("table.md", FACTORS):
-            echo((report / file).read_text(encoding="utf-8"), end="")
+        print_markdown((report / "table.md").read_text(encoding="utf-8"))
+        echo((report / FACTORS).read_text(encoding="utf-8"), end="")
         echo(f"report: {report / 'index.html'}")
 
 
@@ -83,6 +84,10 @@ def stages(
         print_table(pd.DataFrame(table.declared()))
         return
     found = list(Run(load_config(config, set or (), models or (), name), runs).status())
+    if sys.stdout.isatty():
+        rows = [(each.stage.name, each.model, each.state, each.why) for each in found]
+        print_table(pd.DataFrame(rows, columns=["stage", "model", "state", "artefact or reason"]))
+        return
     widest = max(len(status.model) for status in found)
     for status in found:
         echo(f"{status.stage.name:11}{status.model:{widest}}  {status.state:9}{status.why}")

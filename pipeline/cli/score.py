@@ -94,7 +94,7 @@ class Total:
         perplexity = figures["perplexity"]
         return (
             f"{counted(self.sentences, 'sentence')}, {counted(self.words, 'word')}, "
-            f"{self.spelled:,} of them spelled ({MARK}): "
+            f"{self.spelled:,} spelled by the character model ({MARK}): "
             f"log p {figures['log_p']:,.2f} {self.unit}, perplexity "
             f"{'over 1e308' if perplexity is None else f'{perplexity:,.1f}'}, "
             f"{figures['bits_per_character']:.3f} bits per character"
@@ -131,7 +131,9 @@ def score(
     scorer = under(load_model(run, model), condition, prime, prime_weight, prime_tune)
     total = Total(unit)
     if not json:
-        echo(f"{'log p':>9}  in {unit}, that of each word, </s> being the sentence's end")
+        echo(
+            f"{'log p':>9}  in {unit}: of the sentence, then of each word; </s> is the sentence end"
+        )
     for number, words in _scored(scorer, found, context):
         total.add(words)
         echo(_as_json(number, total.sentences, words, unit) if json else _as_text(words, unit))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from accord.pipeline.cli.console import command, listed, make_room
+from accord.pipeline.cli.console import command, is_path, listed, make_room
 from accord.pipeline.cli.options import (
     Beginning,
     Condition,
@@ -121,19 +121,20 @@ def surprisal(
     ] = "item",
     punctuation: Annotated[
         Punctuation,
-        typer.Option(help="`joined` counts marks with the word that they stand by."),
+        typer.Option(help="With `joined`, marks count with the word that they stand by."),
     ] = Punctuation.own,
     skip_empty: Annotated[
         bool, typer.Option("--skip-empty", help="Leave out rows without a sentence, and name them.")
     ] = False,
     per: Annotated[
-        Per, typer.Option(help="`region` also writes a row per region: NAME.regions.csv.")
+        Per, typer.Option(help="With `region`, also write a row per region: NAME.regions.csv.")
     ] = Per.word,
     expects: Annotated[
         list[str] | None,
         typer.Option(
-            help="A prediction over conditions and regions, 'bad.verb > good.verb'; may be "
-            "repeated. Prints for how many items it holds."
+            metavar="FORMULA",
+            help="Prediction over conditions and regions, such as 'bad.verb > good.verb'; the "
+            "command prints for how many items it holds. Can be repeated.",
         ),
     ] = None,
 ) -> None:
@@ -160,6 +161,8 @@ def surprisal(
     )
 
     _check_files(to, plot)
+    if not is_path(str(table)):
+        raise FileNotFoundError(f"no file {table}; for a sentence itself there is `accord score`")
     found = read_table(table, column)
     if skip_empty:
         found = without_empty(found, column)

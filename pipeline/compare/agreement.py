@@ -55,10 +55,10 @@ class JudgedSuite(NamedTuple):
 def judged(
     runs: Sequence[Path], suite: WrittenSuite, words: CriticalWords | None = None
 ) -> dict[str, JudgedSuite]:
-    """Every trained model of some runs, asked a suite; what a run was already asked is read.
+    """Judge every trained model of some runs on a suite; stored results are read.
 
-    In the place of a run there may be an exported model. With `words`, these are a score of their
-    own, the last one.
+    An exported model may stand for a run. With `words`, these have a score of their own, the last
+    one.
     """
     alone = {run: _is_alone(run) for run in runs}
     exported = _named(run for run in runs if alone[run])
@@ -76,18 +76,18 @@ def judged(
 
 
 def _is_alone(run: Path) -> bool:
-    """Whether it is one model, and no run."""
+    """Whether this is a single model and not a run."""
     return any(model.kind not in ("run", "packed") for model in resolve.find(run))
 
 
 def _named(exported: Iterable[Path]) -> dict[str, Path]:
-    """Exported models by as much of their paths as tells them apart, each of them once."""
+    """Exported models, each once, by the shortest ends of their paths that differ."""
     different = {run.absolute().parts: run for run in exported}
     return dict(zip(short_names([*different]), different.values(), strict=True))
 
 
 def _stored(model: Scored, written: WrittenSuite) -> JudgedSuite | None:
-    """What the stage `evaluate` asked a model, if it was these pairs and not others so named."""
+    """The result of the stage `evaluate`, if its suite has these pairs."""
     name = suite_name(written.source)
     path = model.scores / f"{name}.margins.npy"
     if not path.exists():
@@ -128,8 +128,10 @@ def agree(model: Scorer, suite: str, by: str = "construction") -> pd.DataFrame:
 
 
 def groups(suite: WrittenSuite, by: str, pooled: bool = False) -> pd.Series:
-    """The row of the table that each pair of a suite belongs to: its construction and what it has
-    of a column of `pairs.csv` or of the suite's own table; pooled, the latter alone.
+    """The row of the table that each pair of a suite belongs to.
+
+    This is its construction and its value in a column of `pairs.csv` or of the suite's own table;
+    `pooled`, the value alone.
 
     By `length`, which sentence of the pair is the shorter, unless the suite has such a column.
     """
@@ -296,7 +298,7 @@ def items(
 
 
 def telling(asked: dict[str, JudgedSuite]) -> list[int]:
-    """The scorings that say more than those before them, of the pairs that some model judged."""
+    """The scorings that differ from those before them on pairs that some model judged."""
     shown = {0, 1, 4}
     for suite, *_ in asked.values():
         good, bad = suite.good[suite.known], suite.bad[suite.known]

@@ -1,7 +1,7 @@
-"""From which splits a run's vocabulary, φ and b were computed, found out by doing without each.
+"""Which splits a run's vocabulary, φ and b were computed from, found by leaving out each.
 
-Each split's text is taken away in turn and the stages are computed again. What then comes out the
-same, to the last byte, was not computed from that split. φ and b are asked over the run's own
+Each split's text is taken away in turn and the stages are computed again. A result that stays the
+same to the last byte was not computed from that split. φ and b are asked over the run's own
 vocabulary, so that words taken from the test do not make everything else look taken from it; b has
 beside it the spelling of unknown words.
 """
@@ -43,7 +43,7 @@ def audit(run: Path) -> pd.DataFrame:
     answers = []
     with TemporaryDirectory() as scratch:
         for model, made in track(finished.artefacts.items(), "models", len(finished.artefacts)):
-            with redirect_stderr(StringIO()):  # what the stages say of themselves
+            with redirect_stderr(StringIO()):  # messages of the stages
                 answers += _of_model(model, sections[model], made, Path(scratch))
     return pd.DataFrame(answers)
 
@@ -65,7 +65,7 @@ def verdicts(table: pd.DataFrame, chosen: Mapping[str, Sequence[str]]) -> list[s
 
 
 def chosen_on_validation(run: Path) -> dict[str, list[str]]:
-    """What the validation split decides of the networks that are trained, and of which of them."""
+    """The choices that the validation split makes for the trained networks, and for which."""
     recipes = {name: sections["train"] for name, sections in _sections(run).items()}
     trained = {name: each for name, each in recipes.items() if each.output_kind != "background"}
     uses = {
@@ -80,20 +80,20 @@ def chosen_on_validation(run: Path) -> dict[str, list[str]]:
 
 
 def texts_in_lexicons(run: Path) -> list[str]:
-    """The lexicons of a run that are made of a text: no audit sees whose text that was."""
+    """The lexicons of a run that are made from a text, which the audit cannot trace."""
     chains = [sections["analyse"].lexicon for sections in _sections(run).values()]
     names = dict.fromkeys(name for chain in chains for name in chain if name != "guesser")
     return [name for name in names if getattr(find(name), "of_text", False)]
 
 
 def starts(run: Path) -> list[str]:
-    """The finished models that those of a run go on from: what these know, no audit sees."""
+    """The initial checkpoints of a run's models, which the audit cannot trace."""
     found = [sections["train"].start for sections in _sections(run).values()]
     return [*dict.fromkeys(filter(None, found))]
 
 
 def _sections(run: Path) -> dict[str, Sections]:
-    """What each model of a run was made with, as today's stages take it."""
+    """The sections of each model of a run, for today's stages."""
     params = FinishedRun.read(run).params
     return {
         name: checked_sections([each], f"{run}, model '{name}'") for name, each in params.items()
@@ -103,7 +103,7 @@ def _sections(run: Path) -> dict[str, Sections]:
 def _of_model(
     model: str, sections: Sections, made: Mapping[str, Path], scratch: Path
 ) -> Iterator[dict[str, str]]:
-    """What a model has, whether it can be had again, and whether it can be had without a split."""
+    """The results of a model, whether they can be reproduced, and whether without a split."""
     known = _words(made["analyse"])
     whole = _again(sections, made, WHOLE, known, scratch)
     for stage in AUDITED:
@@ -134,7 +134,7 @@ def _answers(used: Mapping[str, bool]) -> dict[str, str]:
 def _again(
     sections: Sections, made: Mapping[str, Path], missing: str, known: list[str], scratch: Path
 ) -> dict[str, Path]:
-    """All stages from the vocabulary to b, computed again from texts of which one is missing.
+    """Compute all stages from the vocabulary to b again, with one text missing.
 
     Models that have their texts and analyses in common share them here too.
     """
@@ -178,6 +178,6 @@ def _words(analysed: Path) -> list[str]:
 
 
 def _digests(folder: Path, files: Sequence[str] = ("*",)) -> dict[str, str]:
-    """The hashes of what a stage made, by name, as far as names or patterns choose it."""
+    """The hashes of a stage's files that match names or patterns."""
     paths = [path for pattern in files for path in folder.glob(pattern) if path.name != META]
     return {path.name: hash_of_file(path) for path in paths}

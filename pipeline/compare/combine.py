@@ -25,7 +25,7 @@ from accord.pipeline.trained.network import load_trained
 NUMBERS_TUNED_ON = 1 << 28
 
 LogP = dict[str, np.ndarray]  # by split
-Candidates = Mapping[str, Callable[[str], np.ndarray]]  # what each gives the words of a split
+Candidates = Mapping[str, Callable[[str], np.ndarray]]  # log p of the words of a split by each
 Combined = list[tuple[np.ndarray, LogP]]  # weights and log p of all parts, then without each
 
 # Parts that are no models: each is a function from a model to candidates.
@@ -36,9 +36,9 @@ NEIGHBOURS = "accord.pipeline.zoo.mixture_parts:of_neighbours"
 def linear(
     models: list[Scored], cache: bool = False, neighbours: str | None = None, uniform: bool = False
 ) -> pd.DataFrame:
-    """Linear interpolation, with tuned weights or the same for all, of models and what helps them.
+    """Linear interpolation of models and helpers, with tuned or equal weights.
 
-    That is a cache of recent words, or the nearest neighbours of a network, RUN/MODEL.
+    Helpers are a cache of recent words, or the nearest neighbours of a network, RUN/MODEL.
     """
     network = one_network(neighbours) if neighbours else None
     check_same_text([*models, network] if network else models)
@@ -104,7 +104,7 @@ def _choices(parts: int) -> list[list[int]]:
 
 
 def _exponents(models: list[Model], sample: Sentences) -> list[np.ndarray]:
-    """The likeliest weights of each choice of parts, zero for what it leaves out."""
+    """The likeliest weights of each choice of parts, zero for the others."""
     log_p = stacked_distributions(models, sample)
     choices = _choices(len(models))
     weights = np.zeros((len(choices), len(models)))
@@ -114,7 +114,7 @@ def _exponents(models: list[Model], sample: Sentences) -> list[np.ndarray]:
 
 
 def _log_p(models: list[Scored]) -> dict[str, LogP]:
-    """Of each model by name, what it gave the words of each split."""
+    """log p of the words of each split, by model."""
     return {
         name: {split: model.log_p(split) for split in model.splits}
         for name, model in named(models).items()
@@ -122,7 +122,7 @@ def _log_p(models: list[Scored]) -> dict[str, LogP]:
 
 
 def _table(parts: dict[str, LogP], combined: Combined) -> pd.DataFrame:
-    """What each part is alone, its weight, and what the combination is without it."""
+    """The perplexity of each part alone, its weight, and the perplexity without it."""
     (weights, together), *without = combined
     tests = [split for split in together if split != "valid"]
     rows = []
@@ -144,7 +144,7 @@ def _perplexity(log_p: np.ndarray) -> str:
 
 
 def _check_same_vocabulary(models: list[Scored]) -> None:
-    """Refuse models that number words otherwise: their distributions could not be multiplied."""
+    """Reject models with different ids of words: their distributions cannot be multiplied."""
     first = models[0]
     for model in models[1:]:
         same_ids = all(
@@ -170,6 +170,6 @@ def _with_distributions(model: Scored) -> Model:
 
 
 def _first_words(sentences: Sentences, most: int) -> Sentences:
-    """The first sentences, up to about so many words."""
+    """The first sentences, up to about `most` words."""
     count = int(np.searchsorted(np.cumsum(sentences.lengths), most)) + 1
     return sentences.part(0, count)

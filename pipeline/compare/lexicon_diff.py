@@ -47,7 +47,7 @@ class LexiconDiff:
 
     @property
     def bits_per_word(self) -> float:
-        """What all changes cost for a word of the corpus, on average."""
+        """The cost of all changes per word of the corpus."""
         return float(self.table["total"].sum()) / max(self.tokens, 1)
 
 
@@ -85,7 +85,7 @@ def _load(names: Sequence[str], lowercase: bool) -> Lexicon:
 
 
 def _analyses(chain: Lexicon, forms: Sequence[str]) -> list[set[tuple[str, str, str]]]:
-    """What a chain says of each form: lemmas, parts of speech and features."""
+    """The analyses of each form by a chain: lemmas, parts of speech and features."""
     found: list[set[tuple[str, str, str]]] = [set() for _ in forms]
     rows = chain.lookup(forms)[["word", "lemma", "upos", "feats"]].astype(dict.fromkeys(TEXT, str))
     for place, *analysis in rows.itertuples(index=False):

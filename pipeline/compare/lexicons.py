@@ -27,7 +27,7 @@ def compare_lexicons(
 ) -> tuple[pd.DataFrame, Path]:
     """The last model of a configuration, trained once with each chain of lexicons.
 
-    Where CLAMS is here, each is asked it.
+    Each is judged on CLAMS, if it is fetched.
     """
     config = load_config(source, overrides)
     sections = config.models[[*config.models][-1]]
@@ -60,7 +60,7 @@ def _covered(folder: Path) -> str:
 
 
 def known_beside(word: str, chain: Lexicon, phi: Iterable[str]) -> list[str]:
-    """What a chain says of a word and φ has no feature of, such as Sem=Hum."""
+    """The features of a word that the chain has and φ lacks, such as Sem=Hum."""
     templates = feature_names(phi)
     known = {pair for each in chain.analyses(word) for pair in each.feats.split("|") if pair}
     return sorted(pair for pair in known if not feature_names([pair]) <= templates)
@@ -69,7 +69,7 @@ def known_beside(word: str, chain: Lexicon, phi: Iterable[str]) -> list[str]:
 def counted_words(source: str, limit: int | None = None) -> pd.DataFrame:
     """The distinct words of a corpus with their counts, and with their POS in a treebank.
 
-    With a limit, those of so many sentences.
+    `limit` is a number of sentences.
     """
     counts: Counter = Counter()
     if trees := sources.trees(source, folder=folder_of):

@@ -130,7 +130,7 @@ TOP = "TOPFORM"
 
 
 def drawn_sentences(run: Path, count: int) -> str:
-    """So many sentences of each of the two models, as Markdown."""
+    """Sentences drawn from each of the two models, as Markdown."""
     scorers = {model: load(run, model) for model in (BEST, RNN)}
     features = scorers[BEST].parts.features
     parts = []

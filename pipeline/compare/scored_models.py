@@ -42,7 +42,7 @@ class Scored(TrainedModel):
         return read_sentences(self.folders["encode"], split)
 
     def told_apart(self, split: str) -> Sentences:
-        """The sentences with a number of its own for each word that is only spelled."""
+        """The sentences with a distinct number for each word that is only spelled."""
         sentences = self.sentences(split)
         spelling = load_spelling(self.folders["background"])
         if spelling is None:
@@ -72,7 +72,7 @@ def find(name: str) -> list[Scored]:
 
 
 def find_all(sources: Iterable[str]) -> list[Scored]:
-    """The models of all sources; what two runs share, having made it from the same, is one."""
+    """The models of all sources; a model that two runs share counts once."""
     found: dict[Path, Scored] = {}
     for source in sources:
         models = find(source)
@@ -83,7 +83,7 @@ def find_all(sources: Iterable[str]) -> list[Scored]:
 
 
 def _first_run(model: Scored, run: Sequence[Scored], found: Mapping[Path, Scored]) -> Path:
-    """The run that was found to have another seed of a model of this run, or this run."""
+    """The first run with another seed of a model of this run, or this run itself."""
     shown = {(each.shown_in, each.name) for each in found.values()}
     name = without_seed(model.name)
     for seed in run:
@@ -98,7 +98,7 @@ def _first_run(model: Scored, run: Sequence[Scored], found: Mapping[Path, Scored
 
 
 def named(models: Sequence[Scored]) -> dict[str, Scored]:
-    """Models by name, with as much of a run's path before it as tells them apart.
+    """Models by name, with the shortest end of the run's path that tells them apart.
 
     All seeds of a model have the same path before their names.
     """
@@ -113,12 +113,12 @@ def named(models: Sequence[Scored]) -> dict[str, Scored]:
 
 
 def is_scored(place: str) -> bool:
-    """Whether this names models that were made before, not a configuration of some to make."""
+    """Whether this names trained models, not a configuration to train."""
     return resolve.holds_models(Path(place)) or resolve.holds_models(Path(place).parent)
 
 
 def check_same_text(models: Sequence[Scored]) -> None:
-    """Refuse models that did not score the same words."""
+    """Reject models that did not score the same words."""
     if difference := difference_in_text(models):
         raise ValueError(difference)
 

@@ -35,7 +35,7 @@ COLUMNS: list[Column] = [
 def find_or_run(
     sources: Sequence[str], *, set: Sequence[str] = (), seeds: int = 1, runs: Path
 ) -> list[Scored]:
-    """The models of these runs and sweeps; what is neither is a configuration to be run."""
+    """The models of these runs and sweeps; any other name is a configuration to run."""
 
     def made(source: str) -> str:
         is_folder = "/" in source and not source.endswith((".yaml", ".yml"))

@@ -1,6 +1,6 @@
-"""Load, override and check; what would not be heeded is refused.
+"""Load, override and check a configuration; keys without effect are rejected.
 
-What names a model outweighs what names none, whatever their order.
+A value for one model outweighs a value for all, whatever their order.
 
 `models` maps a model's name to what it changes in any section, and `base` names a configuration to
 start from. A section's keys and defaults are the fields of the stage's frozen dataclass.
@@ -18,8 +18,9 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from accord.models.common.checks import nearest
 from accord.models.recipe import MOVED, Recipe, Teachers
 from accord.pipeline.config.effects import Sections, effective, with_start
-from accord.pipeline.config.presets import layered, parse, short
+from accord.pipeline.config.presets import base_of, layered, parse, short
 from accord.pipeline.display.messages import say
+from accord.pipeline.sections import FeaturiseParams
 from accord.pipeline.stages.table import STAGES
 
 TEMPLATES = ("featurise", "templates")
@@ -37,7 +38,7 @@ class Override:
 
 
 def read_overrides(texts: Iterable[str], models: Iterable[str]) -> list[Override]:
-    """What `--set` says, if it names models that there are."""
+    """The overrides of `--set`, which must name existing models."""
     return [_read(text, [*models]) for text in texts]
 
 
@@ -57,7 +58,7 @@ def _read(text: str, models: Sequence[str]) -> Override:
 
 
 def _value(text: str, kind: Any, where: str) -> Any:
-    """YAML, but where text is expected all of it, and where a list is, what commas separate."""
+    """A value in YAML. A text is taken as it is, and a list may be separated by commas."""
     found = text if kind is str else parse(text, where)
     if isinstance(found, str) and _is_list(kind):
         return [item.strip() for item in found.split(",")]
@@ -65,17 +66,17 @@ def _value(text: str, kind: Any, where: str) -> Any:
 
 
 def _kind(section: str, key: str) -> Any:
-    """What is expected of a key, None of one that there is not."""
+    """The type of a key; None for an unknown key."""
     return get_type_hints(STAGES[section].params).get(key) if section in STAGES else None
 
 
 def _is_list(kind: Any) -> bool:
-    """Whether a list is expected, if only among other things."""
+    """Whether a list is among the expected types."""
     return any(get_origin(each) is tuple for each in (kind, *get_args(kind)))
 
 
 def as_layer(overrides: Iterable[Override], model: str | None) -> Layer:
-    """What the overrides change for a model alone; for None, what they change for all."""
+    """The changes for one model; for None, those for all."""
     found: Layer = {}
     for each in overrides:
         if each.model == model:
@@ -84,7 +85,7 @@ def as_layer(overrides: Iterable[Override], model: str | None) -> Layer:
 
 
 def say_replaced(overrides: Sequence[Override], models: Mapping[str, Mapping[str, Any]]) -> None:
-    """A line for each key that is changed for all models, where some had a value of their own."""
+    """Print a line for each key set for all models although some had their own value."""
     for section, keys in as_layer(overrides, None).items():
         for key, value in keys.items():
             named = {each.model for each in overrides if (each.section, each.key) == (section, key)}
@@ -154,7 +155,7 @@ def load_config(
         for model in layers
     }
     say_replaced(changes, {model: declared[model] for model in asked})
-    _say_dropped(changes, layers, asked)
+    _say_dropped(changes, layers, source)
     name = re.sub(r"\.ya?ml$", "", Path(source).name) if name is None else _name(name, "--name")
     return Config(name, sections, effective(asked, layers, where))
 
@@ -162,25 +163,44 @@ def load_config(
 def _say_dropped(
     overrides: Sequence[Override],
     layers: Mapping[str, Sequence[Mapping[str, Any]]],
-    asked: Mapping[str, Sections],
+    source: str,
 ) -> None:
-    """A line for the templates that a list of --set takes from a model, which it may have had."""
+    """Name the templates that a list of a user's file or of --set takes from a model.
+
+    `form` alone is the RNN, which is meant to have no others.
+    """
+    base = base_of(source)
     named = {each.model for each in overrides if (each.section, each.key) == TEMPLATES}
-    dropped: dict[str, list[str]] = {}
-    for model in asked if named & {None, *asked} else ():
-        below = checked_sections(layers[model][:2], "below --set")["featurise"].templates
-        left = [each for each in below if each not in asked[model]["featurise"].templates]
+    dropped: dict[tuple[str, str], list[str]] = {}
+    for model, (raw, own, *of_set) in layers.items():
+        of_file = _templates(raw, own)
+        if base is not None and of_file != ["form"]:
+            below = _templates(base, (base.get("models") or {}).get(model))
+            if left := ", ".join(each for each in below if each not in of_file):
+                dropped.setdefault((source, left), []).append(model)
+        templates = _templates(raw, own, *of_set)
+        left = ", ".join(each for each in of_file if each not in templates)
         if left and named & {None, model}:
-            dropped.setdefault(", ".join(left), []).append(model)
-    for templates, models in dropped.items():
+            dropped.setdefault(("--set", left), []).append(model)
+    for (where, left), models in dropped.items():
         say(
-            f"--set featurise.templates takes {templates} from {', '.join(models)}; a + before "
-            f"each template adds it instead"
+            f"{where}: featurise.templates takes {left} from {', '.join(models)}; a + before each "
+            f"template adds it instead"
         )
 
 
+def _templates(*layers: Mapping[str, Any] | None) -> list[str]:
+    """The templates of layers, each put on those before it."""
+    values: dict[str, Any] = {}
+    for layer in layers:
+        if isinstance(layer, dict) and isinstance(layer.get("featurise"), dict):
+            values = FeaturiseParams.layered(values, layer["featurise"])
+    found = values.get("templates", FeaturiseParams.templates)
+    return [found] if isinstance(found, str) else [*found]
+
+
 def _declared(models: Any, where: str) -> dict[str, Mapping[str, Any]]:
-    """What each model changes; one that is null is none."""
+    """The changes of each model; a model that is null is removed."""
     if not isinstance(models, dict) or not models:
         raise ValueError(
             f"{where}: expected 'models' to map names to changes, found {short(models)}"
@@ -215,7 +235,7 @@ def _chosen(models: Sequence[str], declared: Mapping[str, Any], where: str) -> l
 
 
 def checked_sections(layers: Sequence[Mapping[str, Any] | None], where: str) -> Sections:
-    """Every stage's dataclass, with the layers' values put on the defaults in order."""
+    """The dataclass of every stage: the defaults, overridden by each layer in order."""
     layers = [layer for layer in layers if layer is not None]
     for layer in layers:
         if not isinstance(layer, dict):
@@ -249,7 +269,7 @@ def _section(params: type, layers: Sequence[Mapping[str, Any] | None], where: st
 
 
 def _layered(params: type, values: Mapping[str, Any], typed: Mapping[str, Any], where: str) -> Any:
-    """Values with those of a layer put on them, as the section does it."""
+    """Values overridden by those of a layer, by the rules of the section."""
     try:
         return params.layered(values, typed) if hasattr(params, "layered") else {**values, **typed}
     except ValueError as error:

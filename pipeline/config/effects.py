@@ -1,4 +1,4 @@
-"""Keys without effect are refused; an initial checkpoint decides others."""
+"""Reject keys without effect; an initial checkpoint fixes others."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ Sections = Mapping[str, Any]  # stage name -> its frozen dataclass
 def effective(
     models: Mapping[str, Sections], layers: Mapping[str, Sequence[Mapping]], where: str
 ) -> dict[str, Sections]:
-    """The models as they will be built, if all that the layers state of them can be heeded."""
+    """The models as they will be built; an error if a stated key has no effect."""
     for name, sections in models.items():
         _check_background(sections, f"{where}, model '{name}'")
     built = {name: _with_width(sections) for name, sections in models.items()}
@@ -47,7 +47,7 @@ def _check_background(sections: Sections, where: str) -> None:
 
 
 def _with_width(sections: Sections) -> Sections:
-    """With the width that the encoder has, so that it is not trained anew for stating another."""
+    """Set the width that the encoder really has: another value must not train it again."""
     train = sections["train"]
     hidden = ENCODERS.part(parted(train.encoder)[0]).about.get("hidden")
     between = hidden == "between layers" and train.layers == 1
@@ -72,8 +72,8 @@ KEPT = {
         *("encoder", "output", "layers", "embedding", "hidden", "input", "tied", "condition"),
     ),
 }
-# What can be gone on from: features of words, every other string spelled, and no labels: another
-# text has others.
+# Models that can be fine-tuned: with features of words, an open vocabulary, and no labels, as
+# another text has others.
 EXPECTED = {
     "analyse": {"protocol": "open"},
     "background": {"kind": "unigram"},
@@ -86,7 +86,7 @@ Checked = Callable[[Sequence[Layer], str], Sections]
 
 
 def with_start(layers: Sequence[Layer], where: str, checked: Checked) -> Sections:
-    """The sections that the layers state; those that are the start's, if there is one, from it."""
+    """The sections of the layers; with an initial checkpoint, some come from it."""
     asked = checked(layers, where)
     start, pretraining = asked["train"].start, asked["train"].pretraining
     if start is None:
@@ -98,10 +98,10 @@ def with_start(layers: Sequence[Layer], where: str, checked: Checked) -> Section
     _refuse_others(start, kept, of_start, found, where)
     if pretraining != "none":
         raise ValueError(
-            f"{where}, train.phases: expected no pretraining, as the model goes on from {start}; "
+            f"{where}, train.phases: expected no pretraining, as it is fine-tuned from {start}; "
             f"found {pretraining}"
         )
-    # They lie in its folder, and are looked for nowhere else; a small form has no lexicons.
+    # They lie in its folder, and are looked for nowhere else; a compact form has no lexicons.
     without = {"analyse": {"frequency": None}, "featurise": {"vectors": None}}
     if not is_compact(start_folder(start)):
         without["analyse"]["lexicon"] = ()
@@ -109,7 +109,7 @@ def with_start(layers: Sequence[Layer], where: str, checked: Checked) -> Section
 
 
 def _kept(start: str) -> dict[str, dict[str, Any]]:
-    """What the start was made with, as a layer of a configuration."""
+    """The settings of the initial checkpoint, as a layer of a configuration."""
     params = start_params(start)
     params["analyse"]["lexicon"] = read_chain(start_folder(start))["names"]
     # Whose keys may be those of before.
@@ -133,12 +133,12 @@ def _check_start(start: str, sections: Sections) -> None:
 def _refuse_others(
     start: str, kept: Mapping[str, Mapping], of_start: Sections, found: Sections, where: str
 ) -> None:
-    """Nothing may be stated otherwise than the start has it."""
+    """Reject settings that differ from those of the initial checkpoint."""
     for section, keys in kept.items():
         for key in keys:
             has, stated = (getattr(each[section], key) for each in (of_start, found))
             if has != stated:
                 raise ValueError(
-                    f"{where}, {section}.{key}: expected {has}, as {start} has it, which the model "
-                    f"goes on from; found {stated}"
+                    f"{where}, {section}.{key}: expected {has}, as in {start}, the model to "
+                    f"fine-tune; found {stated}"
                 )

@@ -32,7 +32,7 @@ def explain() -> str:
     lines += ["", "# base: tiny  # a preset or file whose sections this one changes"]
     lines += [
         "",
-        "models:  # name -> what it changes above; null removes one of the base's",
+        "models:  # name -> its changes of the keys above; null removes a model of the base",
         "  model: {}",
     ]
     return "\n".join(lines) + "\n"

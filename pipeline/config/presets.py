@@ -31,17 +31,18 @@ class _Loader(yaml.SafeLoader):
 
 
 def parse(text: str, where: str) -> Any:
-    """What a text says; `where` names it in an error."""
+    """Parse YAML; `where` names the text in an error."""
     try:
         return yaml.load(text, _Loader)
-    except Exception as error:  # PyYAML lets through whatever `!!int x` or a thousand [ bring about
-        said = str(error) or type(error).__name__
+    except Exception as error:  # PyYAML raises many kinds of errors, for `!!int x` or a thousand [
+        said = str(error).replace(' in "<unicode string>",', "") or type(error).__name__
         raise ValueError(f"{where} is not valid YAML: {said[:500]}") from None
 
 
 # Sections that know how to put a layer on another.
 LAYERED = {"train": Recipe.layered, "featurise": FeaturiseParams.layered}
 PRESETS = files("accord.pipeline.config") / "presets"
+CONFIGURATIONS = (".yaml", ".yml")  # endings of files that a user writes
 
 _brief = Repr()
 _brief.maxstring = _brief.maxother = _brief.maxlong = 100
@@ -53,14 +54,14 @@ def preset_names() -> list[str]:
 
 
 def preset_text(name: str) -> str:
-    """A preset's file as it stands."""
+    """The text of a preset."""
     if name not in preset_names():
         raise ValueError(f"no preset '{name}'{nearest(name, preset_names())}")
     return (PRESETS / f"{name}.yaml").read_text(encoding="utf-8")
 
 
 def layered(source: str, above: tuple[str, ...] = ()) -> tuple[dict, str]:
-    """What a file says, put section by section on what its base says; and its name for errors."""
+    """A file merged with its base, section by section; and its name for errors."""
     text, where = _read(source)
     if where in above:
         raise ValueError(f"{where} is its own base")
@@ -84,8 +85,16 @@ def layered(source: str, above: tuple[str, ...] = ()) -> tuple[dict, str]:
     return below, where
 
 
+def base_of(source: str) -> dict | None:
+    """The configuration that a user's file changes, empty if it names none; None for a preset."""
+    if not _is_file(Path(source)):
+        return None
+    base = parse(_read(source)[0], source).get("base")
+    return {} if base is None else layered(str(base))[0]
+
+
 def _models(models: dict, below: dict, where: str) -> dict:
-    """A file's models instead of its base's; if one is null, those of both without it."""
+    """A file's models instead of its base's; if one is null, the models of both without it."""
     removed = {name for name, changes in models.items() if changes is None}
     for name in removed:
         if below.get(name) is None:
@@ -101,8 +110,9 @@ def _read(source: str) -> tuple[str, str]:
     path = Path(source)
     if _is_file(path):
         return _text(path), str(path)
-    if path.suffix in {".yaml", ".yml"}:
-        raise FileNotFoundError(f"no configuration file {path}")
+    if path.suffix in CONFIGURATIONS:
+        others = [str(each) for ending in CONFIGURATIONS for each in path.parent.glob(f"*{ending}")]
+        raise FileNotFoundError(f"no configuration file {path}{nearest(str(path), others, 0)}")
     try:
         return preset_text(source), f"preset '{source}'"
     except ValueError as error:

@@ -26,7 +26,7 @@ WORD = re.compile(r"[^\W\d_][\w'-]*")
 
 
 class Channel:
-    """Makes lattices out of sentences; where its vocabulary is known, it hears no other words."""
+    """Makes lattices from sentences; with a vocabulary, only its words occur."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Channel:
         self.vocabulary = homophones if vocabulary is None else vocabulary
 
     def lattice(self, name: str, words: Sequence[str]) -> Lattice:
-        """All that may have been heard; nodes with odd numbers stand within a word."""
+        """The lattice of all words that may have been heard; odd nodes are inside a word."""
         arcs = []
         for place, word in enumerate(words):
             start, middle, end = 2 * place, 2 * place + 1, 2 * place + 2
@@ -55,13 +55,13 @@ class Channel:
         return Lattice(name, tuple(dict.fromkeys(arcs)), {2 * len(words): 0.0})
 
     def _heard(self, word: str) -> dict[str, float]:
-        """The other words that one may become, and what that costs."""
+        """The other words that a word may become, and their costs."""
         typed = dict.fromkeys(self.typed(word), COST) if self.spelling else {}
         heard = typed | dict.fromkeys(self.homophones.of(word), 0.0)
         return {other: cost for other, cost in heard.items() if other in self.vocabulary}
 
     def typed(self, word: str) -> Iterator[str]:
-        """The words that are one letter too many, too few, another or swapped away from a word."""
+        """The words at one edit from a word: a letter added, dropped, replaced or swapped."""
         if not WORD.fullmatch(word):
             return
         for at in range(len(word) + 1):
@@ -109,5 +109,5 @@ def plant(
 
 
 def _known(others: Sequence[str], homophones: Homophones) -> list[str]:
-    """Those that occur at all."""
+    """The words that occur at all."""
     return [other for other in others if homophones.count(other) > 0]

@@ -50,7 +50,7 @@ class KnownParadigms:
         self._by_cell = _Groups(cell, word)
 
     def others(self, form: str) -> set[str]:
-        """The forms that might stand for this one where it does not agree."""
+        """The forms that could replace this one if it does not agree."""
         number = self.vocabulary.known.get(form)
         if number is None:
             return set()
@@ -74,7 +74,7 @@ class _Groups:
 
 AT_ONCE = 4000  # sentences that are scored together
 HERE, AFTERWARDS = "the word itself", "the words after it"
-Reasons = dict[str, float]  # what gave how many nats; they sum to the gain
+Reasons = dict[str, float]  # reasons and their nats, which sum to the gain
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Suggestion:
     word: str
     other: str
     gain: float
-    here: float  # what the word itself gains; the rest is that of the words after it
+    here: float  # the gain of the word itself; the rest is that of the words after it
 
     def made(self, words: Sequence[str]) -> list[str]:
         """The sentence with the suggestion in it."""
@@ -102,7 +102,7 @@ class Corrector:
         self.paradigms = KnownParadigms(scorer.vocabulary, analyses)
 
     def candidates(self, word: str) -> list[str]:
-        """What a word may have been meant to be; only words that the model knows."""
+        """The words that may have been meant; only words that the model knows."""
         known = (each for each in self.homophones.of(word) if each in self.scorer.vocabulary.known)
         return sorted({*known, *self.paradigms.others(word)})
 
@@ -176,7 +176,7 @@ def replaced(words: Sequence[str], place: int, other: str) -> list[str]:
 
 
 def differences(word: Choice, other: Choice) -> Reasons:
-    """What the terms of another word in the same place give more than those of a word.
+    """The differences between the terms of another word at the same position and those of a word.
 
     A feature that the other word has not, `Number=Plur`, counts as `not Number=Plur`.
     """
@@ -192,7 +192,7 @@ def differences(word: Choice, other: Choice) -> Reasons:
 
 
 def rows(corrector: Corrector, sentence: str, margin: float) -> list[dict[str, Any]]:
-    """What JSON can hold of each: `sentence[start:end]` is the word; reasons sum to the gain."""
+    """Each suggestion for JSON: `sentence[start:end]` is the word; reasons sum to the gain."""
     (words,) = tokens([sentence])
     places = spans(sentence, words)
     return [

@@ -1,4 +1,4 @@
-"""n-best lists, lattices as paths, and ranking them anew.
+"""n-best lists, lattices as paths, and their rescoring.
 
 As text, a line for each hypothesis, `ID ||| HYPOTHESIS ||| SCORE`; further scores may follow, after
 blanks or `|||`, and are added up. `ID ||| WORDS ||| reference` tells what was said. As JSON lines,
@@ -40,7 +40,7 @@ class NBest:
 
 
 def read_nbest(path: Path) -> list[NBest]:
-    """The lists of a file, in order; what is wrong with it is named by line."""
+    """The lists of a file, in order; errors name the line."""
     lists: dict[str, NBest] = {}
     for number, line in enumerate(lines(path), start=1):
         line = line.removeprefix("\ufeff") if number == 1 else line
@@ -153,7 +153,7 @@ class Lattice(NamedTuple):
 
 
 def best(scored: Iterable[tuple[str, float]], size: int) -> list[tuple[str, float]]:
-    """So many with the greatest scores, the greatest first; equals in the order of the words."""
+    """The `size` best by score, the best first; equals in the order of the words."""
     return heapq.nsmallest(size, scored, key=lambda each: (-each[1], each[0]))
 
 
@@ -172,13 +172,13 @@ class Weights:
     word: float  # β: what each word adds
 
     def best(self, terms: "Terms") -> np.ndarray:
-        """The place of the best hypothesis of each list."""
+        """The position of the best hypothesis of each list."""
         return (terms.score + self.model * terms.log_p + self.word * terms.words).argmax(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What a ranking adds up, a row for each list and −inf for the score of what fills it up."""
+    """The terms of a ranking, a row for each list, padded with scores of −inf."""
 
     score: np.ndarray
     log_p: np.ndarray
@@ -245,7 +245,7 @@ def error_rate(lists: Sequence[NBest], chosen: Sequence[int]) -> float:
 
 
 def oracle(lists: Sequence[NBest]) -> list[int]:
-    """The place of the hypothesis with the fewest word errors in each list."""
+    """The position of the hypothesis with the fewest word errors in each list."""
     return [
         int(np.argmin([distance(text.split(), _reference(found)) for text in found.texts]))
         for found in lists

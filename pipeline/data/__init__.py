@@ -1,1 +1,1 @@
-"""Corpora and lexicons are fetched."""
+"""Fetch corpora and lexicons."""

@@ -1,4 +1,4 @@
-"""Brought here, checked, put in place."""
+"""Download a source, check its hash, and put it in the data folder."""
 
 import hashlib
 import json
@@ -76,7 +76,7 @@ SILENCE = 60  # seconds without a byte after which a download is given up
 
 
 class FetchError(OSError):
-    """The data could not be had, or is not what the catalogue says."""
+    """The data could not be downloaded, or differs from the catalogue."""
 
 
 def fetch(source: str) -> Path:
@@ -111,7 +111,7 @@ def fetch(source: str) -> Path:
 
 
 def _scratch(home: Path, source: str) -> tempfile.TemporaryDirectory:
-    """A folder for the time being, and none of those that were killed at it."""
+    """A temporary folder; those of killed processes are removed."""
     prefix = f".fetch-{source}-"
     for left in home.glob(f"{prefix}*"):
         shutil.rmtree(left)

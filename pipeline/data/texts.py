@@ -1,4 +1,4 @@
-"""What was fetched, as JSON lines: an object for each document, with its paragraphs in `text`."""
+"""Turn fetched files into JSON lines: one object per document, its paragraphs in `text`."""
 
 import json
 import re
@@ -12,7 +12,8 @@ from xml.etree.ElementTree import Element
 TEI = "{http://www.tei-c.org/ns/1.0}"
 XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 NOT_TEXT = {f"{TEI}note", f"{TEI}ref"}  # footnotes and their marks
-# A paragraph that goes on behind a page break: it begins small, and the one before has no stop.
+# A paragraph that continues after a page break: it begins in lower case, and the one before has no
+# stop.
 SMALL = re.compile(r"[a-zß-öø-ÿœ]")
 UNFINISHED = re.compile(r"""[^.!?…:;»”"]\Z""")
 

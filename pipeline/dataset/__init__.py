@@ -1,1 +1,1 @@
-"""What the stages made of texts and words, read back."""
+"""Read the files that the stages made from texts and words."""

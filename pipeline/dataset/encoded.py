@@ -28,7 +28,7 @@ DOCUMENTS = ".documents.npy"
 
 
 def read_values(folder: Path) -> dict[str, list[str]]:
-    """The labels of each kind, numbered from 1 on; nothing where sentences have none."""
+    """The labels of each kind, numbered from 1; empty if sentences have none."""
     path = folder / VALUES
     found = load_json(path, dict) if path.exists() else {}
     lists = found.values()
@@ -73,7 +73,7 @@ READ_FILES = (
     "documents.npy",
     "parts.npz",
 )
-# What training reads, by the stage that made it; a model is also trained where no stage is known.
+# The files that training reads, by stage; a machine that only trains knows no stages.
 READ_BY_TRAINING = {
     "encode": (
         *map(".".join, product(READ_SPLITS, READ_FILES)),
@@ -96,7 +96,7 @@ READ_BY_TRAINING = {
 
 
 def read_text(folder: Path, split: str) -> Sentences:
-    """The sentences of a split in what a model predicts: words, or the subwords that spell them."""
+    """The sentences of a split in the units that a model predicts: words or subwords."""
     sentences = read_sentences(folder, split)
     subwords = load_subwords(folder, split)
     if subwords is None:
@@ -131,7 +131,7 @@ ENDING = ".suite.npz"
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite in the ids of a vocabulary; a sentence that several pairs share is kept once."""
+    """A suite as ids of a vocabulary; a sentence that several pairs share is kept once."""
 
     ids: np.ndarray  # the words of all sentences, END after each
     lengths: np.ndarray  # of each sentence, END included
@@ -211,8 +211,8 @@ WRITTEN = ("lengths.npy", "form.npy", "forms.json")  # what does not depend on t
 def is_same_text(one: Path, other: Path, split: str) -> bool:
     """Whether two folders of the stage `encode` have the same words of a split.
 
-    How words are written can be compared only where both say it: folders that were brought back
-    from a training elsewhere may lack it, but not how long the sentences are.
+    The spelling of words is compared only if both folders have it: those of a training on another
+    machine may lack it, but not the lengths of sentences.
     """
     lengths, *forms = (f"{split}.{part}" for part in WRITTEN)
     told = [name for name in forms if (one / name).exists() and (other / name).exists()]

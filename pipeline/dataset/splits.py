@@ -84,7 +84,7 @@ def _limited(drawn: np.ndarray, sizes: np.ndarray, limit: int | None) -> np.ndar
 
 
 def _held_out(sizes: np.ndarray, wanted: int) -> np.ndarray:
-    """Which documents, given in the order of the draw, have so many sentences or nearly so many."""
+    """The documents, in the order of the draw, that have about this many sentences together."""
     is_chosen, missing = np.zeros(len(sizes), bool), wanted
     for place, size in enumerate(sizes.tolist()):
         if not missing:

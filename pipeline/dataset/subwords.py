@@ -13,7 +13,7 @@ BYTES = [chr(0xF0000 + byte) for byte in range(256)]
 
 
 class Speller:
-    """Takes any string apart; subwords are numbered from 1, as 0 is the end of a sentence."""
+    """Splits any string into subwords, numbered from 1; 0 is the end of a sentence."""
 
     def __init__(self, tokeniser: Tokenizer):
         self.tokeniser = tokeniser
@@ -22,7 +22,7 @@ class Speller:
 
     @classmethod
     def learn(cls, counts: Mapping[str, int], merges: int) -> "Speller":
-        """Letters, and what so many merges make of the words counted."""
+        """Learn letters and merges from counted words."""
         letters = sorted({letter for form in counts for letter in form} - {BOUNDARY, *BYTES})
         alphabet = [BOUNDARY, *BYTES, *letters]
         tokeniser = Tokenizer(models.BPE())
@@ -50,7 +50,7 @@ class Speller:
 
     @classmethod
     def load(cls, folder: Path) -> "Speller | None":
-        """The speller of a folder; none where words are not taken apart."""
+        """The speller of a folder; None if there are no subwords."""
         path = folder / SPELLER
         return cls(Tokenizer.from_file(str(path))) if path.exists() else None
 

@@ -51,7 +51,7 @@ class UnknownClasses:
         return np.array([self._id.get(name, UNKNOWN_ID) for name in found], dtype=np.int64)
 
     def analyses(self, words: Sequence[str]) -> pd.DataFrame:
-        """The analyses that words of each class have by their mean share, as of unknown words.
+        """The analyses of each class of unknown words, by their mean share.
 
         In the first class, whose words are of all kinds, numbers and signs would speak for words:
         there only what is guessed counts.
@@ -77,7 +77,7 @@ HASHES = "lexicon-hashes.json"  # of the files of each lexicon that does not lie
 
 
 def save_chain(folder: Path, **chain) -> None:
-    """What `lexicon.load` was called with, so that words met later are looked up alike."""
+    """Save the arguments of `lexicon.load`, so that later words are looked up in the same way."""
     (folder / CHAIN).write_text(json.dumps(chain, indent=1))
 
 
@@ -86,13 +86,13 @@ def read_chain(folder: Path) -> dict:
 
 
 def save_hashes(folder: Path, names: Iterable[str]) -> None:
-    """What the files of these lexicons hold, so that words met later are not told by others."""
+    """Save the hashes of the lexicons' files, so that later words are not looked up in others."""
     hashes = {name: [hash_of_file(path) for path in files(name, folder_of)] for name in names}
     (folder / HASHES).write_text(json.dumps(hashes, indent=1))
 
 
 def load_chain(folder: Path) -> lexicon.Lexicon:
-    """The chain that the stage had; in an exported model's folder it lies beside."""
+    """The chain of lexicons of the stage; an exported model has it in its folder."""
     if (folder / SAVED).exists():
         return open_saved(folder)
     if (folder / HASHES).exists():

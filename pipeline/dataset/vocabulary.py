@@ -30,8 +30,8 @@ STARTS = {END[0], UNKNOWN[0]}  # few of hundreds of thousands of words have one,
 class Vocabulary:
     """The words that stage `analyse` found to be known, and the classes of all others.
 
-    Those of a closed vocabulary that only corpus.pretraining holds have ids, by which that text is
-    encoded; a model has no mass for them after it, and they are known no more.
+    In a closed vocabulary, words of corpus.pretraining alone have ids, which that text needs. After
+    pretraining they have no mass and are unknown.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class NamedFeatures:
         return dict(zip(indices.tolist(), values.tolist(), strict=True))
 
     def grammar(self, word: int) -> list[str]:
-        """What a word's features say of its grammar: parts of speech, then features of UD."""
+        """The grammar of a word by its features: parts of speech, then features of UD."""
         names = [self.names[feature] for feature in self.of(word)]
         simple = [name for name in names if GRAMMAR.fullmatch(name)]
         return sorted(simple, key=lambda name: not name.startswith("pos="))

@@ -42,7 +42,7 @@ styled = mpl.rc_context(STYLE)  # around each function that draws
 
 @styled
 def save(figure: Figure, path: Path) -> str:
-    """As PNG on white and as SVG on nothing; returns the latter, to be put into a page."""
+    """Save as PNG on white and as transparent SVG; return the SVG for a page."""
     with whole(path.with_suffix(".png")) as partial:
         figure.savefig(partial, dpi=150, metadata={"Software": None})
     drawn = svg(figure)
@@ -51,7 +51,7 @@ def save(figure: Figure, path: Path) -> str:
 
 
 def for_page(figure: Figure) -> dict[str, str]:
-    """As SVG for wide and for narrow screens: the letters of each have the size of a text's."""
+    """As SVG for wide and for narrow screens, with letters of the size of text."""
     _, height = figure.get_size_inches()
     drawn = {}
     for width, inches in PAGE.items():
@@ -140,7 +140,7 @@ def perplexity_against_time(scores: pd.DataFrame, split: str) -> Figure:
 
 
 def _name_beside(axes: Axes, names: Mapping[str, tuple[tuple[float, float], str]]) -> None:
-    """Points' names in a column on the right, each as near its point as the others leave room."""
+    """Write the names of points in a column on the right, each as near its point as possible."""
     axes.autoscale_view()  # so that heights are those of the finished figure
     to_axes = (axes.transData + axes.transAxes.inverted()).transform
     heights = {name: to_axes(point)[1] for name, (point, _) in names.items()}

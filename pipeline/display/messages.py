@@ -1,7 +1,7 @@
-"""Lines for the person at the terminal: what is done, progress, counts, short names of paths.
+"""Lines for the user: messages, progress, counts, short names of paths.
 
-Text from elsewhere may hold control characters, which a terminal obeys. `printable` makes escapes
-of them, wherever text is printed: here, in `print_table` and in `print_error`.
+Text from elsewhere may hold control characters, which a terminal obeys. `printable` escapes them
+wherever text is printed: here, in `print_table` and in `print_error`.
 """
 
 import atexit
@@ -21,7 +21,7 @@ SETTLED = 1.0  # seconds of work by which the rest can be judged
 
 
 def set_level(level: Level) -> None:
-    """How much is said from here on."""
+    """Set how much is printed from here on."""
     global _level
     _level = level
 
@@ -54,7 +54,7 @@ def say(message: str, detail: bool = False) -> None:
 
 
 def track(items: Iterable[Item], what: str, total: int | None = None) -> Iterator[Item]:
-    """Pass the items on while showing how many, how fast and how long still."""
+    """Yield the items and show how many are done, how fast, and the time left."""
     advance = meter(what, total)
     for item in items:
         yield item
@@ -130,7 +130,7 @@ def _bar(what: str, total: int | None) -> Callable[[int], None]:
 
 
 class Pace:
-    """How fast work goes on once it has begun: what leads to the first piece comes only once."""
+    """The speed of work, without the preparation before the first piece."""
 
     def __init__(self, start: float):
         self.start = start
@@ -142,7 +142,7 @@ class Pace:
         self.first = self.first or (self.done, now)
 
     def rate(self, now: float) -> float | None:
-        """Work done in a second; None while too little was seen to tell."""
+        """Work done per second; None while it is too early to tell."""
         done, since = self.first or (0, self.start)
         seen = now - since
         return (self.done - done) / seen if seen >= SETTLED and self.done > done else None
@@ -153,7 +153,7 @@ def _line(what: str, done: int, total: int | None, rate: float | None) -> str:
 
 
 def _figures(done: int, total: int | None, rate: float | None) -> str:
-    """What is done, how fast, and how long it will take still, as far as that is known."""
+    """The amount done, the speed, and the time left, as far as they are known."""
     known = []
     if rate:
         known.append(f"{rate:,.0f}/s" if rate >= 1 else f"{1 / rate:,.0f} s each")
@@ -169,7 +169,7 @@ def counted(number: int, thing: str) -> str:
 
 
 def short_names(paths: Sequence[tuple[str, ...]], least: int = 1) -> list[str]:
-    """For each of different paths at least so many of its last parts, and as many as it needs."""
+    """The shortest ends of paths that differ, with at least `least` parts."""
     endings = [
         ["/".join(path[-length:]) for length in range(least, len(path) + 1)] for path in paths
     ]

@@ -12,14 +12,14 @@ from accord.models.common.files import whole
 from accord.pipeline.display.figures import COLOURS, INK, styled
 
 LINES = ("-", "--", ":", "-.")  # of the models, where colours are for values
-LEAST = 0.05  # a value that is nowhere so likely is not drawn
+LEAST = 0.05  # a value that is never this likely is not drawn
 DODGE = 0.08  # between the intervals of two conditions, of the way from region to region
 NORMAL = 1.96  # standard errors to each side of a mean: 95 of 100 intervals hold the true one
 
 
 @styled
 def surprisal_by_region(words: pd.DataFrame, by: str | None, item: str | None = None) -> Figure:
-    """The mean over sentences of each region's surprisal, the sum of its words', with intervals.
+    """The mean over sentences of each region's summed surprisal, with intervals.
 
     Where every `item` has every condition, the intervals are within items.
     """
@@ -93,7 +93,7 @@ def _within_items(sums: pd.DataFrame, place: str, by: str, item: str) -> pd.Seri
 
 @styled
 def expectations(table: pd.DataFrame, features: Sequence[str]) -> Figure:
-    """The probability of each value along a sentence, a panel a feature, a line style a model."""
+    """The probability of each value along a sentence: a panel per feature, a line per model."""
     models = list(table["model"].unique()) if "model" in table else [None]
     words = table["before"][: len(table) // len(models)].tolist()
     figure = Figure(figsize=(max(6, 0.9 * len(words)), 0.8 + 2.6 * len(features)))
@@ -164,7 +164,7 @@ def partial_effects(partial: Mapping[str, pd.DataFrame], measure: str) -> Figure
 
 @styled
 def draw(figure: Figure, path: Path) -> None:
-    """As PNG on white or as SVG on nothing, by the file's ending."""
+    """Save as PNG on white or as transparent SVG, by the ending of the file."""
     is_svg = path.suffix == ".svg"
     metadata = {"Date": None} if is_svg else {"Software": None}
     with whole(path) as partial:

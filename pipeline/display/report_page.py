@@ -26,7 +26,7 @@ CAPTIONS = {
 def comparison(
     headline: str, about: str, table: pd.DataFrame, differ: pd.DataFrame, drawn: Drawn
 ) -> str:
-    """The models side by side, what comes of it in a sentence first, and whether it is chance."""
+    """The models side by side: the result in a sentence, the table, and whether it is chance."""
     first = f'<p class="headline">{escape(headline)}</p>\n' if headline else ""
     real = "" if differ.empty else f"<p>{REAL}</p>\n{html_table(differ)}"
     return f"""{first}<p>{escape(about)}</p>
@@ -39,7 +39,7 @@ def comparison(
 
 
 def agreement(table: pd.DataFrame, drawn: Drawn) -> str:
-    """What the models know of agreement, where they were asked."""
+    """The results on agreement, if there are any."""
     if table.empty:
         return ""
     return f"""<h2>Agreement</h2>
@@ -54,7 +54,7 @@ def coverage(table: pd.DataFrame) -> str:
 
 
 def configuration(table: pd.DataFrame, made: str) -> str:
-    """How each model was built and trained, for who asks, and when the page was written."""
+    """The settings of each model, and when the page was written."""
     return f"""<details><summary>How each was built and trained</summary>
 {html_table(table)}
 </details>
@@ -88,7 +88,7 @@ def _covered(coverage: pd.DataFrame) -> pd.DataFrame:
 
 
 def _figure(drawn: Drawn, name: str) -> str:
-    """A figure as it is drawn for wide screens and for narrow ones, of which the page shows one."""
+    """A figure for wide and for narrow screens; the page shows one of them."""
     if name not in drawn:
         return ""
     caption = CAPTIONS[name]

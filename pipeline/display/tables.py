@@ -40,14 +40,31 @@ def print_table(table: "pd.DataFrame") -> None:
     if not sys.stdout.isatty():
         echo(markdown(table))
         return
+    _draw(_cells(table), _numbers(table))
+
+
+def print_markdown(text: str) -> None:
+    """Print a table that `markdown` wrote, in the same way."""
+    if not sys.stdout.isatty():
+        echo(text, end="" if text.endswith("\n") else "\n")
+        return
+    head, rule, *rows = (
+        [cell.strip() for cell in line.removeprefix("| ").removesuffix(" |").split(" | ")]
+        for line in text.splitlines()
+    )
+    _draw([head, *rows], [each.endswith(":") for each in rule])
+
+
+def _draw(cells: Sequence[Sequence[str]], rights: Sequence[bool]) -> None:
+    """Draw a table on the terminal: its head and its rows, with some columns on the right."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    head, *rows = _cells(table)
-    for name, right in zip(head, _numbers(table), strict=True):
+    head, *rows = cells
+    for name, right in zip(head, rights, strict=True):
         drawn.add_column(
             Text(printable(name)), justify="right" if right else "left", overflow="fold"
         )
@@ -62,7 +79,7 @@ def _cells(table: "pd.DataFrame") -> list[list[str]]:
 
 
 def _numbers(table: "pd.DataFrame") -> list[bool]:
-    """Which columns hold numbers and so are read from the right; the first one names the row."""
+    """The columns with numbers, which are aligned on the right; the first one names the row."""
     columns = zip(*_cells(table)[1:], strict=True) if len(table) else [()] * len(table.columns)
     return [
         place > 0 and any(map(NUMBER.match, column)) and all(map(NO_TEXT.match, column))
@@ -91,7 +108,7 @@ EXCEL_ROWS = 1_048_576  # that a sheet of Excel holds, the header included
 
 
 def write_table(table: "pd.DataFrame", path: Path, spreadsheet: bool = False) -> None:
-    """Write a table whole or not at all, in the form that the name's ending says.
+    """Write a table, whole or not at all, in the format of the name's ending.
 
     For a `spreadsheet`, texts of a CSV or TSV that it would compute have an apostrophe before them.
     """
@@ -178,7 +195,7 @@ def _inert(cell: Any) -> Any:
 
 
 def with_seeds(models: Mapping[str, Mapping[str, Any]], seeds: int) -> dict[str, dict[str, Any]]:
-    """So many seeds of each model that is trained; what is only counted stays one."""
+    """Give each trained model this many seeds. A counted model has one."""
     if seeds < 1:
         raise ValueError(f"seeds: expected 1 or more, got {seeds}")
     found = {}

@@ -49,7 +49,7 @@ def scores(run: str | Path) -> pd.DataFrame:
 # A column of the comparison table: title, split (each test split, each source's part of one where
 # there are several, each suite), metric, digits.
 Column = tuple[str, str, str, int]
-# Those beside the metrics that have a column.
+# Further figures that have a column.
 OTHERS: list[Column] = [
     ("start's ppl", "start", OF_START, 1),
     ("agreement", "suite", "accuracy", 3),
@@ -78,7 +78,7 @@ def suites(scores: pd.DataFrame) -> list[str]:
 
 
 def columns() -> list[Column]:
-    """Every metric that has a column, and what is known of a model besides."""
+    """Every metric that has a column, and further figures of a model."""
     found = [(name, part.about) for name, part in METRICS.parts().items() if "column" in part.about]
     of_tests = [
         (about["column"], kind, name, about.get("digits", 1))

@@ -18,7 +18,7 @@ from accord.corpora.tokenise import tokenised
 from accord.lexicon import Analysis, Lexicon
 from accord.pipeline.evaluation.suites import Pair, WrittenSuite, pair_table, words_of
 
-VERB, WORD = "verb", "word:"  # how the score is asked for; behind WORD stands the column
+VERB, WORD = "verb", "word:"  # values of --score; a column follows WORD
 # Each of these begins a clause whose verb agrees with another subject: it is passed over.
 # `qui` does not: its verb agrees with the noun before it, which is often the subject itself.
 OPENERS = {"que", "qu'", "dont", "où", "quand", "lorsque", "lorsqu'", "puisque", "puisqu'"}
@@ -43,7 +43,7 @@ class CriticalWords(NamedTuple):
 
 
 def find_words(suite: WrittenSuite, score: str, lexicon: Lexicon | None) -> CriticalWords:
-    """The words that `verb` or `word:COLUMN` means."""
+    """The critical words for `verb` or `word:COLUMN`."""
     if score.startswith(WORD):
         found = _named_words(suite, score.removeprefix(WORD))
     elif score == VERB and lexicon is not None:
@@ -63,7 +63,7 @@ Span = tuple[int, int]
 
 
 def _named_words(suite: WrittenSuite, column: str) -> list[tuple[Span, Span] | None]:
-    """The words of a column, each as it first stands where or behind where its pair differs."""
+    """The words of a column, each at its first position from the difference on."""
     table = pair_table(suite)
     if column not in table:
         raise ValueError(
@@ -87,7 +87,7 @@ def _span(words: list[str], word: list[str], first: int) -> Span | None:
 
 
 def _verb(pair: Pair, lexicon: Lexicon) -> tuple[Span, Span] | None:
-    """The first finite verb behind the difference that agrees with what the right one has there."""
+    """The first finite verb after the difference that agrees with the right subject."""
     good, bad = words_of(pair.good), words_of(pair.bad)
     first = pair.first_difference()
     shared = _shared_end(good[first:], bad[first:])

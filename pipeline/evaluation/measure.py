@@ -28,7 +28,7 @@ from accord.pipeline.evaluation.metrics import METRICS, ScoredText
 if TYPE_CHECKING:
     from accord.models.network.language_model import LanguageModel
 
-OF_START = "perplexity of the start"  # that a training went on from
+OF_START = "perplexity of the start"  # of the initial checkpoint
 
 
 def measure(

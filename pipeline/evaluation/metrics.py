@@ -1,7 +1,7 @@
 """One function for each figure of a scored text.
 
-A metric that has a `column` stands under that title in the report's table, rounded to `digits`.
-What has no value for a text is None, and left out.
+A metric that has a `column` stands under that title in the report's table, rounded to `digits`. A
+metric without a value for a text is None, and left out.
 """
 
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ class ScoredText:
 
     log_p: np.ndarray  # in nats
     is_end: np.ndarray
-    is_spelled: np.ndarray  # words that had to be spelled
+    is_spelled: np.ndarray  # words that the character model spelled
     is_unseen: np.ndarray  # words that training lacks
     characters: int  # of the text as it is written
 
     def of(self, chosen: np.ndarray, characters: int) -> "ScoredText":
-        """Some of its words and ends, which have so many characters."""
+        """Some of its words and ends, with their number of characters."""
         arrays = (self.log_p, self.is_end, self.is_spelled, self.is_unseen)
         return ScoredText(*(array[chosen] for array in arrays), characters)
 

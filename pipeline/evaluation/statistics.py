@@ -31,7 +31,7 @@ class Difference:
 
     @property
     def is_real(self) -> bool:
-        """Whether the interval leaves out no difference at all."""
+        """Whether the interval excludes zero."""
         return self.low > 0 or self.high < 0
 
     @property
@@ -84,7 +84,7 @@ class Compared:
 
     @property
     def factor(self) -> str:
-        """How many times the perplexity of `model` that of `against` is, in a line."""
+        """The ratio of the perplexities of `against` and `model`, in a line."""
         found = self.difference
         factor, low, high = np.exp([-found.nats, -found.high, -found.low])
         return (

@@ -4,7 +4,7 @@ Of a text: a pronoun that can only be a subject and the verb behind it and its c
 and a word that can only be a noun; such a noun and a word behind it that can only be an adjective;
 a participle after its object; a subjunctive after what asks for one.
 
-Left out is what a flipped word would not break beyond doubt: collective subjects, relative
+Cases are left out in which a flipped word might still be right: collective subjects, relative
 pronouns and adjectives that another noun might claim, the *vous* that may be one person.
 
 Beside the files in CLAMS's form stands `pairs.csv`, a row for each pair in the order in which the
@@ -160,7 +160,7 @@ def _with_participle(words: TreeWords, participle: Token) -> Iterator[Agreeing]:
 
 
 def _controller(words: TreeWords, token: Token, verb: Token) -> Token | None:
-    """What a relative pronoun stands for, if that is beyond doubt; any other word itself."""
+    """The antecedent of a relative pronoun, if it is beyond doubt; any other word itself."""
     if "PronType=Rel" not in token.feats.split("|"):
         return token
     head = words.by_id.get(verb.head)

@@ -35,14 +35,14 @@ GROUPS = ("construction", "UID", "phenomenon", "linguistics_term")  # the first 
 
 
 class Columns(NamedTuple):
-    """What the columns of a table may be called that hold the right and the wrong sentence."""
+    """The names of the columns with the right and the wrong sentence."""
 
     good: tuple[str, ...] = ("good", "sentence_good")
     bad: tuple[str, ...] = ("bad", "sentence_bad")
 
     @classmethod
     def named(cls, good: str | None, bad: str | None) -> "Columns":
-        """Those that a person names, and the usual names for what is not named."""
+        """The columns that the user names, else the usual names."""
         return cls((good,) if good else USUAL.good, (bad,) if bad else USUAL.bad)
 
     def __str__(self) -> str:
@@ -53,18 +53,18 @@ USUAL = Columns()
 
 
 class Line(NamedTuple):
-    """A pair as it is written, or what is wrong with a line."""
+    """A pair as it is written, or the fault of a line."""
 
     where: str  # the file and the line
     construction: str = ""
     good: str = ""
     bad: str = ""
-    columns: Mapping[str, Any] = {}  # what a table says of the pair beside
+    columns: Mapping[str, Any] = {}  # further columns of a table
     fault: str | None = None
 
 
 def read_lines(path: Path, columns: Columns = USUAL) -> Iterator[Line]:
-    """Every pair of a file; what cannot be read is a fault, and reading goes on behind it."""
+    """Every pair of a file; a line that cannot be read is a fault, and the next one is read."""
     if path.suffix == ".txt":
         return _of_text(path)
     rows = _objects(path) if path.suffix == ".jsonl" else table_rows(path, ";,")
@@ -149,7 +149,7 @@ class Pair(NamedTuple):
     bad: str
 
     def first_difference(self) -> int:
-        """Where the first word stands that differs; the end of the shorter is one too."""
+        """The position of the first word that differs; the end of a sentence counts too."""
         good, bad = self.good.split(" "), self.bad.split(" ")
         differing = (place for place, (a, b) in enumerate(zip(good, bad, strict=False)) if a != b)
         return next(differing, min(len(good), len(bad)))
@@ -234,7 +234,7 @@ def suite_name(suite: str) -> str:
 def read_suite(suite: str, lowercase: bool = False, columns: Columns = USUAL) -> WrittenSuite:
     """All pairs of a suite, file by file; every line that is none is reported.
 
-    Pairs of one sentence twice are left out, counted and named.
+    Pairs of two equal sentences are left out, counted and named.
     """
     files = suite_files(suite)
     if columns != USUAL and all(path.suffix == ".txt" for path in files):
@@ -277,7 +277,7 @@ def _read(
 
 
 def _alike(line: Line) -> str:
-    """In what two sentences are the same."""
+    """How two sentences are the same."""
     if line.good == line.bad:
         return f"{line.good!r} twice"
     return f"{line.good!r} is to a model the same as {line.bad!r}, by case or spelling"
@@ -288,7 +288,7 @@ def lowercased(pair: Pair) -> Pair:
 
 
 def pair_table(suite: WrittenSuite) -> pd.DataFrame:
-    """What is known of each pair: its construction, and the columns of its table or of TABLE."""
+    """The columns of each pair: its construction, and those of its table or of TABLE."""
     rows = [{**line.columns, "construction": line.construction} for line in suite.lines]
     path = suite_files(suite.source)[0].parent / TABLE
     if not path.exists() or Path(suite.source).is_file():
@@ -310,7 +310,7 @@ def suite_words(pairs: Sequence[Pair]) -> set[str]:
 def encode_suite(pairs: Sequence[Pair], vocabulary: Vocabulary) -> Suite:
     """The pairs in the ids of a vocabulary.
 
-    A pair is not known that has an unknown word, or that to this vocabulary is one sentence twice.
+    A pair cannot be judged if a word is unknown, or if this vocabulary reads both sentences alike.
     """
     known = [
         pair.good != pair.bad

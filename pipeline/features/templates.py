@@ -48,7 +48,7 @@ def chosen(params, names: Sequence[str] | None) -> list[str]:
 
 
 def of_analyses(templates: Sequence[str]) -> list[str]:
-    """Those that read what the lexicon says, and not the form or the meaning of a word."""
+    """The templates that read analyses, not the form or the vector of a word."""
     parsed = [_parsed(template, None, "templates") for template in templates]
     return [each for each in parsed if each not in TEMPLATES and not OF_MEANING.fullmatch(each)]
 
@@ -75,7 +75,7 @@ def _side(
 
 
 def check(params, names: Sequence[str] | None) -> None:
-    """Refuse what cannot be meant."""
+    """Reject invalid values."""
     templates = chosen(params, names)
     for key, side in zip(("read", "predict"), sides(params, names), strict=True):
         key = "templates" if getattr(params, key) is None else key
@@ -89,7 +89,7 @@ def check(params, names: Sequence[str] | None) -> None:
 
 
 def _parsed(template: str, names: Sequence[str] | None, key: str) -> str:
-    """A template as φ names it; one that is not known is refused with the nearest."""
+    """A template as φ names it; for an unknown one, an error names the nearest."""
     template = template.lower()
     if template in TEMPLATES or OF_MEANING.fullmatch(template):
         return template
@@ -110,7 +110,7 @@ def _parsed(template: str, names: Sequence[str] | None, key: str) -> str:
 
 
 def _parted_by_x(text: str, names: Set[str]) -> list[str] | None:
-    """The names in a text such as `genderxnumber`; nothing if it holds others."""
+    """The names in a text such as `genderxnumber`; None if it holds others."""
     if text in names:
         return [text]
     for place in (place for place, letter in enumerate(text) if letter == "x"):
@@ -285,7 +285,7 @@ def number_class(params, types: pd.DataFrame) -> pd.DataFrame:
 
 @TEMPLATES.register("frequency")
 def frequency(params, types: pd.DataFrame) -> pd.DataFrame:
-    """How common French as a whole finds the word: half powers of ten per million, or unknown."""
+    """The frequency of the word in French: half powers of ten per million, or unknown."""
     if "frequency" not in types:
         raise ValueError(
             "featurise.templates: frequency needs a lexicon that has frequencies, "
@@ -303,9 +303,10 @@ LIKELY = 0.5  # an analysis counts if it is so likely, as a share of the likelie
 
 
 def factors_of(analyses: pd.DataFrame, words: int, names: Sequence[str]) -> dict[str, np.ndarray]:
-    """A number for what is said of each word; 0 is that of END, and of nothing else.
+    """A number for the factor of each word; 0 is END alone.
 
-    An ambiguous word has all that it may be as one: `noun or verb` is a part of speech by itself.
+    An ambiguous word has one number for all its values: `noun or verb` is a part of speech of its
+    own.
     """
     weight = analyses["weight"]
     likeliest = weight.groupby(analyses["word"]).transform("max")

@@ -40,7 +40,7 @@ class WordVectors:
 
 
 def files(source: str) -> list[Path]:
-    """What a source is read from."""
+    """The files of a source."""
     if source == SPACY:
         folder = folder_of("spacy-vectors")
         return [folder / "vectors", folder / "key2row"]
@@ -79,7 +79,7 @@ def _read(paths: list[Path], wanted: list[str]) -> vectors.VectorFile:
 
 
 def spellings(types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
-    """In which spellings a word is looked up, one after the other; special words in none."""
+    """The spellings in which a word is looked up, in order; special words have none."""
     form = types["form"].mask(types["form"].map(is_special))
     capitals = form.map(_capitalised, na_action="ignore")
     if "written" in types:
@@ -158,7 +158,7 @@ def _classes(found: WordVectors, classes: int) -> pd.Series:
 
 
 def _rows(feature: pd.Series, types: pd.DataFrame, mean: bool, steps: int) -> pd.DataFrame:
-    """A row for each word's feature; an unknown word has the shares of those that it stands for."""
+    """A row for the feature of each word; an unknown word has the shares of its class."""
     table = pd.DataFrame({"word": types.index, "feature": feature, "value": 1.0}).dropna()
     if not mean:
         return table
@@ -172,7 +172,7 @@ def _rows(feature: pd.Series, types: pd.DataFrame, mean: bool, steps: int) -> pd
 
 
 def _with_means(dense: WordVectors, types: pd.DataFrame) -> WordVectors:
-    """Unknown words with the mean of those that training reads as them."""
+    """Give unknown words the mean of the words that training reads as them."""
     read_as = types["unknown"][read_as_unknown(types)]
     means = pd.DataFrame(dense.vectors[dense.row[read_as.index]]).groupby(read_as.to_numpy()).mean()
     row = dense.row.copy()

@@ -1,4 +1,4 @@
-"""Labels told and words primed."""
+"""Condition a model on labels, and prime it with words."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,15 +20,15 @@ from accord.pipeline.inference.scorer import Scorer
 
 
 def tell(scorer: Scorer, condition: Sequence[str]) -> None:
-    """From now on a model takes all sentences to have these labels: `source=orangesum`.
+    """Condition a model on these labels from now on: `source=orangesum`.
 
-    Of what is not said, and before anything was, it knows none.
+    Kinds of labels that are not named have none.
     """
     _network(scorer).condition_on(np.array(numbered(condition, _values(scorer))))
 
 
 def perplexities(scorer: Scorer, kind: str | None = None, split: str = "test") -> pd.DataFrame:
-    """Of the sentences of a split with each label of a kind: told it, told none, told a wrong one.
+    """Perplexities of a split by label: with the right label, with none, with a wrong one.
 
     The wrong one is the next in the order of the alphabet; of two, the other.
     """
@@ -71,7 +71,7 @@ def _values(scorer: Scorer) -> dict[str, list[str]]:
     if getattr(_network(scorer), "labels", None) is None:
         raise ValueError(
             "expected a model that was trained with labels of sentences (train.condition); this "
-            "one was not"
+            "one was not. A table's conditions are an ordinary column, which is kept"
         )
     return read_values(scorer.parts.artefacts["encode"])
 
@@ -98,11 +98,11 @@ def prime(
     weight: float | None = None,
     tune: Sequence[str] = (),
 ) -> float:
-    """From now on words are likelier by so many nats, before all is normalised; returns them.
+    """Make words likelier by this many nats before normalisation; return the nats.
 
-    Without a weight, the one is taken under which the sentences to `tune` on are likeliest. They
-    should suit the words as the scored text does. By default they are the validation text of the
-    run; of a model conditioned on labels, its sentences with these labels.
+    Without a weight, the one is chosen that makes the sentences of `tune` likeliest. They should
+    suit the words as the scored text does. By default they are the validation text of the run; of a
+    model conditioned on labels, its sentences with these labels.
     """
     expect_sum(scorer.model)
     known = [scorer.vocabulary.known[word] for word in words if word in scorer.vocabulary.known]

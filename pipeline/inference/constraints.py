@@ -75,7 +75,7 @@ class Constraint:
         return [vocabulary.known[word] for word in self.words]
 
     def _why_none(self, analyses: pd.DataFrame) -> str:
-        """What no known word has, or that none has it all."""
+        """Why no known word obeys: a value that none has, or their combination."""
         there_are = set("|".join(analyses["feats"].cat.categories).split("|"))
         for feature in sorted(self.feats - there_are):
             found = nearest(feature[:100], sorted(there_are - {""}))
@@ -159,14 +159,14 @@ def automaton(
 
 
 def written(vocabulary: Vocabulary, spelled: bool) -> np.ndarray:
-    """Whether each known word can be written: an unknown one only if it may be spelled."""
+    """Whether each word may occur: an unknown one only if it may be spelled."""
     can = np.ones(len(vocabulary.forms), bool)
     can[UNKNOWN_ID : UNKNOWN_ID + len(vocabulary.unknown)] = spelled
     return can
 
 
 def groups_of(masks: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Words that no mask tells apart: the group of each word, and the first word of each group."""
+    """Group the words that all masks treat alike: the group of each word, and its first word."""
     group = np.zeros(len(masks[0]), np.int64)
     for mask in reversed(masks):  # one after the other, as the bits of a number hold only so many
         _, first, group = np.unique(2 * group + mask, return_index=True, return_inverse=True)
@@ -178,7 +178,7 @@ PARTS = re.compile(r"/(?:\\.|[^/\\])+/|[^&]+")  # of a test of one word
 
 
 class Held(NamedTuple):
-    """What sentences are held to, and by the state after a spelled word what it was to match."""
+    """The automaton that constrains sentences, and what a spelled word must match in each state."""
 
     automaton: WordAutomaton
     strings: dict[int, Matching]
@@ -192,7 +192,7 @@ def pattern_automaton(
     as_read: Callable[[Iterable[str]], Sequence[str]],
     spelling: Spelling | None = None,
 ) -> Held:
-    """After `start` given words, which may be any, what the pattern allows; no sentence is empty.
+    """The automaton of a pattern, after `start` given words that may be any. No sentence is empty.
 
     Words are looked up `as_read` by the model. Those that are not known may come only if there is
     a `spelling` of them.

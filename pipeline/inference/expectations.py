@@ -38,7 +38,7 @@ class FeatureValues:
     """
 
     def __init__(self, analyses_of: AnalysesOf, words: int, asked: Sequence[str]):
-        """`analyses_of` gives columns of the table of analyses, where any are asked for."""
+        """`analyses_of` returns columns of the table of analyses, if any are needed."""
         if repeated := [name for name in asked if asked.count(name) > 1]:
             raise ValueError(f"features: expected each once, got '{repeated[0]}' again")
         self.names: list[str] = []
@@ -151,7 +151,7 @@ class SentenceReader:
         return other
 
     def expect_ranks(self) -> None:
-        """Refuse a model that cannot say which word is the likeliest."""
+        """Reject a model that cannot rank words."""
         if self.next_word is None:
             raise ValueError(
                 "expected a model of words, got one of subwords: it lists no words, and cannot "
@@ -206,7 +206,7 @@ class SentenceReader:
         )
 
     def _expect_known(self, texts: Sequence[Sequence[str]], first: int) -> None:
-        """Every word that a closed vocabulary lacks is named, with its sentence."""
+        """Reject words that a closed vocabulary lacks; the error names each with its sentence."""
         if self.scorer.is_open:
             return
         known = self.scorer.vocabulary.known
@@ -223,7 +223,7 @@ class SentenceReader:
 
 
 def probabilities(reader: SentenceReader, words: ReadWords) -> pd.DataFrame:
-    """A column for each value of the features that are followed, none where none are."""
+    """A column for each value of the requested features, if there are any."""
     means = words.expected.means if words.expected else np.zeros((len(words.form), 0))
     return pd.DataFrame(means, columns=reader.features.names)
 

@@ -35,7 +35,7 @@ MEANING = "meaning"  # the term a_dense·v(x) of an explanation
 
 
 class Meaning:
-    """The vectors of a Φ, asked in the direction in which the network points, a_dense."""
+    """The vectors of a Φ, compared with the direction of the network's weights, a_dense."""
 
     def __init__(self, phi: Features, first: int):
         """`first` is the id of the first word that is written; ids fall in frequency."""
@@ -50,14 +50,14 @@ class Meaning:
         self.directions = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
     def nats(self, word: int, weights: np.ndarray) -> float | None:
-        """a_dense·v(x), what its meaning gives a word; None where words have no vectors."""
+        """a_dense·v(x), the term of a word's meaning; None if words have no vectors."""
         if not self.phi.dimensions:
             return None
         vector = self.phi.vectors[self.phi.vector[self.phi.signature[word]]]
         return float(weights[self.phi.sparse_count :] @ vector)
 
     def sought(self, weights: np.ndarray, most: int) -> list[int]:
-        """The words whose vectors are nearest to what the network asks for, by cosine."""
+        """The words whose vectors are nearest to a_dense, by cosine."""
         if not self.phi.dimensions:
             return []
         nearest = np.argsort(-(self.directions @ weights[self.phi.sparse_count :]), kind="stable")
@@ -87,7 +87,7 @@ def without_gap(text: str) -> str:
 
 @dataclass(frozen=True)
 class Term:
-    """What one feature gave: its weight a_f times the value φ_f that the word has."""
+    """The term of one feature: its weight a_f times the word's value φ_f."""
 
     feature: str
     weight: float
@@ -100,14 +100,14 @@ class Term:
 
 @dataclass(frozen=True)
 class Choice:
-    """A word in a place: log p = background + Σ terms − log_z + spelling."""
+    """A word at a position: log p = background + Σ terms − log_z + spelling."""
 
     word: str
     log_p: float
     background: float
     terms: tuple[Term, ...]  # the largest first, whatever their sign
     log_z: float
-    spelling: float  # what its letters add; nothing where no word is spelled, and to an end
+    spelling: float  # the term of the character model; 0 for an end and in a closed vocabulary
     is_known: bool
 
     @property
@@ -117,11 +117,11 @@ class Choice:
 
 @dataclass(frozen=True)
 class Place:
-    """A place in a sentence: the words that are asked about, and those likeliest there."""
+    """A position in a sentence: the explained words, and the likeliest ones."""
 
     asked: tuple[Choice, ...]
     likeliest: tuple[Choice, ...]
-    sought: tuple[str, ...]  # whose meaning is nearest to what is asked for; none without vectors
+    sought: tuple[str, ...]  # nearest in meaning to what the network expects; none without vectors
 
 
 class Explainer:
@@ -136,7 +136,7 @@ class Explainer:
         self.meaning = Meaning(self.features.phi, len(self.forms) - len(scorer.vocabulary.known))
 
     def next_word(self, text: str, words: Sequence[str] = (), most: int = 10) -> Place:
-        """What may follow a beginning, which may end in `…`: chosen words, and the likeliest."""
+        """Explain the next word of a text, which may end in `…`: chosen words, the likeliest."""
         return self.after(beginning_words(self.scorer, text), self.scorer.each_a_word(words), most)
 
     def after(self, words: Sequence[str], asked: Sequence[str] = (), most: int = 10) -> Place:
@@ -144,12 +144,12 @@ class Explainer:
         return self._place(*self._read(words)[-1], asked, most)
 
     def sentence(self, words: Sequence[str]) -> list[Place]:
-        """Each place of a tokenised sentence and its end, the word that came being asked about."""
+        """Explain each word of a tokenised sentence and its end."""
         read = zip(self._read(words), [*words, END], strict=True)
         return [self._place(h, context, [word], BESIDE_IT) for (h, context), word in read]
 
     def weights(self, text: str, features: Sequence[str]) -> pd.DataFrame:
-        """How the weights a_t of features move: a row after each word, the first before any."""
+        """The weights a_t of features: a row after each word; the first is before any word."""
         words = beginning_words(self.scorer, text)
         chosen = [self.features.number(name) for name in features]
         parts = [self.model.adaptor(h)[:, chosen] for h, _ in self._read(words)]

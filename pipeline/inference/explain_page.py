@@ -30,7 +30,7 @@ GAP = "…"  # the place of the next word, where words are asked about that none
 
 
 def page(sentences: Sequence[Sequence[Place]], gap: Place | None = None) -> str:
-    """A page of its own; `gap` is what was asked about the word that follows the last sentence."""
+    """A whole page; `gap` explains the word that follows the last sentence."""
     return document("Explained", section(sentences, gap))
 
 
@@ -83,9 +83,9 @@ def _beside(scored: Mapping[str, Sequence[Word]]) -> str:
 
 
 def _sentence(positions: Sequence[Place], gap: Place | None = None) -> str:
-    """The words of a sentence; open at first is the gap, where there is one, in place of its end.
+    """The words of a sentence. The gap is open at first, if there is one, in place of the end.
 
-    Else it is the word to which features of many words gave most.
+    Otherwise the word is open that shared features raise most.
     """
     group = f"sentence-{crc32(repr(positions).encode()):x}"  # its own, and the same in every run
     given = [
@@ -112,7 +112,7 @@ def _word(id: str, group: str, place: Place, is_open: bool, is_gap: bool) -> str
 
 
 def _terms(choice: Choice) -> str:
-    """The sum that log p is, with a bar for each feature."""
+    """log p as a sum, with a bar for each feature."""
     terms = [(label(choice, term), term.nats) for term in choice.terms]
     if len(terms) > TERMS:
         rest = sum(nats for _, nats in terms[TERMS:])

@@ -110,7 +110,7 @@ class Generator:
         return NewSentence(text, shown, sum(word.log_p for word in (*words, end)), ended)
 
     def _states_after(self, words: Sequence[int]) -> list[int]:
-        """The states of what holds them, after each of some generated words."""
+        """The states of the automaton after each of some generated words."""
         ids = np.array([*self.start_ids, *words, END_ID])
         states = self.held.automaton.states(Sentences(ids, np.array([len(ids)])))
         return states[len(self.start_ids) + 1 :].tolist()
@@ -118,7 +118,7 @@ class Generator:
     def _word(
         self, word: int, log_p: float, strings: Matching | None, letters: np.random.Generator
     ) -> NewWord:
-        """A known word, or one of a class of unknown words, spelled as it has to match."""
+        """A known word, or an unknown one that is spelled to match the constraint."""
         form = self.forms[word]
         if is_unknown(form):
             kind = word - UNKNOWN_ID

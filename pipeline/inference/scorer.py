@@ -34,7 +34,7 @@ ANSWERS = {
     "nearest": "accord.pipeline.inference.vectors:nearest",
     "agree": "accord.pipeline.compare.agreement:agree",
 }
-# Kinds of models that are read in a way of their own, and by which class.
+# Kinds of models with a scorer of their own.
 READERS = {"arpa": "accord.pipeline.zoo.conversions:ArpaScorer"}
 
 
@@ -222,7 +222,7 @@ class Scorer:
         return self.cased(map(normalise, words))
 
     def each_a_word(self, words: Iterable[str]) -> list[str]:
-        """The same, but what this model would read as several words, or as none, is refused."""
+        """The same; an error if this model reads a text as several words, or as none."""
         found = self.as_read(words)
         for word in found:
             if word != END and word not in self.vocabulary.known and len(self.words(word)) != 1:
@@ -233,7 +233,7 @@ class Scorer:
         return found
 
     def id_of(self, word: str) -> int:
-        """The id of a word or of the end, that of an unknown word where it has to be spelled."""
+        """The id of a word or of the end; an unknown word has the id of its class."""
         return END_ID if word == END else int(self.vocabulary.ids([word])[0])
 
 
@@ -243,7 +243,7 @@ def tokens(sentences: Iterable[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _whole(text: str) -> str:
-    """The text, if all its characters are: what was not UTF-8 comes as halves of some."""
+    """The text, if it is valid: bytes that are not UTF-8 arrive as surrogates."""
     if half := HALF.search(text):
         raise ValueError(
             f"expected text in UTF-8, found half of a character (a lone surrogate) behind "

@@ -65,7 +65,7 @@ def sentences(table: pd.DataFrame, column: str) -> list[str]:
     if empty:
         raise ValueError(
             f"expected a sentence in '{column}', found none in row {', '.join(empty)}; "
-            f"--skip-empty leaves such rows out"
+            f"the first row below the header is 1. --skip-empty leaves such rows out"
         )
     if not found:
         raise ValueError(f"expected sentences in '{column}', found no row")

@@ -1,4 +1,4 @@
-"""The vectors that a model reads words by, ψ(x) = φ(x)·W, and what they know of inflection."""
+"""The input vectors of words, ψ(x) = φ(x)·W, and how well they capture inflection."""
 
 import numpy as np
 import pandas as pd
@@ -32,8 +32,8 @@ class ReadVectors:
     def nearest(self, word: str, most: int = 10) -> pd.DataFrame:
         """The nearest vectors by cosine: the most frequent words of each, and how many it has.
 
-        The first row is the word's own, with those that the model cannot tell from it; up to
-        `most` others follow.
+        The first row is that of the word and of words with the same vector; up to `most` others
+        follow.
         """
         (word,) = self.scorer.as_read([word])
         if word not in self.ids:
@@ -52,7 +52,7 @@ class ReadVectors:
 
 
 def nearest(model: Scorer, word: str, most: int = 10) -> pd.DataFrame:
-    """The words whose vectors are nearest to that of a word, its own row being the first."""
+    """The words whose vectors are nearest to that of a word; its own row comes first."""
     return ReadVectors(model).nearest(word, most)
 
 
@@ -93,7 +93,7 @@ def inflection(vectors: ReadVectors, analyses: pd.DataFrame) -> pd.DataFrame:
 
 
 def _forms(vectors: ReadVectors, analyses: pd.DataFrame) -> pd.DataFrame:
-    """What the lexicon, not the guesser, says of the words that have a vector of their own."""
+    """The lexicon's analyses, without guesses, of the words that have a vector of their own."""
     own = np.bincount(vectors.signature)[vectors.signature] == 1
     own[: vectors.first] = False
     chosen = own[analyses["word"]] & (analyses["source"] != "guesser")
@@ -110,7 +110,7 @@ def _pairs(forms: pd.DataFrame) -> pd.DataFrame:
 
 
 def _has(forms: pd.DataFrame, pairs: pd.DataFrame, found: np.ndarray, asked: list[str]) -> list:
-    """Whether the word found for each pair has what is asked of its second form."""
+    """Whether the word found for each pair has the features of its second form."""
     have = set(forms[[*asked, "word"]].itertuples(index=False, name=None))
     wanted = pairs[[{"feats": "feats_to"}.get(name, name) for name in asked]]
     rows = wanted.itertuples(index=False, name=None)

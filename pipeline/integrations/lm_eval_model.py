@@ -86,7 +86,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _behind(text: str, border: int, read: dict[str, list[SpanInText]]) -> Iterator[SpanInText]:
-    """What stands behind a border: words, and ends of lines that other lines follow."""
+    """The words after a border, and the ends of lines that other lines follow."""
     for first, line in _lines(text):
         *words, end = read[line]
         for word in words:

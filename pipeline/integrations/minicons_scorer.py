@@ -33,7 +33,7 @@ class AccordScorer:
         base_two: bool = False,
         eos_token: bool = False,
     ) -> list[float]:
-        """What `reduction` makes of the log-probabilities of a sentence's words: their mean."""
+        """Reduce the log-probabilities of a sentence's words, by default to their mean."""
         scored = self.token_score(batch, prob=prob, base_two=base_two, eos_token=eos_token)
         numbers = [[score for _, score in words] for words in scored]
         return [reduction(torch.tensor(each, dtype=torch.float64)) for each in numbers]
@@ -47,7 +47,7 @@ class AccordScorer:
         rank: bool = False,
         eos_token: bool = False,
     ) -> list[Scored]:
-        """Each token with its log-probability in nats, or what else is asked for, and its rank."""
+        """Each token with its log-probability in nats, or another measure, and its rank."""
         number = _number(surprisal, prob, base_two)
         if rank:
             self.reader.expect_ranks()
@@ -67,7 +67,7 @@ class AccordScorer:
         prob: bool = False,
         base_two: bool = False,
     ) -> list[list[tuple[str, float]]]:
-        """Each word as written, with the sum of what its tokens have; punctuation stands alone."""
+        """Each word as written, with the sum over its tokens; punctuation stands alone."""
         number = _number(surprisal, prob, base_two)
         found = []
         for text, words, places in self._sentences(batch):
@@ -93,7 +93,7 @@ class AccordScorer:
 
 
 def _number(surprisal: bool, prob: bool, base_two: bool) -> Callable[[float], float]:
-    """From −log p in nats to what is asked for."""
+    """Convert −log p in nats to the requested measure."""
     if prob and (surprisal or base_two):
         raise ValueError("expected prob, or surprisal and base_two, which are of its logarithm")
     if prob:

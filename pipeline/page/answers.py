@@ -1,4 +1,4 @@
-"""A model as the page asks it: readings, families of features."""
+"""The page's view of a model: readings, families of features."""
 
 import math
 import re
@@ -74,7 +74,7 @@ class WordReadings:
         self._one_at_a_time = threading.Lock()
 
     def table(self) -> pd.DataFrame:
-        """All of them, read at the first call, which takes seconds: who calls meanwhile waits."""
+        """All analyses, read at the first call, which takes seconds; other calls wait."""
         with self._one_at_a_time:
             return self._table
 
@@ -123,7 +123,7 @@ Answer = dict[str, Any]
 
 
 class AskedModel:
-    """Answers in what JSON can hold; of a model that is no sum over features, only its reading."""
+    """Answers for JSON. A model that is not log-linear answers only `read`."""
 
     def __init__(self, scorer: Scorer):
         self.scorer = scorer
@@ -137,11 +137,11 @@ class AskedModel:
 
     @cached_property
     def families(self) -> list[str]:
-        """What can be switched off."""
+        """The families of features that can be switched off."""
         return all_families(self.explainer.features.names) if self.explainer else []
 
     def read(self, text: str, context: str | None = None) -> Answer:
-        """Each word and sentence end of a text, and what was expected before it."""
+        """Each word and sentence end of a text, with the expectations before it."""
         beginning, written = without_gap(text), self._words(text)
         is_long = len(written) > FOLLOWED
         reader = self.reader.of_surprisal() if is_long else self.reader
@@ -171,7 +171,7 @@ class AskedModel:
         }
 
     def write(self, start: str, constraints: Sequence[str], seed: int) -> Answer:
-        """How the model would write on after a beginning, of whose last sentence alone it knows."""
+        """New sentences after a text; the model knows only the last sentence of it."""
         self._expect_a_sum()
         self._words(start)  # or too many
         first = (split_texts([start]).start or [0])[-1]
@@ -193,7 +193,7 @@ class AskedModel:
         }
 
     def _without(self, off: frozenset[str]) -> "AskedModel":
-        """The same model without what the features of some families say of the next word."""
+        """The same model without the features of some families in its prediction."""
         if not off:
             return self
         self._expect_a_sum()
@@ -266,5 +266,5 @@ def _word(words: ReadWords, place: int, text: str) -> Answer:
 
 
 def finite(number: float) -> float | None:
-    """A number as JSON has it: nothing where it is infinite, as of what cannot be."""
+    """A number for JSON; None if it is infinite."""
     return float(number) if math.isfinite(number) else None

@@ -1,4 +1,4 @@
-"""What the page may ask: questions in JSON, each checked before a model hears of it."""
+"""The questions of the page, in JSON; each is checked before it reaches a model."""
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -6,7 +6,7 @@ from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # a model is imported when one is asked: the page is there before
+if TYPE_CHECKING:  # a model is imported on first use, so that the page is there before
     from accord.pipeline.inference.scorer import Scorer
     from accord.pipeline.page.answers import Answer, AskedModel
 
@@ -73,18 +73,18 @@ class Models:
         self._model = cache(self._loaded)
 
     def load_first(self) -> None:
-        """Load the model that is asked at first, or raise why it cannot be."""
+        """Load the first model, or raise the reason why it cannot be loaded."""
         self.answer({"ask": "read", "text": "", "model": self.names[0]})
 
     def prepare_first(self) -> None:
-        """Read what its first explanation would wait for; until then, others are answered."""
+        """Read the data of its first explanation in advance; other questions are answered."""
         model = self._model(self.names[0])
         if model.explainer:
             model.readings.table()
             self.answer({"ask": "place", "text": "", "at": 0, "model": self.names[0]})
 
     def close(self) -> None:
-        """Answer no question that waits."""
+        """Cancel the questions that are waiting."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def answer(self, question: Any) -> "Answer":
@@ -102,7 +102,7 @@ class Models:
 
 
 def parse(question: Any) -> Read | PlaceQuestion | Write | About:
-    """A question from what JSON held; what is missing, unknown or of another kind is named."""
+    """A question from JSON; errors name a key that is missing, unknown or of another type."""
     given = dict(question) if isinstance(question, dict) else {}
     ask = given.pop("ask", None)
     if not isinstance(ask, str) or ask not in QUESTIONS:

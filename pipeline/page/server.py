@@ -1,11 +1,12 @@
 """The server and its one document.
 
-Python's own server is enough for a GET and a POST. What else a browser could be led to do is
-refused: a name in `Host` that is not this machine's (so no name can be bound to this address from
-outside), another `Origin`, and questions that are not JSON.
+Python's own server is enough for a GET and a POST. Everything else that a browser could be tricked
+into is rejected: a name in `Host` that is not this machine's (so no name can be bound to this
+address from outside), another `Origin`, and questions that are not JSON.
 """
 
 import base64
+import errno
 import hashlib
 import ipaddress
 import json
@@ -25,7 +26,7 @@ PARTS = ("labels.js", "state.js", "charts.js", "terms.js", "page.js")  # of its 
 
 
 def document(models: Sequence[str]) -> str:
-    """The page for some models, which it names; the first is asked at first."""
+    """The page for some models; the first is selected."""
     given = {
         "models": list(models),
         "end": END,
@@ -84,6 +85,10 @@ class PageServer(ThreadingHTTPServer):
         try:
             super().__init__((host, port), Handler)
         except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise OSError(
+                    f"{host}:{port} is in use, perhaps by another page; --port 0 takes a free port"
+                ) from None
             raise OSError(error.errno, error.strerror, f"{host}:{port}") from None
         self.host = host
 
@@ -92,12 +97,12 @@ class PageServer(ThreadingHTTPServer):
         return f"http://{self.host}:{self.server_address[1]}/"
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Who goes away before the answer, or asks when the page ends, is no error."""
+        """Ignore clients that leave before the answer, or ask while the server stops."""
         if not isinstance(sys.exception(), ConnectionError | CancelledError):
             super().handle_error(request, client_address)
 
     def is_own(self, host: str | None) -> bool:
-        """Whether a request names this machine: by number, as localhost or as it was told."""
+        """Whether a request names this machine: by number, as localhost, or by --host."""
         try:
             name = urlsplit(f"//{host or ''}").hostname or ""
         except ValueError:  # a bracket that does not close
@@ -140,7 +145,7 @@ class Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.OK, "application/json", json.dumps(found).encode())
 
     def _refused(self) -> bool:
-        """Whether another site's page or name is behind a request, which then is told so."""
+        """Whether a request comes from another site or name; it is then answered with an error."""
         host, origin = self.headers.get("Host"), self.headers.get("Origin")
         if self.server.is_own(host) and origin in (None, f"http://{host}"):
             return False

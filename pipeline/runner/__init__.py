@@ -1,1 +1,1 @@
-"""What must run, in what order, on this machine or another."""
+"""Run the stages that are not done, here or on another machine."""

@@ -33,7 +33,7 @@ def pack(
     seeds: int = 1,
     runs: str | Path = RUNS,
 ) -> dict[str, dict]:
-    """Prepare the models of a configuration and copy what their training reads into a folder.
+    """Prepare the models of a configuration and copy the files that training reads to a folder.
 
     Returns the jobs, by model.
     """
@@ -62,7 +62,7 @@ def _is_package(path: Path) -> bool:
 
 
 def _job(prepared: Run, model: str, folder: Path, before: dict[str, dict]) -> dict[str, Any]:
-    """What is to be trained and measured; its teachers may be among the jobs before it."""
+    """A model to train and measure; its teachers may be among the jobs before it."""
     sections, training = prepared.config.models[model], STAGES["train"]
     section = sections["train"]
     if taught := teachers.of_folder(section, folder, before):
@@ -101,7 +101,7 @@ def unpack(folder: Path, *, runs: str | Path = RUNS) -> list[str]:
 
 
 def _made_from(folder: Path, job: dict) -> dict[str, Any]:
-    """All that a model depends on, with the files of its teachers, if they were trained with it."""
+    """All that a model depends on, including the files of teachers that were trained with it."""
     if not taught_by(job):
         return job["made from"]
     stage = STAGES["train"]

@@ -65,7 +65,7 @@ class Run:
         self.artefacts: dict[tuple[str, str], Artefact] = {}  # by (model, stage)
 
     def check(self) -> None:
-        """Refuse a configuration that some stage could not be run with."""
+        """Reject a configuration that some stage cannot run with."""
         for model, sections in self.config.models.items():
             for stage in STAGES.values():
                 try:
@@ -87,7 +87,7 @@ class Run:
                 artefact = self._make(model, stage, recipe, name, why, forced)
                 made.add(name)
             self.artefacts[model, stage.name] = artefact
-            if not self._is_finished:  # what was finished stands until all is made anew
+            if not self._is_finished:  # a finished run stays until the new one is complete
                 self._remember()
         if until is None or not self._is_finished:
             self._remember()
@@ -99,7 +99,7 @@ class Run:
             publish(report, self.folder / "report")
 
     def _clear(self) -> None:
-        """Remove what runs that were killed left behind, but what a stage goes on from."""
+        """Remove the leftovers of killed runs, without those that a stage resumes from."""
         self.store.clear({stage.name for stage in STAGES.values() if stage.resumes})
         for folder in (self.folder, self.folder / "report"):
             clear_partial(folder)
@@ -171,7 +171,7 @@ class Run:
         self, model: str, stage: Stage, recipe: Mapping, name: str, why: str, forced: bool
     ) -> Artefact:
         label = stage.name if stage.over_models else f"{stage.name} [{model}]"
-        say(f"{label}: {why}")
+        say(f"{label}: running ({why})")
         inputs = self._inputs(model, stage)
         for at, read in inputs_read(stage, inputs):
             inputs[at].check(read)
@@ -231,21 +231,21 @@ class Run:
 
 
 def content_of(files: Iterable[Path]) -> dict[str, str]:
-    """The hash of each file, by a name that stays where the folder of all data is moved."""
+    """The hash of each file, by a name that does not depend on where the data folder is."""
     paths = list(dict.fromkeys(path.absolute() for path in files))
     names = short_names([path.parts for path in paths], least=2)
     return {name: hash_of_file(path) for name, path in zip(names, paths, strict=True)}
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON gives it back."""
+    """The value as it would be after a round trip through JSON."""
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     return list(value) if isinstance(value, tuple) else value
 
 
 def _shown(stage: Stage, inputs: Mapping[str, Artefact]) -> dict[str, Any]:
-    """The parameters of stages above that a stage tells, which may differ where no file does."""
+    """The parameters of earlier stages that a stage reports; they may differ when no file does."""
     return {
         f"{label}.{key}": value
         for label, artefact in inputs.items()
@@ -284,7 +284,7 @@ def run(
 
 
 def _overrides(values: Mapping[str, Any]) -> list[str]:
-    """As on the command line, where a value is YAML, which all JSON is; text stays what it is."""
+    """Overrides as on the command line, in YAML, which includes JSON; text stays as it is."""
     return [
         f"{key}={value if isinstance(value, str) else _as_json(value)}"
         for key, value in values.items()
@@ -292,7 +292,7 @@ def _overrides(values: Mapping[str, Any]) -> list[str]:
 
 
 def _as_json(value: Any) -> str:
-    """With numpy's numbers as Python's, and paths as text."""
+    """The value as JSON; numpy's numbers become Python's, and paths text."""
     return json.dumps(
         value,
         ensure_ascii=False,
@@ -319,7 +319,7 @@ def run_config(
 
 
 def _fetch_missing(this: Run, until: str | None) -> None:
-    """Fetch what the stages to be run name and the data folders lack."""
+    """Fetch the data that the stages need and the data folders lack."""
     for model, stage in this.steps(until):
         while True:
             try:

@@ -33,7 +33,7 @@ from accord.pipeline.stages import evaluate, train
 from accord.pipeline.trained.resolve import JOBS, TRAINED, read_jobs, taught_by
 from accord.pipeline.trained.teachers import recipe_of
 
-LOG = "log.txt"  # in the folder of a trained model: what its training said
+LOG = "log.txt"  # in the folder of a trained model: the messages of its training
 
 
 def sweep(folders: Sequence[Path], at_once: int) -> int:
@@ -73,7 +73,7 @@ def _is_finished(folder: Path, name: str) -> bool:
 
 
 def _side_by_side(pool: Executor, names: Sequence[tuple[str, str]]) -> int:
-    """Have jobs done several at a time; how many failed."""
+    """Run jobs several at a time; return how many failed."""
     failed = 0
     jobs = {pool.submit(_alone, Path(folder), name): name for folder, name in names}
     for job in as_completed(jobs):
@@ -86,13 +86,13 @@ def _side_by_side(pool: Executor, names: Sequence[tuple[str, str]]) -> int:
 
 
 def _alone(folder: Path, name: str) -> str:
-    """In a process of its own: what fails on a GPU may leave its process unfit for any other."""
+    """Run a job in its own process: a failure on a GPU may make the process unusable."""
     with ProcessPoolExecutor(1, get_context("spawn"), _end_with_the_sweep) as fresh:
         return fresh.submit(_job, folder, name).result()
 
 
 def _end_with_the_sweep() -> None:
-    """Let no training outlive a sweep that was killed: the next one would train beside it."""
+    """End a training when its sweep is killed; otherwise the next sweep would train beside it."""
 
     def wait() -> None:
         parent_process().join()
@@ -130,7 +130,7 @@ def _job(folder: Path, name: str) -> str:
 
 
 def _train(folder: Path, name: str) -> dict[str, Path]:
-    """Train a model on what was packed, if that is whole; all that it is measured with."""
+    """Train a packed model after checking its files; return all that its evaluation needs."""
     job = read_jobs(folder)[name]
     for teacher in taught_by(job):
         if not _is_finished(folder, teacher):

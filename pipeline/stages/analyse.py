@@ -1,7 +1,8 @@
-"""The known words and what the lexicon says; words beyond a start.
+"""Stage `analyse`: the known words and their analyses; new words beside an initial checkpoint.
 
-The start's words keep their ids, then come the words of the text that it does not know. It reads
-such a word as the unknown one of its class, and this is what φ says of it from now on too.
+The start's words keep their ids, then come the words of the text that it does not know. The
+checkpoint reads such a word as the unknown word of its class, and φ of the class stays that of the
+word.
 
 Under the `open` protocol the known words are the lexicon's forms and the words of training. A
 word outside the lexicon that is seen once also stands for the words of its class that will be met
@@ -43,17 +44,19 @@ from accord.pipeline.dataset.unknown_words import (
     save_hashes,
 )
 from accord.pipeline.dataset.vocabulary import Vocabulary
-from accord.pipeline.display.messages import counted, say
+from accord.pipeline.display.messages import say
 from accord.pipeline.evaluation.suites import Pair, read_suite, suite_name, suite_words
 from accord.pipeline.sections import AnalyseParams
+
+FEW = 0.4  # share of analysed words: French has more with any lexicon of its content words
 
 
 def beyond_start(
     start: Path, words: Iterable[str], counts: Mapping[str, int], sentences: int, out: Path
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The start's words and the others of these, as counted in the text, and their analyses.
+    """The words of the initial checkpoint and new ones, with their counts and analyses.
 
-    The lexicons go with them, for words that are met later, and what the start was made of.
+    The lexicons are saved too, for later words, and the sources of the checkpoint.
     """
     about = load_json(start / "config.json", dict)
     made_of = {key: about[key] for key in ("name", "corpora", "lexicons")}
@@ -68,7 +71,7 @@ def beyond_start(
     forms = [*known.forms, *new]
     types = pd.DataFrame({"form": forms, "count": [counts.get(form, 0) for form in forms]})
     types.loc[END_ID, "count"] = sentences
-    types["unknown"] = 0  # the start knows its words, however seldom the text has them
+    types["unknown"] = 0  # the checkpoint knows its words, however rare they are in the text
     classes = range(UNKNOWN_ID, UNKNOWN_ID + len(known.unknown))
     types.loc[classes, "unknown"] = classes
     types.loc[len(known.forms) :, "unknown"] = known.ids(new)
@@ -90,7 +93,7 @@ class Texts(NamedTuple):
 def compute(
     params: AnalyseParams, inputs: Inputs, out: Path, known: Sequence[str] | None = None
 ) -> None:
-    """`known` fixes the words beforehand, so that an audit can ask what else the texts tell."""
+    """`known` fixes the words, so that an audit can test everything else."""
     paths = splits(inputs["tokenise"])
     _check_names(paths, params.suites)
     texts = Texts(
@@ -112,6 +115,8 @@ def compute(
     coverage.to_csv(out / "coverage.csv", index=False)
     covered = coverage["tokens"].dot(coverage["source"] != "nothing") / coverage["tokens"].sum()
     say(f"analyse: {len(types):,} known words, {covered:.2%} of the words counted have an analysis")
+    if covered < FEW:
+        say("analyse: most words have none. Is the text French? Is it the lexicon that you meant?")
 
 
 def _look_up(
@@ -139,14 +144,13 @@ def _look_up(
 
 
 def _load_chain(params: AnalyseParams, lowercase: bool, out: Path) -> lexicon.Lexicon:
-    """The lexicons, written down for words met later; what they leave out is said."""
+    """Load the lexicons and save the chain for later words; rows left out are reported."""
     named = {"names": params.lexicon, "join": params.join, "strict": params.strict}
     chain = lexicon.load(**named, lowercase=lowercase, folder=folder_of)
     save_chain(out, **named, lowercase=lowercase)
     save_hashes(out, params.lexicon)
     for skipped in chain.skipped:
-        rows = counted(skipped.count, "row")
-        say(f"analyse: {rows} left out, {skipped.reason}: {skipped.example}")
+        say(f"analyse: {skipped}")
     return chain
 
 
@@ -161,7 +165,7 @@ def _words_of_corpus(texts: Texts, suites: Mapping[str, list[Pair]]) -> list[str
 
 
 def _counted(params: AnalyseParams, texts: Texts, words: Sequence[str]) -> tuple[Counter[str], int]:
-    """How often each word counts as met, and how many sentences do."""
+    """The count of each word, and the number of sentences."""
     if params.protocol != "paper":
         return texts.counts["train"], texts.sentences["train"]
     everywhere = sum(texts.counts.values(), Counter())
@@ -177,7 +181,7 @@ def _add_columns(
     share: np.ndarray | float,
     lowercase: bool,
 ) -> None:
-    """What else is known of each word: in the text before, of its mass, spelling and frequency."""
+    """Add columns: count in pretraining, share of mass, spelling and frequency."""
     if PRETRAINING in texts.counts:  # for the b of that text, which the corpus's does not count
         types[PRETRAINING] = types["form"].map(texts.counts[PRETRAINING]).fillna(0)
         types.loc[END_ID, PRETRAINING] = texts.sentences[PRETRAINING]
@@ -194,7 +198,7 @@ def _read_suites(params: AnalyseParams, lowercase: bool) -> dict[str, list[Pair]
 
 
 def _check_names(splits: Iterable[str], suites: Iterable[str]) -> None:
-    """Files and figures go by the names of splits and suites: no two may share one."""
+    """Splits and suites must have different names, as files and figures are named after them."""
     counted = Counter([*splits, *map(suite_name, suites)])
     for name, times in counted.items():
         if times > 1:
@@ -215,7 +219,7 @@ def _types(words: Sequence[str], counts: Counter[str], sentences: int) -> pd.Dat
 def _shares(
     forms: pd.Series, counts: Mapping[str, Counter[str]], suites: Mapping[str, list[Pair]]
 ) -> np.ndarray:
-    """What each word has of its signature's mass for unseen words, relative to the others.
+    """The share of each word in its signature's mass for unseen words.
 
     A word that only corpus.pretraining holds has none: a closed vocabulary is the corpus's own.
     """
@@ -226,7 +230,7 @@ def _shares(
 
 
 def _with_classes(types: pd.DataFrame, chain: lexicon.Lexicon) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The types with unknown words after the sentence's end, and which stands for each word.
+    """The types with the unknown words after END, and the unknown word of each type.
 
     In the column `unknown` is 0 for the words of the lexicon. Returns the classes' analyses too,
     learned from the words outside the lexicon that were seen once.
@@ -244,7 +248,7 @@ def _with_classes(types: pd.DataFrame, chain: lexicon.Lexicon) -> tuple[pd.DataF
 
 
 def _by_class(types: pd.DataFrame, analyses: pd.DataFrame, of_class: pd.DataFrame) -> pd.DataFrame:
-    """The analyses with those of its class in the place of those that were guessed of a word.
+    """Replace guessed analyses of a word by those of its class.
 
     Punctuation, numbers and what else a rule of a lexicon answers for keep their own, which they
     would have if they had never been seen.

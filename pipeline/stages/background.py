@@ -26,7 +26,7 @@ from accord.pipeline.artefacts.names import (
 from accord.pipeline.features.templates import factors_of
 from accord.pipeline.sections import BACKGROUNDS, BackgroundParams
 
-RAREST = 0.01  # per million: what a word counts for that the lexicon of frequencies lacks
+RAREST = 0.01  # per million: frequency of a word that the lexicon of frequencies lacks
 
 
 def compute(params: BackgroundParams, inputs: Inputs, out: Path) -> None:
@@ -63,7 +63,7 @@ def compute(params: BackgroundParams, inputs: Inputs, out: Path) -> None:
 
 
 def _groups(params: BackgroundParams, inputs: Inputs, types: pd.DataFrame) -> np.ndarray:
-    """In which words leave mass to others."""
+    """The groups in which seen words leave mass to unseen ones."""
     counts = types["count"].to_numpy()
     signature = Features.load(inputs["featurise"] / "phi.npz").signature
     unknown = types["unknown"].to_numpy() if "unknown" in types else np.zeros_like(counts)
@@ -71,19 +71,19 @@ def _groups(params: BackgroundParams, inputs: Inputs, types: pd.DataFrame) -> np
 
 
 def _save_prior(group: np.ndarray, share: np.ndarray, out: Path) -> None:
-    """What lies below n-grams of words, those that an exported network is written as too."""
+    """Save the prior of n-grams, also for networks that are exported as n-grams."""
     np.save(out / "group.npy", group)
     np.save(out / "share.npy", share)
 
 
 def _about(params: BackgroundParams) -> dict[str, Any]:
-    """What training has to know of it."""
+    """The settings that training needs."""
     told = ("kind", "share", "order", "smoothing", "history", "pretraining")
     return {name: getattr(params, name) for name in told}
 
 
 def _go_on(params: BackgroundParams, start: Path, types: pd.DataFrame, out: Path) -> None:
-    """The start's b and spelling, with what the training text knows better."""
+    """b and spelling of the initial checkpoint, adapted to the training text."""
     before = load_array(start / "b.npy")
     counts, read_as = types["count"].to_numpy(), types["unknown"].to_numpy()
     np.save(out / "b.npy", adapted(before, counts, read_as))
@@ -97,7 +97,7 @@ def _go_on(params: BackgroundParams, start: Path, types: pd.DataFrame, out: Path
 
 
 def _frequency(params: BackgroundParams, types: pd.DataFrame) -> np.ndarray | float:
-    """By what words that training lacks share the mass of their group."""
+    """The weights by which unseen words share the mass of their group."""
     if params.unseen == "alike":
         return 1.0
     if "frequency" not in types:
@@ -109,7 +109,7 @@ def _frequency(params: BackgroundParams, types: pd.DataFrame) -> np.ndarray | fl
 
 
 def _learn_spelling(params: BackgroundParams, types: pd.DataFrame, out: Path) -> None:
-    """From the words outside the lexicon that were seen once; from any where there are none."""
+    """Learn from words outside the lexicon that were seen once, or from all if there are none."""
     written = types[~types["form"].map(is_special)]
     outside = written[read_as_unknown(written)]
     chosen = (outside if len(outside) else written).sort_values("form")

@@ -1,7 +1,7 @@
 """Sources become sentences with splits and labels.
 
-Of several sources each is a part, by whose name results are given too. A sentence that stands in
-two of them is kept once. A text to pretrain on has no sentence of validation or test.
+Each of several sources is a part, and results are given by part too. A sentence that stands in two
+of them is kept once. A text to pretrain on has no sentence of validation or test.
 """
 
 import json
@@ -37,7 +37,7 @@ from accord.pipeline.sections import SOURCE, CorpusParams
 
 
 class Labels:
-    """The labels that are asked for, of each sentence, and the names that any sentence has."""
+    """The requested labels of each sentence, and the names of all labels."""
 
     def __init__(self, names: Sequence[str]):
         self.names, self.found = names, {SOURCE: None}  # in the order in which they came
@@ -54,7 +54,7 @@ class Labels:
         return {name: own.get(name) for name in self.names}
 
     def check(self, sources: Sequence[str], training: Path) -> None:
-        """Refuse a label that no sentence has from which it could be learned."""
+        """Reject a label that no training sentence has."""
         for name, values in label_values([training]).items():
             if not values:
                 others = ": only others have one" if name in self.found else ""
@@ -93,13 +93,14 @@ SCHEMA = pa.schema(
         "kinds": pa.list_(pa.string()),
     }
 )
+FEW = 20  # test sentences: figures of fewer say little
 REPEATED_WORDS = 8  # of running text; sentences that are shorter may be said again
 PART = pa.field("part", pa.string())  # the name of its source, where there are several
 
 
 @dataclass
 class Gathered:
-    """What was read: the numbers of sentences, and the document of each by its number."""
+    """The sentences that were read, by number, and the document of each."""
 
     given: dict[str, array]  # sentences of each split that a source itself makes
     documents: array
@@ -140,6 +141,11 @@ def compute(params: CorpusParams, inputs: Inputs, out: Path) -> None:
             write_rows(out / f"{split}.arrow", schema, shown)
     labelled.check(params.source, out / "train.arrow")
     say("corpus: " + ", ".join(f"{len(part):,} {split}" for split, part in parts.items()))
+    if 0 < len(parts.get("test", ())) < FEW:
+        say(
+            f"corpus: {counted(len(parts['test']), 'test sentence')}: too few to compare models. "
+            f"More text, or a larger corpus.test, makes the figures reliable"
+        )
     _say_left_out(about)
     if params.pretraining:
         held_out = [out / f"{split}.arrow" for split in parts if split != "train"]
@@ -168,7 +174,7 @@ def _say_alone(parts: Iterable[str], sizes: str) -> None:
 
 
 def _without_documents(found: Iterable[dict], parts: Sequence[str]) -> Iterator[dict]:
-    """Rows of these parts name no document: those beside them are of any other."""
+    """Remove the document from rows of these parts, whose neighbours are from others."""
     for row in found:
         yield {**row, "document": None} if row["part"] in parts else row
 
@@ -184,7 +190,7 @@ def _count(gathered: Gathered, sentences: array) -> int:
 def _write_pretraining(
     sources: Sequence[str], labelled: Labels, held_out: Iterable[Path], out: Path
 ) -> dict[str, Any]:
-    """One source as it is, of several each sentence once, but for sentences that are held out.
+    """Write the pretraining text without held-out sentences and copies between sources.
 
     Returns how many were left out.
     """
@@ -217,12 +223,12 @@ def _schema(sources: Sequence[str], labelled: Labels) -> pa.Schema:
 def _say_left_out(about: Mapping[str, Any], of_what: str = "") -> None:
     """Report how many sentences were left out, and why."""
     reasons = {
-        "repeated": "as they stand there before",
-        "held out": "as validation or test has them",
+        "repeated": "copies of earlier sentences",
+        "held out": "they are in validation or test too",
     }
     for key, reason in reasons.items():
         if count := about.get(key):
-            say(f"corpus: {counted(count, 'sentence')} {of_what}left out, {reason}")
+            say(f"corpus: {counted(count, 'sentence')} {of_what}left out: {reason}")
     for part, reasons_of_part in about["left out"].items():
         said = ", ".join(f"{reason} ({count:,})" for reason, count in reasons_of_part.most_common())
         say(f"corpus: left out of {part}: {said}")

@@ -71,10 +71,11 @@ def compute(params: EncodeParams, inputs: Inputs, out: Path) -> None:
             speller.subwords(suite.forms.tolist()).save(
                 out, path.name.removesuffix(".suite.parquet")
             )
-        say(
-            f"encode: {path.stem} has {len(pairs):,} pairs, {(~suite.known).sum():,} of them with "
-            f"words that are not known"
+        unknown = (~suite.known).sum()
+        said = (
+            f", {unknown:,} not judged (unknown words, or two equal sentences)" if unknown else ""
         )
+        say(f"encode: {path.stem} has {len(pairs):,} pairs{said}")
 
 
 def _speller(types: pd.DataFrame, merges: int) -> Speller:
@@ -168,7 +169,7 @@ def _save_parts(parts: pa.ChunkedArray, path: Path) -> None:
 
 
 def _as_trained(types: pd.DataFrame) -> np.ndarray:
-    """As which word training reads each: one seen once stands for the unknown ones of its class."""
+    """The word that training reads for each: one seen once is read as unknown."""
     return np.where(read_as_unknown(types), types.get("unknown", 0), types.index)
 
 

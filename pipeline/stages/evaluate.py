@@ -1,4 +1,4 @@
-"""Splits scored, suites judged.
+"""Stage `evaluate`: score the splits, judge the suites.
 
 This file and what it imports need only torch, numpy and safetensors: a model is measured where it
 was trained.
@@ -36,9 +36,9 @@ from accord.pipeline.trained.network import load_trained
 
 @torch.inference_mode()
 def normalisation(model: Model, sentences: Sentences) -> dict[str, float]:
-    """How far log Z is from 0 on a text, and what its words would cost if it were taken for 0.
+    """How far log Z is from 0 on a text, and the cost of its words if log Z were 0.
 
-    Nothing for other models: they do not claim it.
+    Empty for models that are not self-normalised.
     """
     if not isinstance(model, LanguageModel) or not isinstance(model.output, SignatureOutput):
         return {}

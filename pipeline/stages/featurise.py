@@ -47,7 +47,7 @@ def compute(params: FeaturiseParams, inputs: Inputs, out: Path) -> None:
 
 
 class Built(NamedTuple):
-    """Φ, the Ψ of what is read where it is another, and the names of their features."""
+    """Φ, Ψ if the input features differ, and the names of their features."""
 
     phi: Features
     psi: Features | None
@@ -94,10 +94,10 @@ def build(
 
 
 def _go_on(params: FeaturiseParams, start: Path, types: pd.DataFrame, out: Path) -> Built:
-    """Φ and Ψ of the start for all words, and its weights.
+    """Φ and Ψ of the initial checkpoint for all words, and its weights.
 
-    New words have the rows of their classes. A word that the text has often enough, and that has
-    no feature of its own, has one more, whose weights are zero: what it does, training will tell.
+    New words have the rows of their classes. A word that the text has often enough, and that has no
+    feature of its own, has one more, whose weights are zero before training.
     """
     before, phi = load_json(start / "names.json", list), Features.load(start / "phi.npz")
     read_as = types["unknown"].to_numpy()[phi.vocabulary_size :]

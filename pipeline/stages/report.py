@@ -98,7 +98,7 @@ def _configuration(inputs: Inputs, models: Sequence[str]) -> pd.DataFrame:
 
 
 def _value(value: object) -> str:
-    """As it would be said: nothing as a dash, several with commas."""
+    """A value as text: a dash for None, commas between several."""
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "–"
     return "–" if value is None else str(value)

@@ -79,18 +79,18 @@ class Stage:
     outputs: Mapping[str, str]  # file in this stage's folder -> what it holds
     params: type  # a frozen dataclass: this stage's section of the configuration
     computed_by: str  # module:function
-    # Raised whenever the same parameters and inputs come to give other files: what earlier code
-    # made is then made anew.
+    # Raised when the same parameters and inputs give other files, so that artefacts of earlier code
+    # are made again.
     version: int
     files: Callable[[Any], Sequence[Path]] = _reads_no_files  # data outside the run that is read
-    # Refuses, before the first stage runs, what the sections together cannot mean.
+    # Rejects invalid combinations of sections before the first stage runs.
     check: Callable[[Mapping[str, Any]], None] = _checks_nothing
-    resumes: bool = False  # goes on from what an interrupted run left in its folder
+    resumes: bool = False  # resumes from the folder of an interrupted run
     starts: bool = False  # also reads the model that train.start names, the input START
     over_models: bool = False  # reads its inputs from every model of the run, not from one
-    shows: tuple[str, ...] = ()  # stages above whose parameters are told in what it writes
-    # What is fixed before the test is scored -> names or patterns of the outputs that hold it: an
-    # audit asks from which splits they were made.
+    shows: tuple[str, ...] = ()  # earlier stages whose parameters it reports
+    # Parts that are fixed before the test is scored -> names or patterns of their files. An audit
+    # checks from which splits they were made.
     audited: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
@@ -104,13 +104,13 @@ def _by_name(*stages: Stage) -> dict[str, Stage]:
 
 
 def _files_of_sources(params: CorpusParams) -> list[Path]:
-    """Those of all sources; a hub data set has none, as a key must not ask the network."""
+    """The files of all sources; a hub data set has none, as a key must not need the network."""
     named = [*params.source, *(params.pretraining or ())]
     return [path for source in named for path in sources.files(source, folder=folder_of)]
 
 
 def _files_of_lexicons_and_suites(params: AnalyseParams) -> list[Path]:
-    """Those of the suites and of the lexicons; some lexicons are written in code and have none."""
+    """The files of suites and lexicons; lexicons that are written in code have none."""
     names = [*params.lexicon, *([params.frequency] if params.frequency else [])]
     lexicons = [path for name in names for path in lexicon_files(name, folder_of)]
     return [*lexicons, *(path for suite in params.suites for path in suite_files(suite))]
@@ -122,14 +122,14 @@ def _check_lexicon(sections: Mapping[str, Any]) -> None:
 
 
 def _files_of_templates(params: FeaturiseParams) -> Sequence[Path]:
-    """Those of the vectors, and of the templates that other packages bring."""
+    """The files of the vectors, and of templates of other packages."""
     brought = [name for name in params.templates if name in TEMPLATES]
     brought = [TEMPLATES.part(name).file for name in brought if not TEMPLATES.is_own(name)]
     return [*(word_vectors.files(params.vectors.source) if params.vectors else ()), *brought]
 
 
 def _check_templates(sections: Mapping[str, Any]) -> None:
-    """Refuse templates that are none, as far as the names of the lexicon's features are known.
+    """Reject unknown templates, as far as the names of the lexicon's features are known.
 
     Accord's own lexicons have those of UD and tables can be asked; a treebank, or the lexicon of
     another package, may have any, and its analyses will show.
@@ -148,7 +148,7 @@ def _check_templates(sections: Mapping[str, Any]) -> None:
 
 
 def _files_of_ngrams(params: BackgroundParams) -> list[Path]:
-    """Those of a smoothing that another package brings, and the n-grams from outside."""
+    """The files of a smoothing of another package, and ARPA files."""
     from_outside = [] if params.arpa is None else [Path(params.arpa)]
     for path in from_outside:
         if not path.is_file():
@@ -157,12 +157,12 @@ def _files_of_ngrams(params: BackgroundParams) -> list[Path]:
 
 
 def _files_of_training(recipe: Recipe) -> list[Path]:
-    """Those of parts that other packages bring, and of teachers."""
+    """The files of parts of other packages, and of teachers."""
     return [*outside_files(recipe), *teachers.files(recipe, READ_BY_TRAINING)]
 
 
 def _files_of_metrics(params: EvaluateParams) -> list[Path]:
-    """Those of the metrics that other packages bring."""
+    """The files of metrics of other packages."""
     return [part.file for name, part in METRICS.parts().items() if not METRICS.is_own(name)]
 
 
@@ -202,7 +202,7 @@ STAGES = _by_name(
             "analyses.parquet": "lemma, POS and features of each, and which lexicon said so",
             "coverage.csv": "types and counted tokens that each lexicon answered for",
             "lexicon*": "the chain of lexicons for words met later, and their hashes",
-            MADE_OF: "the start, where training goes on from one: its name and what it was made of",
+            MADE_OF: "the initial checkpoint, if there is one: its name and its sources",
             "*.suite.parquet": "the pairs of each agreement suite",
         },
         params=AnalyseParams,
@@ -218,10 +218,10 @@ STAGES = _by_name(
         inputs={"analyse": ("types.parquet", "analyses.parquet"), "tokenise": ("train.arrow",)},
         outputs={
             "phi.npz": "Φ by signature in CSR, and the signature of each word",
-            "psi.npz": "the same of what is read, where that is not all of it",
+            "psi.npz": "Ψ, the input features, if they are not all of Φ",
             "letters.npy": "how each word is written, where words are read by their letters",
             "names.json": "the name of each feature",
-            START_WEIGHTS: "the weights of the model that training goes on from, if there is one",
+            START_WEIGHTS: "the weights of the initial checkpoint, if there is one",
         },
         params=FeaturiseParams,
         computed_by="accord.pipeline.stages.featurise:compute",
@@ -242,7 +242,7 @@ STAGES = _by_name(
             "b.npy": "the prior mass of each word",
             PRETRAINING_MASS: "the prior mass while the text of corpus.pretraining is read",
             "group.npy": "the group of each word, in which seen words leave mass to unseen ones",
-            "share.npy": "what each word has, unseen, of its group's mass for unseen words",
+            "share.npy": "the share of each word in its group's mass for unseen words",
             "about.json": "the kind of background, from which training counts its n-grams",
             "factors.npz": "the factors of each word, where n-grams back off over them",
             "ngrams.npz": "the n-grams of an ARPA file for the known words",
@@ -272,7 +272,7 @@ STAGES = _by_name(
             f"*{NUMBERS}": "the labels of each sentence by their numbers, where it has some",
             VALUES: "the labels of each kind that training has",
             SIZES: "sentences, words and characters of each split",
-            "subwords.json": "what spells any word in subwords, where a model is of subwords",
+            "subwords.json": "the tokenizer of subwords, if a model predicts subwords",
             COUNTS: "how often training has each subword",
             "*.subwords.npz": "the subwords of each word of each split or suite as it is written",
             "classes.npy": "the class of each word, where an output wants classes",
@@ -360,7 +360,7 @@ def above(name: str) -> list[str]:
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Refuse what is no stage, naming the nearest one."""
+    """Reject a name that is no stage; the error names the nearest one."""
     for name in names:
         if name not in STAGES:
             raise ValueError(f"unknown stage '{name}'{nearest(name, STAGES)}")

@@ -28,7 +28,7 @@ from accord.pipeline.display.messages import meter, say
 from accord.pipeline.sections import TokeniseParams
 
 SCHEMA = pa.schema({"words": pa.list_(pa.string())})
-# What else is known of a sentence: its document, its source where there are several, its labels.
+# Further columns of a sentence: its document, its source if there are several, its labels.
 KEPT = ("document", "part", LABELS)
 
 
@@ -62,7 +62,7 @@ def _tokenised(
 ) -> Iterator[pa.RecordBatch]:
     """The words of each batch of sentences, in order; batches are tokenised side by side.
 
-    How words were written, where they are lowercased, is counted.
+    The original spellings of lowercased words are counted.
     """
     total = count_batches(path)
     processes = min(params.processes or _cores(), total)

@@ -69,7 +69,7 @@ def _write_recipe(recipe: Recipe, out: Path) -> None:
 
 @dataclass(frozen=True)
 class Training:
-    """A training by gradients, as the phases before it know it."""
+    """A training by gradients, with the data that phases need."""
 
     recipe: Recipe
     inputs: Inputs
@@ -127,7 +127,7 @@ def _train(model: LanguageModel, training: Training, out: Path) -> None:
 
 
 def _keep_curve(phase: Path, curve: Path) -> None:
-    """Of a phase that came first keep its losses alone, and those if there was one."""
+    """Keep only the losses of a phase, if there was one."""
     if (phase / CURVE).exists():
         (phase / CURVE).replace(curve)
     shutil.rmtree(phase, ignore_errors=True)
@@ -141,7 +141,7 @@ def pretrain(
     use: str = "initialise",
     epochs: int = 4,
 ) -> None:
-    """The text of corpus.pretraining is trained on: the model, or the one that is its background.
+    """Train the model, or the one that becomes its background, on corpus.pretraining.
 
     While that text is read b is one of its words, which the corpus need not have.
     """
@@ -167,7 +167,7 @@ def _keep(
     seconds: float,
     out: Path,
 ) -> None:
-    """Write down a model that is finished when it is built, as if after one epoch."""
+    """Save a model that needs no training, as if after one epoch."""
     train_nats, valid_nats = (-float(model.score(text).mean()) for text in (train, valid))
     say(f"train: {model.parameter_count():,} numbers counted or solved for, {valid_nats:.3f} nats")
     epoch = Epoch(1, train_nats, valid_nats, 0.0, round(seconds, 3), len(train.ids) / seconds)

@@ -140,7 +140,7 @@ def inert(text: str) -> str:
 
 
 def _rounding(losses: Mapping[str, float] | None) -> str:
-    """What a compact model's weights lost, if it is one."""
+    """The rounding loss of a compact model; empty for others."""
     if not losses:
         return ""
     return (

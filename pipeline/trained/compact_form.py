@@ -1,7 +1,7 @@
 """The arrays of the compact form: words with their columns, Φ by signature, n-grams of letters.
 
-Only the forms that are asked for are ever decoded: they lie in blocks, whose first forms are whole
-and are searched by bisection.
+Only forms that are needed are decoded: they lie in blocks, whose first forms are whole and are
+searched by bisection.
 
 Ids are not kept: they fall in count, and rise in form among words of one count; special words are
 first. Nor is b, which is made of counts, signatures and shares again, to the last bit.
@@ -33,7 +33,7 @@ class FrontCoded(Sequence[str]):
     NAMES = ("shared", "length", "letters")
 
     def __init__(self, shared: np.ndarray, length: np.ndarray, letters: np.ndarray):
-        """How many bytes each form shares with the one before, how many follow, and these."""
+        """`shared`: bytes in common with the form before; `length`: further bytes, in `letters`."""
         self.shared, self.length, self.letters = shared, length, letters.tobytes()
         self.ends = np.cumsum(length, dtype=np.int64)
         if len(shared) != len(length) or self.ends[-1:].sum() != len(self.letters):
@@ -75,7 +75,7 @@ class FrontCoded(Sequence[str]):
             yield from (form.decode(errors="replace") for form in self._block(block))
 
     def find(self, form: str) -> int:
-        """The place of a form, −1 if it is not there."""
+        """The position of a form, −1 if it is missing."""
         letters = form.encode(errors="surrogatepass")  # halves of characters match nothing
         blocks = range(-(-len(self) // BLOCK))
         block = bisect_right(blocks, letters, key=self._first) - 1
@@ -134,7 +134,7 @@ class Numbers(Mapping[str, int]):
 
 
 def common_prefix(one: bytes, other: bytes) -> int:
-    """How many bytes two begin with alike."""
+    """The number of bytes that two begin with."""
     shorter = min(len(one), len(other))
     if one[:shorter] == other[:shorter]:
         return shorter
@@ -146,7 +146,7 @@ def narrow(numbers: np.ndarray) -> np.ndarray:
     return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
 
 
-MOST = 1 << 53  # what any number of a column is below, so that it is exact as a float
+MOST = 1 << 53  # bound of the numbers of a column, so that they are exact as floats
 # In the order of the forms: counts; the class of words outside the lexicon, 0 in it; the
 # signature, and that of what is read where it is another; which readings the lexicon gives.
 COLUMNS = ("count", "unknown", "signature", "read", "readings")

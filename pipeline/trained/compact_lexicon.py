@@ -1,4 +1,4 @@
-"""Small encoding: readings, lemmas, classes of unknown words by ending.
+"""The compact encoding of readings, lemmas, and classes of unknown words by ending.
 
 A lemma is kept as what it shares with the form, and the rest. A word's set says all but lemmas.
 
@@ -70,7 +70,7 @@ def encode_lemmas(analyses: pd.DataFrame, words: CompactWords) -> dict[str, np.n
 
 
 class CompactReadings:
-    """The readings of a folder, decoded when they are asked for."""
+    """The readings of a folder, decoded when needed."""
 
     def __init__(self, folder: Path, words: CompactWords):
         self.folder, self.words = folder, words
@@ -109,7 +109,7 @@ class CompactReadings:
         return pd.DataFrame({name: table[name] for name in columns})
 
     def classes(self, about: dict[str, Any]) -> UnknownClasses:
-        """What tells unknown words apart, as the lexicons that `about` names did."""
+        """The classes of unknown words, as with the lexicons that `about` names."""
         unknown, lowercase, names = self.words.unknown, about["lowercase"], about["names"]
         if len(unknown) == 1:
             return UnknownClasses(unknown, None)
@@ -165,7 +165,7 @@ class _OfLook(_Answers):
 
 
 def guesser_of(chain: Lexicon) -> Guesser | None:
-    """The guesser of a chain, which is to be made of indexes and rules alone besides."""
+    """The guesser of a chain that otherwise has only indexes and rules."""
     guesser = chain.guesser if isinstance(chain, Chain) else None
     parts = chain.lexicons if isinstance(chain, Chain) else [chain]
     for part in parts:

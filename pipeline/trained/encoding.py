@@ -1,6 +1,6 @@
-"""How a trained model is kept: in the folders that the stages made, or in one small folder.
+"""How a trained model is stored: in the folders of the stages, or in one compact folder.
 
-Both hold the same model. Words, readings, Φ, b and the weights are in other files of the small
+Both hold the same model. Words, readings, Φ, b and the weights have other files in the compact
 form, so each encoding has its own readers for them; all other files are the same in both.
 
 Needs numpy and safetensors only: tables and lexicons are loaded when they are asked for.
@@ -62,7 +62,7 @@ FULL_PHI = "phi.npz"
 
 
 class Encoding(Protocol):
-    """What every encoding reads."""
+    """The interface of both encodings."""
 
     artefacts: Inputs  # the folder of each stage; a model in one folder has that one for all
 
@@ -89,7 +89,7 @@ class Encoding(Protocol):
 
     @property
     def psi(self) -> Features | None:
-        """The features that are read of words, where they are not all of φ."""
+        """The input features, if they are not all of φ."""
 
     def vocabulary(self) -> Vocabulary: ...
 
@@ -106,7 +106,7 @@ class Encoding(Protocol):
         """The weights by name, in memory that the model may keep."""
 
     def spelling(self) -> Spelling | None:
-        """How unknown words are spelled; a closed vocabulary has none."""
+        """The character model; a closed vocabulary has none."""
 
 
 class FullEncoding:

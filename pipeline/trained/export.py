@@ -1,4 +1,4 @@
-"""A model written as one folder, in either encoding; the small one unfolded.
+"""Write a model as one folder, in either encoding; unfold a compact one.
 
 Weights are in half precision; the matrix that words are read and predicted by has rows in int8 if
 that moves the loss on validation text little enough. Words, readings and Φ are kept once and
@@ -88,7 +88,7 @@ FITS = ("none", "initialise")  # pretraining that leaves no model behind
 
 
 class Rounded(NamedTuple):
-    """What rounding the weights does to the loss on validation text, in nats a word."""
+    """The effect of rounding the weights on the loss on validation text, in nats per word."""
 
     before: float
     half: float
@@ -119,7 +119,7 @@ def write_compact(artefacts: Inputs, folder: Path) -> Rounded:
 
 
 def _network(parts: Parts) -> LanguageModel:
-    """The network; what has no small form is refused."""
+    """The network; an error if it has no compact form."""
     about = parts.encoding.about
     found = {
         "encode.merges": (parts.speller is None, "words", "subwords"),
@@ -145,7 +145,7 @@ def _network(parts: Parts) -> LanguageModel:
 
 
 def _write_words(full: FullEncoding, folder: Path) -> CompactWords:
-    """Words and readings; what is derived of them again must come out as it was."""
+    """Write words and readings, and check that the derived tables can be restored."""
     analysed, prior = full.artefacts["analyse"], full.artefacts["background"]
     types = pd.read_parquet(analysed / "types.parquet")
     analyses = pd.read_parquet(analysed / "analyses.parquet")
@@ -205,7 +205,7 @@ def _loss(parts: Parts, encoded: Path) -> float:
     return -float(score_text(parts.model, parts.spelling, *text, UNKNOWN_ID)[0].mean())
 
 
-# What the folder takes along of what each stage made: names or patterns of files.
+# The files of each stage that the folder takes along: names or patterns.
 EXPORTED = {
     "analyse": ("types.parquet", "analyses.parquet"),
     "featurise": ("phi.npz", "psi.npz", "letters.npy", "names.json"),
@@ -282,13 +282,13 @@ def _export_folder(artefacts: Inputs, folder: Path, compact: bool) -> Path:
 
 
 def _small_files(artefacts: Inputs) -> list[Path]:
-    """What a compact folder has as the stages wrote it."""
+    """The files that a compact folder has as the stages wrote them."""
     files = [("train", RECIPE), ("featurise", "names.json"), ("background", BACKGROUND)]
     return [artefacts[stage] / name for stage, name in files]
 
 
 def _take_lexicons(analysed: Path, folder: Path, compact: bool) -> None:
-    """The lexicons themselves, where words that are not known are told apart by them."""
+    """The lexicons, if classes of unknown words depend on them."""
     if not compact and len(Vocabulary.load(analysed).unknown) > 1:
         save(load_chain(analysed), folder)
     chain = read_chain(analysed)
@@ -311,7 +311,7 @@ def _files(artefacts: Inputs) -> list[Path]:
 
 
 def describe(artefacts: Inputs, name: str) -> dict[str, Any]:
-    """What the model is made of and how well it does, without a path of this machine."""
+    """The sources and scores of the model, without paths of this machine."""
     params = {stage: _params(artefacts, stage) for stage in artefacts}
     sources = [*params["corpus"].pop("source"), *(params["corpus"].pop("pretraining") or ())]
     lexicons = [*params["analyse"].pop("lexicon"), params["analyse"].pop("frequency")]
@@ -335,7 +335,7 @@ def describe(artefacts: Inputs, name: str) -> dict[str, Any]:
 
 
 def _start(analysed: Path) -> dict[str, Any]:
-    """What the model is made of that training went on from, if there is one."""
+    """The sources of the initial checkpoint, if there is one."""
     return load_json(analysed / MADE_OF, dict) if (analysed / MADE_OF).exists() else {}
 
 
@@ -347,7 +347,7 @@ KEPT = (CHAIN, BACKGROUND, RECIPE, "names.json")  # files that both forms have
 
 
 def unfold(folder: Path, out: Path) -> None:
-    """Write what an exported model has, made of what the small form keeps.
+    """Write a full exported model from a compact one.
 
     Lexicons are none of it: the chain names them, and they are looked for where data lie.
     """

@@ -36,7 +36,7 @@ from accord.pipeline.trained.inference import has_own_words, without_the_impossi
 
 
 def training_text(recipe: Recipe, inputs: Inputs) -> Sentences:
-    """What is trained on, and what n-grams are counted on: all but the fold that is left out."""
+    """The text for training and for counting n-grams: all but the fold that is left out."""
     text = read_text(inputs["encode"], "train")
     if recipe.source_weights:
         text = weighted(text, inputs["encode"], recipe.source_weights)
@@ -49,7 +49,7 @@ def background_of(recipe: Recipe, encoding: Encoding, features: Features, folds:
 
 
 def ngrams(recipe: Recipe, encoding: Encoding, features: Features, folds: int) -> Background:
-    """n-grams of the training text, counted anew wherever they are wanted."""
+    """n-grams of the training text, counted again whenever they are needed."""
     inputs, about = encoding.artefacts, encoding.about
     texts = [training_text(recipe, inputs)]
     if about["pretraining"]:
@@ -72,7 +72,7 @@ def ngrams(recipe: Recipe, encoding: Encoding, features: Features, folds: int) -
 
 
 def classes_of(encoding: Encoding) -> np.ndarray | None:
-    """Those of words, which subwords have not."""
+    """The classes of words; subwords have none."""
     path = encoding.artefacts["encode"] / "classes.npy"
     return load_array(path) if path.exists() and not encoding.subwords else None
 
@@ -85,7 +85,7 @@ def _factors(history: Choice, encoding: Encoding) -> dict[str, np.ndarray] | Non
 
 
 def prior_of(encoding: Encoding) -> Prior:
-    """What lies below the n-grams: of words their discounted counts, of subwords nothing known."""
+    """The prior of n-grams: discounted counts of words, nothing for subwords."""
     if encoding.subwords:
         return np.ones_like
     folder = encoding.artefacts["background"]
@@ -120,7 +120,7 @@ def build(recipe: Recipe, inputs: Inputs, folds: int = 0) -> LanguageModel | Bac
 
 
 def build_pretraining(recipe: Recipe, inputs: Inputs) -> LanguageModel:
-    """The model, or the one that is to be its background, as it reads the text before."""
+    """The model, or its future background, for the pretraining text."""
     alone = replace(recipe, phases={})
     if recipe.pretraining == "background":
         alone = _below(alone)
@@ -133,7 +133,7 @@ Maker = Callable[[], LanguageModel | BackgroundOnly]  # takes room for the weigh
 
 
 def _maker(recipe: Recipe, encoding: Encoding, folds: int) -> Maker:
-    """What makes the network of a recipe; all that it is made over has been read before."""
+    """A function that makes the network of a recipe from data that were read before."""
     features = _features(encoding)
     if recipe.is_log_linear:  # others may tell words apart that have no mass
         features = without_the_impossible(features, encoding)
@@ -153,7 +153,7 @@ def _maker(recipe: Recipe, encoding: Encoding, folds: int) -> Maker:
 def _network(
     recipe: Recipe, encoding: Encoding, features: Features, background: Background
 ) -> Maker:
-    """What makes a network over a background, or over a model whose background that is."""
+    """A function that makes a network over a background, or over a model with that background."""
     inputs = encoding.artefacts
     labels, classes = _label_counts(recipe, inputs), classes_of(encoding)
     ends = ends_of_words(inputs["encode"]) if encoding.subwords else None
@@ -181,7 +181,7 @@ def _below(recipe: Recipe) -> Recipe:
 
 
 def _label_counts(recipe: Recipe, inputs: Inputs) -> list[int]:
-    """How many labels of each kind the network is told apart, none where it is told nothing."""
+    """The number of labels of each kind that the network is conditioned on, if any."""
     kind, _ = parted(recipe.condition)
     if kind == "none":
         return []
@@ -194,7 +194,7 @@ def _label_counts(recipe: Recipe, inputs: Inputs) -> list[int]:
 
 
 def _psi(recipe: Recipe, encoding: Encoding) -> Psi | None:
-    """What is read of every word, where that is not Φ."""
+    """The input features of every word, if they are not Φ."""
     if reads_letters(recipe.input):
         letters = encoding.artefacts["featurise"] / "letters.npy"
         return load_array(letters) if letters.exists() else None
@@ -206,8 +206,8 @@ def load_trained(
 ) -> LanguageModel | BackgroundOnly | SubwordModel:
     """The model with its best weights, ready to score; with folds, its training text too.
 
-    The network is first made without room for weights. So a recipe takes no more room than the
-    weights bear out, and no first weights are drawn.
+    The network is first made without memory for its weights. So a recipe takes no more room than
+    the weights bear out, and no first weights are drawn.
     """
     recipe, where = encoding.recipe, f"{encoding.where}: "
     make = _maker(recipe, encoding, folds)
@@ -238,7 +238,7 @@ def load_inference(encoding: Encoding) -> InferenceModel | SubwordModel:
 
 
 def _lacks_room(model: nn.Module) -> bool:
-    """Whether a model must be made with room for its weights.
+    """Whether a model must be made with memory for its weights.
 
     A reservoir has tensors beside its weights, and torch's own recurrent modules hold references
     to theirs, so that they cannot be swapped.

@@ -1,4 +1,4 @@
-"""What a trained model is asked with, whatever its encoding; opening a model that has a name.
+"""The parts of a trained model for queries, in either encoding; open a model by name.
 
 A folder may come from somebody else, so it is checked before anything is built from it: every file
 has the hash that `config.json` names, and no array or table is far larger than its file.
@@ -38,7 +38,7 @@ ALWAYS = 1 << 20  # bytes that arrays may have however well they are packed
 
 
 class Parts:
-    """Each is read when it is first asked for."""
+    """The parts of a model; each is read on first use."""
 
     def __init__(self, encoding: Encoding, is_exported: bool = True):
         self.encoding, self.artefacts = encoding, encoding.artefacts
@@ -64,7 +64,7 @@ class Parts:
 
     @cached_property
     def speller(self) -> "Speller | None":
-        """Takes words apart, for a model of subwords."""
+        """Splits words, for a model of subwords."""
         if self.encoding.subwords is None:
             return None
         from accord.pipeline.dataset.subwords import Speller  # needs the library tokenizers
@@ -82,7 +82,7 @@ class Parts:
 
 
 def open_parts(model: TrainedModel) -> Parts:
-    """What a trained model is asked with, whatever its form, once its files have been checked."""
+    """The parts of a trained model, in either encoding, after a check of its files."""
     model = model.here()
     if not model.is_in_one_folder:
         model.check(*ASKED)
@@ -102,7 +102,7 @@ def open_parts(model: TrainedModel) -> Parts:
 
 
 def _check_bounds(encoding: Encoding, words: int) -> None:
-    """Refuse a recipe or a Φ that claims more than the weights bear out.
+    """Reject a recipe or a Φ that is larger than the weights allow.
 
     Both would cost time or room before the shapes of the weights can be compared.
     """

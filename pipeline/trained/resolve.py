@@ -1,4 +1,4 @@
-"""A trained model as a user names it: the one place that knows what such a name can be.
+"""Find a trained model by the name that a user gives.
 
     french, or nothing          the bundled model
     runs/x                      all models of a run, or its last one; never an id of the hub
@@ -51,7 +51,7 @@ EXPECTED = (
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """A model, and where what it was made of lies."""
+    """A model, and the folders of its artefacts."""
 
     name: str
     kind: Kind
@@ -63,7 +63,7 @@ class TrainedModel:
 
     @property
     def protocol(self) -> str | None:
-        """What it could know before the test; of n-grams in a file nothing is known."""
+        """The protocol; unknown for n-grams in a file."""
         if self.recorded is None and (self.place / CONFIG).is_file():
             return read_json(self.place / CONFIG)["params"]["analyse"]["protocol"]
         return self.recorded
@@ -80,7 +80,7 @@ class TrainedModel:
         return _in_one_folder(self.name, "hub", _download(self.name))
 
     def check(self, *stages: str) -> None:
-        """Refuse to go on if what one of these stages made is missing or damaged."""
+        """Raise an error if the artefact of one of these stages is missing or damaged."""
         for stage in stages:
             if stage not in self.folders:
                 goes_on = "run" if self.kind == "run" else "unpack"
@@ -115,7 +115,7 @@ def find(name: str | Path | None) -> list[TrainedModel]:
 
 
 def one(name: str | Path | None = None, model: str | None = None) -> TrainedModel:
-    """The one model that is meant: that of a run which is named, or its last one."""
+    """The one model of this name: the named model of a run, or its last one."""
     if name is None and model is not None:
         raise ValueError(f"expected the run that has the model {model}, found none")
     found = find(name)
@@ -217,7 +217,7 @@ def _of_pack(folder: Path) -> Iterator[TrainedModel]:
 
 
 def read_jobs(folder: Path) -> dict[str, dict[str, Any]]:
-    """The jobs of a packed folder; what they name may lead nowhere else."""
+    """The jobs of a packed folder; their paths must stay inside it."""
     jobs = load_json(folder / JOBS, dict)
     if SEAL in jobs:  # one that an earlier version packed has no hash
         jobs = read_json(folder / JOBS)
@@ -245,7 +245,7 @@ def taught_by(job: Mapping[str, Any]) -> list[str]:
 
 
 def _nearest(path: Path) -> str:
-    """The end of an error: what lies beside a place that is not there and could be meant."""
+    """The end of an error: names beside a missing path that could be meant."""
     beside = path.parent.iterdir() if path.parent.is_dir() else ()
     names = [each.name for each in beside if holds_models(each) or (each / CONFIG).is_file()]
     return nearest(path.name, sorted(names)) if names else ""

@@ -1,4 +1,4 @@
-"""The finished model that a training goes on from: the one that `train.start` names."""
+"""The initial checkpoint: the finished model that `train.start` names."""
 
 import atexit
 import shutil
@@ -13,11 +13,11 @@ from accord.pipeline.data.folders import cache_home
 from accord.pipeline.display.messages import say
 from accord.pipeline.trained import resolve
 
-UNFOLDING = 1  # raised whenever `unfold` comes to write other files for the same model
+UNFOLDING = 1  # raised when `unfold` writes other files for the same model
 
 
 def start_folder(start: str) -> Path:
-    """That of the exported model which `train.start` names."""
+    """The folder of the exported model that `train.start` names."""
     try:
         found = resolve.one(start)
     except FileNotFoundError as error:
@@ -38,19 +38,19 @@ def start_artefact(start: str) -> Artefact:
 
 
 def start_params(start: str) -> dict[str, Any]:
-    """What it was made with, by stage."""
+    """Its parameters by stage."""
     return read_json(start_folder(start) / CONFIG)["params"]
 
 
 def check_start(start: str) -> None:
-    """Refuse a model whose files are not what was written, before anything is made of it."""
+    """Reject a model with changed or damaged files before it is used."""
     from accord.pipeline.trained.parts import open_parts  # here, as it loads torch
 
     open_parts(resolve.one(start_folder(start)))
 
 
 def _unfolded(folder: Path) -> Path:
-    """A model's small form as a plain one, in the cache, where each version makes it once.
+    """A compact model unfolded in the cache, once for each version.
 
     One that was damaged there is made anew. Where the cache cannot be written, this process has a
     folder of its own.

@@ -34,7 +34,7 @@ def find(teacher: str) -> list[TrainedModel]:
 
 
 def files(recipe: Recipe, read: Read) -> list[Path]:
-    """All that the teachers are read from."""
+    """All files of the teachers."""
     found = [model for teacher in recipe.teachers.models for model in find(teacher)]
     return [path for model in found for path in _files(model.folders, read)]
 
@@ -69,7 +69,7 @@ def recipe_of(folder: Path, job: Mapping[str, Any]) -> Recipe:
 
 
 def take_along(recipe: Recipe, read: Read, folder: Path) -> list[str]:
-    """Copy each teacher into a folder of its own, named by what it holds; returns their names."""
+    """Copy each teacher to its own folder, named by its content; return the names."""
     names = []
     for teacher in recipe.teachers.models:
         for model in find(teacher):

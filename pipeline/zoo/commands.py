@@ -80,7 +80,7 @@ def rescore(
         float, typer.Option(help="Weight of the model's log p, if none is tuned.")
     ] = 1.0,
     word_weight: Annotated[
-        float, typer.Option(help="What each word adds to a score, if nothing is tuned.")
+        float, typer.Option(help="Score that each word adds, if nothing is tuned.")
     ] = 0.0,
 ) -> None:
     """Rescore n-best lists or lattices with a model and print the best hypothesis of each."""

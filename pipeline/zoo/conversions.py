@@ -78,7 +78,7 @@ SEED = 1  # of the text that a model writes
 
 @dataclass(frozen=True)
 class Conversion:
-    """How a model that is no n-grams becomes some, and what is left of them."""
+    """How a model is converted to n-grams, and which of them are kept."""
 
     order: int | None = None  # words, the predicted one included; null: ORDER
     # Sentences that the model writes and that are counted; null: the n-grams of the training text
@@ -94,8 +94,9 @@ class Conversion:
 
 
 def export_ngrams(artefacts: Inputs, path: Path, **options: Any) -> Path:
-    """Write a model as n-grams or, with `states`, as an automaton of its hidden states, and say how
-    well they do; blanks in its words become `_`. The options are those of `Conversion`.
+    """Write a model as n-grams or, with `states`, as an automaton of its hidden states.
+
+    Their perplexity is printed. Spaces in words become `_`. The options are those of `Conversion`.
     """
     how = Conversion(**options)
     if path.exists():
@@ -186,7 +187,7 @@ def _counted(text: Sentences, artefacts: Inputs, order: int) -> NGrams:
 
 
 def _compare(model: Model, file: NGrams | StateAutomaton, what: str, artefacts: Inputs, order: int):
-    """Perplexities on all held-out text, and those of n-grams of the training text beside them."""
+    """Perplexities on all held-out text, beside those of n-grams of the training text."""
     encoded = artefacts["encode"]
     counted = _counted(read_text(encoded, "train"), artefacts, order)
     models = {
@@ -273,7 +274,7 @@ def _written(word: str) -> str:
 
 
 def compare_pruned(scored: Scored, shares: Sequence[float]) -> pd.DataFrame:
-    """Perplexity on each split with growing shares of zeros, nothing being trained again."""
+    """Perplexity on each split with growing shares of zeros, without further training."""
     loaded = load_trained(FullEncoding(scored.folders))
     network = getattr(loaded, "model", loaded)  # which a model of subwords has within
     if isinstance(network, BackgroundOnly):

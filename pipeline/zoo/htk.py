@@ -99,7 +99,7 @@ def is_slf(path: Path) -> bool:
 
 
 def read_lattices(path: Path) -> list[Lattice]:
-    """The lattices of a file, in order; what is wrong with it is named by line.
+    """The lattices of a file, in order; errors name the line.
 
     One without a name has the file's, and its number if it is not the first.
     """
@@ -140,7 +140,7 @@ def _lattice(path: Path, place: int, block: list[tuple[int, str]]) -> Lattice:
 
 @dataclass(frozen=True)
 class _Label:
-    """What stands on a node or a link: a word, "" if it is silent, and scores in nats."""
+    """The label of a node or a link: a word, "" if it is silent, and scores in nats."""
 
     word: str | None = None  # not said here
     scores: dict[str, float] = field(default_factory=dict)
@@ -203,7 +203,7 @@ class _Read:
         return _Label("" if word in SILENT else word, scores)
 
     def _nats(self, name: str, text: str) -> float:
-        """What a score is by the header's base, which HTK also gives as 1 for e."""
+        """A score in nats, by the base of the header; HTK writes 1 for e."""
         base, value = self._setting("base"), number_of(name, text)
         if base < 0 or (base == 0 and value <= 0):
             expected = "a probability above 0" if base == 0 else "a base of 0 or more"
@@ -235,7 +235,7 @@ class _Read:
             raise ValueError(f"expected {size}={self.header[size]} {what}, found {found}")
 
     def _said(self, end: int, label: _Label) -> tuple[str, float]:
-        """The word and score of a link, of which its last node may tell what it does not."""
+        """The word and score of a link; its last node may complete them."""
         node = self.nodes.get(end, _Label())
         if node.word and label.word not in (None, node.word):
             raise ValueError(f"expected the word of node {end}, {node.word}, found {label.word}")

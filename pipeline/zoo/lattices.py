@@ -27,7 +27,7 @@ SILENT = "<eps>"
 
 
 def read_kaldi_lattices(path: Path) -> list[Lattice]:
-    """The lattices of a file, in order; what is wrong with it is named by line."""
+    """The lattices of a file, in order; errors name the line."""
     numbered = enumerate((line.removeprefix("\ufeff").split() for line in lines(path)), start=1)
     blocks = groupby(numbered, key=lambda line: bool(line[1]))  # blank lines stand between them
     found = [_lattice(path, list(block)) for has_fields, block in blocks if has_fields]
@@ -37,7 +37,7 @@ def read_kaldi_lattices(path: Path) -> list[Lattice]:
 
 
 def _lattice(path: Path, block: list[tuple[int, list[str]]]) -> Lattice:
-    """What stands between two blank lines, in numbered lines of fields."""
+    """A lattice from the numbered lines between two blank lines."""
     arcs, ends = [], {}
     (number, name), *rest = block
     try:
@@ -116,7 +116,7 @@ def read_lattices(path: Path) -> list[Lattice]:
 
 
 def write_lattices(path: Path, lattices: Iterable[tuple[Lattice, str]]) -> None:
-    """Lattices, and what was said in a file beside them."""
+    """Write lattices, and the references to a file beside them."""
     text_of = htk.text_of if kind(path) == HTK else kaldi_text_of
     with ExitStack() as open_files:
         file, texts = (

@@ -1,4 +1,4 @@
-"""What helps scored models in a mixture and is none itself: a cache, nearest neighbours.
+"""Helpers of scored models in a mixture: a cache, nearest neighbours.
 
 Each has a number to choose; the one that helps the others most on validation is taken.
 """
@@ -23,7 +23,7 @@ TEMPERATURES = (0.05, 0.1, 0.2, 0.4, 0.8)
 
 
 def of_cache(model: Scored) -> Candidates:
-    """Caches of the words of late, which are sooner or later forgotten."""
+    """Caches of recent words, with several half-lives."""
     texts = {split: model.told_apart(split) for split in model.splits}
 
     def of(half_life: int) -> Callable[[str], np.ndarray]:
@@ -33,7 +33,7 @@ def of_cache(model: Scored) -> Candidates:
 
 
 def of_neighbours(model: Scored) -> Candidates:
-    """What followed a network's nearest states in its training text, the nearer counting more."""
+    """The words after a network's nearest states in its training text; nearer ones count more."""
     network = load_trained(FullEncoding(model.folders))
     if not isinstance(network, LanguageModel):
         raise ValueError(

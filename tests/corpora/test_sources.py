@@ -84,9 +84,9 @@ def test_the_table_of_named_corpora_is_whole():
 @pytest.mark.parametrize(
     "source, message",
     [
-        ("wiktionaire", "did you mean wiktionnaire?"),
-        ("ud-french-1.5", "did you mean ud-french-1.[34]?"),
-        ("nothing/like/it", "Expected a path that exists, hub:ID, or one of wiktionnaire"),
+        ("wiktionaire", "the nearest is 'wiktionnaire'"),
+        ("ud-french-1.5", "the nearest is 'ud-french-1.[34]'"),
+        ("nothing/like/it", "expected a path that exists, hub:ID, or one of wiktionnaire"),
         ("hub:", "expected hub:ID"),
     ],
 )
@@ -97,7 +97,7 @@ def test_an_unknown_source_gets_the_nearest_name(source, message):
 
 def test_a_missing_file_gets_the_nearest_file(tmp_path):
     (tmp_path / "phrases.txt").write_text("Un.\n")
-    with pytest.raises(CorpusError, match=r"did you mean .*/phrases\.txt\?"):
+    with pytest.raises(CorpusError, match=r"the nearest is '.*/phrases\.txt'"):
         list(read(str(tmp_path / "phrase.txt")))
 
 

@@ -60,8 +60,9 @@ def test_another_model_that_is_installed_tags_the_text(tmp_path, monkeypatch):
 
 
 def test_a_model_without_a_text_and_a_model_that_is_not_there_are_named(tmp_path):
-    with pytest.raises(LexiconError, match=f"expected a text to tag as well: spacy:{SPACY_MODEL}:"):
-        lexicon.load([f"spacy:{SPACY_MODEL}"], folder=None)
+    for model in (SPACY_MODEL, "fr_absent_sm"):
+        with pytest.raises(LexiconError, match=f"no text.*: write spacy:{model}:FILE.txt"):
+            lexicon.load([f"spacy:{model}"], folder=None)
     text = tmp_path / "text.txt"
     text.write_text("La porte est ouverte .\n")
     with pytest.raises(LexiconError, match="needs spaCy's fr_absent_sm: install fr_absent_sm"):

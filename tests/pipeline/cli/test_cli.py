@@ -97,6 +97,7 @@ def test_output_that_nobody_reads_to_its_end_is_no_error(tmp_path):
         (["run", "tiny", "--set", "analyse.lexicon=tinyy"], 2, "unknown lexicon 'tinyy'"),
         (["verify", "runs/nope"], 1, "runs/nope is no run"),
         (["run", "nowhere.yaml"], 1, "no configuration file nowhere.yaml"),
+        (["surprisal", "Il dort."], 1, "no file Il dort.; for a sentence itself there is `accord"),
         (["score", "lost.txt"], 1, "error: No such file or directory: lost.txt\n"),
         (["fetch", "lefffff"], 2, "unknown source 'lefffff'; the nearest is 'lefff'"),
     ],

@@ -50,7 +50,7 @@ def test_a_meaning_that_no_default_template_takes_is_shown_beside_phi(tmp_path):
     assert said.exit_code == 0, said.output
     phi = said.stdout.partition("φ by")[2]
     assert "Number=Sing" in phi
-    assert phi.strip().endswith("in φ where featurise.templates has it: Sem=Hum")
+    assert phi.strip().endswith("not in φ: Sem=Hum; add it by featurise.templates: [+sem]")
 
 
 def test_the_lemma_is_a_feature_that_is_shown(tmp_path):
@@ -70,7 +70,18 @@ def test_rows_of_ones_own_table_that_are_no_utf_8_are_said_once(tmp_path):
     table.write_bytes((HEADER + rows).encode("latin-1"))
     said = CliRunner().invoke(app, ["lexicon", "show", "blé", "--lexicon", str(table)])
     assert said.exit_code == 0, said.output
-    assert said.stderr.count("2 rows left out, expected UTF-8, found other bytes: own.tsv:3: ") == 1
+    assert (
+        said.stderr.count(
+            "2 rows left out: expected UTF-8, found other bytes; the first is own.tsv:3: "
+        )
+        == 1
+    )
+
+
+def test_a_word_that_no_lexicon_has_is_said_to_be_unknown():
+    said = CliRunner().invoke(app, ["lexicon", "show", "zorglubes", "--lexicon", "closed"])
+    assert "no lexicon that is here has 'zorglubes'" in said.stdout
+    assert "@notTop" in said.stdout.partition("φ by")[2]
 
 
 @pytest.mark.parametrize(

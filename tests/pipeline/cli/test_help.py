@@ -41,7 +41,7 @@ def test_the_table_says_of_each_command_what_it_says_itself():
 
 def test_the_help_says_which_reading_a_constraint_asks_for():
     (constraint,) = (each for each in EVERY["generate",].params if each.name == "constraint")
-    assert "obeys if one of its readings does" in constraint.help
+    assert "A word with several analyses needs one that fits" in constraint.help
 
 
 NGRAMS = """\\data\\

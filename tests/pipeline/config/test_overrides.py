@@ -177,5 +177,29 @@ def test_templates_that_a_list_drops_are_named(capsys):
     assert "takes" not in capsys.readouterr().err
     load_config("tiny", ["featurise.templates=[form, pos, sem]"], ["ll-rnn"])
     said = capsys.readouterr().err
-    assert "--set featurise.templates takes " in said and "gender" in said.split("from")[0]
+    assert "--set: featurise.templates takes " in said and "gender" in said.split("from")[0]
     assert "from ll-rnn; a + before each template adds it instead" in said
+
+
+@pytest.mark.parametrize(
+    ("file", "model"),
+    [
+        ("base: tiny\nfeaturise: {templates: [form, pos, sem]}", "ll-rnn"),  # not from the RNN
+        ("featurise: {templates: [form, pos]}", "model"),  # from the defaults
+        ("base: tiny\nmodels: {ll-rnn: {featurise: {templates: pos}}}", "ll-rnn"),
+        ("base: tiny\nmodels: {new: {featurise: {templates: [pos]}}}", "new"),
+        ("base: tiny\nfeaturise: {templates: [+sem]}", None),
+        ("base: tiny\nmodels: {rnn: {featurise: {templates: [form]}}}", None),
+        ("base: tiny\ntrain: {epochs: 1}", None),
+    ],
+)
+def test_templates_that_a_file_drops_are_named(file, model, tmp_path, capsys):
+    (tmp_path / "own.yaml").write_text(file)
+    with chdir(tmp_path):
+        load_config("own.yaml")
+    said = capsys.readouterr().err
+    if model is None:
+        assert not said
+    else:
+        assert said.startswith("own.yaml: featurise.templates takes ")
+        assert "lemma, " in said and f" from {model}; a + before each" in said

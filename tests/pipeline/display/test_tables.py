@@ -5,7 +5,7 @@ import re
 import pandas as pd
 import pytest
 
-from accord.pipeline.display.tables import markdown, print_table
+from accord.pipeline.display.tables import markdown, print_markdown, print_table
 
 WORDS = pd.DataFrame(
     {
@@ -33,6 +33,16 @@ def test_a_table_without_rows_has_its_head():
 def test_a_pipe_gets_markdown(capsys):
     print_table(WORDS)
     assert capsys.readouterr().out == markdown(WORDS) + "\n"
+    print_markdown(markdown(WORDS))
+    assert capsys.readouterr().out == markdown(WORDS) + "\n"
+
+
+def test_a_terminal_gets_the_same_of_a_table_and_of_its_markdown(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    print_table(WORDS)
+    of_table = capsys.readouterr().out
+    print_markdown(markdown(WORDS) + "\n")
+    assert capsys.readouterr().out == of_table
 
 
 @pytest.mark.parametrize("width", [80, 30])

@@ -53,7 +53,7 @@ def test_the_report_is_written_anew_where_what_it_tells_changes_and_no_file_does
     page = (again.folder / "report" / "index.html").read_text(encoding="utf-8")
     assert "<tr><td>encode.classes_by</td><td>neighbours</td><td>evenly</td></tr>" in page
     said = capsys.readouterr().err
-    assert "report: ll-rnn/encode.classes_by 'neighbours' → 'evenly'" in said
+    assert "report: running (ll-rnn/encode.classes_by 'neighbours' → 'evenly'" in said
     assert "train [ll-rnn]" not in said
 
 
@@ -111,7 +111,7 @@ def test_variants_of_a_configuration_stand_side_by_side(runs, capsys):
 def test_what_comes_out_the_same_reruns_nothing_below_it(runs, capsys):
     accord.run("tiny", set={"train.epochs": 3}, force=["tokenise"], runs=runs)
     said = capsys.readouterr().err
-    assert "tokenise [rnn]: forced" in said
+    assert "tokenise [rnn]: running (forced)" in said
     assert "analyse" not in said
 
 
@@ -175,7 +175,7 @@ def test_an_interrupt_keeps_what_is_done_and_the_next_run_goes_on(tmp_path):
             break
     said.append(process.communicate(timeout=60)[1])
     assert process.returncode == 130
-    assert "interrupted: what is finished is kept" in said[-1]
+    assert "interrupted: finished work is kept" in said[-1]
     assert "Traceback" not in "".join(said)
 
     again = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)

@@ -17,8 +17,19 @@ def run(tmp_path, **overrides):
 def test_a_bad_row_is_left_out_and_named(tmp_path, capsys):
     run(tmp_path)
     said = capsys.readouterr().err
-    assert "1 row left out, unknown upos 'NOM'" in said
+    assert "1 row left out: unknown upos 'NOM'; " in said
     assert "mine.tsv:3" in said
+
+
+def test_a_text_whose_words_no_lexicon_has_is_doubted(tmp_path, capsys):
+    run(tmp_path)
+    assert "Is the text French?" not in capsys.readouterr().err
+    english = tmp_path / "english.txt"
+    english.write_text("".join(f"We walk {n} miles with our friends.\n" for n in range(30)))
+    run(tmp_path, **{"corpus.source": str(english)})
+    said = capsys.readouterr().err
+    assert "Is the text French?" in said
+    assert "corpus: 3 test sentences: too few to compare models" in said
 
 
 def test_strict_stops_at_it(tmp_path):
@@ -41,7 +52,10 @@ def test_what_a_treebank_as_a_lexicon_says_is_read_anew_when_it_changes(tmp_path
     row = "1\tmiaule\tmiauler\t{}\t_\t_\t0\troot\t_\t_\n\n"
     treebank.write_text(row.format("NOUN"), encoding="utf-8")
     keys = {"analyse.lexicon": f"[tiny, treebank:{treebank}, guesser]"}
-    for tag, reason in (("NOUN", "analyse [rnn]: not made yet"), ("VERB", "mine.conllu changed")):
+    for tag, reason in (
+        ("NOUN", "analyse [rnn]: running (not made yet)"),
+        ("VERB", "mine.conllu changed"),
+    ):
         treebank.write_text(row.format(tag), encoding="utf-8")
         accord.run("tiny", set=keys, until="analyse", runs=tmp_path / "runs")
         assert reason in capsys.readouterr().err
