@@ -60,7 +60,7 @@ SELDOM = {"fait", "laissé", "pu", "dû", "voulu", "eu", "été", "fallu", "coû
 TIMES = {
     *("an", "ans", "année", "années", "mois", "semaine", "semaines", "jour", "jours", "nuit"),
     *("heure", "heures", "minute", "minutes", "instant", "instants", "moment", "moments", "fois"),
-    *("temps", "siècle", "siècles", "soir", "matin", "façon", "manière"),
+    *("temps", "siècle", "siècles", "soir", "matin", "façon", "manière", "dommage"),
 }
 PARTICIPLE = {"VerbForm": "Part", "Tense": "Past"}
 
@@ -90,7 +90,9 @@ def participles_of_text(
 
 def _is_plain_participle(lowered: Sequence[str], place: int, lexicon: Lexicon) -> bool:
     """Whether a participle stands there that no infinitive follows: j'ai entendu jouer."""
-    behind = [lexicon.analyses(word) for word in lowered[place : place + 3]]
+    clitics = next((n for n, w in enumerate(lowered[place + 1 :]) if w not in CLITICS), 0)
+    follow = lowered[place + 1 + clitics : place + 3 + clitics]
+    behind = [lexicon.analyses(word) for word in (*lowered[place : place + 1], *follow)]
     if not behind or not any(_is_past_participle(reading) for reading in behind[0]):
         return False
     lemmas = {reading.lemma for reading in behind[0]}
@@ -99,7 +101,7 @@ def _is_plain_participle(lowered: Sequence[str], place: int, lexicon: Lexicon) -
     infinitives = [
         any(r.features.get("VerbForm") == "Inf" for r in readings) for readings in behind[1:]
     ]
-    is_before = lowered[place + 1 : place + 2] in (["à"], ["de"], ["d'"])
+    is_before = follow[:1] in (["à"], ["de"], ["d'"])
     return not any(infinitives[: 2 if is_before else 1])
 
 
@@ -184,6 +186,8 @@ def subjunctives_of_text(
     """Every subjunctive behind a trigger, if no indicative has its form."""
     for que in range(len(words)):
         asks = trigger(lowered, que)
+        if asks == "bien que" and que > 1 and _finite(lexicon, lowered[que - 2]):
+            continue  # vous comprendrez bien que j'aie pu, or j'ai pu
         verb = _verb_after(lowered, que, lexicon) if asks else None
         if asks and verb is not None:
             subject = AFTER_QUE.get(lowered[_subject(lowered, que)], {"Person": "3"})

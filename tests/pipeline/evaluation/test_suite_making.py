@@ -93,7 +93,9 @@ Les airs que j'ai entendu jouer.
 La série des livres qu'il a lus.
 Il l'a vue.
 La robe qu'il a fait faire.
-Il sait bien que tu es là.
+Nous les avons vus s'armer.
+Quel dommage qu'on ait aboli les jeux.
+Il comprend bien que j'aie peur.
 Je crois qu'il est malade.
 Pour que tu parles, il paie.
 """  # que is no object, the infinitive has it, lue, a man, faire; indicatives and what may be one
