@@ -23,7 +23,7 @@ def assert_as_spacy(texts: Iterable[str]) -> None:
         assert ours == theirs, text
 
 
-@pytest.mark.parametrize("source", TEXTS)
+@pytest.mark.parametrize("source", [text for text in TEXTS if text != "wiktionnaire"])
 def test_words_of_a_sample_are_those_of_spacy(fetched, source):
     sentences = sources.read(source, folder=fetched)
     assert_as_spacy(each.text for number, each in enumerate(sentences) if number % EVERY == 0)
