@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from accord.lexicon.analysis import Analysis, Lexicon, Request
 
@@ -62,7 +60,6 @@ NOT_SHAPES = {"ire", "vie", "vies", "mi", "di", "ci", "li", "cv", "dix", "mix"}
 class Look(NamedTuple):
     """What words of one shape are, and how sure that is."""
 
-    pattern: str
     shares: dict[str, float]  # of UPOS
     surety: float  # the rest is left to the ending
 
@@ -70,10 +67,10 @@ class Look(NamedTuple):
 # For forms that no lexicon knows: as among such words of UD French 1.4, its training file only,
 # so that nothing of a test is known here.
 LIKELY = {
-    "capitals": Look(r"^\p{Lu}{2,}s?$", {"PROPN": 0.84, "NOUN": 0.1, "X": 0.06}, 1.0),
-    "digits": Look(r"\d", {"PROPN": 0.4, "NOUN": 0.2, "NUM": 0.2, "X": 0.2}, 1.0),
-    "capital": Look(r"^\p{Lu}", {"PROPN": 1.0}, 0.98),
-    "small": Look(r"", {}, 1.0),  # the lexicon alone knows
+    "capitals": Look({"PROPN": 0.84, "NOUN": 0.1, "X": 0.06}, 1.0),
+    "digits": Look({"PROPN": 0.4, "NOUN": 0.2, "NUM": 0.2, "X": 0.2}, 1.0),
+    "capital": Look({"PROPN": 1.0}, 0.98),
+    "small": Look({}, 1.0),  # the lexicon alone knows
 }
 
 # The signs of French typography and of keyboards, in the spelling of a text that is normalised.
@@ -122,11 +119,21 @@ def signs(form: str) -> tuple[Analysis, ...]:
 
 def looks(forms: np.ndarray) -> np.ndarray:
     """The name in LIKELY of the first shape that each form has."""
-    words = pa.array(forms, pa.string())
-    has = [
-        pc.match_substring_regex(words, look.pattern).to_numpy(False) for look in LIKELY.values()
-    ]
-    return np.array(list(LIKELY), dtype=object)[np.argmax(has, axis=0)]
+    return np.array([_look(form) for form in forms], dtype=object)
+
+
+def _look(form: str) -> str:
+    if not form.islower():  # most forms are: they have no capital
+        stem = form.removesuffix("s")
+        if len(stem) > 1 and all(map(_is_capital, stem)):
+            return "capitals"
+    if DIGIT.search(form):
+        return "digits"
+    return "capital" if _is_capital(form[:1]) else "small"
+
+
+def _is_capital(letter: str) -> bool:
+    return bool(letter) and unicodedata.category(letter) == "Lu"
 
 
 # A tokeniser leaves the hyphen, and the t that only sound asks for, on the pronoun: `-t-il`.
@@ -135,8 +142,9 @@ CLITICS = ("je", "moi", "m'", "tu", "toi", "t'", "nous", "vous", "ce", "le", "la
 CLITICS += ("leur", *AFTER_T)
 
 # Ordinary words, small or capitalised, have no shape to look at: most forms stop here.
-ORDINARY = r"^[A-ZÀ-ÞŒ]?[a-zß-öø-ÿœ]+('?[a-zß-öø-ÿœ]+)?$"
-MAYBE_ROMAN = r"^[ivxlcdmIVXLCDM]+(er?|re|ère|è|ème|eme)?s?$"
+ORDINARY = re.compile(r"[A-ZÀ-ÞŒ]?[a-zß-öø-ÿœ]+('?[a-zß-öø-ÿœ]+)?")
+MAYBE_ROMAN = re.compile(r"[ivxlcdmIVXLCDM]+(er?|re|ère|è|ème|eme)?s?")
+DIGIT = re.compile("[0-9]")
 TEXTS = ("lemma", "upos", "feats", "source")  # columns
 
 
@@ -188,11 +196,10 @@ class Closed(Lexicon):
 
     def find(self, forms: np.ndarray) -> pd.DataFrame:
         found = [self._word(form) for form in forms]
-        words = pa.array(forms, pa.string())
-        plain = pc.match_substring_regex(words, ORDINARY)
-        roman = pc.match_substring_regex(words, MAYBE_ROMAN)
-        for position in np.flatnonzero(pc.or_(pc.invert(plain), roman)):
-            found[position] = found[position] or sure(forms[position], self.lowercase)
+        for position, form in enumerate(forms):
+            has_shape = not ORDINARY.fullmatch(form) or MAYBE_ROMAN.fullmatch(form)
+            if has_shape and not found[position]:
+                found[position] = sure(form, self.lowercase)
         rows = [(place, *each) for place, analyses in enumerate(found) for each in analyses]
         table = pd.DataFrame(rows, columns=["word", *Analysis._fields]).assign(source=self.name)
         return table.astype({"word": np.int64, "weight": np.float32, **dict.fromkeys(TEXTS, str)})

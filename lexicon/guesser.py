@@ -9,14 +9,15 @@ A form with several analyses counts for each by its share. Open classes only: no
 ever met. The guess never asks whether the form itself was in a lexicon or in a training text.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from accord.lexicon.analysis import Lexicon, Request, everything, moved, stack
+from accord.lexicon.arrow import pa, pc
 from accord.lexicon.closed import LIKELY, looks
 from accord.lexicon.index import MEANING, Index, build, cached, fingerprint
 from accord.lexicon.reading import LexiconError

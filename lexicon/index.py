@@ -5,6 +5,8 @@ The index is one Arrow file with a row per form, found by the hash of the form. 
 pages. In the cache the file ends with its own hash, which is checked when it is opened.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import logging
@@ -17,10 +19,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from accord.lexicon.analysis import Analysis, Lexicon, Request, plain
+from accord.lexicon.arrow import pa, pc
 from accord.lexicon.reading import LexiconError, LexiconRow, Report, Skipped
 
 log = logging.getLogger(__name__)
@@ -54,7 +55,7 @@ class Index(Lexicon):
         self._analyses = table["analyses"].chunk(0)
 
     @classmethod
-    def open(cls, name: str, licence: str, content: pa.Buffer, key: str | None = None) -> "Index":
+    def open(cls, name: str, licence: str, content: pa.Buffer, key: str | None = None) -> Index:
         """The index of an Arrow file, which is neither copied nor read here."""
         index = cls(name, licence, pa.ipc.open_file(pa.BufferReader(content)).read_all())
         index.content, index.key = content, key

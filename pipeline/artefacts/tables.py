@@ -4,6 +4,8 @@ A random split needs all sentences before it can place the first. A table of SQL
 that a corpus of any size needs the memory of a few.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import sqlite3
@@ -14,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.lib import format as npy
+
+from accord.lexicon.arrow import pa
 
 BATCH = 10_000  # rows held in memory while writing
 
@@ -87,7 +90,7 @@ class ArrayFile:
         self._file = path.open("wb")
         self._write_header()
 
-    def __enter__(self) -> "ArrayFile":
+    def __enter__(self) -> ArrayFile:
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -121,7 +124,7 @@ class Spool:
         self._ask("CREATE TABLE row (number INTEGER PRIMARY KEY, key BLOB UNIQUE, json)")
         self._ask("CREATE TABLE name (number INTEGER PRIMARY KEY, name TEXT UNIQUE)")
 
-    def __enter__(self) -> "Spool":
+    def __enter__(self) -> Spool:
         return self
 
     def __exit__(self, *_: Any) -> None:

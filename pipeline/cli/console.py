@@ -9,11 +9,10 @@ from pkgutil import resolve_name
 from typing import Annotated, NoReturn
 
 import typer
-from click import Context
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from accord.pipeline.display.messages import echo, printable
+from accord.pipeline.display.messages import INSTALL, echo, printable
 
 Set = Annotated[
     list[str] | None,
@@ -116,9 +115,12 @@ class Later(Command):
         alone.command(cls=Command)(resolve_name(self.place))
         return get_command(alone)
 
-    def make_context(self, *args, **kwargs) -> Context:
+    def make_context(self, *args, **kwargs) -> typer.Context:
         """The context of the command itself, which click then runs or asks for help."""
-        return self.loaded().make_context(*args, **kwargs)
+        try:
+            return self.loaded().make_context(*args, **kwargs)
+        except ModuleNotFoundError as error:
+            _tell_missing(error)
 
 
 def command(function: Callable) -> Callable:
@@ -137,8 +139,26 @@ def command(function: Callable) -> Callable:
             raise typer.Exit(INTERRUPTED) from None
         except (ValueError, OSError, LookupError, FloatingPointError) as error:
             _tell(error)
+        except ModuleNotFoundError as error:
+            _tell_missing(error)
 
     return guarded
+
+
+# Packages of the extra `train`, which the bundled model is asked without.
+EXTRA = {
+    *("datasets", "huggingface_hub", "matplotlib", "pyarrow", "spacy"),
+    *("srsly", "tokenizers", "torch", "unimorph"),
+}
+
+
+def _tell_missing(error: ModuleNotFoundError) -> NoReturn:
+    """End the command with the line that installs what it needs."""
+    package = (error.name or "").partition(".")[0]
+    if package not in EXTRA or tracebacks:
+        raise error
+    print_error(f"this command needs {package}, which is not installed: `{INSTALL}` brings it")
+    raise typer.Exit(FAILED) from None
 
 
 def _tell(error: Exception) -> NoReturn:

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pandas as pd
-from pyarrow import parquet
 
 from accord.corpora.text import CorpusError, kind, lines, table_rows
+from accord.lexicon.arrow import parquet
 from accord.pipeline.display.messages import say
 
 PARQUET, EXCEL = ".parquet", ".xlsx"

@@ -18,6 +18,8 @@ _level: Level = "normal"
 LINE_EVERY = 10.0  # seconds between plain lines where there is no terminal
 DRAWN_EVERY = 0.1  # seconds between two states of a bar
 SETTLED = 1.0  # seconds of work by which the rest can be judged
+# What brings the packages that the bundled model is asked without.
+INSTALL = "pip install 'accord-lm[train]'"
 
 
 def set_level(level: Level) -> None:

@@ -19,7 +19,7 @@ from accord.corpora.tokenise import normalise
 from accord.models.common.checks import nearest
 from accord.pipeline.data.folders import MissingData, folder_of
 from accord.pipeline.data.user_tables import read_table
-from accord.pipeline.display.messages import meter, say
+from accord.pipeline.display.messages import INSTALL, meter, say
 from accord.pipeline.inference.context import Context, SplitTexts, split_texts
 from accord.pipeline.inference.expectations import ReadWords, SentenceReader, by_name, probabilities
 from accord.pipeline.inference.scorer import Scorer
@@ -37,6 +37,8 @@ class Frequency:
             self.lexicon = lexicon.load([LEXICON], folder=folder_of, lowercase=lowercase)
         except MissingData:
             say(f"log_frequency is left empty: `accord fetch {LEXICON}` brings the frequencies")
+        except ModuleNotFoundError as error:
+            say(f"log_frequency is left empty: {error.name} is missing, `{INSTALL}` brings it")
 
     def of(self, forms: Sequence[str]) -> np.ndarray:
         """NaN where Lexique lacks a form."""

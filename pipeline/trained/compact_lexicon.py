@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from accord.lexicon.analysis import Lexicon
 from accord.lexicon.chain import Chain
@@ -184,7 +182,7 @@ def encode_endings(guesser: Guesser | None, classes: Sequence[str]) -> dict[str,
         look, _, ending = key.partition(" ")
         known[look].add(ending)
     kept: dict[str, int] = {}
-    for look, (_, _, surety) in LIKELY.items():
+    for look, (_, surety) in LIKELY.items():
         # What a look is not sure of is left to the ending of a word in small letters.
         endings = sorted(known[look] | known["small"] if surety < 1 else known[look])
         if endings:
@@ -204,6 +202,11 @@ def _telling(look: str, kinds: dict[str, int]) -> dict[str, int]:
     return {f"{look} {end}": kind for end, kind in kinds.items() if shorter(end) != kind}
 
 
+def _lower(form: str) -> str:
+    """Letter by letter, as Arrow does, which counted the endings: İ is i, and no two letters."""
+    return "".join(letter.lower()[0] for letter in form)
+
+
 class Endings(_Answers):
     """A reading of any form whatever that means its class."""
 
@@ -221,7 +224,7 @@ class Endings(_Answers):
         self.means = [name.removeprefix(UNKNOWN).strip().partition(" ") for name in classes]
 
     def find(self, forms: np.ndarray) -> pd.DataFrame:
-        lower = pc.utf8_lower(pa.array(forms, pa.string())).to_pylist()
+        lower = [_lower(form) for form in forms]
         means = [self.means[self._kind(*each)] for each in zip(looks(forms), lower, strict=True)]
         rows = [(place, "", upos, feats) for place, (upos, _, feats) in enumerate(means)]
         table = pd.DataFrame(rows, columns=COLUMNS[:4]).astype({"word": np.int64})

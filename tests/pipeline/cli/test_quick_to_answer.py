@@ -1,13 +1,19 @@
 """A command loads what it answers with: no heavy library comes in by the way."""
 
+import configparser
 import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import accord
+from accord.pipeline.cli.console import EXTRA
+
+ROOT = Path(__file__).parents[3]
 
 FOR_HELP = {"cli", "cli.console", "cli.main", "display", "display.messages"}  # of the pipeline
 TABLES = {"pandas", "pyarrow"}
@@ -85,6 +91,29 @@ def test_a_compact_model_is_asked_without_tables_and_lexicons(tiny_run, tmp_path
     assert not found & ({"torch"} | ALWAYS | TABLES | {"yaml", "accord.lexicon", "huggingface_hub"})
 
 
+# As after `pip install accord-lm`, which brings no package of the extra `train`.
+WITHOUT = """
+import sys
+from accord.pipeline.cli.console import EXTRA
+for name in EXTRA:
+    sys.modules[name] = None  # importing it is now an error
+from accord.pipeline.cli.main import app
+app(sys.argv[1:])
+"""
+
+
+def without_extra(*command: str) -> subprocess.CompletedProcess:
+    """A command in a fresh interpreter that finds no package of the extra."""
+    return subprocess.run([sys.executable, "-c", WITHOUT, *command], capture_output=True, text=True)
+
+
+def test_the_packages_of_the_extra_are_those_that_are_declared():
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg", encoding="utf-8")
+    declared = setup["options.extras_require"]["train"]
+    assert set(re.findall(r"^([\w-]+)>=", declared, re.MULTILINE)) == EXTRA
+
+
 SENTENCE = "La petite fille schtroumpfe une pomme."  # with a word that is spelled
 
 
@@ -102,11 +131,18 @@ SENTENCE = "La petite fille schtroumpfe une pomme."  # with a word that is spell
     ],
     ids=lambda command: command[0],
 )
-def test_the_bundled_model_is_asked_without_torch(command, tmp_path, monkeypatch):
+def test_the_bundled_model_is_asked_without_the_extra(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pairs = "good\tbad\nLa fille mange.\tLa fille mangent.\n"
     (tmp_path / "pairs.tsv").write_text(pairs, encoding="utf-8")
     (tmp_path / "text.txt").write_text(SENTENCE, encoding="utf-8")
-    found = loaded_by(*command)
-    assert "accord.models.inference.numpy_model" in found
-    assert not found & ({"torch"} | ALWAYS)
+    said = without_extra(*command)
+    assert said.returncode == 0 and said.stdout, said.stderr
+    assert "error" not in said.stderr
+
+
+def test_a_command_that_needs_the_extra_says_how_it_is_installed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = without_extra("run", "tiny")
+    assert said.returncode == 1
+    assert "pip install 'accord-lm[train]'" in said.stderr.splitlines()[-1]
