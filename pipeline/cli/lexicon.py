@@ -193,8 +193,9 @@ def compare(
     lexicons: Annotated[
         list[str],
         typer.Option(
+            metavar="CHAINS",
             help="Chains to compare, in quotes: chains are separated by spaces, the lexicons of a "
-            "chain by commas, as in 'closed,dela lefff'. Can be repeated."
+            "chain by commas, as in 'closed,dela lefff'. Can be repeated.",
         ),
     ] = COMPARED,
     set: Set = None,
