@@ -233,6 +233,19 @@ def flips(count: int, seed: int) -> None:
     sys.exit(bool(bad))
 
 
+def inference(sentences: int, corpora: list[str]) -> None:
+    """Compare numpy and torch on the bundled model: differences, words a second, cold starts."""
+    from benchmarks import inference as measured
+
+    for name, seconds, peak in measured.starts():
+        print(f"accord {name}: {seconds:.2f} s of user CPU, {peak:,.0f} MB at its peak")
+    texts = measured.texts(corpora or measured.CORPORA, sentences)
+    for name, speed in measured.speeds(texts[:500]):
+        print(f"{name}: {speed:,.0f} words a second")
+    for name, value in measured.differences(texts):
+        print(f"{name}: {value:,.6g}")
+
+
 def parser() -> argparse.ArgumentParser:
     """Every command with its options."""
     whole = argparse.ArgumentParser(
@@ -299,6 +312,10 @@ def parser() -> argparse.ArgumentParser:
     option("--run", **runs, help="as `accord page` takes it; can be repeated")
     option("--questions", type=int, default=1000, help="each another one (default: 1000)")
     option("--at-once", type=int, default=20, help="askers who ask them again (default: 20)")
+
+    option = command("inference", inference)
+    option("--sentences", type=int, default=5000, help="sentences to compare (default: 5000)")
+    option("--corpus", dest="corpora", action="append", default=[], help="can be repeated")
 
     option = command("layout", layout)
     option("--checkout", action="append", type=Path, default=[], help="default: this one")
