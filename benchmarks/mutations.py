@@ -12,7 +12,7 @@ TESTS = {
     "corpora/tokenise.py": ("corpora/test_tokenise.py",),
     "lexicon/chain.py": ("lexicon/test_chain.py",),
     "lexicon/guesser.py": ("lexicon/test_guesser_by_definition.py", "lexicon/test_guesser.py"),
-    "models/background/base.py": (
+    "models/background/mass.py": (
         "models/background/test_prior.py",
         "models/background/test_background.py",
         "models/background/test_adapted.py",
@@ -20,15 +20,16 @@ TESTS = {
         "models/outputs/test_log_linear.py",
     ),
     "models/background/ngram_background.py": ("models/background/test_background_ngram.py",),
-    "models/background/ngrams.py": ("models/background/test_ngram.py",),
+    "models/background/counts.py": ("models/background/test_ngram.py",),
     "models/features/embedding.py": (
         "models/features/test_dense_block.py",
         "models/features/test_embedding.py",
         "models/training/test_regularisation.py",
     ),
     "models/features/phi.py": ("models/features/test_features.py", "models/features/test_grown.py"),
-    "models/inference/generation.py": ("models/network/test_generation.py",),
-    "models/inference/next_word.py": ("models/network/test_next_word.py",),
+    "models/inference/generation.py": ("models/inference/test_generation.py",),
+    "models/inference/next_word.py": ("models/inference/test_next_word.py",),
+    "models/inference/numpy_model.py": ("models/inference/test_numpy_model.py",),
     "models/network/states.py": (
         "models/network/test_prefix_tree.py",
         "models/training/test_trainer.py",
@@ -136,7 +137,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
             "",
         ),
     ],
-    "models/background/base.py": [
+    "models/background/mass.py": [
         (
             "what a signature frees is lost if all of it was seen",
             "receives = (counts == 0) | (unseen[signature] == 0)",
@@ -152,7 +153,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ),
         ("a text in training finds itself", "if training and self.folds:", "if False:"),
     ],
-    "models/background/ngrams.py": [
+    "models/background/counts.py": [
         (
             "n-grams at a start are counted by company",
             "np.where(level.at_start, level.counts, company) if number else company",
@@ -178,12 +179,19 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
     "models/inference/generation.py": [
         (
             "the word that reaches the mass is left out",
-            "before = largest.cumsum(dim=1) - largest",
-            "before = largest.cumsum(dim=1)",
+            "before = np.cumsum(largest, axis=1) - largest",
+            "before = np.cumsum(largest, axis=1)",
         ),
     ],
     "models/inference/next_word.py": [
-        ("a word ranks behind its equals", "given, own) + TIE", "given, own) - TIE"),
+        ("a word ranks behind its equals", "log_p[at], own) + TIE", "log_p[at], own) - TIE"),
+    ],
+    "models/inference/numpy_model.py": [
+        (
+            "the temperature is left out of b",
+            "return scores + self.log_prior * np.float32(self.sharpness)",
+            "return scores + self.log_prior",
+        ),
     ],
     "models/network/states.py": [
         ("dropout stays on in validation", "    model.train(False)\n", ""),
