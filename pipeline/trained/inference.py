@@ -19,13 +19,16 @@ def load_inference(encoding: Encoding, is_exported: bool) -> InferenceModel | Su
     recipe = encoding.recipe
     if not is_exported or encoding.subwords or not computes(recipe, encoding.about["kind"]):
         return imported(IN_TORCH)(encoding)
-    features = without_the_impossible(encoding.phi, encoding)
+    mass = encoding.mass()
+    features = without_the_impossible(encoding.phi, encoding, mass)
     return NumpyModel(
-        recipe, encoding.weights(), features, encoding.mass(), encoding.psi, f"{encoding.where}: "
+        recipe, encoding.weights(), features, mass, encoding.psi, f"{encoding.where}: "
     )
 
 
-def without_the_impossible(features: Features, encoding: Encoding) -> Features:
+def without_the_impossible(
+    features: Features, encoding: Encoding, mass: np.ndarray | None = None
+) -> Features:
     """Φ with all signatures that b has no mass for as one, so that the others alone cost time.
 
     After a text that was read first most are such: those of words that the corpus lacks. N-grams
@@ -33,7 +36,7 @@ def without_the_impossible(features: Features, encoding: Encoding) -> Features:
     """
     if has_own_words(encoding) or encoding.about.get("pretraining") or encoding.subwords:
         return features
-    mass = encoding.mass()
+    mass = encoding.mass() if mass is None else mass
     return features.merging(np.bincount(features.signature, mass, features.signature_count) == 0)
 
 
