@@ -58,7 +58,7 @@ def defining(*names: str) -> set[str]:
 @pytest.mark.parametrize(
     ("trace", "on", "off"),
     [
-        ("score", ["program", "Scorer", "LanguageModel", "LogLinear"], ["Trainer", "features_of"]),
+        ("score", ["program", "Scorer", "NumpyModel"], ["Trainer", "LogLinear", "features_of"]),
         pytest.param(
             *("step", ["Trainer", "Steps", "LogLinear"], ["Scorer", "Recipe", "features_of"]),
             marks=pytest.mark.slow,

@@ -17,8 +17,8 @@ def test_a_mutation_changes_what_stands_once_in_its_file(mutation):
     assert changed != ast.dump(ast.parse(text))
 
 
-def test_there_are_fifty_and_every_file_has_tests():
-    assert len({*MUTATIONS}) == 50
+def test_there_are_fifty_or_more_and_every_file_has_tests():
+    assert len({*MUTATIONS}) == len(MUTATIONS) >= 50
     assert {mutation.file for mutation in MUTATIONS} == TESTS.keys()
     assert all((HERE / "tests" / path).exists() for paths in TESTS.values() for path in paths)
     assert max(Counter(mutation.mistake for mutation in MUTATIONS).values()) == 1

@@ -44,7 +44,7 @@ def test_what_is_typed(cases):
             places = range(LONGEST) if not each.place else [each.place - 1]
             for place in places:
                 state = min(place, len(built.follow) - 1)
-                taken = built.follow.numpy()[state][built.group.numpy()] >= 0
+                taken = built.follow[state][built.group] >= 0
                 assert not (taken & ~allowed)[2:].any(), (each, place)
 
     texts = st.lists(PIECES, max_size=5).map(" ".join) | st.text(max_size=30)

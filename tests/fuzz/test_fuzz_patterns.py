@@ -23,7 +23,7 @@ def built(pattern: str, start: int = 0) -> WordAutomaton:
 
 
 def allows(automaton: WordAutomaton, words: tuple[int, ...]) -> bool:
-    group, follow = automaton.group.numpy(), automaton.follow.numpy()
+    group, follow = automaton.group, automaton.follow
     state = 0
     for word in (*words, 0):
         state = follow[state, group[word]] if state >= 0 else state
@@ -78,7 +78,7 @@ def test_what_is_typed(cases):
         except ValueError as error:
             assert len(str(error)) < 1000
             return
-        follow = automaton.follow.numpy()
+        follow = automaton.follow
         assert ((follow >= -1) & (follow < len(follow))).all()
         assert (follow >= 0).any(axis=1)[0]
 
