@@ -28,6 +28,7 @@ def test_validation_falls_and_the_best_epoch_is_kept(tmp_path):
     assert kept == pytest.approx(min(losses), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_averaged_weights_are_validated_and_saved(tmp_path):
     means = []
 
@@ -44,6 +45,7 @@ def test_the_averaged_weights_are_validated_and_saved(tmp_path):
     assert all(torch.equal(saved[name], value) for name, value in best.items())
 
 
+@pytest.mark.slow
 def test_a_gain_below_min_delta_is_none_but_its_weights_are_kept(tmp_path):
     recipe = replace(RECIPE, min_delta=10.0, patience=2, epochs=6)
     trainer = Trainer(model(), recipe, tmp_path)
@@ -55,6 +57,7 @@ def test_a_gain_below_min_delta_is_none_but_its_weights_are_kept(tmp_path):
     assert -trainer.model.score(TEXT).mean() == pytest.approx(third, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_no_step_is_longer_than_the_clipped_gradient(tmp_path):
     changes = {"optimiser": "sgd", "weight_decay": 0.0, "learning_rate": 0.5}
     recipe = replace(RECIPE, **changes, max_grad_norm=0.01, epochs=1)
@@ -69,6 +72,7 @@ def test_no_step_is_longer_than_the_clipped_gradient(tmp_path):
     assert lengths == pytest.approx([0.5 * 0.01] * len(lengths), rel=1e-2)
 
 
+@pytest.mark.slow
 def test_each_epoch_and_each_seed_reads_in_an_order_of_its_own(tmp_path):
     def orders(seed: int) -> list[list[int]]:
         network, read = model(), [[]]
@@ -155,6 +159,7 @@ def test_a_device_that_is_not_here_is_refused_by_name(name):
         choose_device(name)
 
 
+@pytest.mark.slow
 def test_the_words_of_an_epoch_are_added_up_once(tmp_path, monkeypatch):
     """With millions of documents a sum at every step takes longer than the step."""
     added_up = []

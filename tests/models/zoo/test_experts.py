@@ -59,6 +59,7 @@ def test_words_said_before_and_they_alone_are_likelier_by_the_expert_s_weight():
         start += length
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gate", [False, True])
 def test_it_is_trained_over_a_background_of_n_grams(gate, tmp_path):
     phi, recipe = features(), replace(RECIPE, epochs=1)
