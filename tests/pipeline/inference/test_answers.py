@@ -46,7 +46,7 @@ def test_surprisal_is_asked_of_a_sentence_of_several_and_of_a_table(french, tmp_
     table.to_csv(tmp_path / "text.csv", index=False)
     pd.testing.assert_frame_equal(french.surprisal(tmp_path / "text.csv"), expected)
     named = french.surprisal(SENTENCE, column="phrase", expect=["Number"])
-    assert {"phrase", "Number=Plur"} <= {*named}
+    assert {"phrase", "p_Number_Plur"} <= {*named}
 
 
 def test_what_is_expected_is_that_of_the_features_asked_for(french):

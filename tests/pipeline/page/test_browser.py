@@ -175,7 +175,7 @@ def test_a_feature_is_switched_off(page):
 
 def test_where_nothing_is_typed_the_first_word_is_asked_for(page):
     page.open("#lang=en&text=")
-    page.until(lambda: "Nothing is typed" in page.one("#status").text)
+    page.until(lambda: "There is no text yet" in page.one("#status").text)
     assert page.words() == ["…"]
     page.type("#text", "Oui")
     page.until(lambda: page.words() == ["Oui", "⏎"])
@@ -301,7 +301,7 @@ def test_ten_thousand_words_are_shown_as_text_and_the_page_goes_on(page):
     page.until(lambda: len(page.all(".word")) == 10_001)
     assert page.words()[-6:] == ["<", "b", ">", "mot</b", ">", "⏎"]
     assert not page.all("#rows .word b")
-    assert "up to 1,000 words" in page.one("#charts").text
+    assert "at most 1,000 words" in page.one("#charts").text
     page.browser.execute_script(script, "mot " * 20_001)
     page.until(lambda: "at most 20,000 words, got 20,001" in page.one("#status").text)
     page.browser.execute_script(script, "Le chien dort.")

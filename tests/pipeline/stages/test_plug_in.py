@@ -96,7 +96,7 @@ def test_one_file_from_outside_is_explained_chosen_trained_loaded_and_watched(in
     run = accord.run(config, runs=runs)
     saved = json.loads((run.artefacts["kept_inputs", "train"].folder / "recipe.json").read_text())
     assert saved["encoder"] == {"kind": "kept_inputs", "memory": 0.25}
-    assert accord.load(run.folder).model.encoder.memory == 0.25
+    assert accord.load(run.folder).model.network.encoder.memory == 0.25
     assert "| worst" in (run.folder / "report" / "table.md").read_text().splitlines()[0]
     assert "evaluate: metric 'bad' is left out: division by zero" in capsys.readouterr().err
 
