@@ -150,9 +150,11 @@ def surprisal(
     import pandas as pd
 
     from accord.pipeline.data.user_tables import read_table
+    from accord.pipeline.inference.context import Context as Reading
     from accord.pipeline.inference.provenance import write_sidecar
     from accord.pipeline.inference.regions import REGION_MEASURES, by_region, predicted
     from accord.pipeline.inference.surprisal import (
+        CONTEXT,
         MEASURES,
         OF_FEATURES,
         surprisal_pieces,
@@ -199,7 +201,9 @@ def surprisal(
         echo(f"{counted(words, 'word')} of {counted(sentences, 'sentence')}: {to}")
         columns = {"word": MEASURES | OF_FEATURES}
         columns |= {"region": REGION_MEASURES | OF_FEATURES} if per_region else {}
-        echo(f"where it comes from: {write_sidecar(to, asked, table, columns, context)}")
+        # A column of contexts is read by default, whatever the model was trained for.
+        read_in = context or (Reading.text if CONTEXT in found else None)
+        echo(f"where it comes from: {write_sidecar(to, asked, table, columns, read_in)}")
         _write_beside(to, spreadsheet, of_regions if per_region else None, checked)
     elif per_region:
         echo(csv(of_regions, spreadsheet=spreadsheet), end="")

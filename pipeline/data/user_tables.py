@@ -7,9 +7,8 @@ import pandas as pd
 from accord.corpora.text import CorpusError, kind, lines, table_rows
 from accord.lexicon.arrow import parquet
 from accord.pipeline.display.messages import say
+from accord.pipeline.display.tables import EXCEL, PARQUET, TABLES
 
-PARQUET, EXCEL = ".parquet", ".xlsx"
-TABLES = (".csv", ".tsv", PARQUET, EXCEL)
 NO_TEXTS = (".json", ".jsonl", ".xls", ".ods")  # tables too, which would read as lines
 SEPARATORS = "\t;,"
 OLD_ENCODING = "cp1252"  # of files that older programs on Windows wrote, a superset of Latin-1

@@ -62,7 +62,7 @@ class Prediction:
     """A formula and the items for which it holds."""
 
     formula: str
-    items: pd.DataFrame  # item (and model), both sides' difference, success
+    items: pd.DataFrame  # item (and model), the surprisal of each place that it names, success
 
     @property
     def summary(self) -> pd.DataFrame:

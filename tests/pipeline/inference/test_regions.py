@@ -186,3 +186,13 @@ def test_marks_are_joined_to_their_words_and_no_bit_is_lost(text, words):
     assert joined["previous_surprisal"].equals(of_sentence["surprisal"].shift(1))
     spans = [text[start:end] for start, end in zip(joined["start"], joined["end"], strict=True)]
     assert spans[: len(words)] == words
+
+
+@pytest.mark.parametrize(("option", "said"), [([], "text"), (["--context", "none"], "none")])
+def test_the_file_beside_a_table_says_whether_a_column_of_contexts_was_read(tmp_path, option, said):
+    rows = {"context": ["Marie est malade."], "sentence": ["Elle dort."]}
+    pd.DataFrame(rows).to_csv(tmp_path / "in.csv", index=False)
+    command = ["surprisal", str(tmp_path / "in.csv"), "--to", str(tmp_path / "out.csv"), *option]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    (model,) = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["models"].values()
+    assert model["context"] == said
