@@ -1,10 +1,12 @@
 """Weights on disk, read by numpy: whole, or in half precision and int8 shards (the compact form).
 
-A row in int8 is q·scale; scale is its largest number / 127. Weights are returned in single
-precision. A matrix larger than a shard is cut into pieces of rows.
+A row of a matrix in int8 is q·scale; scale is its largest number / 127. A row is what one output
+unit reads, or the vector of one word or feature. Older folders have the rows of words in int8 and
+all other weights in half precision. Weights are returned in single precision. A matrix larger than
+a shard is cut into pieces of rows.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -65,6 +67,7 @@ HEADER = 100_000  # of these, left for the names
 SCALE = ":scale"  # ends the name of the scales of a matrix in int8
 PIECE = ":piece "  # ends, with a number, the name of a piece
 LARGEST = 127
+LARGE = 1000  # numbers of a matrix from which on int8 saves more than its scales take
 
 
 def shard_name(number: int, count: int) -> str:
@@ -72,12 +75,12 @@ def shard_name(number: int, count: int) -> str:
     return f"model-{number:05}-of-{count:05}.safetensors"
 
 
-def packed(weights: Mapping[str, np.ndarray], in_int8: Collection[str]) -> Weights:
-    """The weights as they are stored: those named in int8, others in half precision if it holds."""
+def packed(weights: Mapping[str, np.ndarray], int8: bool) -> Weights:
+    """The weights as they are stored: in half precision if it holds, large matrices in int8."""
     kept: Weights = {}
     for name, array in weights.items():
         array = array.astype(np.float32, copy=False)
-        if name in in_int8:
+        if int8 and array.ndim == 2 and array.size >= LARGE:
             scale = np.abs(array).max(axis=1, keepdims=True) / np.float32(LARGEST)
             rows = array / np.where(scale > 0, scale, np.float32(1))
             kept[name], kept[name + SCALE] = rows.round().astype(np.int8), scale

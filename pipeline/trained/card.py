@@ -145,8 +145,8 @@ def _rounding(losses: Mapping[str, float] | None) -> str:
         return ""
     return (
         " The scores were measured before the weights were rounded. On validation text the "
-        "model had {before:.4f} nats per word then, in half precision {half:.4f}, with rows in "
-        "int8 {int8:.4f}.".format(**losses)
+        "model had {before:.4f} nats per word then, in half precision {half:.4f}, with matrices "
+        "in int8 {int8:.4f}.".format(**losses)
     )
 
 

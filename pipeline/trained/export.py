@@ -1,8 +1,8 @@
 """Write a model as one folder, in either encoding; unfold a compact one.
 
-Weights are in half precision; the matrix that words are read and predicted by has rows in int8 if
-that moves the loss on validation text little enough. Words, readings and Φ are kept once and
-packed, the prior is made of counts again, and unknown words are told apart by their endings.
+The weights of a compact folder are in half precision, and its matrices in int8 if that moves the
+loss on validation text little enough. Words, readings and Φ are kept once and packed, the prior is
+made of counts again, and unknown words are told apart by their endings.
 
 Files keep the names that the stages gave them, so that one folder stands for the artefacts of all
 stages; the weights are called as the Hugging Face hub expects. `config.json` says what the model is
@@ -83,7 +83,6 @@ from accord.pipeline.trained.parts import Parts
 from accord.pipeline.trained.resolve import one
 
 MOST = 0.002  # of the loss on validation text, by which int8 may move it
-IN_INT8 = ("embedding.weight", VECTORS)  # a row a feature, or a vector
 FITS = ("none", "initialise")  # pretraining that leaves no model behind
 
 
@@ -179,15 +178,15 @@ def _write_weights(parts: Parts, model: LanguageModel, folder: Path) -> Rounded:
         weights[VECTORS] = vectors
     encoded = parts.artefacts["encode"]
     losses = [_loss(parts, encoded)]
-    for in_int8 in ((), IN_INT8):
-        _replace_shards(packed(weights, in_int8), folder)
+    for int8 in (False, True):
+        _replace_shards(packed(weights, int8), folder)
         losses.append(_loss(Parts(CompactEncoding(folder)), encoded))
     rounded = Rounded(*losses)
     if not rounded.keeps_int8:
-        _replace_shards(packed(weights, ()), folder)
+        _replace_shards(packed(weights, int8=False), folder)
     say(
         f"validation: {rounded.before:.5f} nats a word; in half precision {rounded.half:.5f}, "
-        f"with rows in int8 {rounded.int8:.5f}: "
+        f"with matrices in int8 {rounded.int8:.5f}: "
         f"{'int8 is kept' if rounded.keeps_int8 else 'half precision is kept'}"
     )
     return rounded

@@ -1,4 +1,4 @@
-"""Weights in their small form come back as near as half precision and int8 allow."""
+"""Weights of the compact form are as near to the trained ones as half precision and int8 allow."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def weights() -> stored_weights.Weights:
 
 
 def test_what_is_read_back_is_what_was_packed(tmp_path):
-    kept = packed(weights(), ["matrix"])
+    kept = packed(weights(), int8=True)
     save_shards(kept, tmp_path)
     again = load_compact(tmp_path)
     assert {name: value.dtype for name, value in again.items()} == dict.fromkeys(
@@ -25,7 +25,9 @@ def test_what_is_read_back_is_what_was_packed(tmp_path):
 
 
 def test_each_number_is_within_its_precision():
-    given, found = weights(), unpacked(packed(weights(), ["matrix"]))
+    given, kept = weights(), packed(weights(), int8=True)
+    assert [name for name, value in kept.items() if value.dtype == np.int8] == ["matrix"]
+    found = unpacked(kept)
     step = np.abs(given["matrix"]).max(axis=1, keepdims=True) / 127
     assert (np.abs(found["matrix"] - given["matrix"]) <= step * 0.5001).all()
     for name in ("other", "bias"):
@@ -33,15 +35,26 @@ def test_each_number_is_within_its_precision():
 
 
 def test_rows_of_zeros_and_numbers_beyond_half_precision_are_kept():
-    given = {"zeros": np.zeros((2, 3), np.float32), "large": np.array([1e6, -2.5], np.float32)}
-    found = unpacked(packed(given, ["zeros"]))
+    zeros = np.zeros((2, stored_weights.LARGE), np.float32)
+    given = {"zeros": zeros, "large": np.array([1e6, -2.5], np.float32)}
+    found = unpacked(packed(given, int8=True))
     assert all(np.array_equal(found[name], value) for name, value in given.items())
+
+
+def test_older_folders_with_few_matrices_in_int8_are_read(tmp_path):
+    int8, half = (packed(weights(), int8) for int8 in (True, False))
+    given = {**weights(), "recurrent": weights()["matrix"]}
+    kept = {**int8, "recurrent": half["matrix"]}  # as the bundled model has them
+    save_shards(kept, tmp_path)
+    for name, value in load_compact(tmp_path).items():
+        step = np.abs(given[name]).max() / (127 if name == "matrix" else 1000)
+        np.testing.assert_allclose(value, given[name], atol=step)
 
 
 def test_no_shard_is_larger_than_allowed_and_a_large_matrix_is_cut(tmp_path, monkeypatch):
     monkeypatch.setattr(stored_weights, "SHARD", 6000)
     monkeypatch.setattr(stored_weights, "HEADER", 1000)
-    kept = packed(weights(), [])
+    kept = packed(weights(), int8=False)
     paths = save_shards(kept, tmp_path)
     assert len(paths) > 3 and all(path.stat().st_size <= 6000 for path in paths)
     again = load_compact(tmp_path)

@@ -19,14 +19,14 @@ from accord.pipeline.inference.generate import Generator
 from accord.pipeline.inference.vectors import ReadVectors
 from accord.pipeline.trained import export as compact_export
 from accord.pipeline.trained.encoding import FullEncoding
-from accord.pipeline.trained.network import load_trained
+from accord.pipeline.trained.network import load_inference, load_trained
 
 ROOT = Path(__file__).parents[3]
 SENTENCES = [
     *("La petite fille mange une pomme.", "Les chats noirs dorment.", "Le zyglotron dort."),
     *("En 1998, deux grenouillettes ont sauté.", "xyzzy - 3,14 !", "L'œuf de la poule."),
 ]
-TOLERANCE = 0.01  # nats a word, of weights in half precision and rows in int8
+TOLERANCE = 0.01  # nats a word, of weights in half precision and matrices in int8
 COLUMNS = ["word", "lemma", "upos", "feats", "weight", "source"]
 
 
@@ -110,6 +110,14 @@ def test_it_computes_in_single_precision_and_its_weights_are_near_the_trained_on
         )
 
 
+def test_numpy_and_torch_read_the_same_weights(small):
+    batch, _ = small.encoded([small.words(text) for text in SENTENCES])
+    ours, theirs = (
+        each.score(batch) for each in (small.model, load_inference(small.parts.encoding))
+    )
+    np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+
 def small_inputs(run):
     return {
         stage: run.artefacts["ll-rnn", stage].folder
@@ -150,9 +158,13 @@ def test_the_folder_is_small_and_has_nothing_twice(run, folder, tmp_path):
     assert "## Limits" in text and "int8" in text and "The weights are under MIT" in text
 
 
-def test_rows_are_in_int8_only_if_validation_bears_it(run, folder, tmp_path, monkeypatch, capsys):
+def test_matrices_are_in_int8_only_if_validation_bears_it(
+    run, folder, tmp_path, monkeypatch, capsys
+):
     kept = load_tensors(folder / "model-00001-of-00001.safetensors")
-    assert kept["embedding.weight"].dtype == torch.int8
+    large = {name for name, value in kept.items() if value.ndim == 2 and value.shape[1] > 1}
+    assert large >= {"embedding.weight", "encoder.layers.0.recurrent_weight"}
+    assert {kept[name].dtype for name in large} == {torch.int8}
     losses = read_json(folder / "config.json")["rounding"]
     assert abs(losses["int8"] / losses["before"] - 1) < 0.002
     monkeypatch.setattr(compact_export, "MOST", 0.0)
