@@ -12,9 +12,9 @@ from unittest.mock import patch
 import numpy as np
 import torch
 
+from accord.lexicon.chain import find
 from accord.lexicon.index import TextLexicon
 from accord.lexicon.reading import LexiconError
-from accord.lexicon.registry import find
 from accord.models.background.base import Unigram
 from accord.models.common.batching import END, Sentences
 from accord.models.network.language_model import LanguageModel

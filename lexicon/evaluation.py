@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from accord.lexicon.analysis import Analysis, Lexicon, absent, everything
+from accord.lexicon.chain import imported
 from accord.lexicon.guesser import OPEN
 from accord.lexicon.paradigm import agrees
-from accord.lexicon.registry import imported
 
 
 def features(lexicon: Lexicon) -> list[str]:

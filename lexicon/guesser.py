@@ -17,9 +17,8 @@ import numpy as np
 import pandas as pd
 
 from accord.lexicon.analysis import Lexicon, Request, everything, moved, stack
-from accord.lexicon.arrow import pa, pc
 from accord.lexicon.closed import LIKELY, looks
-from accord.lexicon.index import MEANING, Index, build, cached, fingerprint
+from accord.lexicon.index import MEANING, Index, build, cached, fingerprint, pa, pc
 from accord.lexicon.reading import LexiconError
 
 VERSION = 1  # raised when the same lexicons give a different guesser

@@ -15,14 +15,35 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from accord.lexicon.analysis import Analysis, Lexicon, Request, plain
-from accord.lexicon.arrow import pa, pc
 from accord.lexicon.reading import LexiconError, LexiconRow, Report, Skipped
+
+
+class DeferredModule:
+    """A module that is imported when something of it is first asked for.
+
+    The bundled model is asked without pyarrow. Annotations that name its types are not evaluated
+    (`from __future__ import annotations`).
+    """
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(import_module(self._name), attribute)
+
+
+pa = DeferredModule("pyarrow")
+pc = DeferredModule("pyarrow.compute")
+parquet = DeferredModule("pyarrow.parquet")
+
 
 log = logging.getLogger(__name__)
 

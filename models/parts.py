@@ -73,7 +73,7 @@ ENCODERS = Registry(
             alpha=Setting(float, 0.95, "how much of it is kept from word to word"),
         ),
         "transformer": Part(
-            "accord.models.encoders.transformer:Transformer",
+            "accord.models.encoders.feed_forward:Transformer",
             "Layers of attention to the last positions and feed-forward nets, norms before each.",
             heads=Setting(int | None, None, "of attention in a layer; null: one for each 64 units"),
             reach=Setting(int, 512, "positions that are attended to, the last one included"),

@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 from accord.models.training.log import Epoch
 from accord.pipeline.cli.console import Group, Later
 from accord.pipeline.cli.main import PANELS, commands_of
-from accord.pipeline.config.help import explanations
+from accord.pipeline.config.effects import explanations
 from accord.pipeline.evaluation.metrics import METRICS
 from accord.pipeline.inference.regions import REGION_MEASURES
 from accord.pipeline.inference.surprisal import MEASURES, OF_FEATURES

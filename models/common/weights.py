@@ -7,8 +7,8 @@ import torch
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
+from accord.models.common.arrays import check_shapes, refused_by_name, shapes_of
 from accord.models.common.files import write_whole
-from accord.models.common.stored_weights import check_shapes, refused_by_name, shapes_of
 
 
 def save_tensors(tensors: dict[str, Tensor], path: Path) -> None:

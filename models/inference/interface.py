@@ -16,8 +16,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from accord.models.common.batching import END, NO_WORD, Sentences, of_like_length
-from accord.models.common.prefix_tree import begin_alike, branches, trees
+from accord.models.common.batching import (
+    END,
+    NO_WORD,
+    Sentences,
+    begin_alike,
+    branches,
+    of_like_length,
+    trees,
+)
 from accord.models.constraints.automaton import WordAutomaton
 
 WORDS_AT_ONCE = 4096  # read in one batch, padding included

@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from accord.models.background.mass import checked_mass, log_sums
+from accord.models.common.arrays import Shapes, Weights, check_shapes, shapes_of
 from accord.models.common.batching import Sentences
 from accord.models.common.checks import check_range
 from accord.models.common.registry import parted
-from accord.models.common.stored_weights import Shapes, Weights, check_shapes, shapes_of
 from accord.models.constraints.automaton import WordAutomaton
 from accord.models.features.phi import Features
 from accord.models.inference.constraints import ConstrainedModel

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from accord.models.background.base import Background
-from accord.models.common.batching import Sentences, State
-from accord.models.common.prefix_tree import begin_alike
+from accord.models.common.batching import Sentences, State, begin_alike
 from accord.models.common.registry import Choice, parted
 from accord.models.encoders.recurrent import Encoder, VariationalDropout
 from accord.models.features.embedding import (

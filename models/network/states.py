@@ -13,10 +13,11 @@ from accord.models.common.batching import (
     NO_WORD,
     Sentences,
     State,
+    branches,
     columns,
     of_like_length,
+    trees,
 )
-from accord.models.common.prefix_tree import branches, trees
 from accord.models.encoders.recurrent import Encoder
 from accord.models.features.embedding import WordEmbedding
 from accord.models.outputs.softmax import OutputLayer

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
-from accord.lexicon.arrow import pa
+from accord.lexicon.index import pa
 
 BATCH = 10_000  # rows held in memory while writing
 

@@ -8,7 +8,9 @@ import pandas as pd
 import typer
 
 from accord import lexicon as lexicons
-from accord.lexicon import Lexicon, evaluation, registry
+from accord.lexicon import Lexicon, evaluation
+from accord.lexicon.chain import find
+from accord.lexicon.chain import names as lexicon_names
 from accord.lexicon.reading import LexiconError
 from accord.pipeline.cli.console import Configuration, Runs, Set, command, listed, make_room
 from accord.pipeline.cli.options import Model, TrainedRun, load_model
@@ -17,6 +19,7 @@ from accord.pipeline.compare.lexicons import (
     counted_words,
     guesser_table,
     known_beside,
+    lexicon_diff,
 )
 from accord.pipeline.data.folders import MissingData, folder_of
 from accord.pipeline.display.messages import counted, echo, say
@@ -40,7 +43,7 @@ def list_lexicons() -> None:
     """List all lexicons with their size and licence, and whether their data is here."""
     rows = []
     for name, found in _usable():
-        maker = registry.find(name)
+        maker = find(name)
         rows.append(
             {
                 "lexicon": name,
@@ -137,10 +140,8 @@ def diff(
     The model's weights say how much less likely a word becomes with its new features.
     """
     scorer = load_model(run, model)
-    from accord.pipeline.compare import lexicon_diff
-
     make_room(to)
-    found = lexicon_diff.diff(listed(before), listed(after), corpus, scorer, limit)
+    found = lexicon_diff(listed(before), listed(after), corpus, scorer, limit)
     if to:
         found.table.to_csv(to, index=False)
     shown = found.table[:most]
@@ -212,7 +213,7 @@ def compare(
 
 def _usable() -> Iterator[tuple[str, Lexicon | None]]:
     """Every lexicon by name, None if its data is not fetched; one that fails is named."""
-    for name in registry.names():
+    for name in lexicon_names():
         try:
             yield name, None if name == "guesser" else _load_if_present(name)
         except LexiconError as error:

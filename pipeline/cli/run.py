@@ -150,6 +150,6 @@ def config(
     if preset:
         echo(preset_text(preset), end="")
     else:
-        from accord.pipeline.config.help import explain
+        from accord.pipeline.config.effects import explain
 
         echo(explain(), end="")

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
-from accord.lexicon.registry import find
+from accord.lexicon.chain import find
 from accord.models.common.registry import parted
 from accord.pipeline.artefacts.artefact import META, FinishedRun, hash_of_file
 from accord.pipeline.artefacts.names import START, is_special

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from accord.corpora.text import CorpusError, kind, lines, table_rows
-from accord.lexicon.arrow import parquet
+from accord.lexicon.index import parquet
 from accord.pipeline.display.messages import say
 from accord.pipeline.display.tables import EXCEL, PARQUET, TABLES
 

@@ -17,9 +17,8 @@ import numpy as np
 import pandas as pd
 
 from accord import lexicon
-from accord.lexicon.chain import SAVED, open_saved
+from accord.lexicon.chain import SAVED, files, open_saved
 from accord.lexicon.reading import LexiconError
-from accord.lexicon.registry import files
 from accord.models.common.files import load_json
 from accord.pipeline.artefacts.artefact import hash_of_file
 from accord.pipeline.artefacts.names import CHAIN, UNKNOWN, UNKNOWN_ID

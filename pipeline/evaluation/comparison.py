@@ -13,8 +13,7 @@ from accord.pipeline.artefacts.names import FIGURES
 from accord.pipeline.dataset.encoded import read_sizes
 from accord.pipeline.display.tables import by_seed, mean_and_spread, without_seed
 from accord.pipeline.evaluation.agreement import wilson
-from accord.pipeline.evaluation.measure import OF_START
-from accord.pipeline.evaluation.metrics import METRICS
+from accord.pipeline.evaluation.metrics import METRICS, OF_START
 
 
 def read_scores(evaluated: Path) -> pd.DataFrame:

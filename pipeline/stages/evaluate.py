@@ -21,7 +21,7 @@ from accord.pipeline.artefacts.names import FIGURES, START_WEIGHTS
 from accord.pipeline.dataset.encoded import held_out, read_sentences, suites
 from accord.pipeline.display.messages import say
 from accord.pipeline.evaluation.agreement import measure_agreement
-from accord.pipeline.evaluation.measure import (
+from accord.pipeline.evaluation.metrics import (
     OF_START,
     is_read_in_documents,
     measure,

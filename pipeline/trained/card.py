@@ -11,7 +11,7 @@ import yaml
 
 from accord.corpora.hub import PREFIX
 from accord.corpora.sources import CORPORA
-from accord.lexicon.registry import BUILT_IN, find
+from accord.lexicon.chain import BUILT_IN, find
 from accord.pipeline.display.tables import markdown
 
 # Licences as the Hugging Face hub calls them.

@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, get_origin, 
 import numpy as np
 
 from accord.models.background.mass import SHARED_BY, SIGNATURES
-from accord.models.common.arrays import load_array
-from accord.models.common.files import WEIGHTS, load_json
-from accord.models.common.stored_weights import (
+from accord.models.common.arrays import (
     Shapes,
     Weights,
+    load_array,
     load_compact,
     load_weights,
     shapes_in,
     shapes_of,
 )
+from accord.models.common.files import WEIGHTS, load_json
 from accord.models.features.phi import Features
 from accord.models.recipe import MOVED, Recipe, Teachers
 from accord.models.spelling.spelling import Spelling, load_spelling

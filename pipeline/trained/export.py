@@ -17,10 +17,16 @@ import numpy as np
 import pandas as pd
 
 from accord.lexicon.chain import save
-from accord.models.common.arrays import load_array, save_arrays
+from accord.models.common.arrays import (
+    Weights,
+    load_array,
+    packed,
+    save_arrays,
+    save_shards,
+    save_weights,
+)
 from accord.models.common.files import WEIGHTS, load_json
 from accord.models.common.registry import imported, parted
-from accord.models.common.stored_weights import Weights, packed, save_shards, save_weights
 from accord.models.common.weights import parameters_of
 from accord.models.network.language_model import LanguageModel
 from accord.models.spelling.ngram import NGramSpelling

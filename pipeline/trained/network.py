@@ -11,11 +11,10 @@ from torch import Tensor, nn
 from accord.models.background.base import Background, Uniform, Unigram
 from accord.models.background.mass import discounted
 from accord.models.background.ngram_background import HistoryContext, Prior
-from accord.models.common.arrays import load_array, load_arrays
+from accord.models.common.arrays import check_shapes, load_array, load_arrays, shapes_of
 from accord.models.common.batching import Sentences
 from accord.models.common.device import choose_device
 from accord.models.common.registry import Choice, parted
-from accord.models.common.stored_weights import check_shapes, shapes_of
 from accord.models.common.weights import load_weights, take_weights
 from accord.models.features.embedding import Psi, reads_letters
 from accord.models.features.phi import Features
@@ -32,7 +31,7 @@ from accord.pipeline.dataset.encoded import read_text, read_values, weighted
 from accord.pipeline.display.messages import say
 from accord.pipeline.sections import BACKGROUNDS
 from accord.pipeline.trained.encoding import PRIOR, Encoding, FullEncoding
-from accord.pipeline.trained.inference import has_own_words, without_the_impossible
+from accord.pipeline.trained.parts import has_own_words, without_the_impossible
 
 
 def training_text(recipe: Recipe, inputs: Inputs) -> Sentences:

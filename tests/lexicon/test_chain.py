@@ -11,8 +11,7 @@ from plug_in_cases import install
 
 from accord import lexicon
 from accord.lexicon import Analysis, LexiconError
-from accord.lexicon.chain import open_saved, save
-from accord.lexicon.registry import plug_in_file
+from accord.lexicon.chain import open_saved, plug_in_file, save
 
 ROOT = Path(__file__).parents[2]
 FIRST = (

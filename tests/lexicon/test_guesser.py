@@ -6,10 +6,10 @@ import pytest
 
 from accord import lexicon
 from accord.lexicon.analysis import everything
+from accord.lexicon.chain import imported
 from accord.lexicon.closed import looks
 from accord.lexicon.evaluation import LEARNERS, compare_guessers, held_out
 from accord.lexicon.guesser import learned_guesser
-from accord.lexicon.registry import imported
 
 
 @pytest.fixture(scope="module")

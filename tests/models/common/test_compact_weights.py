@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from accord.models.common import stored_weights
-from accord.models.common.stored_weights import load_compact, packed, save_shards, unpacked
+from accord.models.common import arrays
+from accord.models.common.arrays import load_compact, packed, save_shards, unpacked
 
 
-def weights() -> stored_weights.Weights:
+def weights() -> arrays.Weights:
     draws = np.random.default_rng(1)
     shapes = {"matrix": (300, 40), "other": (20, 7), "bias": (9,)}
     return {name: draws.normal(size=each).astype(np.float32) for name, each in shapes.items()}
@@ -35,7 +35,7 @@ def test_each_number_is_within_its_precision():
 
 
 def test_rows_of_zeros_and_numbers_beyond_half_precision_are_kept():
-    zeros = np.zeros((2, stored_weights.LARGE), np.float32)
+    zeros = np.zeros((2, arrays.LARGE), np.float32)
     given = {"zeros": zeros, "large": np.array([1e6, -2.5], np.float32)}
     found = unpacked(packed(given, int8=True))
     assert all(np.array_equal(found[name], value) for name, value in given.items())
@@ -52,8 +52,8 @@ def test_older_folders_with_few_matrices_in_int8_are_read(tmp_path):
 
 
 def test_no_shard_is_larger_than_allowed_and_a_large_matrix_is_cut(tmp_path, monkeypatch):
-    monkeypatch.setattr(stored_weights, "SHARD", 6000)
-    monkeypatch.setattr(stored_weights, "HEADER", 1000)
+    monkeypatch.setattr(arrays, "SHARD", 6000)
+    monkeypatch.setattr(arrays, "HEADER", 1000)
     kept = packed(weights(), int8=False)
     paths = save_shards(kept, tmp_path)
     assert len(paths) > 3 and all(path.stat().st_size <= 6000 for path in paths)

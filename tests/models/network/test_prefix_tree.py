@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from training_cases import END, model, sentences
 
-from accord.models.common import prefix_tree
-from accord.models.common.batching import Sentences
+from accord.models.common.batching import Sentences, begin_alike
 from accord.models.network import states
 
 
@@ -36,8 +35,8 @@ def test_the_scores_are_those_of_each_sentence_by_itself(encoder, words_at_once,
 
 def test_sentences_that_begin_alike_are_told_from_others():
     text = sentences(60)
-    assert not prefix_tree.begin_alike(text)
-    assert prefix_tree.begin_alike(with_beginnings_in_common(text))
+    assert not begin_alike(text)
+    assert begin_alike(with_beginnings_in_common(text))
 
 
 def test_a_model_reads_no_beginning_twice():

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import accord
 from accord.models.outputs.log_linear import LogLinear
 from accord.pipeline.cli.main import app
-from accord.pipeline.compare.lexicon_diff import diff
+from accord.pipeline.compare.lexicons import lexicon_diff
 
 HEADER = "form\tlemma\tupos\tfeats\n"
 FEMININE = "petite\tpetit\tADJ\tGender=Fem|Number=Sing\n"
@@ -49,7 +49,7 @@ def with_change(features, word: int, change: dict[int, float]):
 def test_the_cost_is_that_of_the_model_over_the_new_features(tiny_run, files):
     scorer = accord.load(tiny_run.folder, "ll-rnn")
     assert isinstance(scorer.model.output, LogLinear)
-    found = diff(
+    found = lexicon_diff(
         [str(files / "before.tsv")], [str(files / "after.tsv")], str(files / "text.txt"), scorer, 1
     )
     assert (found.words, found.tokens, found.changed_tokens) == (5, 5, 1)
@@ -95,7 +95,7 @@ def test_a_word_that_the_model_does_not_know_costs_nothing_that_it_could_say(tin
     (files / "text.txt").write_text("Le zorglub dort .\n", encoding="utf-8")
     (files / "after.tsv").write_text(HEADER + FEMININE, encoding="utf-8")
     scorer = accord.load(tiny_run.folder, "ll-rnn")
-    found = diff(
+    found = lexicon_diff(
         [str(files / "before.tsv")],
         [str(files / "after.tsv")],
         str(files / "text.txt"),

@@ -7,7 +7,7 @@ import pytest
 
 from accord.models.recipe import MOVED
 from accord.pipeline.config.configuration import load_config
-from accord.pipeline.config.help import explain, explanations
+from accord.pipeline.config.effects import explain, explanations
 from accord.pipeline.config.presets import layered, preset_names
 from accord.pipeline.stages.table import STAGES
 from accord.pipeline.trained.resolve import BUNDLED_FOLDER

@@ -18,7 +18,7 @@ from accord.pipeline.artefacts.names import END, UNKNOWN, UNKNOWN_ID, is_special
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.folders import folder_of
 from accord.pipeline.dataset.unknown_words import SMALLEST, UnknownClasses
-from accord.pipeline.evaluation.measure import measure
+from accord.pipeline.evaluation.metrics import measure
 
 STRANGE = "La xylophoniste zorglube 1987 fois à Tchernihiv, dit Łukasz ☺."
 TEXT = ["La petite fille mange une pomme.", STRANGE]

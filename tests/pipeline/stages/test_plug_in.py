@@ -7,7 +7,7 @@ from plug_in_cases import install
 
 import accord
 from accord.pipeline.config.configuration import load_config
-from accord.pipeline.config.help import explain
+from accord.pipeline.config.effects import explain
 from accord.pipeline.evaluation.metrics import METRICS
 from accord.pipeline.runner.run import Run
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from accord.models.common.batching import Sentences
-from accord.models.features.clusters import exchange_clusters
+from accord.pipeline.features.word_vectors import exchange_clusters
 
 END, UNSEEN = 0, 41
 
