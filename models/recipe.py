@@ -318,10 +318,10 @@ def _moved(found: dict[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
         else:
             choice, registry = found.get(place, _default(place)), parts_chosen(Recipe)[place]
             kind = choice.get("kind") if isinstance(choice, dict) else choice
-            having = [each for each, part in registry.parts().items() if name in part.settings]
-            if kind in having:
+            if isinstance(kind, str) and kind in registry and name in registry.part(kind).settings:
                 found[place] = put_on(choice, {name: value})
             elif idle is not ANY and value != idle:
+                having = [each for each, part in registry.parts().items() if name in part.settings]
                 raise ValueError(f"{key}: expected {place}: {' or '.join(having)}, got {kind}")
     return found
 
@@ -380,7 +380,7 @@ def _checked_phases(phases: Any) -> dict[str, dict]:
             found[name] = parted(PHASES.checked({"kind": name, **settings}))[1]
         except ValueError as error:
             raise ValueError(f"phases: {error}") from None
-    return {name: found[name] for name in PHASES if name in found}
+    return {name: found[name] for name in PHASES.in_order(found)}
 
 
 def _checked_losses(losses: Any) -> dict[str, float]:
@@ -390,7 +390,7 @@ def _checked_losses(losses: Any) -> dict[str, float]:
         if name not in LOSSES:
             raise ValueError(f"losses: expected one of {', '.join(LOSSES)}, found {name!r:.100}")
     _expect_weights("losses", losses)
-    return {name: float(losses[name]) for name in LOSSES if losses.get(name)}
+    return {name: float(losses[name]) for name in LOSSES.in_order(losses) if losses[name]}
 
 
 def _expect_weights(where: str, weights: Mapping[str, Any]) -> None:

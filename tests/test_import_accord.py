@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import accord
@@ -24,13 +23,9 @@ def test_every_public_name_is_there_and_others_are_refused():
 
 def test_the_functions_answer_as_the_bundled_model_does():
     model = accord.load()
-    scored = model.score("Bonjour.")
-    for again in (accord.score("Bonjour."), accord.score("Bonjour.", model)):
-        assert [word.form for word in again] == [word.form for word in scored]
-        log_p = [[word.log_p for word in words] for words in (again, scored)]
-        assert log_p[0] == pytest.approx(log_p[1], abs=1e-5)  # by other sums of the same terms
-    told = [each.explain("la petite", "fille") for each in (accord, model)]
-    pd.testing.assert_frame_equal(*told, atol=1e-4)
+    assert accord.score("Bonjour.") == model.score("Bonjour.")
+    assert accord.score("Bonjour.", model) == model.score("Bonjour.")
+    assert accord.explain("la petite", "fille").equals(model.explain("la petite", "fille"))
     assert accord.generate("les", 2, seed=3) == model.generate("les", 2, seed=3)
 
 

@@ -320,7 +320,7 @@ COMPARED = 4  # words, to see whether sentences have much in common
 def begin_alike(sentences: Sentences) -> bool:
     """Whether most sentences share their beginning with another, so that a tree saves time."""
     _, ids = _rows(sentences, np.arange(len(sentences.lengths)), COMPARED)
-    return 2 * len(np.unique(ids, axis=0)) < len(ids)
+    return 2 * len({row.tobytes() for row in ids}) < len(ids)
 
 
 def trees(sentences: Sentences) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -35,8 +35,8 @@ from accord.models.inference.interface import (
 )
 from accord.models.recipe import Recipe
 
-FEW = 64  # states: signatures are scored feature by feature for so many, by rows Φ·W for more
-ROWS_AT_ONCE = 128  # rows of Φ·W computed together: more leave the cache
+FEW = 64  # states whose signatures are scored feature by feature; those of more, by rows Φ·W
+ROWS_AT_ONCE = 2048  # rows of Φ·W computed together, so that little room is taken
 OCTAVES = 32  # from words that are all of the text to those that are one in four billion
 
 LayerState = tuple[np.ndarray, np.ndarray]  # h and c (B × H)
@@ -90,10 +90,12 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 def product(features: Features, weight: np.ndarray, signatures: np.ndarray) -> np.ndarray:
     """Rows of Φ_s·W, each the sum of its features' rows of W, and its vector times W_dense."""
     rows = np.zeros((len(signatures), weight.shape[1]), np.float32)
-    for first in range(0, len(signatures), ROWS_AT_ONCE):
-        chosen = signatures[first : first + ROWS_AT_ONCE]
-        starts, lengths = features.indptr[chosen], np.diff(features.indptr)[chosen]
-        rows[first : first + len(chosen)] = _sums(features, weight, starts, lengths)
+    starts = features.indptr[signatures]
+    lengths = features.indptr[signatures + 1] - starts
+    order = np.argsort(-lengths, kind="stable")  # those of most features first
+    for first in range(0, len(order), ROWS_AT_ONCE):
+        chosen = order[first : first + ROWS_AT_ONCE]
+        rows[chosen] = _sums(features, weight, starts[chosen], lengths[chosen])
     if features.dimensions:
         dense = features.vectors[features.vector[signatures]]
         rows += dense @ weight[features.sparse_count :]
@@ -103,16 +105,19 @@ def product(features: Features, weight: np.ndarray, signatures: np.ndarray) -> n
 def _sums(
     features: Features, weight: np.ndarray, starts: np.ndarray, lengths: np.ndarray
 ) -> np.ndarray:
-    """Σ_f φ_f·W_f of the entries from each start on, so many: (N × E)."""
-    ends = np.cumsum(lengths)
-    entry = np.arange(ends[-1]) + np.repeat(starts - (ends - lengths), lengths)
-    values = features.values[entry].astype(np.float32)
-    parts = weight[features.indices[entry]] * values[:, None]
-    found = np.zeros((len(starts), weight.shape[1]), np.float32)
-    some = lengths > 0
-    if some.any():  # reduceat has no empty sums
-        found[some] = np.add.reduceat(parts, (ends - lengths)[some])
-    return found
+    """Σ_f φ_f·W_f of the entries from each start on, so many, which fall: (N × E).
+
+    The first entries of all rows are added together, then the second ones, and so on.
+    """
+    sums = np.zeros((len(starts), weight.shape[1]), np.float32)
+    for entry in range(lengths.max(initial=0)):
+        rows = np.count_nonzero(lengths > entry)
+        at = starts[:rows] + entry
+        parts, values = weight[features.indices[at]], features.values[at]
+        if (values != 1).any():
+            parts *= values[:, None].astype(np.float32)
+        sums[:rows] += parts
+    return sums
 
 
 class NumpyModel(InferenceModel):
@@ -174,8 +179,10 @@ class NumpyModel(InferenceModel):
         extra: Mapping[str, np.ndarray] = NOTHING,
     ) -> tuple[np.ndarray, list[LayerState]]:
         check_range("words", "word ids", words, 0, len(self.signature), IndexError)
-        read, which = np.unique(self.read_features.signature[words], return_inverse=True)
-        h = product(self.read_features, self.embedding, read)[which.reshape(words.shape)]
+        signatures = self.read_features.signature[words]
+        read = np.flatnonzero(np.bincount(signatures.ravel()))  # each once, in order
+        rows = product(self.read_features, self.embedding, read)
+        h = rows[np.searchsorted(read, signatures)]
         after = []
         for layer, before in zip(self.layers, state, strict=True):
             h, layer_state = layer.read(h, before)
@@ -199,7 +206,7 @@ class NumpyModel(InferenceModel):
 
     def _logits(self, h: np.ndarray) -> np.ndarray:
         """(log B_s + θ_s)/T + a_t·φ_s of every signature: (N × S)."""
-        if len(h) <= FEW and "rows" not in vars(self):
+        if len(h) <= FEW:
             scores = product(self.features, self.adaptor(h).T.copy(), self._every).T
             return scores + self.log_prior * np.float32(self.sharpness)
         rows, bias = self.rows

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
+from copy import copy
 from functools import wraps
 from pathlib import Path
 from pkgutil import resolve_name
@@ -85,12 +86,19 @@ class _PlainHelp:
     def get_params(self, ctx):
         params = super().get_params(ctx)
         for param in params:
-            if param.param_type_name == "argument":
+            shown = getattr(param, "display_type", None)  # of typer 0.29; before, its type says it
+            if param.param_type_name == "argument" and shown:
                 param.display_type_rich = lambda ctx: None
+            elif param.param_type_name == "argument":
+                param.type = copy(param.type)  # as several share it
+                param.type.get_metavar = lambda param, ctx: ""
+                if param.nargs != 1 and "get_usage_pieces" not in vars(param):
+                    usage = param.get_usage_pieces
+                    param.get_usage_pieces = lambda ctx, usage=usage: [f"{usage(ctx)[0]}..."]
             elif param.is_flag:
                 param.metavar = ""
-            elif param.metavar is None and hasattr(param, "display_type"):  # else Typer has words
-                kind = param.display_type(ctx).strip("<>")
+            elif param.metavar is None:
+                kind = (shown or param.make_metavar)(ctx).strip("<>")
                 param.metavar = VALUES.get(kind, kind)
         return params
 

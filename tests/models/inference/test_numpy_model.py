@@ -75,6 +75,13 @@ def test_scores_are_those_of_torch(models, few, monkeypatch):
     assert np.exp(models[0].log_distributions(TEXT)).sum(axis=1) == pytest.approx(1, abs=1e-6)
 
 
+def test_answers_do_not_depend_on_what_was_asked_before(models):
+    few = Sentences(TEXT.ids[:9], np.array([9]))
+    before = models[0].score(few)
+    models[0].score(TEXT)
+    assert "rows" in vars(models[0]) and np.array_equal(models[0].score(few), before)
+
+
 def test_sentences_that_begin_alike_have_the_same_scores_in_a_tree(models):
     rows = np.array([[1, 2, last, END] for last in range(3, 20)])
     alike = Sentences(rows.ravel(), np.full(len(rows), 4))
