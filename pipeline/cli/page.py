@@ -1,6 +1,6 @@
 """A page to type into: `accord page`."""
 
-import os
+import signal
 import threading
 from functools import partial
 from pathlib import Path
@@ -42,16 +42,15 @@ def page(
         try:
             if run:  # a run may be missing: then only the error is printed
                 models.load_first()
+            # The system ends the process at once. Python would first wait for its own turn, which a
+            # search in a text can keep for long.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             echo(f"{server.address}  (Ctrl-C ends it)")
             models.load_first()
             models.prepare_first()
             threading.Event().wait()
-        except KeyboardInterrupt:
-            echo()
-            os._exit(0)  # at once, without waiting for an answer in progress
         finally:
             server.shutdown()
-            models.close()
 
 
 def _loaders(runs: list[Path]) -> dict[str, partial]:

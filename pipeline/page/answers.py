@@ -1,9 +1,8 @@
-"""The page's view of a model: readings, families of features."""
+"""What the page asks of a model beside its surprisal: expectations, reasons, errors, its card."""
 
-import math
 import re
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
@@ -12,12 +11,28 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from accord.pipeline.artefacts.names import END, END_ID, NOT_TOP
-from accord.pipeline.inference.context import split_texts
-from accord.pipeline.inference.expectations import FEATURES, POS, ReadWords, SentenceReader
-from accord.pipeline.inference.explain import Choice, Explainer, beginning_words, without_gap
+from accord.lexicon.dictionaries.lexique import Homophones
+from accord.models.common.registry import imported
+from accord.models.inference.interface import InferenceModel
+from accord.models.inference.next_word import NextWord
+from accord.pipeline.artefacts.artefact import read_json
+from accord.pipeline.artefacts.names import CONFIG, END, END_ID, NOT_TOP, UNKNOWN_ID
+from accord.pipeline.data.folders import MissingData, folder_of
+from accord.pipeline.inference.expectations import FEATURES, POS, FeatureValues
+from accord.pipeline.inference.explain import Choice, Explainer
 from accord.pipeline.inference.generate import Generator
+from accord.pipeline.inference.provenance import VERSION, citation, weights_of
 from accord.pipeline.inference.scorer import Scorer
+from accord.pipeline.page.reading import (
+    BITS,
+    Answer,
+    TextReader,
+    beginning_of,
+    finite,
+    read_up_to,
+    sentences_of,
+    words_before,
+)
 
 CROSSED = re.compile(r"×(?=[A-Za-z]+=)")  # no word's own ×
 MEANING = "meaning"  # the dimensions of a vector
@@ -59,11 +74,6 @@ class WordReading:
     share: float  # of the word's readings
     source: str  # the lexicon
 
-    def has(self, feature: str) -> bool:
-        """Whether this reading gives the word a feature, all parts of it if it is crossed."""
-        own = {f"pos={self.upos}", f"lemma={self.lemma}", f"source={self.source}", *self.feats}
-        return own.issuperset(CROSSED.split(feature))
-
 
 class WordReadings:
     """The analyses of every known word, and of each class of unknown words."""
@@ -91,10 +101,10 @@ class WordReadings:
         """Those of a word, the likeliest first."""
         first, end = np.searchsorted(self.words, [word, word + 1])
         rows = self.table().iloc[first:end].sort_values("weight", ascending=False, kind="stable")
-        total = rows["weight"].sum()
+        share = (rows["weight"] / rows["weight"].sum()).tolist()
         return [
-            WordReading(row.lemma, row.upos, _parts(row.feats), row.weight / total, row.source)
-            for row in rows.itertuples()
+            WordReading(row.lemma, row.upos, _parts(row.feats), of_row, row.source)
+            for row, of_row in zip(rows.itertuples(), share, strict=True)
         ]
 
     def has(self, feature: str) -> bool:
@@ -113,82 +123,200 @@ def _parts(feats: str) -> tuple[str, ...]:
     return tuple(part for part in feats.split("|") if part)
 
 
-BITS = 1 / math.log(2)  # in a nat
 LIKELIEST, SENTENCES = 12, 5  # so many words and sentences are shown
 FOLLOWED = 1000  # words of a text along which curves and entropy are shown, while one types
-LONGEST = 20_000  # words of a text that is read at all
 MOST_OTHERS = 20  # words that one is compared with
+CHECKED = 1000  # words of a text that are searched for errors
 KEPT = 8  # choices of features that are switched off, held ready
-Answer = dict[str, Any]
+MARGIN = 5.0  # nats that a sentence must gain from a correction
+# Imported for the first check and the first card, which need more than all other answers.
+CORRECTOR, CORRECTIONS = (
+    f"accord.pipeline.correction.correct:{name}" for name in ("Corrector", "rows")
+)
+DESCRIBE, CARD = "accord.pipeline.trained.export:describe", "accord.pipeline.trained.card:card"
 
 
 class AskedModel:
-    """Answers for JSON. A model that is not log-linear answers only `read`."""
+    """Answers for JSON, in parts. A model that is not log-linear explains nothing."""
 
     def __init__(self, scorer: Scorer):
         self.scorer = scorer
         self.readings = WordReadings(scorer.parts.analyses)
-        self.over_words = scorer.speller is None
-        followed = [each for each in FEATURES if each == POS or self.readings.has(each)]
-        self.reader = SentenceReader(scorer, followed if self.over_words else ())
-        is_sum = self.over_words and scorer.model.is_sum
+        self.over_words = isinstance(scorer.model, InferenceModel)
+        self.reader = TextReader(scorer)
+        is_sum = isinstance(scorer.model, InferenceModel) and scorer.model.is_sum
         self.explainer = Explainer(scorer) if is_sum else None
         self.without = lru_cache(KEPT)(self._without)
+        self._one_at_a_time = threading.Lock()
+
+    def prepare(self) -> None:
+        """Read in advance what the first curves and the first explanation need."""
+        if self.over_words:
+            _ = self.expectations
+            getattr(self.scorer.model, "rows", None)  # Φ·W, by which numpy scores many words
+        if self.explainer:
+            self.readings.table()
+
+    @property
+    def expectations(self) -> tuple[list[str], NextWord]:
+        """The values of features that are followed, and what asks the model about them."""
+        with self._one_at_a_time:
+            return self._expectations
 
     @cached_property
-    def families(self) -> list[str]:
-        """The families of features that can be switched off."""
-        return all_families(self.explainer.features.names) if self.explainer else []
+    def _expectations(self) -> tuple[list[str], NextWord]:
+        followed = [each for each in FEATURES if each == POS or self.readings.has(each)]
+        vocabulary = self.scorer.vocabulary
+        features = FeatureValues(self.scorer.parts.analyses, len(vocabulary.forms), followed)
+        unknown = range(UNKNOWN_ID, UNKNOWN_ID + len(vocabulary.unknown))
+        return features.names, NextWord(self.scorer.model, features.shares, unknown)
 
-    def read(self, text: str, context: str | None = None) -> Answer:
-        """Each word and sentence end of a text, with the expectations before it."""
-        beginning, written = without_gap(text), self._words(text)
-        is_long = len(written) > FOLLOWED
-        reader = self.reader.of_surprisal() if is_long else self.reader
-        words = reader.read_text(beginning, context)
+    def about(self) -> Answer:
+        """What the page offers of this model."""
+        families = all_families(self.explainer.features.names) if self.explainer else []
         return {
-            "words": [_word(words, place, beginning) for place in range(len(words.form))],
-            "values": self._values(words) if words.expected else {},
-            "gap": beginning != text or not written,  # what comes first is asked for then
-            "followed": FOLLOWED if is_long and self.over_words else None,
+            "families": families,
+            "explained": self.explainer is not None,
+            "expects": self.over_words,
+            "documents": self.scorer.reads_documents,
         }
+
+    def card(self) -> Answer:
+        """What the model has read, its limits, its licence, how to cite it; from its own card."""
+        found = self.scorer.trained
+        facts = {
+            "version": VERSION,
+            "parameters": getattr(self.scorer.model, "parameter_count", lambda: None)(),
+            "words": len(self.scorer.vocabulary.known) if self.over_words else None,
+            "weights": weights_of(self.scorer),
+            "cite": citation(self.scorer),
+        }
+        if found is None:
+            return facts
+        if found.is_in_one_folder:
+            about, text = read_json(found.place / CONFIG), found.place / "README.md"
+            card = text.read_text(encoding="utf-8") if text.is_file() else ""
+        elif "evaluate" in found.folders:  # a model of a run: the card that an export would have
+            about = imported(DESCRIBE)(found.folders, found.name)
+            card = imported(CARD)(about)
+        else:
+            return facts
+        kept = {name: about.get(name, []) for name in ("corpora", "lexicons")}
+        return {**facts, **kept, "card": card}
+
+    def expect(self, text: str, context: str | None = None) -> Iterator[Answer]:
+        """What was expected before each word of a text that is not too long."""
+        beginning = beginning_of(text)
+        count = sum(len(words) + 1 for words, _, _ in sentences_of(beginning))
+        if not self.over_words or count > FOLLOWED + 1:
+            yield {"followed": FOLLOWED if self.over_words else None}
+            return
+        names, next_word = self.expectations
+        for part in self.reader.expect(beginning, context, next_word):
+            values: dict[str, dict[str, list[float]]] = {}
+            for name, column in zip(names, part.means.T, strict=True):
+                feature, _, value = name.partition("=")
+                values.setdefault(feature, {})[value] = column.tolist()
+            yield {
+                "entropy": [finite(nats * BITS) for nats in part.entropy],
+                "rank": part.rank.tolist(),
+                "values": values,
+            }
 
     def place(
         self, text: str, at: int, others: Sequence[str], context: str | None = None
-    ) -> Answer:
-        """Why the word in a place of a text, and others there, have their probabilities."""
-        self._expect_a_sum()
+    ) -> Iterator[Answer | None]:
+        """Why the word in a place of a text, and others there, have their probabilities.
+
+        A gap has no word of its own.
+        """
+        explainer = self._expect_a_sum()
         if len(others) > MOST_OTHERS:
             raise ValueError(f"expected at most {MOST_OTHERS} words beside it, got {len(others)}")
-        words = self._words(text)
+        beginning = beginning_of(text)
+        words = words_before(self.scorer, beginning)
         if not 0 <= at <= len(words):
             raise ValueError(f"expected a place from 0 to {len(words)}, got {at}")
-        asked = list(dict.fromkeys([[*words, END][at], *self.scorer.each_a_word(others)]))
-        place = self.explainer.reading(context).after(words[:at], asked, LIKELIEST)
-        return {
-            "asked": [self._choice(each) for each in place.asked],
+        is_gap = at == len(words) and (beginning != text or not words)
+        own = [] if is_gap else [[*words, END][at]]
+        asked = list(dict.fromkeys([*own, *self.scorer.each_a_word(others)]))
+        explainer = explainer.reading(context)
+        bookmark, left = yield from read_up_to(self.scorer, words[:at], explainer.in_context)
+        explainer.model = bookmark.opened(self.scorer.model)
+        place = explainer.after(left, asked, LIKELIEST)
+        yield {
+            "asked": [_choice(each) for each in place.asked],
+            "best": _choice(place.likeliest[0]),
             "likeliest": [{"word": each.word, "p": each.probability} for each in place.likeliest],
         }
 
-    def write(self, start: str, constraints: Sequence[str], seed: int) -> Answer:
-        """New sentences after a text; the model knows only the last sentence of it."""
+    def readings_of(self, words: Sequence[str]) -> Answer:
+        """What the lexicon says that words can be."""
         self._expect_a_sum()
-        self._words(start)  # or too many
-        first = (split_texts([start]).start or [0])[-1]
-        before, last = start[:first], start[first:]
-        generator = Generator(self.scorer, last, constraints, analyses=self.readings.table())
-        sentences = generator.sample(SENTENCES, seed=seed)
-        return {
+        found = {}
+        for word in words[: MOST_OTHERS + 2]:
+            of_word = self.readings.of(self.scorer.id_of(word))
+            found[word] = [asdict(each) for each in of_word]
+        return {"readings": found}
+
+    def check(self, text: str) -> Iterator[Answer]:
+        """Suspected errors of a text, sentence by sentence."""
+        corrector, has_sounds = self._corrector
+        count = 0
+        for words, start, written in sentences_of(beginning_of(text)):
+            count += len(words)
+            if count > CHECKED:
+                yield {"checked": CHECKED}
+                return
+            found = imported(CORRECTIONS)(corrector, written, MARGIN) if written else []
+            yield {
+                "homophones": has_sounds,
+                "read": start + len(written),
+                "suggestions": [
+                    {
+                        **each,
+                        "start": start + each["start"],
+                        "end": start + each["end"],
+                        "gain": each["gain"] * BITS,
+                        "why": {name: nats * BITS for name, nats in each["why"].items()},
+                    }
+                    for each in found
+                ],
+            }
+
+    @cached_property
+    def _corrector(self) -> tuple[Any, bool]:
+        """The checker, and whether it knows which words sound the same."""
+        try:
+            homophones, has_sounds = Homophones.load(folder_of), True
+        except MissingData:
+            homophones, has_sounds = Homophones(()), False
+        return imported(CORRECTOR)(self.scorer, homophones), has_sounds
+
+    def write(
+        self, start: str, constraints: Sequence[str], seed: int, context: str | None = None
+    ) -> Iterator[Answer | None]:
+        """New sentences after a text. The sentences before the last are read in context or not."""
+        self._expect_a_sum()
+        *before, (_, first, last) = sentences_of(start)
+        words = [word for each, _, _ in before for word in (*self.scorer.cased(each), END)]
+        scorer = copy(self.scorer)
+        if self.scorer.in_context(context) and words:
+            bookmark, _ = yield from read_up_to(self.scorer, words, True, keep=0)
+            scorer.model = bookmark.opened(self.scorer.model)
+        analyses = self.readings.table() if constraints else None
+        generator = Generator(scorer, last, constraints, analyses=analyses)
+        yield {
             "sentences": [
                 {
-                    "text": before + each.text,
+                    "text": start[:first] + each.text,
                     "bits": -each.log_p * BITS,
                     "ended": each.ended,
                     "words": [
                         {"form": word.form, "features": word.features} for word in each.words
                     ],
                 }
-                for each in sentences
+                for each in generator.sample(SENTENCES, seed=seed)
             ]
         }
 
@@ -196,75 +324,38 @@ class AskedModel:
         """The same model without the features of some families in its prediction."""
         if not off:
             return self
-        self._expect_a_sum()
+        explainer = self._expect_a_sum()
         scorer, other = copy(self.scorer), copy(self)
-        scorer.model = scorer.model.switched_off(members(self.explainer.features.names, off))
-        other.scorer, other.reader = scorer, self.reader.of(scorer)
+        scorer.model = scorer.model.switched_off(members(explainer.features.names, off))
+        other.scorer = scorer
+        other.reader = TextReader(scorer)
         other.explainer = Explainer(scorer)
         return other
 
-    def _expect_a_sum(self) -> None:
+    def _expect_a_sum(self) -> Explainer:
         if not self.explainer:
             raise ValueError(
                 "expected a model whose score is a sum over features; this one has no such terms"
             )
+        return self.explainer
 
-    def _words(self, text: str) -> list[str]:
-        """The words of a text, which may end in a gap, and the ends between its sentences.
 
-        Too many are refused.
-        """
-        words = beginning_words(self.scorer, text)
-        if len(words) > LONGEST:
-            raise ValueError(f"expected at most {LONGEST:,} words, got {len(words):,}")
-        return words
-
-    def _values(self, words: ReadWords) -> dict[str, dict[str, list[float]]]:
-        """The probability of each value of the features that are followed, before each word."""
-        found: dict[str, dict[str, list[float]]] = {}
-        for column, name in enumerate(self.reader.features.names):
-            feature, _, value = name.partition("=")
-            found.setdefault(feature, {})[value] = words.expected.means[:, column].tolist()
-        return found
-
-    def _choice(self, choice: Choice) -> Answer:
-        readings = self.readings.of(self.scorer.id_of(choice.word))
-        terms = [
+def _choice(choice: Choice) -> Answer:
+    """A word at a place, all terms in bits: log2_p = background + Σ terms − log2_z + spelling."""
+    return {
+        "word": choice.word,
+        "p": choice.probability,
+        "log2_p": finite(choice.log_p * BITS),
+        "background": finite(choice.background * BITS),
+        "terms": [
             {
-                **asdict(term),
-                "nats": term.nats,
-                "readings": [n for n, each in enumerate(readings) if each.has(term.feature)],
+                "feature": term.feature,
+                "families": sorted(families(term.feature)),
+                "bits": term.nats * BITS,
             }
             for term in choice.terms
-        ]
-        return {
-            "word": choice.word,
-            "p": choice.probability,
-            "log_p": finite(choice.log_p),
-            "background": finite(choice.background),
-            "terms": terms,
-            "spelling": finite(choice.spelling),
-            "log_z": choice.log_z,
-            "spelled": not choice.is_known,
-            "readings": [asdict(each) for each in readings],
-        }
-
-
-def _word(words: ReadWords, place: int, text: str) -> Answer:
-    start, end = int(words.start[place]), int(words.end[place])
-    found = {
-        "form": "" if words.is_end[place] else text[start:end],
-        "start": start,
-        "end": end,
-        "bits": finite(words.nats[place] * BITS),
-        "spelled": bool(words.spelled[place]),
+        ],
+        "spelling": finite(choice.spelling * BITS),
+        "log2_z": choice.log_z * BITS,
+        "spelled": not choice.is_known,
     }
-    if words.expected:
-        found["rank"] = int(words.expected.rank[place])
-        found["entropy"] = finite(words.expected.entropy[place] * BITS)
-    return found
-
-
-def finite(number: float) -> float | None:
-    """A number for JSON; None if it is infinite."""
-    return float(number) if math.isfinite(number) else None

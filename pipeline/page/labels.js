@@ -1,24 +1,30 @@
 "use strict";
-// Labels in the language that is chosen; both languages stand in one table.
+// Labels in the language that is chosen, and numbers as it writes them.
 
 const given = JSON.parse(document.getElementById("given").textContent);
 const LANGUAGES = ["en", "fr"];
+const CROSS = /×(?=[A-Za-z]+=)/; // no word's own ×
+
+const chosen = (both) => both?.[LANGUAGES.indexOf(state.lang)];
 
 function say(key, values = {}) {
-  const both = given.interface[key];
-  const text = both ? both[LANGUAGES.indexOf(state.lang)] : key;
+  const text = chosen(given.interface[key]) ?? key;
   return text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+}
+
+// A text with parts that are elements: say("likelier", {word: <em>}).
+function sayWith(key, values) {
+  return say(key).split(/(\{\w+\})/).map((part) => values[part.slice(1, -1)] ?? part).filter((part) => part !== "");
 }
 
 // A feature as a person says it: Number=Plur → plural; crossed ones part by part.
 function labelOf(feature, word) {
   if (feature === `form=${word}`) return say("own form");
-  const parts = feature.split(/×(?=[A-Za-z]+=)/);
-  return parts.map((part) => {
-    const both = given.features[part] ?? given.features[familyOf(part)];
-    if (!both) return part;
-    const name = both[LANGUAGES.indexOf(state.lang)];
-    return given.features[part] ? name : `${name}: ${part.slice(part.indexOf("=") + 1)}`;
+  return feature.split(CROSS).map((part) => {
+    const name = chosen(given.features[part] ?? given.features[familyOf(part)]);
+    if (!name) return part;
+    const value = part.slice(part.indexOf("=") + 1);
+    return given.features[part] ? name : `${name}${state.lang === "fr" ? "\u202f" : ""}: ${chosen(given.values[part]) ?? value}`;
   }).join(" × ");
 }
 
@@ -27,15 +33,8 @@ function familyOf(feature) {
   return feature.startsWith("vector[") ? "meaning" : feature.split("=")[0];
 }
 
-function familyLabel(family) {
-  const both = given.features[family];
-  return both ? both[LANGUAGES.indexOf(state.lang)] : family;
-}
-
-function helpOf(feature) {
-  const both = given.help[feature] ?? given.help[familyOf(feature)];
-  return both ? both[LANGUAGES.indexOf(state.lang)] : "";
-}
+const familyLabel = (family) => chosen(given.features[family]) ?? family;
+const helpOf = (feature) => chosen(given.help[feature] ?? given.help[familyOf(feature)]) ?? "";
 
 // A reading in words: dormir, verb, indicative, plural.
 function readingText(reading) {
@@ -43,20 +42,38 @@ function readingText(reading) {
   return [reading.lemma, ...names].filter(Boolean).join(", ");
 }
 
+const written = (value, options) => value.toLocaleString(state.lang, options);
+
 function number(value, digits = 2) {
-  if (value === null || value === undefined) return "−∞";
-  return value.toLocaleString(state.lang, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  if (value === null || value === undefined) return "∞";
+  return written(value, { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-function signed(value) {
+function signed(value, digits = 2) {
   if (value === null) return "−∞";
-  return (value >= 0.005 ? "+" : value <= -0.005 ? "−" : "") + number(Math.abs(value));
+  const least = 0.5 * 10 ** -digits;
+  return (value >= least ? "+" : value <= -least ? "−" : "") + number(Math.abs(value), digits);
 }
 
 function percent(p) {
-  const digits = p >= 0.1 ? 1 : p >= 0.001 ? 2 : p >= 1e-5 ? 4 : 6;
-  const space = state.lang === "fr" ? "\u202f%" : "%";
-  return p > 0 && p < 1e-7 ? `${p.toExponential(1)}` : number(100 * p, digits) + space;
+  const digits = p >= 0.1 ? 0 : p >= 0.01 ? 1 : p >= 0.001 ? 2 : 4;
+  const sign = state.lang === "fr" ? "\u202f%" : "%", least = 1e-6;
+  return (p > 0 && p < least ? `<\u202f${number(100 * least, 4)}` : number(100 * p, digits)) + sign;
+}
+
+// 2 to the power of some bits: 1.7, 12, 340, 5,800, 12 million; nobody reads more digits.
+function power(bits) {
+  const ratio = 2 ** bits;
+  if (ratio > 1e12) return say("more than", { count: written(1e12, { notation: "compact", compactDisplay: "long" }) });
+  if (ratio >= 1e6) return written(ratio, { notation: "compact", compactDisplay: "long", maximumSignificantDigits: 2 });
+  return written(ratio, { maximumSignificantDigits: 2 });
+}
+
+// By how much a term makes a word likelier: ×12, ÷3.4.
+function factor(bits) {
+  if (bits === null) return "";
+  if (Math.abs(bits) < 0.07) return "×1";
+  return (bits < 0 ? "÷" : "×") + power(Math.abs(bits));
 }
 
 // An element with its properties and children; text is always text.
@@ -64,9 +81,11 @@ function make(name, properties = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {
     if (key === "style") Object.entries(value).forEach(([each, to]) => element.style.setProperty(each, to));
-    else if (key.startsWith("aria-") || key === "role" || key === "scope") element.setAttribute(key, value);
+    else if (key.includes("-") || key === "role" || key === "scope") element.setAttribute(key, value);
     else element[key] = value;
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
   return element;
 }
+
+const inItalics = (word) => make("em", { lang: "fr" }, make("bdi", {}, word));

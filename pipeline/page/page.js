@@ -1,8 +1,9 @@
 // The page itself: what is typed, clicked and chosen changes the state; the state is drawn.
 
-const END = given.end, PAUSE = 120, AT_WORK = 600; // ms after the last key before a question is asked, and before it is said
-const byId = (id) => document.getElementById(id);
-let turn = 0, waiting = null, seed = 0;
+const PAUSE = 120, AT_WORK = 500; // ms after the last key before a question is asked, and before progress is shown
+const WIDE = window.matchMedia("(min-width: 60rem)");
+let turn = 0, waiting = null, asking = new AbortController();
+const examples = (kept?.examples ?? given.examples).filter((each) => !each.beside || given.models.length > 1);
 
 function tell(message, isError = false) {
   byId("status").textContent = message;
@@ -15,191 +16,153 @@ function change(what) {
   return update();
 }
 
-// Draw the state; what was asked for an earlier one is dropped.
+// Draw the state. What was asked for an earlier one is dropped.
 async function update() {
   const mine = ++turn;
+  asking.abort();
+  asking = new AbortController();
+  const { signal } = asking, isNow = () => mine === turn;
   fillControls();
-  const slow = setTimeout(() => tell(say("at work")), AT_WORK);
+  const slow = setTimeout(() => showProgress(true), AT_WORK);
   try {
-    const about = await ask({ ask: "about", model: state.model });
-    if (mine !== turn) return;
-    drawSwitches(about.families);
-    const rows = rowsOf(state);
-    await Promise.all(rows.map(async (row) => { row.answer = await ask(readQuestion(row)); }));
-    if (mine !== turn) return;
-    rows.forEach((row) => row.answer.words.forEach((word, place, words) => {
-      const isGap = row.answer.gap && place === words.length - 1;
-      word.shown = word.form || (isGap ? "…" : "⏎");
-    }));
-    drawRows(rows);
-    drawCharts(byId("charts"), rows, state.at);
-    await drawWhy(rows, mine);
-    const untrained = state.context === "text" && !about.documents ? say("untrained") : "";
-    if (mine === turn) tell(rows[0].answer.words.length > 1 ? untrained : say("nothing"));
+    const about = ask({ ask: "about", model: state.model }, { signal });
+    about.catch(() => {});
+    const rows = await readRows(signal, showDone);
+    if (!isNow()) return;
+    showProgress(false);
+    drawVerdict(rows, null);
+    tell(hintOf(rows[0], await about));
+    drawSwitches((await about).families);
+    await drawWhy(rows, isNow);
+    await Promise.all([drawExpected(rows, await about, signal, isNow), drawErrors(rows[0], signal, isNow), drawCard()]);
   } catch (error) {
-    if (mine === turn) tell(error.message, true);
+    if (isNow() && error.name !== "AbortError") tell(error.message, true);
   } finally {
     clearTimeout(slow);
+    if (isNow()) showProgress(false);
   }
+}
+
+// What has to be said of a text beside its numbers.
+function hintOf(row, about) {
+  if (row.answer.words.length < 2) return say("nothing");
+  const said = [];
+  if (looksForeign(row)) said.push(say("foreign"));
+  if (row.answer.gap) said.push(say("gap"));
+  if (state.context === "text" && !about.documents) said.push(say("untrained"));
+  if (row.answer.words.some((word) => word.spelled)) said.push(say("spelled words"));
+  return said.join(" ");
+}
+
+function showProgress(isShown) {
+  byId("at-work").hidden = !isShown;
+  if (isShown) showDone();
+}
+
+function showDone() {
+  const read = shown.map(({ answer }) => answer.words.at(-1)?.end ?? 0).reduce((sum, each) => sum + each, 0);
+  const all = shown.map(({ text }) => text.length || 1).reduce((sum, each) => sum + each, 0);
+  const words = shown.reduce((sum, { answer }) => sum + answer.words.length, 0);
+  byId("progress").value = Math.min(1, read / all);
+  byId("done").textContent = words ? say("words read", { count: written(words), done: percent(Math.min(1, read / all)) }) : say("at work");
 }
 
 function fillControls() {
   document.documentElement.lang = state.lang;
   for (const element of document.querySelectorAll("[data-label]")) element.textContent = say(element.dataset.label);
+  for (const element of document.querySelectorAll("[data-aria]")) element.setAttribute("aria-label", say(element.dataset.aria));
   for (const id of ["text", "other", "others"]) if (byId(id).value !== state[id]) byId(id).value = state[id];
   const options = (names, none) => names.map((name) => make("option", { value: name }, name || none));
   byId("model").replaceChildren(...options(given.models));
   byId("beside").replaceChildren(...options(["", ...given.models.filter((name) => name !== state.model)], say("none")));
-  byId("example").replaceChildren(make("option", { value: "" }, say("choose")),
-    ...given.examples.map((example, place) => make("option", { value: place }, example.name[LANGUAGES.indexOf(state.lang)])));
+  byId("beside").parentElement.hidden = given.models.length < 2;
+  byId("example").replaceChildren(make("option", { value: "" }, say(kept?.examples ? "choose sentence" : "choose")),
+    ...examples.map((example, place) => make("option", { value: place }, chosen(example.name))));
   byId("context").replaceChildren(...CONTEXTS.map((name) => make("option", { value: name }, say(`context ${name || "own"}`))));
-  byId("context").value = state.context;
-  byId("model").value = state.model;
-  byId("beside").value = state.beside;
-  byId("lang").value = state.lang;
+  for (const id of ["context", "model", "beside", "lang"]) byId(id).value = state[id];
+  drawLegend();
 }
 
 function drawSwitches(families) {
   const legend = byId("off").querySelector("legend");
   const boxes = families.map((family) => {
     const box = make("input", { type: "checkbox", value: family, checked: state.off.includes(family) });
-    box.onchange = () => change({ off: families.filter((each) => each === family ? box.checked : state.off.includes(each)) });
-    return make("label", { title: helpOf(family) }, box, familyLabel(family));
+    const off = () => families.filter((each) => each === family ? box.checked : state.off.includes(each));
+    box.onchange = () => change({ off: kept && box.checked ? [family] : off() }); // saved pages keep one at a time
+    return make("label", { "data-tip": helpOf(family) }, box, familyLabel(family));
   });
   const focused = document.activeElement?.closest?.("#off") ? document.activeElement.value : null;
+  byId("off").hidden = !families.length;
   byId("off").replaceChildren(legend, ...boxes);
   if (focused) byId("off").querySelector(`input[value="${CSS.escape(focused)}"]`)?.focus();
 }
 
-function rowName(row) {
-  const off = row.off.length ? `, ${say("without", { features: row.off.map(familyLabel).join(", ") })}` : "";
-  return row.model + off;
+async function drawExpected(rows, about, signal, isNow) {
+  if (!about.expects) {
+    drawCharts(byId("charts"), rows, state.at);
+    return;
+  }
+  await Promise.all(rows.map(async (row) => addExpectations(row, row.expected ?? await ask(expectQuestion(row), { signal }))));
+  if (isNow()) drawCharts(byId("charts"), rows, state.at);
 }
 
-function drawRows(rows) {
-  const inWords = document.activeElement?.classList.contains("word");
-  byId("rows").replaceChildren(...rows.map((row, number) => {
-    const words = row.answer.words;
-    const differing = row.text === state.text ? null : difference(rows[0].answer.words, words);
-    const at = state.at === null ? null : placeIn(state.at, rows[0].answer.words, words);
-    const total = bitsOf(row), away = total - bitsOf(rows[0]);
-    const against = number && Number.isFinite(away) ? ` (${signed(away)})` : "";
-    const buttons = words.map((word, place) => wordButton(row, word, place, {
-      pressed: place === at, isFirst: number === 0,
-      differs: differing && place >= differing.start && place < words.length - differing.end,
-    }));
-    return make("div", { className: "row" },
-      make("p", { className: "name" }, make("b", {}, rowName(row)), ` · ${say("total", { bits: oneDigit(total) + against, words: words.length })}`),
-      make("div", { className: "words", role: "group", "aria-label": rowName(row), onkeydown: moveByKeys }, ...buttons));
-  }));
-  if (inWords) byId("rows").querySelector('[aria-pressed="true"]')?.focus();
+async function drawErrors(row, signal, isNow) {
+  const question = checkQuestion(row);
+  if (!row.answer.words.some((word) => word.form)) {
+    byId("suggested").replaceChildren(make("p", { className: "help" }, say("no text to check")));
+    return;
+  }
+  if (!answers.has(JSON.stringify(question))) drawCorrections(row, { suggestions: [] }, false);
+  try {
+    const found = await ask(question, { signal, onPart: (part) => { if (isNow()) drawCorrections(row, part, false); } });
+    if (isNow()) drawCorrections(row, found, true);
+  } catch (error) {
+    if (isNow() && error.name !== "AbortError") byId("suggested").replaceChildren(make("p", { className: "help" }, error.message));
+  }
 }
 
-const bitsOf = (row) => row.answer.words.reduce((sum, word) => sum + (word.bits ?? Infinity), 0);
-const oneDigit = (value) => number(Number.isFinite(value) ? value : null, 1);
-
-function wordButton(row, word, place, { pressed, isFirst, differs }) {
-  const known = word.entropy !== undefined;
-  const entropy = known ? make("i", {}, ` · H ${number(word.entropy, 1)}`) : null;
-  const expected = known ? `, ${say("entropy title", { entropy: number(word.entropy, 2) })}` : "";
-  const isEnd = !word.form, isLast = place === row.answer.words.length - 1;
-  const rank = word.rank ? `, ${say("rank", { rank: word.rank.toLocaleString(state.lang) })}` : "";
-  const bits = isLast && row.answer.gap ? "" : number(word.bits, 1);
-  return make("button", {
-    type: "button", className: `word${differs ? " differs" : ""}${isEnd ? " end" : ""}`, "aria-pressed": String(pressed), dir: "auto",
-    tabIndex: pressed || (state.at === null && place === 0) ? 0 : -1,
-    title: say("word title", { bits: number(word.bits, 2) }) + expected + rank + (word.spelled ? `, ${say("spelled")}` : ""),
-    style: { "--surprise": `${bits === "" ? 0 : Math.min(75, (word.bits ?? 20) * 4)}%` },
-    onclick: () => change({ at: isFirst ? place : placeIn(place, row.answer.words, firstWords()) }),
-  }, word.shown, make("small", {}, bits, entropy));
-}
-
-const firstWords = () => answers.get(JSON.stringify(readQuestion(rowsOf(state)[0]))).words;
-
-function moveByKeys(event) {
-  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-  if (!step) return;
-  event.preventDefault();
-  const words = [...event.currentTarget.querySelectorAll(".word")];
-  const next = words[words.indexOf(document.activeElement) + step];
-  if (next) { next.focus(); next.click(); }
-}
-
-async function drawWhy(rows, mine) {
-  const words = rows[0].answer.words;
+async function drawWhy(rows, isNow) {
+  const { words } = rows[0].answer;
   const at = state.at === null ? null : Math.min(state.at, words.length - 1);
   byId("why").hidden = at === null;
   if (at === null) return;
   const places = rows.map((row) => placeIn(at, words, row.answer.words));
   const found = await Promise.all(rows.map((row, number) =>
     ask(placeQuestion(row, places[number], otherWords(state))).catch((error) => ({ error: error.message }))));
-  if (mine !== turn) return;
-  byId("why-title").textContent = say("why", { word: words[at].shown });
+  if (!isNow()) return;
+  const word = labelAt(rows[0], at);
+  byId("why-title").textContent = word === GAP_MARK && !words[at].form ? say("why gap") : say("why", { word });
   if (document.activeElement !== byId("edit")) byId("edit").value = words[at].form;
-  const explained = found.filter((place) => place.asked);
-  const reach = reachOf(explained.map((place) => place.asked[0]));
-  byId("cards").replaceChildren(...rows.map((row, number) => card(row, found[number], reach, words[at])));
-  const others = found[0].asked?.length > 1 ? found[0].asked : null;
-  byId("compared").replaceChildren(...(others ? [make("div", { className: "card" }, make("h3", {}, say("compared")), comparedTable(others))] : []));
+  byId("likeliest").replaceChildren(...(found[0].likeliest ? [likeliestList(found[0].likeliest, (word) => replace(words[at], word))] : [make("p", {}, found[0].error)]));
+  drawVerdict(rows, found);
+  const several = found[0].asked?.length > 1 ? found[0].asked : null;
+  byId("compared").replaceChildren(...(several ? [make("div", { className: "card" }, make("h3", {}, say("compared")), comparedTable(several, []))] : []));
+  const chosenOnes = found.map((place) => place.asked?.[0] ?? place.best);
+  const reach = reachOf(chosenOnes.filter(Boolean));
+  const readings = await Promise.all(rows.map((row, number) => chosenOnes[number]
+    ? ask(readingsQuestion(row.model, (found[number].asked.length ? found[number].asked : [found[number].best]).map((each) => each.word))).catch(() => null) : null));
+  if (!isNow()) return;
+  byId("cards").replaceChildren(...rows.map((row, number) => card(row, found[number], chosenOnes[number], reach, readings[number])));
 }
 
-function card(row, place, reach, word) {
+function card(row, place, choice, reach, found) {
   const name = make("small", {}, ` ${rowName(row)}`);
-  if (place.error) return make("div", { className: "card" }, make("h3", {}, name), make("p", {}, place.error));
-  const [choice] = place.asked;
+  if (!choice) return make("div", { className: "card" }, make("h3", {}, name), make("p", {}, place.error));
+  const readings = found?.readings[choice.word] ?? [];
   return make("div", { className: "card" },
-    make("h3", {}, make("bdi", {}, shownWord(choice.word)), name), readingsList(choice),
-    make("div", { className: "scroll" }, termsTable(choice, row.off, reach)),
-    make("h4", {}, say("likeliest")), likeliestList(place.likeliest, (chosen) => replace(word, chosen)));
+    make("h3", {}, make("bdi", { lang: "fr" }, shownWord(choice.word)), name), readingsList(readings),
+    scrolled(`${shownWord(choice.word)}, ${rowName(row)}`, termsTable(choice, row.off, reach, readings)));
 }
 
-const beginning = (text) => text.replace(/\s*(?:…|\.\.\.)\s*$/, ""); // without the gap
 const cut = (text, start, end) => [...text].slice(start, end).join(""); // by characters, emoji too
 
 // Put another word in a place: the sentence before stays, that after stands beside it.
-function replace(word, chosen) {
+function replace(word, other) {
   const text = beginning(state.text);
-  const end = chosen === END ? "" : chosen;
-  const space = word.form || !text || !end ? "" : " ";
-  const capital = word.start === 0 && /^\p{Lu}/u.test(text) ? end.charAt(0).toUpperCase() + end.slice(1) : end;
+  const put = other === given.end ? "" : other;
+  const space = word.form || !text || !put ? "" : " ";
+  const capital = word.start === 0 && /^\p{Lu}/u.test(text) ? put.charAt(0).toUpperCase() + put.slice(1) : put;
   return change({ other: cut(text, 0, word.start) + space + capital + cut(text, word.end) });
-}
-
-async function write() {
-  const place = state.at === null ? null : firstWords()[Math.min(state.at, firstWords().length - 1)];
-  const start = cut(beginning(state.text), 0, place ? place.start : undefined);
-  const constraints = byId("constraint").value.split(",").map((each) => each.trim()).filter(Boolean);
-  byId("written").replaceChildren(make("p", {}, say("writing")));
-  try {
-    const way = { model: state.model, off: state.off };
-    const { sentences } = await ask({ ask: "write", ...way, start, constraints, seed: ++seed });
-    byId("written").replaceChildren(make("p", { className: "help" }, rowName(way)), ...sentences.map(sentenceShown));
-  } catch (error) {
-    byId("written").replaceChildren(make("p", {}, error.message));
-  }
-}
-
-function sentenceShown(sentence) {
-  const read = () => change({ text: sentence.text, other: "", at: null });
-  const glosses = sentence.words.map((word) => make("span", {}, make("bdi", {}, word.form),
-    make("small", {}, word.features.map((feature) => labelOf(feature)).join(", "))));
-  return make("div", { className: "sentence" },
-    make("p", {}, make("bdi", {}, sentence.text + (sentence.ended ? "" : " […]")), " ",
-      make("button", { type: "button", onclick: read }, say("use"))),
-    make("details", {}, make("summary", {}, say("gloss")), make("div", { className: "gloss" }, ...glosses)));
-}
-
-async function save() {
-  tell(say("saving"));
-  try {
-    const page = new Blob([await savedPage()], { type: "text/html" });
-    const link = make("a", { href: URL.createObjectURL(page), download: "accord.html" });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
-    tell(say("saved"));
-  } catch (error) {
-    tell(error.message, true);
-  }
 }
 
 function afterPause(what) {
@@ -207,33 +170,42 @@ function afterPause(what) {
   waiting = setTimeout(() => change(what()), PAUSE);
 }
 
-byId("text").oninput = () => afterPause(() => ({ text: byId("text").value }));
-byId("other").oninput = () => afterPause(() => ({ other: byId("other").value }));
-byId("others").oninput = () => afterPause(() => ({ others: byId("others").value }));
+for (const id of ["text", "other", "others"]) byId(id).oninput = () => afterPause(() => ({ [id]: byId(id).value }));
 byId("edit").oninput = () => afterPause(() => {
-  replace(firstWords()[Math.min(state.at, firstWords().length - 1)], byId("edit").value.trim());
+  const { words } = shown[0].answer;
+  replace(words[Math.min(state.at, words.length - 1)], byId("edit").value.trim());
   return {};
 });
 byId("model").onchange = () => change({ model: byId("model").value, beside: state.beside === byId("model").value ? "" : state.beside, off: [] });
 byId("beside").onchange = () => change({ beside: byId("beside").value });
 byId("context").onchange = () => change({ context: byId("context").value });
-byId("lang").onchange = () => change({ lang: byId("lang").value });
+byId("lang").onchange = () => { shown = []; change({ lang: byId("lang").value }); };
 byId("example").onchange = () => {
-  const example = given.examples[byId("example").value];
+  const example = examples[byId("example").value];
   const beside = example?.beside ? given.models.find((name) => name !== state.model) ?? "" : "";
   if (example) change({ ...START, model: state.model, lang: state.lang, ...example.state, beside });
 };
+document.querySelector("#about details").ontoggle = drawCard;
+document.querySelector("#expected details").ontoggle = () => { if (shown[0]?.isWhole) drawCharts(byId("charts"), shown, state.at); };
 byId("write").onclick = write;
 byId("save").onclick = save;
 byId("copy").onclick = async () => {
   await navigator.clipboard.writeText(location.href);
   tell(say("copied"));
 };
+for (const event of ["pointerover", "focusin"]) document.addEventListener(event, showTip);
+document.addEventListener("keydown", (event) => { if (event.key === "Escape") hideTip(); });
 window.onhashchange = () => {
   Object.assign(state, START, { lang: state.lang }, stateFrom(location.hash));
   update();
 };
-for (const id of kept ? ["save", "copy", "writing"] : []) byId(id).hidden = true;
-if (kept) Object.assign(state, kept.state);
-else Object.assign(state, location.hash.length > 1 ? {} : given.examples[0].state, stateFrom(location.hash));
+for (const fold of document.querySelectorAll(".fold")) fold.open = WIDE.matches;
+if (kept) {
+  for (const id of ["save", "copy"]) byId(id).hidden = true;
+  for (const id of ["edit", "others", "constraint", "context"]) byId(id).parentElement.hidden = true;
+  for (const id of ["text", "other"]) byId(id).readOnly = true;
+  byId("example").parentElement.hidden = !kept.examples;
+  byId("writing").hidden = !kept.seeds;
+}
+Object.assign(state, kept ? kept.state : location.hash.length > 1 ? {} : given.examples[0].state, kept ? {} : stateFrom(location.hash));
 update();

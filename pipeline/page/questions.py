@@ -1,29 +1,92 @@
-"""The questions of the page, in JSON; each is checked before it reaches a model."""
+"""The questions of the page, in JSON, and who is answered first.
 
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+Each question is checked before it reaches a model. A long text is answered in parts, and between
+two parts others are answered: the thread that computes takes the question that came first, and one
+that has taken time already counts as if it had come later.
+"""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from functools import cache, cached_property
+from itertools import count
+from typing import TYPE_CHECKING, Any, ClassVar
 
-if TYPE_CHECKING:  # a model is imported on first use, so that the page is there before
+if TYPE_CHECKING:  # imported on first use, so that the page is there before
     from accord.pipeline.inference.scorer import Scorer
-    from accord.pipeline.page.answers import Answer, AskedModel
+    from accord.pipeline.page.answers import AskedModel
+    from accord.pipeline.page.reading import Answer, TextReader
+
+    Parts = Iterator[Answer | None]  # None is a pause
+
+
+class OpenModel:
+    """A model that is loaded: it reads at once, all other answers need more modules."""
+
+    def __init__(self, scorer: "Scorer"):
+        from accord.pipeline.page.reading import TextReader
+
+        self.scorer, self.reader = scorer, TextReader(scorer)
+        self._first = threading.Lock()
+
+    def without(self, off: "Sequence[str]" = ()) -> "AskedModel":
+        """All its answers, without the features of some families."""
+        with self._first:
+            return self._asked.without(frozenset(off))
+
+    @cached_property
+    def _asked(self) -> "AskedModel":
+        from accord.pipeline.page.answers import AskedModel
+
+        return AskedModel(self.scorer)
+
+    def reader_without(self, off: "Sequence[str]") -> "TextReader":
+        return self.without(off).reader if off else self.reader
+
+
+class Question:
+    """A question has one answer, or several parts of one."""
+
+    lane: ClassVar[int] = 0  # 1 for what follows a reading, 2 for what can take seconds
+    model: str
+
+    def parts(self, model: OpenModel) -> "Parts":
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Read:
+class Read(Question):
+    """The surprisal of each word."""
+
     model: str
     text: str
     off: tuple[str, ...] = ()  # families of features that are switched off
     context: str = ""  # `text`, `none`, or empty for what the model was trained for
 
-    def answer(self, model: "AskedModel") -> "Answer":
-        return model.without(frozenset(self.off)).read(self.text, self.context or None)
+    def parts(self, model: OpenModel) -> "Parts":
+        return model.reader_without(self.off).answer(self.text, self.context or None)
 
 
 @dataclass(frozen=True)
-class PlaceQuestion:
+class Expect(Question):
+    """What was expected before each word."""
+
+    lane = 1
+    model: str
+    text: str
+    off: tuple[str, ...] = ()
+    context: str = ""
+
+    def parts(self, model: OpenModel) -> "Parts":
+        return model.without(self.off).expect(self.text, self.context or None)
+
+
+@dataclass(frozen=True)
+class PlaceQuestion(Question):
+    """Why a word has its probability."""
+
     model: str
     text: str
     at: int  # the number of the word, from 0
@@ -31,45 +94,154 @@ class PlaceQuestion:
     off: tuple[str, ...] = ()
     context: str = ""
 
-    def answer(self, model: "AskedModel") -> "Answer":
-        asked = model.without(frozenset(self.off))
+    def parts(self, model: OpenModel) -> "Parts":
+        asked = model.without(self.off)
         return asked.place(self.text, self.at, self.others, self.context or None)
 
 
 @dataclass(frozen=True)
-class Write:
+class ReadingsQuestion(Question):
+    """What the lexicon says of words."""
+
+    lane = 1  # as it waits at first, while the analyses of all words are read
+    model: str
+    words: tuple[str, ...]
+
+    def parts(self, model: OpenModel) -> "Parts":
+        yield model.without().readings_of(self.words)
+
+
+@dataclass(frozen=True)
+class Check(Question):
+    """Errors of agreement and homophones, sentence by sentence."""
+
+    lane = 2
+    model: str
+    text: str
+
+    def parts(self, model: OpenModel) -> "Parts":
+        return model.without().check(self.text)
+
+
+@dataclass(frozen=True)
+class Write(Question):
+    """New sentences after a text."""
+
+    lane = 2
     model: str
     start: str
     constraints: tuple[str, ...] = ()
     seed: int = 1
     off: tuple[str, ...] = ()
+    context: str = ""
 
-    def answer(self, model: "AskedModel") -> "Answer":
-        return model.without(frozenset(self.off)).write(self.start, self.constraints, self.seed)
+    def parts(self, model: OpenModel) -> "Parts":
+        asked = model.without(self.off)
+        return asked.write(self.start, self.constraints, self.seed, self.context or None)
 
 
 @dataclass(frozen=True)
-class About:
+class About(Question):
+    """What a model is and can do."""
+
+    lane = 1
     model: str
 
-    def answer(self, model: "AskedModel") -> "Answer":
-        return {
-            "families": model.families,
-            "explained": model.explainer is not None,
-            "documents": model.scorer.reads_documents,
-        }
+    def parts(self, model: OpenModel) -> "Parts":
+        yield model.without().about()
 
 
-QUESTIONS = {"read": Read, "place": PlaceQuestion, "write": Write, "about": About}
+@dataclass(frozen=True)
+class Card(Question):
+    """What a model has read, its limits, its licence and how to cite it."""
+
+    lane = 2
+    model: str
+
+    def parts(self, model: OpenModel) -> "Parts":
+        yield model.without().card()
+
+
+QUESTIONS: dict[str, type[Question]] = {
+    "read": Read,
+    "expect": Expect,
+    "place": PlaceQuestion,
+    "readings": ReadingsQuestion,
+    "check": Check,
+    "write": Write,
+    "about": About,
+    "card": Card,
+}
+LATER = 10  # seconds that each second of computing sends a question back in the row
+
+
+class Job:
+    """A question that is being answered; its parts are taken one by one, as they come."""
+
+    def __init__(self, parts: Callable[[], "Parts"]):
+        self.begun, self.spent = time.monotonic(), 0.0
+        self.is_dropped = False
+        self._begin, self._parts = parts, None
+        self._found: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    @property
+    def rank(self) -> float:
+        return self.begun + LATER * self.spent
+
+    def advance(self) -> bool:
+        """Compute the next part, up to a pause; False at the end."""
+        start = time.monotonic()
+        try:
+            self._parts = self._parts or self._begin()
+            part = next(self._parts, self)
+        except Exception as error:  # whoever waits for the answer is told
+            self._found.put(error)
+            return False
+        self.spent += time.monotonic() - start
+        if part is not None:
+            self._found.put(part)
+        return part is not self
+
+    def __iter__(self) -> "Iterator[Answer]":
+        try:
+            while (part := self._found.get()) is not self:
+                if isinstance(part, Exception):
+                    raise part
+                yield part
+        finally:
+            self.is_dropped = True
+
+
+class Lane:
+    """A thread that computes the parts of questions in turn.
+
+    One thread computes whoever asks: torch and malloc keep memory for each that does.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: queue.PriorityQueue[tuple[float, int, Job]] = queue.PriorityQueue()
+        self._number = count()
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def ask(self, job: Job) -> Job:
+        self._waiting.put((job.rank, next(self._number), job))
+        return job
+
+    def _work(self) -> None:
+        while True:
+            _, _, job = self._waiting.get()
+            if not job.is_dropped and job.advance():
+                self.ask(job)
 
 
 class Models:
-    """The models of the page by name, each loaded when it is first asked, one question a time."""
+    """The models of the page by name, each loaded when it is first asked."""
 
     def __init__(self, load: "Mapping[str, Callable[[], Scorer]]"):
         self.names = list(load)
         self._load = load
-        self._thread = ThreadPoolExecutor(1)  # torch and malloc keep memory for each that computes
+        self._lanes = Lane(), Lane(), Lane()  # none waits for what others take long for
+        self._loading = {name: threading.Lock() for name in load}
         self._model = cache(self._loaded)
 
     def load_first(self) -> None:
@@ -77,37 +249,52 @@ class Models:
         self.answer({"ask": "read", "text": "", "model": self.names[0]})
 
     def prepare_first(self) -> None:
-        """Read the data of its first explanation in advance; other questions are answered."""
-        model = self._model(self.names[0])
-        if model.explainer:
-            model.readings.table()
-            self.answer({"ask": "place", "text": "", "at": 0, "model": self.names[0]})
-
-    def close(self) -> None:
-        """Cancel the questions that are waiting."""
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        """Read what its first explanation needs in advance; other questions are answered."""
+        self.loaded(self.names[0]).without().prepare()
 
     def answer(self, question: Any) -> "Answer":
+        """The whole answer; parts are joined."""
+        found: Answer = {}
+        for part in self.parts(question):
+            join(found, part)
+        return found
+
+    def parts(self, question: Any) -> "Iterator[Answer]":
+        """The parts of an answer as they come. One that is left early is computed no further."""
         asked = parse(question)
-        return self._thread.submit(lambda: asked.answer(self._model(asked.model))).result()
-
-    def _loaded(self, name: str) -> "AskedModel":
-        from accord.pipeline.page.answers import AskedModel
-
-        if name not in self._load:
+        if asked.model not in self._load:
             raise ValueError(
-                f"expected one of the models {', '.join(self.names)}; got {name!r:.80}"
+                f"expected one of the models {', '.join(self.names)}; got {asked.model!r:.80}"
             )
-        return AskedModel(self._load[name]())
+        job = Job(lambda: asked.parts(self.loaded(asked.model)))
+        return iter(self._lanes[asked.lane].ask(job))
+
+    def loaded(self, name: str) -> OpenModel:
+        with self._loading[name]:
+            return self._model(name)
+
+    def _loaded(self, name: str) -> OpenModel:
+        return OpenModel(self._load[name]())
 
 
-def parse(question: Any) -> Read | PlaceQuestion | Write | About:
+def join(whole: "Answer", part: "Answer") -> None:
+    """Add a part to an answer: lists grow, tables by their entries, all else is replaced."""
+    for key, value in part.items():
+        if isinstance(value, list) and key in whole:
+            whole[key] += value
+        elif isinstance(value, dict) and key in whole:
+            join(whole[key], value)
+        else:
+            whole[key] = value
+
+
+def parse(question: Any) -> Question:
     """A question from JSON; errors name a key that is missing, unknown or of another type."""
     given = dict(question) if isinstance(question, dict) else {}
     ask = given.pop("ask", None)
     if not isinstance(ask, str) or ask not in QUESTIONS:
         raise ValueError(f"ask: expected one of {', '.join(QUESTIONS)}; got {ask!r:.80}")
-    kind = QUESTIONS[ask]
+    kind: Any = QUESTIONS[ask]
     known = {each.name: each for each in fields(kind)}
     if unknown := sorted(given.keys() - known.keys()):
         raise ValueError(f"{ask}: expected {', '.join(known)}; got {unknown[0]!r:.80}")

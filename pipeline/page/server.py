@@ -12,17 +12,26 @@ import ipaddress
 import json
 import sys
 from collections.abc import Sequence
-from concurrent.futures import CancelledError
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from string import Template
+from typing import Any
 from urllib.parse import urlsplit
 
 from accord.pipeline.artefacts.names import END
 from accord.pipeline.page.questions import Models
 
-PARTS = ("labels.js", "state.js", "charts.js", "terms.js", "page.js")  # of its script, in order
+SCRIPT = (  # its parts, in order
+    "labels.js",
+    "state.js",
+    "charts.js",
+    "terms.js",
+    "verdict.js",
+    "rows.js",
+    "views.js",
+    "page.js",
+)
 
 
 def document(models: Sequence[str]) -> str:
@@ -51,7 +60,7 @@ def _style() -> str:
 
 
 def _script() -> str:
-    return "".join(_text(name) for name in PARTS)
+    return "".join(_text(name) for name in SCRIPT)
 
 
 def _in_html(value: object) -> str:
@@ -70,6 +79,8 @@ def _text(name: str) -> str:
 
 LOOPBACK = "127.0.0.1"
 LARGEST = 1 << 20  # bytes of a question
+WHOLE, PARTS = "/ask", "/parts"  # the answer at once, or as it comes
+TOLD = (ValueError, LookupError, OSError, RecursionError)  # errors that an asker is told
 
 
 class PageServer(ThreadingHTTPServer):
@@ -97,8 +108,8 @@ class PageServer(ThreadingHTTPServer):
         return f"http://{self.host}:{self.server_address[1]}/"
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Ignore clients that leave before the answer, or ask while the server stops."""
-        if not isinstance(sys.exception(), ConnectionError | CancelledError):
+        """Ignore clients that leave before the answer."""
+        if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
     def is_own(self, host: str | None) -> bool:
@@ -129,20 +140,47 @@ class Handler(BaseHTTPRequestHandler):
         if self._refused():
             return
         length = self.headers.get("Content-Length", "")
-        if self.path != "/ask" or self.headers.get_content_type() != "application/json":
-            self._tell(HTTPStatus.BAD_REQUEST, "expected a question in JSON for /ask")
+        is_json = self.headers.get_content_type() == "application/json"
+        if self.path not in (WHOLE, PARTS) or not is_json:
+            self._tell(HTTPStatus.BAD_REQUEST, f"expected JSON for {WHOLE} or {PARTS}")
         elif not length.isdecimal() or len(length) > len(str(LARGEST)) or int(length) > LARGEST:
             self._tell(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"expected at most {LARGEST:,} bytes")
-        else:
+        elif self.path == WHOLE:
             self._answer(self.rfile.read(int(length)))
+        else:
+            self._answer_in_parts(self.rfile.read(int(length)))
 
     def _answer(self, asked: bytes) -> None:
         try:
             found = self.server.models.answer(json.loads(asked))
-        except (ValueError, LookupError, OSError, RecursionError) as error:
+        except TOLD as error:
             self._tell(HTTPStatus.BAD_REQUEST, str(error))
         else:
             self._send(HTTPStatus.OK, "application/json", json.dumps(found).encode())
+
+    def _answer_in_parts(self, asked: bytes) -> None:
+        """A line of JSON for each part, as it is computed; an error is the last line."""
+        try:
+            parts = self.server.models.parts(json.loads(asked))
+            first = next(parts, {})
+        except TOLD as error:
+            self._tell(HTTPStatus.BAD_REQUEST, str(error))
+            return
+        self._begin(HTTPStatus.OK, "application/x-ndjson", {"Transfer-Encoding": "chunked"})
+        try:
+            self._send_line(first)
+            for part in parts:
+                self._send_line(part)
+        except ConnectionError:
+            raise
+        except TOLD as error:
+            self._send_line({"error": str(error)})
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _send_line(self, part: dict[str, Any]) -> None:
+        line = json.dumps(part).encode() + b"\n"
+        self.wfile.write(b"%x\r\n%b\r\n" % (len(line), line))
+        self.wfile.flush()
 
     def _refused(self) -> bool:
         """Whether a request comes from another site or name; it is then answered with an error."""
@@ -157,10 +195,14 @@ class Handler(BaseHTTPRequestHandler):
         self._send(status, "application/json", json.dumps({"error": message}).encode())
 
     def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
+        self._begin(status, kind, {"Content-Length": str(len(body))})
+        self.wfile.write(body)
+
+    def _begin(self, status: HTTPStatus, kind: str, length: dict[str, str]) -> None:
         self.send_response(status)
         for name, value in {
             "Content-Type": f"{kind}; charset=utf-8",
-            "Content-Length": str(len(body)),
+            **length,
             "Content-Security-Policy": self.server.policy,
             "X-Content-Type-Options": "nosniff",
             "Referrer-Policy": "no-referrer",
@@ -169,7 +211,6 @@ class Handler(BaseHTTPRequestHandler):
         }.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body)
 
     def log_message(self, *said: object) -> None:
         """Questions are not printed: what a person types is theirs."""

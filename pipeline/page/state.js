@@ -1,4 +1,4 @@
-// What is on screen: kept in the address, so that a link shows the same; and what answers it.
+// What is on screen: kept in the address, so that a link shows the same; and who answers it.
 
 const kept = JSON.parse(document.getElementById("kept").textContent);
 const START = { text: "", other: "", model: given.models[0], beside: "", off: [], at: null, others: "", context: "", lang: "en" };
@@ -6,6 +6,7 @@ const state = { ...START, lang: navigator.language.startsWith("fr") ? "fr" : "en
 const answers = new Map(Object.entries(kept ? kept.answers : {}));
 const MOST_KEPT = 500;
 const CONTEXTS = ["", "text", "none"]; // the first is what the model was trained for
+const IN_PARTS = ["read", "check"]; // questions that are answered while a long text is read
 
 function stateFrom(hash) {
   const found = new URLSearchParams(hash.replace(/^#/, ""));
@@ -34,29 +35,77 @@ function rowsOf(shown) {
   if (shown.off.length) ways.push({ model: shown.model, off: shown.off, context });
   if (shown.beside && shown.beside !== shown.model) ways.push({ model: shown.beside, off: [], context });
   const texts = shown.other.trim() ? [shown.text, shown.other] : [shown.text];
-  return ways.flatMap((way) => texts.map((text) => ({ ...way, text })));
+  return ways.flatMap((way, number) => texts.map((text) => ({ ...way, way: number, text })));
 }
 
-async function ask(question) {
+// The answer to a question. Of one that comes in parts, `onPart` is called with all that has come.
+async function ask(question, { signal, onPart } = {}) {
   const key = JSON.stringify(question);
-  if (answers.has(key)) return answers.get(key);
+  if (answers.has(key)) {
+    onPart?.(answers.get(key));
+    return answers.get(key);
+  }
   if (kept) throw new Error(say("not kept"));
+  const inParts = IN_PARTS.includes(question.ask);
   let response;
   try {
-    response = await fetch("ask", { method: "POST", headers: { "Content-Type": "application/json" }, body: key });
-  } catch {
-    throw new Error(say("no server"));
+    response = await fetch(inParts ? "parts" : "ask", { method: "POST", headers: { "Content-Type": "application/json" }, body: key, signal });
+  } catch (error) {
+    throw error.name === "AbortError" ? error : new Error(say("no server"));
   }
-  const answer = await response.json();
-  if (!response.ok) throw new Error(answer.error);
+  if (!response.ok) throw new Error(told((await response.json()).error));
+  const answer = inParts ? await joined(response, onPart) : await response.json();
+  if (answer.error) throw new Error(told(answer.error));
   if (answers.size >= MOST_KEPT) answers.delete(answers.keys().next().value);
   answers.set(key, answer);
   return answer;
 }
 
-const readQuestion = (row) => ({ ask: "read", model: row.model, text: row.text, off: row.off, context: row.context });
-const placeQuestion = (row, at, others) => ({ ask: "place", model: row.model, text: row.text, at, others, off: row.off, context: row.context });
+// Parts, a line each, as one answer: lists grow, all else is replaced.
+async function joined(response, onPart) {
+  const whole = {}, lines = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (let read = await lines.read(); !read.done; read = await lines.read()) {
+    const found = (rest + read.value).split("\n");
+    rest = found.pop();
+    for (const line of found) {
+      for (const [key, value] of Object.entries(JSON.parse(line))) {
+        if (Array.isArray(value) && whole[key]) whole[key].push(...value);
+        else whole[key] = value;
+      }
+    }
+    if (found.length) onPart?.(whole);
+  }
+  return whole;
+}
+
+// The limits of a text are said in the language of the page.
+function told(error) {
+  const [, most, what, got] = /at most ([\d,]+) (words|characters), got ([\d,]+)/.exec(error) ?? [];
+  const count = (digits) => written(Number(digits.replaceAll(",", "")));
+  return what ? say(`too many ${what}`, { most: count(most), got: count(got) }) : error;
+}
+
+const way = ({ model, text, off, context }) => ({ model, text, off, context });
+const readQuestion = (row) => ({ ask: "read", ...way(row) });
+const expectQuestion = (row) => ({ ask: "expect", ...way(row) });
+const checkQuestion = (row) => ({ ask: "check", model: row.model, text: row.text });
+const readingsQuestion = (model, words) => ({ ask: "readings", model, words });
+function placeQuestion({ model, text, off, context }, at, others) {
+  return { ask: "place", model, text, at, others, off, context };
+}
 const otherWords = (shown) => shown.others.split(/[\s,]+/).filter(Boolean);
+
+// A text without the gap at its end: … behind a blank. Right behind a word it is a mark.
+function beginning(text) {
+  const trimmed = text.trimEnd();
+  for (const gap of ["…", "..."]) {
+    const rest = trimmed.endsWith(gap) ? trimmed.slice(0, -gap.length) : null;
+    if (rest !== null && rest.trimEnd() !== rest) return rest.trimEnd();
+    if (rest === "") return "";
+  }
+  return text;
+}
 
 // Where the words of two sentences differ: what is common at both ends is left out.
 function difference(one, other) {
@@ -73,23 +122,4 @@ function placeIn(at, one, other) {
   const { start, end } = difference(one, other);
   if (at < start) return at;
   return at >= one.length - end ? at + other.length - one.length : Math.min(at, other.length - end);
-}
-
-// The page with all answers that what is on screen can need.
-async function savedPage() {
-  const rows = rowsOf(state), needed = {};
-  const keep = async (question) => { needed[JSON.stringify(question)] = await ask(question); };
-  for (const model of new Set(rows.map((row) => row.model))) await keep({ ask: "about", model });
-  for (const row of rows) {
-    await keep(readQuestion(row));
-    const { words, followed } = await ask(readQuestion(row));
-    const about = await ask({ ask: "about", model: row.model });
-    if (!about.explained) continue;
-    const shown = placeIn(state.at ?? 0, (await ask(readQuestion(rows[0]))).words, words);
-    const places = followed ? [shown] : words.keys(); // of a long text only what is on screen
-    for (const at of places) await keep(placeQuestion(row, at, otherWords(state)));
-  }
-  const page = await (await fetch(location.pathname)).text();
-  const json = JSON.stringify({ state, answers: needed }).replaceAll("<", "\\u003c");
-  return page.replace('id="kept">null<', () => `id="kept">${json}<`);
 }

@@ -24,6 +24,8 @@ ASKED = [
     {"ask": "read", "model": "ll-rnn", "text": "La pomme …", "off": ["Number", "pos"]},
     {"ask": "place", "model": "ll-rnn", "text": "Le chat dort.", "at": 2, "others": ["mange"]},
     {"ask": "write", "model": "ll-rnn", "start": "Les", "constraints": ["NOUN"], "seed": 3},
+    {"ask": "expect", "model": "rnn", "text": "Le chat dort.", "context": "text"},
+    {"ask": "readings", "model": "ll-rnn", "words": ["chat"]},
 ]
 TEXTS = st.text(max_size=20) | st.sampled_from(
     [

@@ -61,24 +61,49 @@ def test_twenty_at_once_are_answered_as_one_at_a_time(server):
         assert [*threads.map(together, given)] == alone
 
 
-def test_one_thread_computes_whoever_asks(tiny_run):
-    computing = []  # torch and malloc keep memory for each thread that does
+def test_three_threads_compute_whoever_asks(models):
+    """One a lane: torch and malloc keep memory for each thread that computes."""
+    before = threading.active_count()
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        list(threads.map(models.answer, [each for each in questions(60) if "at" not in each]))
+    assert threading.active_count() == before
 
-    def loaded(name: str):
-        computing.append(threading.get_ident())
-        return accord.load(tiny_run.folder, name)
 
-    models = Models({name: partial(loaded, name) for name in ("ll-rnn", "rnn")})
-    with ThreadPoolExecutor(2) as threads:
-        list(threads.map(models.answer, [{"ask": "about", "model": each} for each in models.names]))
-    assert len(computing) == 2
-    assert len(set(computing)) == 1
+def test_short_questions_pass_a_long_text_and_it_goes_on(models):
+    """Whoever asks for a long text is answered too, but nobody waits behind them."""
+    asked = {"ask": "read", "model": "ll-rnn"}
+    long = models.parts({**asked, "text": "le chat dort " * 2_000})
+    next(long)
+    short = [models.answer({**asked, "text": f"Le chat {n} dort."}) for n in range(5)]
+    parts = sum(1 for _ in long)
+    assert all(len(each["words"]) == 6 for each in short)
+    assert parts > 50
+
+
+def test_a_text_that_nobody_waits_for_is_read_no_further(models):
+    read = []
+    reader = models.loaded("ll-rnn").reader
+    scored = reader.scorer.score_encoded
+
+    def counted(*asked):
+        read.append(asked)
+        return scored(*asked)
+
+    reader.scorer.score_encoded = counted
+    try:
+        parts = models.parts({"ask": "read", "model": "ll-rnn", "text": "le chat dort . " * 4_000})
+        next(parts)
+        parts.close()
+        models.answer({"ask": "read", "model": "ll-rnn", "text": "Oui."})
+        assert len(read) < 20
+    finally:
+        del reader.scorer.score_encoded
 
 
 def test_a_sentence_is_answered_while_the_readings_are_read(tiny_run):
     models = Models({"ll-rnn": partial(accord.load, tiny_run.folder, "ll-rnn")})
     models.load_first()
-    readings = models._model("ll-rnn").readings
+    readings = models.loaded("ll-rnn").without().readings
     begun, answered, read = threading.Event(), threading.Event(), readings.read
 
     def slow(columns):

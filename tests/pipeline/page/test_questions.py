@@ -13,7 +13,7 @@ import accord
 from accord.pipeline.artefacts.names import END
 from accord.pipeline.inference.expectations import expect
 from accord.pipeline.inference.explain import Explainer
-from accord.pipeline.page.answers import WordReading, all_families, families, members
+from accord.pipeline.page.answers import all_families, families, members
 from accord.pipeline.page.questions import Models
 
 TEXT = "Les chiens du voisin dorment."
@@ -32,32 +32,75 @@ def test_a_sentence_is_read_as_the_commands_read_it(models, scorer):
     bits = [word["bits"] for word in answer["words"]]
     np.testing.assert_allclose(bits, [-each.log_p / math.log(2) for each in scored], rtol=1e-6)
     assert "".join(word["form"] for word in answer["words"]) == TEXT.replace(" ", "")
-    expected = expect(TEXT, scorer)
+    expected, answer = expect(TEXT, scorer), models.answer({"ask": "expect", **ASK})
+    assert len(answer["entropy"]) == len(answer["rank"]) == len(bits)
     for feature, values in answer["values"].items():
         for value, p in values.items():
             np.testing.assert_allclose(p, expected[f"{feature}={value}"], atol=1e-9)
+
+
+LONG = "Les chiens du zorglub dorment , " * 30 + ". Il pleut. " + TEXT
+
+
+@pytest.mark.parametrize("model", ["ll-rnn", "rnn"])
+@pytest.mark.parametrize("context", ["text", "none"])
+def test_a_text_in_parts_is_read_as_in_one_piece(models, model, context):
+    """Also a sentence that is cut, and with the sentences before as context."""
+    scored = models.loaded(model).scorer.score(LONG, context)
+    asked = {"model": model, "text": LONG, "context": context}
+    parts = list(models.parts({"ask": "read", **asked}))
+    assert len(parts) > 2
+    bits = [word["bits"] for part in parts for word in part["words"]]
+    np.testing.assert_allclose(bits, [-w.log_p / math.log(2) for w in scored], atol=1e-4)
+    if model == "ll-rnn":
+        for at in (3, 150, len(bits) - 2):
+            (choice,) = models.answer({"ask": "place", **asked, "at": at})["asked"]
+            assert -choice["log2_p"] == pytest.approx(bits[at], abs=1e-3)
+
+
+def test_new_sentences_read_the_ones_before_as_context(models):
+    asked = {"ask": "write", "model": "ll-rnn", "seed": 3}
+
+    def written(before: str, context: str) -> list[list[str]]:
+        found = models.answer({**asked, "start": f"{before} Les", "context": context})
+        assert all(each["text"].startswith(f"{before} Les ") for each in found["sentences"])
+        return [[word["form"] for word in each["words"]] for each in found["sentences"]]
+
+    first, second = "Le chat dort.", "La voisine mange une pomme."
+    assert written(first, "none") == written(second, "none")
+    assert written(first, "text") != written(second, "text")
 
 
 def test_a_place_is_explained_and_its_terms_sum_to_log_p(models, scorer):
     answer = models.answer({"ask": "place", **ASK, "at": 4, "others": ["Dort", "zorglube"]})
     words = [choice["word"] for choice in answer["asked"]]
     assert words == ["dorment", "dort", "zorglube"]
-    for choice in answer["asked"]:
-        terms = sum(term["nats"] for term in choice["terms"])
-        total = choice["background"] + terms + choice["spelling"] - choice["log_z"]
-        assert total == pytest.approx(choice["log_p"], abs=1e-4)
+    for choice in [*answer["asked"], answer["best"]]:
+        terms = sum(term["bits"] for term in choice["terms"])
+        total = choice["background"] + terms + choice["spelling"] - choice["log2_z"]
+        assert total == pytest.approx(choice["log2_p"], abs=1e-4)
     own = Explainer(scorer).sentence(scorer.words(TEXT))[4].asked[0]
-    assert answer["asked"][0]["log_p"] == pytest.approx(own.log_p, abs=1e-6)
+    assert answer["asked"][0]["log2_p"] == pytest.approx(own.log_p / math.log(2), abs=1e-6)
+    assert answer["best"]["word"] == answer["likeliest"][0]["word"]
     with pytest.raises(ValueError, match="expected one word, got 2 in \"l'arbre\": l', arbre"):
         models.answer({"ask": "place", **ASK, "at": 4, "others": ["l’arbre"]})
     end = models.answer({"ask": "place", **ASK, "at": 6})
     assert end["asked"][0]["word"] == END
 
 
+def test_a_gap_has_no_word_of_its_own(models):
+    asked = {"ask": "place", "model": "ll-rnn", "text": "Les chiens …", "at": 2}
+    found = models.answer({**asked, "others": ["dorment", "dort"]})["asked"]
+    assert [choice["word"] for choice in found] == ["dorment", "dort"]
+    assert models.answer(asked)["asked"] == []
+    mark = models.answer({**asked, "text": "Les chiens…", "at": 2})["asked"]
+    assert [choice["word"] for choice in mark] == ["..."]
+
+
 ON_SCREEN = """
-const say = (key) => key, labelOf = say, helpOf = say, familyOf = say;
+const say = (key) => key, labelOf = say, helpOf = say, chosen = say, given = { help: {} };
 %s
-console.log(JSON.stringify(termsOf(%s).map((term) => [term.name, term.nats])));
+console.log(JSON.stringify(termsOf(%s).map((term) => [term.name, term.bits])));
 """
 
 
@@ -68,43 +111,74 @@ def test_a_place_has_the_surprisal_of_the_sentence_above_it():
     bits = [word["bits"] for word in french.answer({"ask": "read", **asked})["words"]]
     for at, expected in enumerate(bits):
         (choice,) = french.answer({"ask": "place", **asked, "at": at})["asked"]
-        terms = choice["background"] + sum(term["nats"] for term in choice["terms"])
-        nats = terms - choice["log_z"] + choice["spelling"]
-        assert nats == pytest.approx(choice["log_p"], abs=1e-4)
-        assert -nats / math.log(2) == pytest.approx(expected, abs=2e-4)
+        terms = choice["background"] + sum(term["bits"] for term in choice["terms"])
+        total = terms - choice["log2_z"] + choice["spelling"]
+        assert total == pytest.approx(choice["log2_p"], abs=1e-4)
+        assert -total == pytest.approx(expected, abs=2e-4)
         assert not choice["spelled"]
         if node := shutil.which("node"):
             script = ON_SCREEN % (TERMS.read_text(encoding="utf-8"), json.dumps(choice))
             done = subprocess.run([node, "-e", script], capture_output=True, check=True)
             shown = dict(json.loads(done.stdout))
-            assert sum(shown.values()) == pytest.approx(choice["log_p"], abs=1e-4)
+            assert sum(shown.values()) == pytest.approx(choice["log2_p"], abs=1e-4)
             assert shown.get("spelling", 0) == choice["spelling"]
 
 
-def test_each_term_of_grammar_names_the_readings_it_comes_from(models):
-    (choice,) = models.answer({"ask": "place", **ASK, "at": 4})["asked"]
-    terms = {term["feature"]: term["readings"] for term in choice["terms"]}
-    every = list(range(len(choice["readings"])))
-    assert terms["pos=VERB"] == every
-    assert terms["Number=Plur"] == every
-    assert [found for name, found in terms.items() if name.startswith(("form", "@"))] == [[]]
+READING = {"lemma": "chat", "upos": "NOUN", "feats": ["Gender=Masc", "Number=Plur"], "source": "t"}
+HAS = """
+const CROSS = /×(?=[A-Za-z]+=)/, given = {}, state = {}, kept = null;
+%s
+console.log(JSON.stringify(%s.map((feature) => has(%s, feature))));
+"""
 
 
 def test_a_reading_has_a_crossed_feature_if_it_has_all_its_parts():
-    reading = WordReading("chat", "NOUN", ("Gender=Masc", "Number=Plur"), 1.0, "tiny")
-    assert reading.has("pos=NOUN×Number=Plur")
-    assert not reading.has("pos=NOUN×Number=Sing")
-    assert not reading.has("form=chats")
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    asked = ["pos=NOUN×Number=Plur", "pos=NOUN×Number=Sing", "form=chats", "lemma=chat"]
+    script = HAS % (TERMS.read_text(encoding="utf-8"), json.dumps(asked), json.dumps(READING))
+    done = subprocess.run([node, "-e", script], capture_output=True, check=True)
+    assert json.loads(done.stdout) == [True, False, False, True]
+
+
+def test_the_lexicon_says_what_a_word_can_be(models):
+    asked = {"ask": "readings", "model": "ll-rnn", "words": ["dorment", "petite"]}
+    found = models.answer(asked)["readings"]
+    assert {reading["lemma"] for reading in found["dorment"]} == {"dormir"}
+    assert sum(reading["share"] for reading in found["petite"]) == pytest.approx(1)
+
+
+def test_errors_are_found_sentence_by_sentence_where_they_stand():
+    text = "Il est beau. Les chats dort."
+    french = Models({"french": accord.load})
+    *_, last = french.parts({"ask": "check", "model": "french", "text": text})
+    (found,) = last["suggestions"]
+    assert text[found["start"] : found["end"]] == "dort"
+    assert found["suggestion"] == "dorment"
+    assert sum(found["why"].values()) == pytest.approx(found["gain"], abs=1e-4)
+    assert found["gain"] > 5 / math.log(2)
+
+
+def test_the_card_of_a_model_says_what_it_has_read(models):
+    run = models.answer({"ask": "card", "model": "ll-rnn"})
+    assert [each["name"] for each in run["corpora"]] == ["tiny"]
+    assert "## Limits" in run["card"]
+    card = Models({"french": accord.load}).answer({"ask": "card", "model": "french"})
+    assert card["version"] == accord.__version__
+    assert {"orangesum", "wiktionnaire"} == {each["name"] for each in card["corpora"]}
+    assert "@software{accord" in card["cite"]
 
 
 def test_a_feature_switched_off_gives_nothing_and_the_rest_sums_to_one(models):
     whole = models.answer({"ask": "read", **ASK})
     off = models.answer({"ask": "read", **ASK, "off": ["Number"]})
     assert [word["bits"] for word in off["words"]] != [word["bits"] for word in whole["words"]]
+    off = models.answer({"ask": "expect", **ASK, "off": ["Number"]})
     for values in off["values"].values():
         np.testing.assert_allclose(np.sum(list(values.values()), axis=0), 1, atol=1e-5)
     (choice,) = models.answer({"ask": "place", **ASK, "at": 4, "off": ["Number"]})["asked"]
-    terms = {term["feature"]: term["nats"] for term in choice["terms"]}
+    terms = {term["feature"]: term["bits"] for term in choice["terms"]}
     assert terms["Number=Plur"] == 0
     assert terms["pos=VERB"] != 0
     assert models.answer({"ask": "read", **ASK, "off": []}) == whole
@@ -142,13 +216,13 @@ def test_what_is_switched_off_says_nothing_in_what_the_model_writes(models):
 
 def test_a_long_text_is_read_without_curves_and_says_so(models, scorer):
     text = "Les chiens du voisin dorment . " * 200
-    answer = models.answer({"ask": "read", "model": "ll-rnn", "text": text})
-    assert (answer["values"], answer["followed"]) == ({}, 1000)
+    asked = {"model": "ll-rnn", "text": text}
+    assert models.answer({"ask": "expect", **asked}) == {"followed": 1000}
+    answer = models.answer({"ask": "read", **asked})
     bits = [word["bits"] for word in answer["words"]]
     np.testing.assert_allclose(
         bits, [-w.log_p / math.log(2) for w in scorer.score(text)], rtol=1e-6
     )
-    assert models.answer({"ask": "read", **ASK})["followed"] is None
 
 
 def test_a_beginning_ends_in_a_gap_and_nothing_is_a_text_too(models):
@@ -189,7 +263,7 @@ def test_half_of_a_character_is_refused(models, question):
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        (None, "ask: expected one of read, place, write, about; got None"),
+        (None, "ask: expected one of read, expect, place, readings, check, write, about, card"),
         ({"ask": "delete"}, "got 'delete'"),
         ({"ask": "read", "model": "ll-rnn"}, "read: expected text, found none"),
         ({"ask": "read", **ASK, "on": []}, "read: expected model, text, off, context; got"),
@@ -202,8 +276,12 @@ def test_half_of_a_character_is_refused(models, question):
         ({"ask": "place", **ASK, "at": 99}, "expected a place from 0 to 6, got 99"),
         ({"ask": "read", "model": "rnn", "text": "mot " * 20_001}, "at most 20,000 words, got 20"),
         ({"ask": "read", "model": "rnn", "text": "a," * 10_001}, "at most 20,000 words, got 20"),
-        ({"ask": "place", "model": "rnn", "text": "a " * 20_001, "at": 0}, "at most 20,000 words"),
-        ({"ask": "write", "model": "rnn", "start": "a " * 20_001}, "at most 20,000 words"),
+        (
+            {"ask": "place", "model": "ll-rnn", "text": "a " * 20_001, "at": 0},
+            "at most 20,000 words",
+        ),
+        ({"ask": "write", "model": "ll-rnn", "start": "a " * 20_001}, "at most 20,000 words"),
+        ({"ask": "read", "model": "rnn", "text": "a" * 200_001}, "at most 200,000 characters"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(models, question, said):

@@ -96,11 +96,54 @@ def test_only_this_machine_is_asked_unless_told(server, models):
 def test_both_languages_have_every_label_that_the_page_asks_for():
     folder = Path(server.__file__).parent
     table = json.loads((folder / "labels.json").read_text(encoding="utf-8"))
+    legend = table.pop("legend")
     for part in table.values():
         assert all(len(both) == 2 and all(both) for both in part.values())
-    used = set(re.findall(r'data-label="([^"]+)"', (folder / "page.html").read_text("utf-8")))
-    for script in folder.glob("*.js"):
-        used |= set(re.findall(r'\bsay\("([^"]+)"', script.read_text("utf-8")))
-    assert used <= table["interface"].keys()
+    names = table["interface"].keys()
+    html = (folder / "page.html").read_text("utf-8")
+    used = set(re.findall(r'data-(?:label|aria)="([^"]+)"', html))
+    scripts = "".join(script.read_text("utf-8") for script in folder.glob("*.js"))
+    used |= set(re.findall(r'\bsay(?:With)?\("([^"]+)"', scripts))
+    assert used <= names
+    unused = {name for name in names - used if f'"{name}"' not in scripts and name not in legend}
+    assert unused <= {*table["help"], "context own", "context text", "context none", "mainly",
+                      "because", "too many words", "too many characters"}  # fmt: skip
+    assert all(name in table["help"] for name in legend)
     examples = json.loads((folder / "examples.json").read_text(encoding="utf-8"))
-    assert len(examples) == 10
+    assert len(examples) == 12
+
+
+NARROW = "\u202f"
+
+
+def test_french_has_narrow_spaces_before_its_marks_and_real_apostrophes():
+    folder = Path(server.__file__).parent
+    table = json.loads((folder / "labels.json").read_text(encoding="utf-8"))
+    examples = json.loads((folder / "examples.json").read_text(encoding="utf-8"))
+    french = [both[1] for name, part in table.items() if name != "legend" for both in part.values()]
+    french += [example["name"][1] for example in examples]
+    for text in french:
+        said = re.sub(r"`[^`]*`|\*: words=", "", text)  # code is no French
+        for mark in re.finditer(r"[:;?!»]", said):
+            assert said[: mark.start()].endswith(NARROW) or said == mark.group(), text
+        assert all(said[mark.end() :].startswith(NARROW) for mark in re.finditer("«", said)), text
+        assert "'" not in said, text
+
+
+def test_scripts_of_the_page_are_short():
+    for script in Path(server.__file__).parent.glob("*.js"):
+        assert len(script.read_text("utf-8").splitlines()) <= 400
+
+
+def test_an_answer_in_parts_is_a_line_of_json_for_each(server):
+    text = "Le chat dort. " * 100
+    question = json.dumps({"ask": "read", "model": "ll-rnn", "text": text})
+    status, found, headers = answer(server, path="/parts", body=question)
+    assert (status, headers["Transfer-Encoding"]) == (200, "chunked")
+    parts = [json.loads(line) for line in found.splitlines()]
+    assert len(parts) > 2
+    whole = json.loads(answer(server, body=question)[1])["words"]
+    assert [word for part in parts for word in part["words"]] == whole
+    status, found, _ = answer(server, path="/parts", body='{"ask": "steal"}')
+    assert status == 400
+    assert "got 'steal'" in json.loads(found)["error"]
