@@ -16,7 +16,7 @@ from accord.pipeline.inference.context import pieces, split_texts
 from accord.pipeline.inference.expectations import expect
 from accord.pipeline.inference.explain import Explainer
 from accord.pipeline.inference.surprisal import surprisal
-from accord.pipeline.page.answers import AskedModel
+from accord.pipeline.page.questions import Models
 
 TEXT = "Marie dort.  M. Petit mange une pomme ! Elle mange le chat"
 SENTENCES = ["Marie dort.", "M. Petit mange une pomme !", "Elle mange le chat"]
@@ -187,8 +187,9 @@ def test_lines_are_one_text_up_to_a_blank_line(run, reader, tmp_path):
 
 def test_all_that_is_asked_reads_alike(reader):
     bits = -log_p(reader.score(TEXT)) / np.log(2)
-    asked = AskedModel(reader)
-    words = asked.read(TEXT)["words"]
+    models = Models({"reader": lambda: reader})
+    asked = {"model": "reader", "text": TEXT}
+    words = models.answer({"ask": "read", **asked})["words"]
     assert [word["bits"] for word in words] == pytest.approx(bits, abs=1e-5)
     written = [TEXT[word["start"] : word["end"]] for word in words]
     assert written == [word["form"] for word in words]
@@ -196,20 +197,14 @@ def test_all_that_is_asked_reads_alike(reader):
     for context in ("text", "none"):
         scored = log_p(reader.score(TEXT, context))
         for at in (4, 10, 13):
-            (choice,) = asked.place(TEXT, at, (), context)["asked"]
-            assert choice["log_p"] == pytest.approx(scored[at], abs=1e-4)
+            place = models.answer({"ask": "place", **asked, "at": at, "context": context})
+            (choice,) = place["asked"]
+            assert choice["log2_p"] * np.log(2) == pytest.approx(scored[at], abs=1e-4)
     place = Explainer(reader).next_word("Marie dort. Elle …", ["mange"])
     expected = reader.score("Marie dort. Elle mange")[5].log_p
     assert place.asked[0].log_p == pytest.approx(expected, abs=1e-4)
     before = expect("Marie dort. Elle …", reader, ["Number"])
     assert before["before"].tolist() == ["Marie", "dort", ".", END, "Elle", "…"]
-
-
-def test_the_page_writes_on_after_the_last_sentence(reader):
-    written = AskedModel(reader).write("Marie dort. Elle", (), 1)["sentences"]
-    alone = AskedModel(reader).write("Elle", (), 1)["sentences"]
-    for sentence, after in zip(written, alone, strict=True):
-        assert sentence["text"].lower() == f"marie dort. {after['text']}".lower()
 
 
 def test_a_long_text_is_read_in_pieces(reader, monkeypatch):
