@@ -8,7 +8,6 @@ import typer
 
 from accord import lexicon as lexicons
 from accord.corpora.sources import read_words
-from accord.lexicon.dictionaries.lexique import Homophones
 from accord.pipeline.cli.console import command, listed, make_room
 from accord.pipeline.data.folders import folder_of
 from accord.pipeline.display.messages import echo, say
@@ -172,16 +171,28 @@ def plant(
     to: Annotated[Path, typer.Option(help="File to write the suite to, a table .csv.")],
     split: Split = None,
     limit: Limit = None,
+    every: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Use every Nth sentence of the corpus.")
+    ] = 1,
+    errors: Annotated[
+        int, typer.Option(min=1, max=3, help="Most errors of a sentence: one, two and so on.")
+    ] = 1,
     seed: Annotated[int, typer.Option(help="Seed that chooses the words.")] = 1,
 ) -> None:
-    """Plant an error in each sentence: a word becomes another that sounds the same."""
+    """Plant errors in sentences: words that sound the same, or that agree otherwise.
+
+    The forms of words are those that the bundled model knows.
+    """
     from accord.pipeline.correction import confuse
+    from accord.pipeline.correction.candidates import Candidates
+    from accord.pipeline.inference.scorer import bundled
 
     if to.suffix != ".csv":
         raise ValueError(f"--to: expected a name that ends in .csv, got {to}")
     make_room(to)
-    chosen = islice(read_words(corpus, folder=folder_of, split=split), limit)
-    table = confuse.plant((words for _, words in chosen), Homophones.load(folder_of), seed)
+    chosen = islice(read_words(corpus, folder=folder_of, split=split), 0, None, every)
+    sentences = (words for _, words in chosen)
+    table = confuse.plant(sentences, Candidates(bundled()), errors, seed, limit)
     write_table(table, to)
     print_table(table.groupby("construction").size().rename("pairs").reset_index())
     echo(f"written to {to}; `accord corrections {to}` and `accord agree RUN --suite {to}` ask it")

@@ -1,26 +1,27 @@
 """Words taken for others: `accord correct` and `accord corrections`."""
 
 import json as jsons
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
 import typer
 
-from accord.lexicon.dictionaries.lexique import Homophones
 from accord.pipeline.cli.console import command
 from accord.pipeline.cli.options import Model, TrainedRun, load_model
 from accord.pipeline.cli.score import Text, numbered_sentences
-from accord.pipeline.data.folders import folder_of
 from accord.pipeline.display.messages import counted, echo, say, track
-from accord.pipeline.display.tables import print_table
-from accord.pipeline.evaluation.suites import read_suite
 
 if TYPE_CHECKING:
-    from accord.pipeline.correction.correct import Reasons
+    from accord.pipeline.correction.correct import Correction
 
-
-MARGIN = 5.0  # nats; about what planted homophones in UD French are found best with
 SHOWN = 4  # so many reasons are printed
+Margin = Annotated[
+    float,
+    typer.Option(
+        help="Further nats that a sentence must gain from each change: above 0 for fewer "
+        "suggestions, below 0 for more."
+    ),
+]
 
 
 @command
@@ -28,32 +29,34 @@ def correct(
     text: Text,
     run: TrainedRun = None,
     model: Model = None,
-    margin: Annotated[
-        float,
-        typer.Option(help="Nats that a sentence must gain from a word for it to be suggested."),
-    ] = MARGIN,
+    margin: Margin = 0.0,
     json: Annotated[
         bool, typer.Option("--json", help="Print a JSON object for each sentence.")
     ] = False,
 ) -> None:
-    """Suggest words that agree better, or that sound the same and fit better, and say why."""
-    from accord.pipeline.correction.correct import Corrector, rows
+    """Suggest words that agree better, or that sound the same and fit better, and say why.
+
+    All errors of a sentence are corrected together. A suggestion says by how many bits the
+    sentence gains from it: n bits are 2 to the power of n times likelier.
+    """
+    from accord.pipeline.correction.candidates import Prior
+    from accord.pipeline.correction.correct import corrected, corrections
 
     sentences = numbered_sentences(text)
-    corrector, found = Corrector(load_model(run, model), homophones()), []
+    scorer, prior, count = load_model(run, model), Prior().stricter(margin), 0
     for number, sentence in track(sentences, "sentences", len(sentences)):
-        suggestions = rows(corrector, sentence, margin)
-        found += [{"line": number} | each for each in suggestions]
+        found = corrections(scorer, sentence, prior)
+        count += len(found)
         if json:
-            line = {"line": number, "text": sentence, "suggestions": suggestions}
-            echo(jsons.dumps(line, ensure_ascii=False))
-    if json:
-        return
-    if found:
-        table = pd.DataFrame(found).drop(columns=["start", "end"])
-        shown = {"gain": table["gain"].map("{:+.2f}".format), "why": table["why"].map(_shown)}
-        print_table(table.assign(**shown))
-    echo(f"{counted(len(found), 'suggestion')} in {counted(len(sentences), 'sentence')}")
+            line = {"line": number, "text": sentence, "corrected": corrected(sentence, found)}
+            echo(jsons.dumps(line | {"suggestions": [*map(asdict, found)]}, ensure_ascii=False))
+        elif found:
+            before = f"{number}: " if len(sentences) > 1 else ""
+            echo(before + corrected(sentence, found))
+            for each in found:
+                echo(f"  {each.wrong} → {each.right}: {each.bits:+.1f} bits ({_shown(each)})")
+    if not json:
+        echo(f"{counted(count, 'suggestion')} in {counted(len(sentences), 'sentence')}")
 
 
 @command
@@ -66,36 +69,50 @@ def corrections(
     ],
     tune: Annotated[
         str | None,
-        typer.Option(metavar="SUITE", help="Other such sentences, to tune the margin on."),
+        typer.Option(
+            metavar="SUITE", help="Other such sentences, to tune the costs of changes on for F0.5."
+        ),
     ] = None,
     run: TrainedRun = None,
     model: Model = None,
-    margin: Annotated[
-        float, typer.Option(help="Nats that a sentence must gain, if nothing is tuned.")
-    ] = MARGIN,
+    margin: Margin = 0.0,
 ) -> None:
-    """Measure `accord correct` on planted errors: how many it repairs, how often it is wrong."""
-    from accord.pipeline.correction.correct import Corrector, JudgedCorrections, readable
+    """Measure `accord correct` on planted errors: how many it repairs, how often it is wrong.
+
+    Both sentences of each pair are corrected: the wrong one has errors, the right one has none.
+    """
+    from accord.pipeline.correction import measure
+    from accord.pipeline.correction.candidates import Prior
+    from accord.pipeline.correction.correct import Corrector
+    from accord.pipeline.display.tables import print_table
+    from accord.pipeline.evaluation.suites import read_suite
 
     pairs, development = read_suite(suite).pairs, read_suite(tune).pairs if tune else ()
-    corrector = Corrector(load_model(run, model), homophones())
+    corrector, prior = Corrector(load_model(run, model)), Prior().stricter(margin)
     if tune:
-        margin = JudgedCorrections.of(readable(development, corrector.scorer), corrector).tuned()
-    known = readable(pairs, corrector.scorer)
+        known = measure.readable(development, corrector.scorer)
+        prior = measure.tuned(known, corrector)
+        costs = ", ".join(f"{name} {cost:g}" for name, cost in prior.costs.items())
+        echo(f"costs in nats: {costs}")
+    known = measure.readable(pairs, corrector.scorer)
     if len(known) < len(pairs):
         say(f"pairs left out, with words the model does not know: {len(pairs) - len(known):,}")
-    table = JudgedCorrections.of(known, corrector).table(margin)
-    shares = {name: table[name].map("{:.1%}".format) for name in table.columns[1:]}
-    print_table(table.astype({"planted": int}).assign(**shares).rename_axis("error").reset_index())
-    echo(f"margin: {margin:.2f} nats; half of the sentences have one error, half have none")
+    texts = measure.texts_of(known)
+    judged = [
+        measure.Judged.of(kind, words, meant, corrector.result(words, prior))
+        for kind, words, meant in track(texts, "sentences", len(texts))
+    ]
+    table = measure.table(judged)
+    shares = {
+        name: table[name].map("{:.1%}".format) for name in ("precision", "recall", "F0.5", "exact")
+    }
+    alarms = {measure.ALARMS: table[measure.ALARMS].map("{:.0f}".format)}
+    whole = table.astype({"texts": int, "errors": int}).assign(**shares, **alarms)
+    print_table(whole.replace("nan%", "").replace("nan", "").rename_axis("text").reset_index())
 
 
-def _shown(reasons: "Reasons") -> str:
+def _shown(found: "Correction") -> str:
     """The largest reasons, and how much all others give together."""
-    first, others = list(reasons.items())[:SHOWN], list(reasons.values())[SHOWN:]
-    rest = [("others", sum(others))] if others else []
-    return ", ".join(f"{name} {nats:+.2f}" for name, nats in [*first, *rest])
-
-
-def homophones() -> "Homophones":
-    return Homophones.load(folder_of)
+    parts = [*found.reasons.items()]
+    rest = [("others", sum(bits for _, bits in parts[SHOWN:]))] if parts[SHOWN:] else []
+    return ", ".join(f"{name} {bits:+.1f}" for name, bits in [*parts[:SHOWN], *rest])

@@ -27,7 +27,7 @@ SUITE: Rows = {
     ),
     "plant": (
         "cli.agree",
-        "Plant an error in each sentence: a word becomes another that sounds the same.",
+        "Plant errors in sentences: words that sound the same, or that agree otherwise.",
     ),
 }
 LEXICON: Rows = {

@@ -17,9 +17,9 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from accord.models.common.batching import Sentences
 from accord.models.common.checks import check_finite
@@ -30,6 +30,9 @@ from accord.pipeline.artefacts.names import END, END_ID, UNKNOWN_ID, is_special
 from accord.pipeline.dataset.vocabulary import IDENTITY
 from accord.pipeline.inference.context import split_texts
 from accord.pipeline.inference.scorer import Scorer
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MEANING = "meaning"  # the term a_dense·v(x) of an explanation
 
@@ -148,8 +151,10 @@ class Explainer:
         read = zip(self._read(words), [*words, END], strict=True)
         return [self._place(h, context, [word], BESIDE_IT) for (h, context), word in read]
 
-    def weights(self, text: str, features: Sequence[str]) -> pd.DataFrame:
+    def weights(self, text: str, features: Sequence[str]) -> "pd.DataFrame":
         """The weights a_t of features: a row after each word; the first is before any word."""
+        import pandas as pd  # here, as words are explained without tables
+
         words = beginning_words(self.scorer, text)
         chosen = [self.features.number(name) for name in features]
         parts = [self.model.adaptor(h)[:, chosen] for h, _ in self._read(words)]
@@ -175,8 +180,7 @@ class Explainer:
         return [found[place] for place in range(len(ids))]
 
     def _place(self, h: Rows, context: np.ndarray, asked: Sequence[str], most: int) -> Place:
-        _, best = self.model.top(h, most, context)
-        likeliest = best[0].tolist()
+        likeliest = self.model.top(h, most, context)[1][0].tolist() if most else []
         words = [*asked, *(self.forms[number] for number in likeliest)]
         ids = [*map(self.scorer.id_of, asked), *likeliest]
         is_known = [self.forms[number] == word for number, word in zip(ids, words, strict=True)]
@@ -248,14 +252,16 @@ def explain(
     words: Sequence[str] = (),
     most: int = SPLIT,
     context: str | None = None,
-) -> pd.DataFrame:
+) -> "pd.DataFrame":
     """log p of words after a text as a sum of terms: a column a word, by default the likeliest."""
     place = Explainer(model, context).next_word(text, words, most)
     return split(place.asked or place.likeliest)
 
 
-def split(choices: Sequence[Choice]) -> pd.DataFrame:
+def split(choices: Sequence[Choice]) -> "pd.DataFrame":
     """Choices side by side: a column for each word, a row for each term, which sum to log p."""
+    import pandas as pd  # here, as words are explained without tables
+
     columns = {}
     for choice in choices:
         terms = {label(choice, term): term.nats for term in choice.terms}

@@ -7,7 +7,7 @@ Ids are not kept: they fall in count, and rise in form among words of one count;
 first. Nor is b, which is made of counts, signatures and shares again, to the last bit.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +25,7 @@ from accord.pipeline.artefacts.names import END, UNKNOWN, is_unknown
 
 BLOCK = 16  # forms, of which only the first is whole
 LONGEST = np.iinfo(np.uint16).max  # bytes of a form
+AFTER_LETTERS = b"\xff"  # no byte of UTF-8
 
 
 class FrontCoded(Sequence[str]):
@@ -83,6 +84,15 @@ class FrontCoded(Sequence[str]):
             return -1
         forms = self._block(block)
         return block * BLOCK + forms.index(letters) if letters in forms else -1
+
+    def beginning_with(self, letters: bytes) -> tuple[int, int]:
+        """Where the forms that begin with these bytes start, and where they end."""
+        return self._lower_bound(letters), self._lower_bound(letters + AFTER_LETTERS)
+
+    def _lower_bound(self, letters: bytes) -> int:
+        """The position of the first form that is not before these bytes."""
+        block = bisect_left(range(-(-len(self) // BLOCK)), letters, key=self._first) - 1
+        return block * BLOCK + bisect_left(self._block(block), letters) if block >= 0 else 0
 
     def _first(self, block: int) -> bytes:
         end = int(self.ends[block * BLOCK])

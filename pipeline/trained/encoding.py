@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accord.pipeline.dataset.unknown_words import UnknownClasses
-    from accord.pipeline.trained.compact_lexicon import CompactReadings
+    from accord.pipeline.trained.readings import CompactReadings, Readings, TabledReadings
 
 BACKGROUND = "about.json"  # says what kind of background b is
 BEFORE = {"share": SIGNATURES}  # how mass was shared when it was not said
@@ -90,6 +90,10 @@ class Encoding(Protocol):
     @property
     def psi(self) -> Features | None:
         """The input features, if they are not all of φ."""
+
+    @property
+    def readings(self) -> "Readings":
+        """The readings of forms and the forms of lemmas, looked up one by one."""
 
     def vocabulary(self) -> Vocabulary: ...
 
@@ -147,6 +151,13 @@ class FullEncoding:
     def psi(self) -> Features | None:
         path = self.artefacts["featurise"] / "psi.npz"
         return Features.load(path) if path.exists() else None
+
+    @cached_property
+    def readings(self) -> "TabledReadings":
+        from accord.pipeline.trained.readings import TabledReadings  # as words need none
+
+        words = self.vocabulary()
+        return TabledReadings(words.forms, words.known, self.analyses(TabledReadings.COLUMNS))
 
     def vocabulary(self) -> Vocabulary:
         return Vocabulary.load(self.artefacts["analyse"])
@@ -222,8 +233,7 @@ class CompactEncoding:
 
     @cached_property
     def readings(self) -> "CompactReadings":
-        # Here, as it loads tables and lexicons, and known words are scored without them.
-        from accord.pipeline.trained.compact_lexicon import CompactReadings
+        from accord.pipeline.trained.readings import CompactReadings  # as words need none
 
         return CompactReadings(self.folder, self.words)
 
@@ -237,7 +247,10 @@ class CompactEncoding:
         )
 
     def _classes(self) -> "UnknownClasses":
-        return self.readings.classes(read_lookup(self.folder))
+        # Here, as it loads tables and lexicons, and known words are scored without them.
+        from accord.pipeline.trained.compact_lexicon import unknown_classes
+
+        return unknown_classes(self.readings, read_lookup(self.folder))
 
     def analyses(self, columns: Sequence[str]) -> "pd.DataFrame":
         return self.readings.table(columns)

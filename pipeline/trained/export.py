@@ -69,11 +69,7 @@ from accord.pipeline.trained.compact_form import (
 from accord.pipeline.trained.compact_lexicon import (
     COLUMNS,
     ENDINGS,
-    LEMMAS,
-    READINGS,
-    encode,
     encode_endings,
-    encode_lemmas,
     guesser_of,
 )
 from accord.pipeline.trained.encoding import (
@@ -86,6 +82,7 @@ from accord.pipeline.trained.encoding import (
 )
 from accord.pipeline.trained.network import load_trained
 from accord.pipeline.trained.parts import Parts
+from accord.pipeline.trained.readings import LEMMAS, READINGS, encode, encode_lemmas
 from accord.pipeline.trained.resolve import one
 
 MOST = 0.002  # of the loss on validation text, by which int8 may move it

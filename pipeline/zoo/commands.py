@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from accord.corpora.sources import read_words
+from accord.lexicon.dictionaries.homophones import Homophones
 from accord.pipeline.cli.agree import Corpus, Limit, Split
-from accord.pipeline.cli.confusions import homophones
 from accord.pipeline.cli.console import command, listed, make_room
 from accord.pipeline.cli.options import Model, RunOrNGrams, load_model
 from accord.pipeline.data.folders import folder_of
@@ -44,7 +44,7 @@ def nbest(
 
     make_room(to)
     vocabulary = load_model(known, None).vocabulary.known if known else None
-    channel = Channel(homophones(), spelling, vocabulary)
+    channel = Channel(Homophones.bundled(), spelling, vocabulary)
     said = [
         (name, " ".join(words).lower().split())  # 50 000 is two words to a recogniser
         for name, words in islice(read_words(corpus, folder=folder_of, split=split), limit)

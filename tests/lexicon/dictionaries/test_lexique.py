@@ -1,19 +1,36 @@
 """Words that sound the same: a relation that is the same in both directions, on Lexique's file."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.lexicon.dictionaries.lexique import Homophones, Spoken
+from accord.lexicon.dictionaries.homophones import Homophones, Spoken
+from accord.lexicon.dictionaries.lexique import lexique, read_sounds
 from accord.lexicon.reading import LexiconError
 
 FORMS = st.text("aelst'", min_size=1, max_size=3)
-SPOKEN = st.lists(st.builds(Spoken, FORMS, FORMS, st.text("aelst", min_size=1, max_size=3)))
+COUNTS = st.none() | st.floats(0, 1e6)  # per million words
+SPOKEN = st.lists(st.builds(Spoken, FORMS, FORMS, st.text("aelst", min_size=1, max_size=3), COUNTS))
 
 
 @pytest.fixture(scope="module")
-def real(folder):
-    return Homophones.load(folder)
+def real():
+    return Homophones.bundled()
+
+
+def test_the_bundled_table_is_made_of_lexique(real, folder, tmp_path):
+    """`python -m accord.lexicon.dictionaries.homophones FILE` writes it."""
+    made = Homophones.of_rows(read_sounds(lexique.path(folder)))
+    for one, other in ((made, real), (_saved(made, tmp_path), real)):
+        assert (one.forms, one.sounds) == (other.forms, other.sounds)
+        for name in ("sizes", "counts", "sound", "lemma"):
+            assert np.array_equal(getattr(one, name), getattr(other, name)), name
+
+
+def _saved(found, folder):
+    found.save(folder / "homophones.npz")
+    return Homophones.load(folder / "homophones.npz")
 
 
 def test_the_homophones_on_which_agreement_turns(real):
@@ -50,7 +67,7 @@ def test_a_form_shares_its_lemma_with_its_inflections(real):
 
 @given(SPOKEN)
 def test_whoever_sounds_like_another_is_sounded_like(spoken):
-    found = Homophones(spoken)
+    found = Homophones.of_rows(spoken)
     for form in found:
         others = found.of(form)
         assert form not in others
@@ -63,4 +80,4 @@ def test_whoever_sounds_like_another_is_sounded_like(spoken):
 def test_a_file_without_pronunciations_is_refused(tmp_path):
     (tmp_path / "Lexique383.txt").write_text("1_ortho\t3_lemme\nle\tle\n", encoding="cp1252")
     with pytest.raises(LexiconError, match="no column 2_phon"):
-        Homophones.load(lambda _: tmp_path)
+        Homophones.of_rows(read_sounds(tmp_path / "Lexique383.txt"))

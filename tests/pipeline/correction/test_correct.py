@@ -1,23 +1,22 @@
-"""Corrections: a gain is a difference of log p, its reasons sum to it, counts are precision."""
+"""Corrections: right sentences stay, planted errors are repaired, reasons sum to the bits."""
 
 import json
+import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import accord
-from accord.lexicon.dictionaries.lexique import Homophones, Spoken
+from accord.lexicon.dictionaries.homophones import Homophones, Spoken
 from accord.pipeline.cli.main import app
-from accord.pipeline.correction.confuse import INFLECTED, OTHER_WORD, plant
-from accord.pipeline.correction.correct import (
-    AFTERWARDS,
-    Corrector,
-    JudgedCorrections,
-    KnownParadigms,
-    Suggestion,
-    readable,
-)
+from accord.pipeline.correction.candidates import DEFAULT, KINDS, Candidates, Change, Prior, changed
+from accord.pipeline.correction.confuse import AGREEMENT, HOMOPHONE, plant
+from accord.pipeline.correction.correct import AFTERWARDS, Corrector, corrected, corrections
+from accord.pipeline.correction.measure import Judged, Lists, between, figures, readable, texts_of
+from accord.pipeline.correction.search import Meant, Search
 from accord.pipeline.evaluation.suites import Pair
 from accord.pipeline.inference.explain import SPELLED
 from accord.pipeline.inference.scorer import bundled
@@ -25,22 +24,55 @@ from accord.pipeline.inference.scorer import bundled
 SOUNDS = [
     *(Spoken("petite", "petit", "p°tit", 9.0), Spoken("petites", "petit", "p°tit", 5.0)),
     *(Spoken("fille", "fille", "fij", 9.0), Spoken("filles", "fille", "fij", 5.0)),
-    *(Spoken("et", "et", "e", 9.0), Spoken("est", "être", "e", 5.0)),
+    *(Spoken("et", "et", "e", 900.0), Spoken("est", "être", "e", 500.0)),
 ]
+RIGHT = [
+    "La petite fille mange une pomme.",
+    "Les enfants jouent dans le jardin.",
+    "Il a décidé de partir à Paris avec ses parents.",
+]
+REPAIRED = {
+    "Les enfant mange des pomme.": "Les enfants mangent des pommes.",
+    "Elle c'est trompé ; il on mangé ces pomme.": "Elle s'est trompée ; ils ont mangé ces pommes.",
+    "Elle est très content.": "Elle est très contente.",
+    "Ses vrai que sa va mieux.": "C'est vrai que ça va mieux.",
+}
+FREE = Prior(dict.fromkeys(KINDS, 0.0))
 
 
 @pytest.fixture(scope="module", params=["rnn", "ll-rnn"])
 def corrector(trained, request):
-    return Corrector(accord.load(trained, request.param), Homophones(SOUNDS))
+    return Corrector(accord.load(trained, request.param), Homophones.of_rows(SOUNDS))
+
+
+def log_p(scorer, *sentences):
+    scored = scorer.score_words([*map(scorer.cased, sentences)])
+    return [sum(word.log_p for word in words) for words in scored]
 
 
 def test_candidates_sound_the_same_or_agree_otherwise(corrector):
-    assert "est" in corrector.candidates("et"), "a homophone"
-    assert {"petit", "petits", "petites"} <= set(corrector.candidates("petite"))
-    assert "mangent" in corrector.candidates("mange"), "another person or number"
-    assert "manger" not in corrector.candidates("mange"), "another mood"
-    assert "le" not in corrector.candidates("du"), "a contraction is no form of its parts"
-    assert corrector.candidates("xyzzy") == corrector.candidates(",") == []
+    candidates = corrector.candidates
+    assert "est" in candidates.instead_of("et"), "a homophone"
+    assert {"petit", "petits", "petites"} <= candidates.instead_of("petite").keys()
+    assert "mangent" in candidates.instead_of("mange"), "another person or number"
+    assert "manger" not in candidates.instead_of("mange"), "another mood"
+    assert "le" not in candidates.instead_of("du"), "a contraction is no form of its parts"
+    assert not candidates.instead_of("xyzzy") and not candidates.instead_of(",")
+
+
+def test_kinds_of_changes_say_what_a_mistake_is(corrector):
+    kinds = corrector.candidates.instead_of
+    assert kinds("petite")["petites"] == ("change",), "nobody hears it"
+    assert "audible" in kinds("petite")["petit"]
+    assert "noun" in kinds("fille")["filles"] and "noun" not in kinds("petite")["petites"]
+    assert "other word" in kinds("et")["est"]
+    real = Candidates(bundled())
+    assert (
+        "pronoun" in real.instead_of("elle")["il"] and "pronoun" not in real.instead_of("il")["ils"]
+    )
+    assert "tense" in real.instead_of("manger")["mangé"]
+    assert any(each.words == ("c'", "est") for each in real.of(["ses"])[0])
+    assert any(each[:3] == (0, 2, ("ces",)) for each in real.of(["c'", "est"])[0])
 
 
 @pytest.mark.slow
@@ -50,107 +82,173 @@ def test_words_whose_lemma_is_only_guessed_are_not_forms_of_one_another(tmp_path
     analyse = {"analyse.lexicon": ["closed", "tiny", "guesser"], "analyse.protocol": "closed"}
     settings = {"corpus.source": str(text), "train.epochs": 1} | analyse
     run = accord.run("tiny", set=settings, models=["rnn"], until="evaluate", runs=tmp_path)
-    corrector = Corrector(accord.load(run.folder), Homophones([]))
-    analyses = corrector.scorer.parts.analyses(KnownParadigms.COLUMNS)
-    guessed = analyses[analyses["lemma"].astype(str) == ""]
-    assert len(guessed) > 10
-    forms = corrector.scorer.vocabulary.forms
-    assert not any(corrector.candidates(forms[word]) for word in guessed["word"])
+    candidates = Candidates(accord.load(run.folder), Homophones.of_rows([]))
+    guessed = [f"{one}{two}ettes" for one in "bdfg" for two in "aiou"]
+    assert any(candidates.readings.of_form(form) for form in guessed)
+    assert not any(candidates.instead_of(form) for form in guessed)
 
 
-def test_a_gain_is_a_difference_of_log_p_and_its_reasons_sum_to_it(corrector):
-    words = ["les", "petite", "filles", "dorment", "."]
-    (best,) = corrector.best([words])
-    before, after = (
-        sum(word.log_p for word in scored)
-        for scored in corrector.scorer.score_words([words, best.made(words)])
+@pytest.mark.parametrize("prior", [Prior(), FREE], ids=["prior", "free"])
+def test_no_search_result_scores_below_the_text_and_log_p_is_that_of_the_scorer(corrector, prior):
+    words = ["la", "petite", "filles", "mange", "une", "pomme", "."]
+    found = Search(corrector.scorer, words, corrector.candidates.of(words), prior).best()
+    assert () in [each.changes for each in found], "the text itself"
+    assert [each.score for each in found] == sorted((e.score for e in found), reverse=True)
+    sentences = [changed(words, each.changes) for each in found]
+    for each, whole in zip(found, log_p(corrector.scorer, *sentences), strict=True):
+        assert each.log_p == pytest.approx(whole, abs=1e-3)
+        costs = sum(prior.cost(change.kinds) for change in each.changes)
+        assert each.score == pytest.approx(each.log_p - costs, abs=1e-6)
+
+
+def test_a_wide_search_finds_the_best_of_all_sentences(corrector):
+    words = ["la", "petite", "filles", "mange"]
+    steps = corrector.candidates.of(words)
+    found = Search(corrector.scorer, words, steps, FREE, width=10_000).best()[0]
+    every = [words]
+    for place in range(len(words)):
+        others = [each.words[0] for each in steps[place] if len(each.words) == 1]
+        every += [[*w[:place], other, *w[place + 1 :]] for w in every for other in others]
+    assert found.log_p >= max(log_p(corrector.scorer, *every)) - 1e-3
+
+
+def test_every_change_that_stays_gains_more_than_it_costs(corrector):
+    words = ["les", "petite", "fille", "mange", "une", "pomme", "."]
+    for prior in (FREE, Prior().stricter(-3), Prior()):
+        kept = corrector.meant(words, prior)
+        for each in kept:
+            rest = [other.change for other in kept if other != each]
+            whole, without = log_p(
+                corrector.scorer, changed(words, [*rest, each.change]), changed(words, rest)
+            )
+            assert whole - without > prior.cost(each.change.kinds) - 1e-4
+    assert corrector.meant(words, Prior().stricter(math.inf)) == []
+
+
+def test_names_stay_and_a_capital_is_kept(corrector):
+    changes = corrector.candidates.of(["Petite", "Fille"])
+    assert changes[0] and not changes[1]
+    assert all(each.words[0][0] == "P" for each in changes[0])
+
+
+@pytest.mark.parametrize("text", RIGHT)
+def test_right_sentences_stay(text):
+    assert corrections(bundled(), text) == []
+
+
+@pytest.mark.parametrize(("text", "meant"), REPAIRED.items())
+def test_several_errors_are_repaired_together(text, meant):
+    found = corrections(bundled(), text)
+    assert corrected(text, found) == meant
+    for each in found:
+        assert text[each.start : each.end] == each.wrong
+        assert each.bits == pytest.approx(sum(each.reasons.values()), abs=1e-9)
+        assert each.bits > 0 and each.reasons[each.reason] > 0
+        assert each.odds == pytest.approx(2**each.bits)
+
+
+def test_a_planted_error_is_the_only_change_and_texts_of_several_sentences_are_read():
+    (found,) = corrections(
+        bundled(), "Les enfants jouent. Il on mangé. La fille dort.".replace("Il on", "Ils on")
     )
-    assert best.gain == pytest.approx(after - before, abs=1e-4)
-    reasons = corrector.reasons(words, best)
-    assert sum(reasons.values()) == pytest.approx(best.gain, abs=1e-4)
-    assert reasons[AFTERWARDS] == pytest.approx(best.gain - best.here, abs=1e-6)
+    assert (found.wrong, found.right) == ("on", "ont")
+
+
+def test_the_bits_of_a_change_are_a_difference_of_log_p_and_its_reasons_sum_to_it():
+    scorer = bundled()
+    (found,) = corrections(scorer, "Ils on mangé une pomme.")
+    before, after = log_p(
+        scorer, *(["ils", word, "mangé", "une", "pomme", "."] for word in ("on", "ont"))
+    )
+    assert found.bits == pytest.approx((after - before) / math.log(2), abs=1e-3)
+    assert found.reasons[AFTERWARDS] > 0
 
 
 def test_what_spelling_gives_a_word_is_a_reason_of_its_own():
     """A rare form has most of its probability by its letters; no other reason may hide that."""
-    corrector = Corrector(bundled(), Homophones([]))
-    words = ["la", "petite", "galeriez"]
-    before, after = bundled().score_words([words, ["la", "petite", "galerie"]])
-    gain = sum(word.log_p for word in after) - sum(word.log_p for word in before)
-    here = after[2].log_p - before[2].log_p
-    reasons = corrector.reasons(words, Suggestion(2, "galeriez", "galerie", gain, here))
+    corrector = Corrector(bundled())
+    words, change = ["la", "petite", "galeriez"], Change(2, 3, ("galerie",), ("change",))
+    (kept,) = corrector._kept(words, [change])
+    reasons = corrector.reasons(words, [change], kept)
     assert reasons[SPELLED] < -9
-    assert reasons[AFTERWARDS] == pytest.approx(gain - here, abs=1e-4)
-    assert sum(reasons.values()) == pytest.approx(gain, abs=1e-4)
+    assert sum(reasons.values()) == pytest.approx(
+        (sum(kept.log_p) - sum(kept.without)) / math.log(2), abs=1e-4
+    )
 
 
-def test_reasons_say_which_of_the_two_words_has_a_feature(trained):
-    corrector = Corrector(accord.load(trained, "ll-rnn"), Homophones(SOUNDS))
-    words = ["les", "petite", "filles", "dorment", "."]
-    suggestion = Suggestion(place=1, word="petite", other="petites", gain=0.0, here=0.0)
-    reasons = corrector.reasons(words, suggestion)
+def test_reasons_say_which_of_the_two_words_has_a_feature():
+    corrector = Corrector(bundled())
+    words, change = ["les", "petite", "filles"], Change(1, 2, ("petites",), ("change",))
+    (kept,) = corrector._kept(words, [change])
+    reasons = corrector.reasons(words, [change], kept)
     assert {"not Number=Sing", "Number=Plur"} <= reasons.keys()
     assert not {"Number=Sing", "not Number=Plur", "pos=ADJ", "not pos=ADJ"} & reasons.keys()
 
 
-def test_no_candidate_of_any_place_gains_more(corrector):
-    words = ["la", "petite", "filles", "mange", "une", "pomme", "."]
-    (best,) = corrector.best([words])
-    texts = [
-        [*words[:place], other, *words[place + 1 :]]
-        for place, word in enumerate(words)
-        for other in corrector.candidates(word)
+def test_planted_errors_are_as_many_as_asked_for_and_the_same_again():
+    candidates = Candidates(bundled())
+    words = [
+        ["La", "petite", "fille", "et", "le", "chat", "dorment", "dans", "la", "maison"],
+        ["Paris", "Lyon", "Nice", "Brest", "Metz"],
+    ] * 12
+    table = plant(words, candidates, errors=3)
+    assert len(table) == 12, "in names nothing is planted"
+    differ = [len(between(r.bad.split(), r.good.split())) for r in table.itertuples()]
+    assert differ == [1, 2, 3] * 4
+    assert {*table["construction"]} <= {AGREEMENT, HOMOPHONE, "two_errors", "three_errors"}
+    assert table.equals(plant(words, candidates, errors=3))
+    assert len(plant(words, candidates, limit=5)) == 5
+    with pytest.raises(ValueError, match="expected sentences with words that can be taken"):
+        plant(words[1:2], candidates)
+
+
+WORDS = st.lists(st.sampled_from(["le", "la", "les", "chat", "chats"]), max_size=6)
+
+
+@given(WORDS, WORDS)
+def test_the_changes_between_sentences_turn_one_into_the_other(one, other):
+    made = [Change(*each, ("change",)) for each in between(one, other)]
+    assert changed(one, made) == other
+
+
+def test_figures_are_counted_as_they_are_defined():
+    judged = [
+        Judged("a", errors=2, made=2, right=1),
+        Judged("a", errors=1, made=1, right=1),
+        Judged("no error", errors=0, made=1, right=0),
+        Judged("no error", errors=0, made=0, right=0),
     ]
-    most = max(sum(word.log_p for word in text) for text in corrector.scorer.score_words(texts))
-    chosen = sum(word.log_p for word in corrector.scorer.score_words([best.made(words)])[0])
-    assert chosen == pytest.approx(most, abs=1e-4)
+    found = figures(judged)
+    assert (found["precision"], found["recall"]) == (2 / 4, 2 / 3)
+    assert found["F0.5"] == pytest.approx(1.25 * 0.5 * (2 / 3) / (0.25 * 0.5 + 2 / 3))
+    assert (found["exact"], found["false alarms per 1,000"]) == (0.5, 500)
+    assert Judged.of("a", ["les", "chat"], ["les", "chats"], ["le", "chat"]) == ("a", 1, 1, 0)
 
 
-def test_names_stay_and_a_capital_is_kept(corrector):
-    assert corrector.best([["oh", "Petite", "Fille"]]) == [None]
-    (best,) = corrector.best([["Petite", "Fille"]])
-    assert best.place == 0
-    assert best.other[0] == "P"
+def test_tuned_costs_are_no_worse_than_others():
+    texts = [("a", ["le", "chats"], ["le", "chat"]), ("a", ["la", "fille"], ["la", "fille"])]
+    noun = Change(1, 2, ("chat",), ("change", "noun"))
+    audible = Change(0, 1, ("les",), ("change", "audible"))
+    found = [
+        [Meant((noun,), -4.0, 0.0), Meant((audible,), -3.0, 0.0), Meant((), -9.0, 0.0)],
+        [Meant((audible,), -3.0, 0.0), Meant((), -5.0, 0.0)],
+    ]
+    lists = Lists.of(texts, found)
+    tuned = lists.tuned(FREE)
+    assert lists.f_score(np.array([*tuned.costs.values()])) == 1.0
+    assert lists.f_score(np.zeros(len(KINDS))) < 1.0
 
 
-def test_an_infinite_margin_lets_nothing_pass(corrector):
-    assert corrector.corrections(["les", "petite", "filles", "dorment", "."], np.inf) == []
-
-
-def test_planted_errors_are_one_word_that_sounds_the_same():
-    words = [["Petite", "fille", "et", "chat"], ["Paris", "dort"]] * 20
-    table = plant(words, Homophones(SOUNDS))
-    assert len(table) == 20, "in Paris dort nothing sounds like another word"
-    assert {(row.construction, row.bad) for row in table.itertuples()} == {
-        (INFLECTED, "Petite filles et chat"),
-        (OTHER_WORD, "Petite fille est chat"),
-    }
-    assert table.equals(plant(words, Homophones(SOUNDS)))
-    with pytest.raises(ValueError, match="expected sentences with words that sound like others"):
-        plant([["Paris", "dort"]], Homophones(SOUNDS))
-
-
-def test_precision_and_recall_are_counted_as_they_are_defined():
-    judged = JudgedCorrections(
-        construction=np.array(["a", "a", "b", "b"]),
-        wrong_gain=np.array([5.0, 3.0, 8.0, -np.inf]),
-        repaired=np.array([True, True, False, False]),
-        right_gain=np.array([1.0, -2.0, 4.0, -np.inf]),
-    )
-    figures = judged.figures(2.0)
-    assert (figures["precision"], figures["recall"]) == (2 / 4, 2 / 4)
-    assert judged.figures(2.0, "a")["precision"] == 1
-    assert np.isnan(judged.figures(9.0)["precision"])
-    best = judged.figures(judged.tuned())["F0.5"]
-    assert all(best >= judged.figures(margin)["F0.5"] for margin in (0, 1, 2, 3, 4, 5, 8))
-
-
-def test_the_right_sentence_of_a_pair_is_found_by_its_repair(corrector):
+def test_the_right_sentence_of_a_pair_is_judged_too():
     pair = Pair("number", "les petites filles dorment .", "les petite filles dorment .")
-    judged = JudgedCorrections.of([pair], corrector)
-    assert judged.repaired.tolist() == [
-        corrector.best([pair.bad.split()])[0].made(pair.bad.split()) == pair.good.split()
-    ]
+    (_, bad, good), (name, one, other) = texts_of([pair])
+    assert (bad, good) == (pair.bad.split(), pair.good.split())
+    assert (name, one, other) == ("no error", good, good)
+
+
+def test_the_prior_has_a_cost_of_every_kind():
+    assert DEFAULT.keys() == KINDS.keys()
+    assert Prior().stricter(1.0).cost(["change"]) == Prior().cost(["change"]) + 1.0
 
 
 @pytest.mark.slow
@@ -165,34 +263,26 @@ def test_pairs_that_a_closed_vocabulary_cannot_read_are_left_out(tmp_path):
         readable([unknown], scorer)
 
 
-@pytest.fixture
-def small_lexique(tmp_path, monkeypatch):
-    """A file as Lexique's, with a few words in it."""
-    names = ["1_ortho", "2_phon", "3_lemme", "4_cgram", "9_freqfilms2", "10_freqlivres"]
-    rows = [[s.form, s.sound, s.lemma, "NOM", str(s.count), "0,5"] for s in SOUNDS]
-    (tmp_path / "lexique").mkdir()
-    text = "".join("\t".join(row) + "\n" for row in [names, *rows])
-    (tmp_path / "lexique" / "Lexique383.txt").write_text(text, encoding="cp1252")
-    monkeypatch.setenv("ACCORD_DATA", str(tmp_path))
-
-
-def test_the_commands(trained, small_lexique, tmp_path):
+def test_the_commands(trained, tmp_path):
     sentence = "La petites fille mange une pomme."
-    command = ["correct", sentence, "--run", str(trained), "--margin", "1"]
+    command = ["correct", sentence, "--run", str(trained), "--margin", "-3"]
     done = CliRunner().invoke(app, [*command, "--json"])
     assert done.exit_code == 0, done.output
     found = json.loads(done.output)["suggestions"]
     assert "petites" in {sentence[each["start"] : each["end"]] for each in found}
-    assert all(sum(each["why"].values()) == pytest.approx(each["gain"]) for each in found)
+    assert all(sum(each["reasons"].values()) == pytest.approx(each["bits"]) for each in found)
     small = accord.export(trained, "ll-rnn", tmp_path / "small", compact=True)
-    asked = ["correct", sentence, "--run", str(small), "--margin", "1", "--json"]
+    asked = ["correct", sentence, "--run", str(small), "--margin", "-3", "--json"]
     of_small = json.loads(CliRunner().invoke(app, asked).output)["suggestions"]
-    assert [each["suggestion"] for each in of_small] == [each["suggestion"] for each in found]
+    assert [each["right"] for each in of_small] == [each["right"] for each in found]
     shown = CliRunner().invoke(app, command).output
-    assert "| petites |" in shown and "in 1 sentence" in shown
+    assert "petites → " in shown and "in 1 sentence" in shown
     suite = tmp_path / "planted.csv"
-    made = CliRunner().invoke(app, ["suite", "plant", "tiny", "--to", str(suite), "--limit", "30"])
+    planted = ["suite", "plant", "tiny", "--to", str(suite), "--limit", "6", "--errors", "2"]
+    made = CliRunner().invoke(app, planted)
     assert made.exit_code == 0, made.output
-    measured = CliRunner().invoke(app, ["corrections", str(suite), "--run", str(trained)])
+    measured = CliRunner().invoke(
+        app, ["corrections", str(suite), "--run", str(trained), "--tune", str(suite)]
+    )
     assert measured.exit_code == 0, measured.output
-    assert "| all " in measured.output
+    assert "| all " in measured.output and "costs in nats: change" in measured.output

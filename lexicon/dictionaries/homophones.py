@@ -1,0 +1,200 @@
+"""Words that sound the same, from the pronunciations of Lexique 3.83 (CC BY-SA 4.0).
+
+`homophones.npz` lies beside this module, so that a checker needs no other file. It has the forms of
+Lexique with their sounds and frequencies, and numbers for the lemmas. It is derived from Lexique,
+so its licence is CC BY-SA 4.0 too: B. New, C. Pallier, M. Brysbaert and L. Ferrand, *Lexique 2*,
+2004. This command writes it anew after `accord fetch lexique`:
+
+    python -m accord.lexicon.dictionaries.homophones FOLDER_OF_LEXIQUE/Lexique383.txt
+
+Pronunciations are kept apart from the analyses: φ says what a word is, not how it sounds.
+"""
+
+import sys
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+TABLE = Path(__file__).with_suffix(".npz")
+UNIT = 200  # counts are kept as whole numbers: Lexique has two digits, in two texts
+UNCOUNTED = -1
+# Lexique writes elided words without their apostrophe.
+ELIDED = {"c", "d", "j", "l", "m", "n", "s", "t", "qu", "lorsqu", "puisqu", "jusqu", "presqu"}
+# An elided word stands before one that begins with a vowel, or with an h that may be mute.
+AFTER_ELISION = tuple("aàâeéèêëiîïoôuùûyh")
+
+
+class Spoken(NamedTuple):
+    """A form of a lemma as it may be pronounced, and how often it occurs per million words."""
+
+    form: str
+    lemma: str
+    sound: str
+    count: float | None = 0.0  # None where it was not counted
+
+
+class Homophones:
+    """Words that sound the same: et and est, ces and ses. A form may have several sounds (`fils`).
+
+    Rows are a form with one of its sounds and one of its lemmas; those of a form lie together.
+    """
+
+    def __init__(
+        self,
+        forms: list[str],  # sorted
+        sizes: np.ndarray,  # how many rows each form has
+        counts: np.ndarray,  # of each form, in 1/UNIT per million words
+        sounds: list[str],  # sorted
+        sound: np.ndarray,  # of each row, the number of its sound
+        lemma: np.ndarray,  # of each row, the number of its lemma
+    ):
+        self.forms, self.counts, self.sounds = forms, counts, sounds
+        self.sizes, self.sound, self.lemma = sizes, sound, lemma
+        self._ends = np.cumsum(sizes)
+
+    @classmethod
+    def of_rows(cls, spoken: Iterable[Spoken]) -> "Homophones":
+        """From rows in any order."""
+        count: dict[str, float] = {}
+        rows = set()
+        for form, lemma, sound, counted in spoken:
+            if counted is not None:
+                count[form] = count.get(form, 0.0) + counted
+            rows.add((form, sound, lemma))
+        ordered = sorted(rows)
+        forms = sorted({form for form, _, _ in ordered})
+        size = Counter(form for form, _, _ in ordered)
+        sounds = sorted({sound for _, sound, _ in ordered})
+        sound_number = {sound: number for number, sound in enumerate(sounds)}
+        lemma_number: dict[str, int] = {}
+        return cls(
+            forms,
+            np.array([size[form] for form in forms], np.uint8),
+            np.array([round(UNIT * count.get(form, UNCOUNTED / UNIT)) for form in forms], np.int32),
+            sounds,
+            np.array([sound_number[sound] for _, sound, _ in ordered], np.int32),
+            np.array([lemma_number.setdefault(row[2], len(lemma_number)) for row in ordered]),
+        )
+
+    @classmethod
+    @cache
+    def bundled(cls) -> "Homophones":
+        """Those of Lexique, from the table beside this module."""
+        return cls.load(TABLE)
+
+    @classmethod
+    def load(cls, path: Path) -> "Homophones":
+        with np.load(path, allow_pickle=False) as arrays:
+            forms, sounds = (
+                arrays[name].tobytes().decode().split("\n") for name in ("forms", "sounds")
+            )
+            lemma = np.cumsum(arrays["lemma"])  # kept as steps, which take less room
+            return cls(forms, arrays["sizes"], arrays["counts"], sounds, arrays["sound"], lemma)
+
+    def save(self, path: Path) -> None:
+        np.savez_compressed(
+            path,
+            forms=np.frombuffer("\n".join(self.forms).encode(), np.uint8),
+            sizes=self.sizes,
+            counts=self.counts,
+            sounds=np.frombuffer("\n".join(self.sounds).encode(), np.uint8),
+            sound=self.sound,
+            lemma=np.diff(self.lemma, prepend=0).astype(np.int32),
+        )
+
+    def __contains__(self, form: str) -> bool:
+        return _place(self.forms, form) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.forms)
+
+    def of(self, form: str) -> list[str]:
+        """The other forms that may sound like this one, the most frequent first.
+
+        An elided word sounds like elided words alone: *s'* like *c'*, not like the letter.
+        """
+        found = {other for sound in self.sounds_of(form) for other in self._with(sound)} - {form}
+        alike = (other for other in found if other.endswith("'") == form.endswith("'"))
+        return sorted(alike, key=lambda other: (-self.count(other), other))
+
+    def sounds_of(self, form: str) -> set[str]:
+        """The ways to pronounce a form; none of a word that Lexique lacks."""
+        return {self.sounds[number] for number in self.sound[self._rows(form)]}
+
+    def count(self, form: str) -> float:
+        """How often a form occurs in Lexique's subtitles and books, per million words.
+
+        Some elided words it counts with their full forms: *j'* with *je*.
+        """
+        if form.endswith("'") and self._counted(form) < 0:
+            form = f"{form[:-1]}e"
+        return max(self._counted(form), 0) / UNIT
+
+    def share_lemma(self, one: str, other: str) -> bool:
+        """Whether two forms are forms of one word: *chanté* and *chanter*, not *et* and *est*."""
+        lemmas = (self.lemma[self._rows(form)] for form in (one, other))
+        return bool(np.intersect1d(*lemmas).size)
+
+    def joined(self, elided: str, word: str) -> list[str]:
+        """The single words that sound like these two: *la* for *l'* and *a*."""
+        if not _elides(elided, word):
+            return []
+        first, second = self.sounds_of(elided), self.sounds_of(word)
+        found = {form for a in first for b in second for form in self._with(a + b)}
+        return sorted(form for form in found if "'" not in form)
+
+    def parted(self, form: str) -> list[tuple[str, str]]:
+        """The pairs of an elided and another word that sound like this one."""
+        elided = [f"{letters}'" for letters in ELIDED if f"{letters}'" in self and "'" not in form]
+        sounds = self.sounds_of(form)
+        found = {
+            (first, second)
+            for first in elided
+            for beginning in self.sounds_of(first)
+            for sound in sounds
+            if sound.startswith(beginning)
+            for second in self._with(sound.removeprefix(beginning))
+        }
+        return sorted(pair for pair in found if _elides(*pair))
+
+    def _rows(self, form: str) -> slice:
+        number = _place(self.forms, form)
+        if number is None:
+            return slice(0)
+        end = int(self._ends[number])
+        return slice(end - int(self.sizes[number]), end)
+
+    def _counted(self, form: str) -> int:
+        number = _place(self.forms, form)
+        return UNCOUNTED if number is None else int(self.counts[number])
+
+    def _with(self, sound: str) -> list[str]:
+        """The forms that may sound like that."""
+        number = _place(self.sounds, sound)
+        if number is None:
+            return []
+        rows = np.flatnonzero(self.sound == number)
+        return [self.forms[place] for place in np.searchsorted(self._ends, rows, side="right")]
+
+
+def _place(texts: list[str], text: str) -> int | None:
+    """Where a text stands in a sorted list; None if it is missing."""
+    place = bisect_left(texts, text)
+    return place if place < len(texts) and texts[place] == text else None
+
+
+def _elides(elided: str, word: str) -> bool:
+    """Whether the first may stand before the second."""
+    is_elided = elided.endswith("'") and elided[:-1] in ELIDED
+    return is_elided and word.startswith(AFTER_ELISION) and "'" not in word
+
+
+if __name__ == "__main__":
+    from accord.lexicon.dictionaries.lexique import read_sounds  # which imports this module
+
+    Homophones.of_rows(read_sounds(Path(sys.argv[1]))).save(TABLE)
