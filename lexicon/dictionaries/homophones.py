@@ -1,16 +1,16 @@
 """Words that sound the same, from the pronunciations of Lexique 3.83 (CC BY-SA 4.0).
 
-`homophones.npz` lies beside this module, so that a checker needs no other file. It has the forms of
+`homophones.zip` lies beside this module, so that a checker needs no other file. It has the forms of
 Lexique with their sounds and frequencies, and numbers for the lemmas. It is derived from Lexique,
 so its licence is CC BY-SA 4.0 too: B. New, C. Pallier, M. Brysbaert and L. Ferrand, *Lexique 2*,
 2004. This command writes it anew after `accord fetch lexique`:
 
-    python -m accord.lexicon.dictionaries.homophones FOLDER_OF_LEXIQUE/Lexique383.txt
+    python -m accord.lexicon.dictionaries.lexique FOLDER_OF_LEXIQUE/Lexique383.txt
 
 Pronunciations are kept apart from the analyses: φ says what a word is, not how it sounds.
 """
 
-import sys
+import zipfile
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-TABLE = Path(__file__).with_suffix(".npz")
+TABLE = Path(__file__).with_suffix(".zip")
+TEXTS = ("forms", "sounds")  # its files with a text a line, and those of numbers
+NUMBERS = {"sizes": "u1", "counts": "<i4", "sound": "<i4", "lemma": "<i4"}
 UNIT = 200  # counts are kept as whole numbers: Lexique has two digits, in two texts
 UNCOUNTED = -1
 # Lexique writes elided words without their apostrophe.
@@ -74,10 +76,10 @@ class Homophones:
         lemma_number: dict[str, int] = {}
         return cls(
             forms,
-            np.array([size[form] for form in forms], np.uint8),
-            np.array([round(UNIT * count.get(form, UNCOUNTED / UNIT)) for form in forms], np.int32),
+            np.array([size[form] for form in forms]),
+            np.array([round(UNIT * count.get(form, UNCOUNTED / UNIT)) for form in forms]),
             sounds,
-            np.array([sound_number[sound] for _, sound, _ in ordered], np.int32),
+            np.array([sound_number[sound] for _, sound, _ in ordered]),
             np.array([lemma_number.setdefault(row[2], len(lemma_number)) for row in ordered]),
         )
 
@@ -89,23 +91,21 @@ class Homophones:
 
     @classmethod
     def load(cls, path: Path) -> "Homophones":
-        with np.load(path, allow_pickle=False) as arrays:
-            forms, sounds = (
-                arrays[name].tobytes().decode().split("\n") for name in ("forms", "sounds")
+        with zipfile.ZipFile(path) as file:
+            forms, sounds = (file.read(name).decode().split("\n") for name in TEXTS)
+            sizes, counts, sound, lemma = (
+                np.frombuffer(file.read(name), kind) for name, kind in NUMBERS.items()
             )
-            lemma = np.cumsum(arrays["lemma"])  # kept as steps, which take less room
-            return cls(forms, arrays["sizes"], arrays["counts"], sounds, arrays["sound"], lemma)
+        return cls(forms, sizes, counts, sounds, sound, np.cumsum(lemma))
 
     def save(self, path: Path) -> None:
-        np.savez_compressed(
-            path,
-            forms=np.frombuffer("\n".join(self.forms).encode(), np.uint8),
-            sizes=self.sizes,
-            counts=self.counts,
-            sounds=np.frombuffer("\n".join(self.sounds).encode(), np.uint8),
-            sound=self.sound,
-            lemma=np.diff(self.lemma, prepend=0).astype(np.int32),
-        )
+        texts = ("\n".join(each).encode() for each in (self.forms, self.sounds))
+        steps = np.diff(self.lemma, prepend=0)  # which take less room
+        numbers = zip((self.sizes, self.counts, self.sound, steps), NUMBERS.values(), strict=True)
+        content = [*texts, *(array.astype(kind).tobytes() for array, kind in numbers)]
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
+            for name, each in zip((*TEXTS, *NUMBERS), content, strict=True):
+                file.writestr(zipfile.ZipInfo(name), each, zipfile.ZIP_DEFLATED)
 
     def __contains__(self, form: str) -> bool:
         return _place(self.forms, form) is not None
@@ -192,9 +192,3 @@ def _elides(elided: str, word: str) -> bool:
     """Whether the first may stand before the second."""
     is_elided = elided.endswith("'") and elided[:-1] in ELIDED
     return is_elided and word.startswith(AFTER_ELISION) and "'" not in word
-
-
-if __name__ == "__main__":
-    from accord.lexicon.dictionaries.lexique import read_sounds  # which imports this module
-
-    Homophones.of_rows(read_sounds(Path(sys.argv[1]))).save(TABLE)

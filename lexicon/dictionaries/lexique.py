@@ -1,15 +1,16 @@
 """Lexique 3.83: forms with their frequencies per million words in subtitles and in books.
 
-It also has pronunciations, from which `homophones.npz` is made.
+It also has pronunciations, from which `homophones.zip` is made.
 """
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 
 from accord.lexicon.analysis import join_feats
-from accord.lexicon.dictionaries.homophones import ELIDED, Spoken
+from accord.lexicon.dictionaries.homophones import ELIDED, TABLE, Homophones, Spoken
 from accord.lexicon.dictionaries.ladl import GENDER, NUMBER, PERSON
 from accord.lexicon.index import TextLexicon
 from accord.lexicon.reading import (
@@ -144,3 +145,7 @@ def parse_sounds(line: str, names: Sequence[str]) -> list[Spoken]:
     check_word(form, lemma)
     mark, count = apostrophe(form, name), per_million(cells)
     return [Spoken(form + mark, lemma, sound, None if mark else count)] if sound else []
+
+
+if __name__ == "__main__":
+    Homophones.of_rows(read_sounds(Path(sys.argv[1]))).save(TABLE)

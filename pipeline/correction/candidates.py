@@ -10,6 +10,7 @@ People change what they do not hear: *pomme* for *pommes* rather than *un* for *
 dependent follows its noun or its subject: *Elle est content* lacks an *e*, and is not about *il*.
 """
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from accord.pipeline.trained.readings import Reading, Readings
 AGREEMENT = re.compile(r"(?:^|\|)(?:Gender|Number|Person)=[^|]*")
 SILENT = re.compile(r"(?:e?s|x|e|nt|t)$")  # endings that are mostly not heard
 DEPENDENT = {"ADJ", "DET", "PRON"}  # parts of speech that agree with a noun
+SELDOM = 0.5  # occurrences per million words of words that hardly occur
 COMMON = 60.0  # occurrences per million words of a word that is often taken for another
 # What Lexique pronounces apart and people do not, or what is two words.
 WRITTEN_FOR = (("ce", "se"), ("tout", "tous"), ("plutôt", "plus tôt"), ("quelque", "quel que"))
@@ -37,17 +39,23 @@ KINDS = {
     "other word": "the other word has another lemma, and both are frequent",
     "rare word": "the other word has another lemma, and one of both is rare",
     "cut": "one word becomes two, or two become one",
+    "frequency": "the other word is more frequent: for each nat of log frequency",
 }
 
 
 @dataclass(frozen=True)
 class Prior:
-    """The cost of each kind of change, in nats. A change may be of several kinds."""
+    """The cost of each kind of change, in nats. A change may be of several kinds.
+
+    Who does not know which form is right writes the frequent one. So a rare form that stands in
+    the text is rarely a mistake: the cost grows with how much more frequent the other word is.
+    """
 
     costs: Mapping[str, float] = field(default_factory=lambda: DEFAULT)
 
-    def cost(self, kinds: Sequence[str]) -> float:
-        return sum(self.costs[kind] for kind in kinds)
+    def cost(self, change: "Change") -> float:
+        of_kinds = sum(self.costs[kind] for kind in change.kinds)
+        return of_kinds + self.costs["frequency"] * change.frequency
 
     def stricter(self, nats: float) -> "Prior":
         """The same with a further cost of every change."""
@@ -55,15 +63,16 @@ class Prior:
 
 
 DEFAULT = {
-    "change": 4.0,
-    "audible": 4.0,
-    "determiner": 2.0,
-    "noun": 1.0,
+    "change": 3.0,
+    "audible": 0.5,
+    "determiner": 4.0,
+    "noun": 0.5,
     "pronoun": 4.0,
     "tense": 0.0,
     "other word": 0.0,
-    "rare word": 3.0,
+    "rare word": 4.0,
     "cut": 0.0,
+    "frequency": 0.5,
 }
 
 
@@ -74,6 +83,7 @@ class Change(NamedTuple):
     end: int
     words: tuple[str, ...]
     kinds: tuple[str, ...]
+    frequency: float = 0.0  # log of how many times more frequent the other word is
 
 
 def changed(words: Sequence[str], changes: Sequence[Change]) -> list[str]:
@@ -106,7 +116,8 @@ class Candidates:
             return
         following = words[place + 1 : place + 2]
         for other, kinds in self.instead_of(word.lower()).items():
-            yield Change(place, place + 1, (_cased(other, word),), kinds)
+            more = self._log_frequency(other) - self._log_frequency(word.lower())
+            yield Change(place, place + 1, (_cased(other, word),), kinds, more)
         for first, second in self._parted(word.lower()):
             yield Change(place, place + 1, (_cased(first, word), second), ("change", "cut"))
         for other in self._joined(word.lower(), *following):
@@ -175,6 +186,9 @@ class Candidates:
             counts = [self.homophones.count(each) for each in (word, other)]
             kinds.append("other word" if min(counts) >= COMMON else "rare word")
         return tuple(kinds)
+
+    def _log_frequency(self, word: str) -> float:
+        return math.log(max(self.homophones.count(word), SELDOM))
 
     def _share_lemma(self, word: str, other: str) -> bool:
         lemmas = ({each.lemma for each in self._inflected(form)} for form in (word, other))

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from accord.lexicon.dictionaries.homophones import Homophones
-from accord.pipeline.correction.candidates import Candidates
+from accord.pipeline.correction.candidates import SELDOM, Candidates
 from accord.pipeline.correction.nbest import Arc, Lattice
 from accord.pipeline.evaluation.suites import text_of
 
@@ -82,7 +82,6 @@ AGREEMENT, HOMOPHONE, PARTICIPLE = "agreement", "homophone", "participle"
 SEVERAL = {2: "two_errors", 3: "three_errors"}
 HEARD = 0.15  # how often people write a form that sounds otherwise, beside one that does not
 LENGTHS = range(5, 41)  # words of a sentence
-SELDOM = 0.5  # occurrences per million words of a form that is planted
 PAST = ("VerbForm=Part", "Tense=Past")
 INVARIABLE = {"ADP", "ADV", "CCONJ", "SCONJ", "INTJ"}
 

@@ -96,7 +96,7 @@ class Corrector:
             kept = self._kept(words, changes)
             # What each change adds to the score; one that adds nothing goes, the worst first.
             gains = {
-                each.change: sum(each.log_p) - sum(each.without) - prior.cost(each.change.kinds)
+                each.change: sum(each.log_p) - sum(each.without) - prior.cost(each.change)
                 for each in kept
             }
             worst = min(changes, key=gains.__getitem__, default=None)

@@ -152,8 +152,10 @@ class Lists:
 
 
 def counts(changes: Sequence[Change]) -> np.ndarray:
-    """How many changes are of each kind."""
-    return np.array([sum(kind in each.kinds for each in changes) for kind in KINDS], float)
+    """How many changes are of each kind, and how much more frequent the new words are."""
+    found = {kind: sum(kind in each.kinds for each in changes) for kind in KINDS}
+    found["frequency"] = sum(each.frequency for each in changes)
+    return np.array([*found.values()], float)
 
 
 def tuned(pairs: Sequence[Pair], corrector: Corrector) -> Prior:

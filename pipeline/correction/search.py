@@ -97,7 +97,7 @@ class Search:
 
     def _step(self, change: Change, prior: Prior) -> Step:
         words = tuple(self.scorer.cased(change.words))
-        return Step(change.end, words, change, prior.cost(change.kinds))
+        return Step(change.end, words, change, prior.cost(change))
 
     def _spelled(self, forms: list[str]) -> dict[str, np.ndarray]:
         """log spell(x | s) of each form by each class of unknown words; of an end −inf."""

@@ -20,7 +20,7 @@ def real():
 
 
 def test_the_bundled_table_is_made_of_lexique(real, folder, tmp_path):
-    """`python -m accord.lexicon.dictionaries.homophones FILE` writes it."""
+    """`python -m accord.lexicon.dictionaries.lexique FILE` writes it."""
     made = Homophones.of_rows(read_sounds(lexique.path(folder)))
     for one, other in ((made, real), (_saved(made, tmp_path), real)):
         assert (one.forms, one.sounds) == (other.forms, other.sounds)
@@ -29,8 +29,8 @@ def test_the_bundled_table_is_made_of_lexique(real, folder, tmp_path):
 
 
 def _saved(found, folder):
-    found.save(folder / "homophones.npz")
-    return Homophones.load(folder / "homophones.npz")
+    found.save(folder / "homophones.zip")
+    return Homophones.load(folder / "homophones.zip")
 
 
 def test_the_homophones_on_which_agreement_turns(real):

@@ -127,6 +127,7 @@ SENTENCE = "La petite fille schtroumpfe une pomme."  # with a word that is spell
         ["generate", "--count", "1", "--pattern", "DET NOUN VERB"],
         ["nearest", "fille"],
         ["agree", "--suite", "pairs.tsv"],
+        ["correct", "Les enfant mange."],
     ],
     ids=lambda command: command[0],
 )
@@ -136,13 +137,6 @@ def test_the_bundled_model_is_asked_without_the_extra(command, tmp_path, monkeyp
     (tmp_path / "pairs.tsv").write_text(pairs, encoding="utf-8")
     (tmp_path / "text.txt").write_text(SENTENCE, encoding="utf-8")
     said = without_extra(*command)
-    assert said.returncode == 0 and said.stdout, said.stderr
-    assert "error" not in said.stderr
-
-
-def test_words_are_corrected_without_the_extra(fetched):
-    fetched("lexique")  # which knows how words sound
-    said = without_extra("correct", "Les enfant mange.")
     assert said.returncode == 0 and said.stdout, said.stderr
     assert "error" not in said.stderr
 

@@ -33,7 +33,7 @@ RIGHT = [
 ]
 REPAIRED = {
     "Les enfant mange des pomme.": "Les enfants mangent des pommes.",
-    "Elle c'est trompé ; il on mangé ces pomme.": "Elle s'est trompée ; ils ont mangé ces pommes.",
+    "Il c'est trompé, ils on mangé ces pomme.": "Il s'est trompé, ils ont mangé ces pommes.",
     "Elle est très content.": "Elle est très contente.",
     "Ses vrai que sa va mieux.": "C'est vrai que ça va mieux.",
 }
@@ -97,7 +97,7 @@ def test_no_search_result_scores_below_the_text_and_log_p_is_that_of_the_scorer(
     sentences = [changed(words, each.changes) for each in found]
     for each, whole in zip(found, log_p(corrector.scorer, *sentences), strict=True):
         assert each.log_p == pytest.approx(whole, abs=1e-3)
-        costs = sum(prior.cost(change.kinds) for change in each.changes)
+        costs = sum(prior.cost(change) for change in each.changes)
         assert each.score == pytest.approx(each.log_p - costs, abs=1e-6)
 
 
@@ -121,7 +121,7 @@ def test_every_change_that_stays_gains_more_than_it_costs(corrector):
             whole, without = log_p(
                 corrector.scorer, changed(words, [*rest, each.change]), changed(words, rest)
             )
-            assert whole - without > prior.cost(each.change.kinds) - 1e-4
+            assert whole - without > prior.cost(each.change) - 1e-4
     assert corrector.meant(words, Prior().stricter(math.inf)) == []
 
 
@@ -248,7 +248,10 @@ def test_the_right_sentence_of_a_pair_is_judged_too():
 
 def test_the_prior_has_a_cost_of_every_kind():
     assert DEFAULT.keys() == KINDS.keys()
-    assert Prior().stricter(1.0).cost(["change"]) == Prior().cost(["change"]) + 1.0
+    change = Change(0, 1, ("les",), ("change", "audible"), frequency=2.0)
+    assert Prior().stricter(1.0).cost(change) == pytest.approx(Prior().cost(change) + 1.0)
+    rarer = change._replace(frequency=-2.0)
+    assert Prior().cost(rarer) < Prior().cost(change), "who is unsure writes the frequent form"
 
 
 @pytest.mark.slow

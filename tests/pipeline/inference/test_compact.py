@@ -84,6 +84,19 @@ def test_words_prior_features_and_readings_are_the_same_to_the_last_bit(whole, s
     pd.testing.assert_frame_equal(ours.astype(texts), theirs.astype(texts))
 
 
+def test_readings_that_are_looked_up_one_by_one_are_those_of_the_table(whole, small):
+    table, forms = whole.parts.analyses(COLUMNS), whole.vocabulary.forms
+    packed, tabled = (each.parts.encoding.readings for each in (small, whole))
+    for readings in (packed, tabled):
+        for form, number in [*whole.vocabulary.known.items()][::40]:
+            own = table[table["word"] == number][["lemma", "upos", "feats"]].astype(str)
+            assert readings.of_form(form) == [*own.itertuples(index=False, name=None)]
+        for lemma in [*filter(None, table["lemma"].astype(str).unique()[::25]), "être", "xyzzy"]:
+            words = table["word"][table["lemma"].astype(str) == lemma].unique()
+            assert readings.forms_of(lemma) == sorted(forms[word] for word in words)
+    assert packed.of_form("xyzzy") == tabled.of_form("xyzzy") == []
+
+
 def test_any_string_is_of_the_class_that_the_lexicons_give_it(whole, small):
     assert len(whole.vocabulary.unknown) > 1
     forms = [f"{letters}{end}" for letters in ("zy", "abo", "Trou", "NAS", "4x") for end in ENDS]

@@ -17,5 +17,13 @@ def test_places_and_forms(forms, other):
     assert packed.find(other) == (forms.index(other) if other in forms else -1)
 
 
+@given(forms=FORMS, beginning=st.text(max_size=3))
+def test_forms_that_begin_alike_lie_together(forms, beginning):
+    packed = FrontCoded.encode(forms)
+    for letters in (beginning, *(form[:1] for form in forms[:3])):
+        first, end = packed.beginning_with(letters.encode())
+        assert forms[first:end] == [form for form in forms if form.startswith(letters)]
+
+
 def test_what_cannot_be_written_is_not_found():
     assert FrontCoded.encode(["?", "a", "b"]).find("\ud800") == -1
