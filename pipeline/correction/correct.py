@@ -10,6 +10,7 @@ So the changes that are reported are the fewest that the score asks for.
 """
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -23,9 +24,11 @@ from accord.pipeline.inference.context import split_texts
 from accord.pipeline.inference.explain import SPELLED, Choice, Explainer, label
 from accord.pipeline.inference.scorer import Scorer, tokens
 
-HERE, AFTERWARDS = "the word itself", "the words after it"
+AFTERWARDS, WHOLE = "the words after it", "the sentence"
+GRAMMAR = re.compile(r"(?:not )?[A-Z]\w*=\w+")  # Number=Plur, not Gender=Masc
 IN_A_NAT = 1 / math.log(2)  # bits
 Reasons = dict[str, float]  # reasons and their bits, which sum to those of the correction
+Changes = tuple[Change, ...]
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Correction:
     wrong: str
     right: str
     bits: float  # the corrected sentence is 2^bits times likelier than with the wrong word in it
-    reason: str  # what speaks most for it: a feature, or the words after it
+    reason: str  # the feature that speaks most for it, or the words after it
     reasons: Reasons  # all of them, the largest first
 
     @property
@@ -74,11 +77,10 @@ def corrected(text: str, found: Sequence[Correction]) -> str:
 
 
 class Kept(NamedTuple):
-    """A change that stays, and log p of each word with it and without it."""
+    """A change that stays, and how many nats of log p the sentence gains from it."""
 
     change: Change
-    log_p: list[float]
-    without: list[float]
+    gain: float
 
 
 class Corrector:
@@ -91,29 +93,34 @@ class Corrector:
     def meant(self, words: Sequence[str], prior: Prior) -> list[Kept]:
         """The fewest changes to a sentence, its words in the case of the text."""
         search = Search(self.scorer, self.scorer.cased(words), self.candidates.of(words), prior)
-        changes = list(search.best()[0].changes)
+        found = search.best()
+        log_p = {each.changes: each.log_p for each in found}
+        changes = found[0].changes
         while True:
-            kept = self._kept(words, changes)
-            # What each change adds to the score; one that adds nothing goes, the worst first.
-            gains = {
-                each.change: sum(each.log_p) - sum(each.without) - prior.cost(each.change)
-                for each in kept
-            }
-            worst = min(changes, key=gains.__getitem__, default=None)
-            if worst is None or gains[worst] > 0:
+            kept = self.gains(words, changes, log_p)
+            # A change that adds nothing to the score goes, the worst first.
+            adds = {each.change: each.gain - prior.cost(each.change) for each in kept}
+            worst = min(changes, key=adds.__getitem__, default=None)
+            if worst is None or adds[worst] > 0:
                 return kept
-            changes.remove(worst)
+            changes = without(changes, worst)
 
     def result(self, words: Sequence[str], prior: Prior) -> list[str]:
         """A sentence with its errors repaired."""
         return changed(words, [each.change for each in self.meant(words, prior)])
 
-    def _kept(self, words: Sequence[str], changes: Sequence[Change]) -> list[Kept]:
-        without = [[each for each in changes if each != one] for one in changes]
-        texts = [changed(words, each) for each in (changes, *without)]
-        scored = self.scorer.score_words([*map(self.scorer.cased, texts)]) if changes else [[]]
-        whole, *others = ([word.log_p for word in sentence] for sentence in scored)
-        return [Kept(each, whole, log_p) for each, log_p in zip(changes, others, strict=True)]
+    def gains(
+        self, words: Sequence[str], changes: Changes, log_p: dict[Changes, float]
+    ) -> list[Kept]:
+        """What each change adds to the others. `log_p` has sentences that were scored already."""
+        needed = [changes, *(without(changes, each) for each in changes)]
+        new = [each for each in needed if each not in log_p]
+        scored = self.scorer.score_words([self.scorer.cased(changed(words, e)) for e in new])
+        log_p |= {
+            each: sum(word.log_p for word in of_words)
+            for each, of_words in zip(new, scored, strict=True)
+        }
+        return [Kept(each, log_p[changes] - log_p[without(changes, each)]) for each in changes]
 
     def corrections(self, sentence: str, prior: Prior, offset: int = 0) -> list[Correction]:
         """The corrections of one sentence; `offset` is where it begins in its text."""
@@ -131,7 +138,7 @@ class Corrector:
                     sentence[start:end],
                     "".join(w if w.endswith("'") else f"{w} " for w in change.words).rstrip(),
                     sum(reasons.values()),
-                    next((name for name, bits in reasons.items() if bits > 0), AFTERWARDS),
+                    main_reason(reasons),
                     reasons,
                 )
             )
@@ -141,25 +148,16 @@ class Corrector:
         """The bits of a change as a sum, the largest parts first.
 
         Its parts are the terms that differ between the two words after the same beginning, and
-        what the words after them gain.
+        what the words after them gain. `changes` are all changes of the sentence.
         """
-        change = kept.change
-        earlier = [each for each in changes if each.start < change.start]
-        before = changed(words, earlier)[: change.start + _longer(earlier)]
-        gain = sum(kept.log_p) - sum(kept.without)
-        at = len(before)
-        is_one_word = len(change.words) == change.end - change.start == 1
-        here = {}
-        if is_one_word:
-            here = {HERE: kept.log_p[at] - kept.without[at]}
-            if self._explainer:
-                asked = self.scorer.cased([words[change.start], *change.words])
-                here = differences(
-                    *self._explainer.after(self.scorer.cased(before), asked, 0).asked
-                )
-        parts = {**here, AFTERWARDS: gain - sum(here.values())}
-        if not here:
-            parts = {HERE: gain}
+        change, parts = kept.change, {WHOLE: kept.gain}
+        if self._explainer and len(change.words) == change.end - change.start == 1:
+            earlier = [each for each in changes if each.start < change.start]
+            longer = sum(len(each.words) - (each.end - each.start) for each in earlier)
+            before = changed(words, earlier)[: change.start + longer]
+            asked = self.scorer.cased([words[change.start], *change.words])
+            here = differences(*self._explainer.after(self.scorer.cased(before), asked, 0).asked)
+            parts = {**here, AFTERWARDS: kept.gain - sum(here.values())}
         in_bits = {name: nats * IN_A_NAT for name, nats in parts.items()}
         return dict(sorted(in_bits.items(), key=lambda part: -abs(part[1])))
 
@@ -170,9 +168,15 @@ class Corrector:
         return Explainer(self.scorer, "none") if is_sum else None
 
 
-def _longer(changes: Sequence[Change]) -> int:
-    """How many words a sentence gains by changes."""
-    return sum(len(each.words) - (each.end - each.start) for each in changes)
+def main_reason(reasons: Reasons) -> str:
+    """The feature of grammar that speaks most for a change, else whatever does."""
+    speak = [name for name, bits in reasons.items() if bits > 0]
+    grammar = [name for name in speak if GRAMMAR.fullmatch(name)]
+    return next(iter(grammar + speak), AFTERWARDS)
+
+
+def without(changes: Changes, one: Change) -> Changes:
+    return tuple(each for each in changes if each != one)
 
 
 def differences(word: Choice, other: Choice) -> Reasons:

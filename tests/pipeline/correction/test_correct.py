@@ -168,18 +168,16 @@ def test_what_spelling_gives_a_word_is_a_reason_of_its_own():
     """A rare form has most of its probability by its letters; no other reason may hide that."""
     corrector = Corrector(bundled())
     words, change = ["la", "petite", "galeriez"], Change(2, 3, ("galerie",), ("change",))
-    (kept,) = corrector._kept(words, [change])
+    (kept,) = corrector.gains(words, (change,), {})
     reasons = corrector.reasons(words, [change], kept)
     assert reasons[SPELLED] < -9
-    assert sum(reasons.values()) == pytest.approx(
-        (sum(kept.log_p) - sum(kept.without)) / math.log(2), abs=1e-4
-    )
+    assert sum(reasons.values()) == pytest.approx(kept.gain / math.log(2), abs=1e-4)
 
 
 def test_reasons_say_which_of_the_two_words_has_a_feature():
     corrector = Corrector(bundled())
     words, change = ["les", "petite", "filles"], Change(1, 2, ("petites",), ("change",))
-    (kept,) = corrector._kept(words, [change])
+    (kept,) = corrector.gains(words, (change,), {})
     reasons = corrector.reasons(words, [change], kept)
     assert {"not Number=Sing", "Number=Plur"} <= reasons.keys()
     assert not {"Number=Sing", "not Number=Plur", "pos=ADJ", "not pos=ADJ"} & reasons.keys()
