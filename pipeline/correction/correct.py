@@ -24,7 +24,7 @@ from accord.pipeline.inference.context import split_texts
 from accord.pipeline.inference.explain import SPELLED, Choice, Explainer, label
 from accord.pipeline.inference.scorer import Scorer, tokens
 
-AFTERWARDS, WHOLE = "the words after it", "the sentence"
+AFTERWARDS, WHOLE = "the words after it", "the word itself"
 GRAMMAR = re.compile(r"(?:not )?[A-Z]\w*=\w+")  # Number=Plur, not Gender=Masc
 IN_A_NAT = 1 / math.log(2)  # bits
 Reasons = dict[str, float]  # reasons and their bits, which sum to those of the correction

@@ -6,18 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from accord.lexicon.dictionaries.lexique import Homophones
 from accord.models.common.registry import imported
 from accord.models.inference.interface import InferenceModel
 from accord.models.inference.next_word import NextWord
 from accord.pipeline.artefacts.artefact import read_json
 from accord.pipeline.artefacts.names import CONFIG, END, END_ID, NOT_TOP, UNKNOWN_ID
-from accord.pipeline.data.folders import MissingData, folder_of
 from accord.pipeline.inference.expectations import FEATURES, POS, FeatureValues
 from accord.pipeline.inference.explain import Choice, Explainer
 from accord.pipeline.inference.generate import Generator
@@ -128,11 +125,8 @@ FOLLOWED = 1000  # words of a text along which curves and entropy are shown, whi
 MOST_OTHERS = 20  # words that one is compared with
 CHECKED = 1000  # words of a text that are searched for errors
 KEPT = 8  # choices of features that are switched off, held ready
-MARGIN = 5.0  # nats that a sentence must gain from a correction
 # Imported for the first check and the first card, which need more than all other answers.
-CORRECTOR, CORRECTIONS = (
-    f"accord.pipeline.correction.correct:{name}" for name in ("Corrector", "rows")
-)
+CORRECTIONS = "accord.pipeline.correction.correct:corrections"
 DESCRIBE, CARD = "accord.pipeline.trained.export:describe", "accord.pipeline.trained.card:card"
 
 
@@ -261,37 +255,27 @@ class AskedModel:
 
     def check(self, text: str) -> Iterator[Answer]:
         """Suspected errors of a text, sentence by sentence."""
-        corrector, has_sounds = self._corrector
         count = 0
         for words, start, written in sentences_of(beginning_of(text)):
             count += len(words)
             if count > CHECKED:
                 yield {"checked": CHECKED}
                 return
-            found = imported(CORRECTIONS)(corrector, written, MARGIN) if written else []
+            found = imported(CORRECTIONS)(self.scorer, written) if written else []
             yield {
-                "homophones": has_sounds,
                 "read": start + len(written),
                 "suggestions": [
                     {
-                        **each,
-                        "start": start + each["start"],
-                        "end": start + each["end"],
-                        "gain": each["gain"] * BITS,
-                        "why": {name: nats * BITS for name, nats in each["why"].items()},
+                        "word": each.wrong,
+                        "suggestion": each.right,
+                        "start": start + each.start,
+                        "end": start + each.end,
+                        "gain": each.bits,
+                        "why": each.reasons,
                     }
                     for each in found
                 ],
             }
-
-    @cached_property
-    def _corrector(self) -> tuple[Any, bool]:
-        """The checker, and whether it knows which words sound the same."""
-        try:
-            homophones, has_sounds = Homophones.load(folder_of), True
-        except MissingData:
-            homophones, has_sounds = Homophones(()), False
-        return imported(CORRECTOR)(self.scorer, homophones), has_sounds
 
     def write(
         self, start: str, constraints: Sequence[str], seed: int, context: str | None = None

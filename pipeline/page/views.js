@@ -10,10 +10,9 @@ function drawCorrections(row, answer, isWhole) {
   const lines = suggestions.map((each) => suggestionLine(each));
   const all = suggestions.length > 1 && !kept ? make("button", { type: "button", onclick: () => accept(suggestions) }, say("accept all")) : null;
   const none = isWhole && !lines.length ? make("p", { className: "help" }, say("no errors")) : null;
-  const silent = isWhole && answer.homophones === false ? make("p", { className: "help" }, say("no homophones")) : null;
   const limit = answer.checked ? make("p", { className: "help" }, say("checked", { count: written(answer.checked) })) : null;
   const busy = isWhole ? null : make("p", { className: "help" }, say("looking"));
-  byId("suggested").replaceChildren(...[lines.length ? make("ul", {}, ...lines) : null, all, none, limit, busy, silent].filter(Boolean));
+  byId("suggested").replaceChildren(...[lines.length ? make("ul", {}, ...lines) : null, all, none, limit, busy].filter(Boolean));
 }
 
 function suggestionLine(each) {

