@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from accord.models.common.batching import Sentences
-from accord.models.inference.interface import InferenceModel
+from accord.models.inference.interface import InferenceModel, with_others
+from accord.models.spelling.spelling import with_spelling
 
 TIE = 1e-6  # nats: words that differ by less are equally likely
 IMPOSSIBLE = -1e4  # of what is below, p is 0 in every precision
@@ -43,8 +44,9 @@ class WordValues(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """The expectations before each word of a text, END included."""
+    """log p of each word of a text, END included, and the expectations before it."""
 
+    log_p: np.ndarray  # of the word that came, in nats: (N)
     entropy: np.ndarray  # of the next word, in nats: (N)
     rank: np.ndarray  # of the word that came, 1 being the likeliest: (N)
     means: np.ndarray  # E[t(x) | K]: (N × k)
@@ -58,22 +60,30 @@ class NextWord:
         self.shares = _Shares(model.signature, model.log_share)
         self.means = _Means(self.shares, values)
 
-    def ask(self, sentences: Sentences, log_p: np.ndarray) -> Expected:
-        """`log_p` has the log-probability of each word, by which those that are unknown rank."""
+    def ask(self, sentences: Sentences, spelled: np.ndarray | None = None) -> Expected:
+        """Read the sentences once for all that is expected.
+
+        `spelled` is log spell(u | s) of every word and unknown-word class (N × S), if the
+        vocabulary is open. An unknown word ranks by the probability that it has so.
+        """
         count = len(sentences.ids)
         found = Expected(
-            np.zeros(count), np.zeros(count, np.int64), np.zeros((count, self.means.columns))
+            np.zeros(count),
+            np.zeros(count),
+            np.zeros(count, np.int64),
+            np.zeros((count, self.means.columns)),
         )
         for at, scored in self.distributions(sentences):
             words, of_signature = sentences.ids[at].astype(np.int64), scored.astype(np.float64)
             p = np.exp(of_signature)
-            own = self.shares.log_prob_of(of_signature, words[:, None])[:, 0]
-            bound = np.where(np.isin(words, self.unknown), log_p[at], own) + TIE
-            beside = np.broadcast_to(self.unknown, (len(words), len(self.unknown)))
-            no_words = self.shares.log_prob_of(of_signature, beside)
+            beside = self.shares.log_prob_of(of_signature, with_others(words, self.unknown))
+            own, is_unknown = beside[:, 0], np.isin(words, self.unknown)
+            log_p = own if spelled is None else with_spelling(beside, spelled[at], is_unknown)
+            bound = np.where(is_unknown, log_p, own) + TIE
             likelier = self.shares.likelier(of_signature, bound)
-            likelier -= (no_words > bound[:, None]).sum(axis=1)
+            likelier -= (beside[:, 1:] > bound[:, None]).sum(axis=1)
             of_signatures = -(p * np.maximum(of_signature, IMPOSSIBLE)).sum(axis=1)
+            found.log_p[at] = log_p
             found.entropy[at] = of_signatures + p @ self.shares.entropy
             found.rank[at], found.means[at] = 1 + likelier, self.means.of(p)
         return found

@@ -190,11 +190,16 @@ def open_score(
     """
     classes = range(unknown, unknown + spelling.classes)
     log_p = model.score_beside(sentences, classes)
-    of_form = np.full((len(text.forms) + 1, len(classes)), -np.inf)  # the last is that of ends
+    is_unknown = np.isin(sentences.ids, classes)
+    return with_spelling(log_p, spelled_text(spelling, text), is_unknown)
+
+
+def spelled_text(spelling: Spelling, text: WrittenText) -> np.ndarray:
+    """log spell(u | s) of every word and unknown-word class (N × S); −inf of sentence ends."""
+    of_form = np.full((len(text.forms) + 1, spelling.classes), -np.inf)  # the last is that of ends
     if text.forms:
         of_form[:-1] = spelling.log_prob(text.forms)
-    is_unknown = np.isin(sentences.ids, classes)
-    return with_spelling(log_p, of_form[text.positions], is_unknown)
+    return of_form[text.positions]
 
 
 def score_text(

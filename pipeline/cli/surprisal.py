@@ -151,7 +151,7 @@ def surprisal(
 
     from accord.pipeline.data.user_tables import read_table
     from accord.pipeline.inference.context import Context as Reading
-    from accord.pipeline.inference.provenance import write_sidecar
+    from accord.pipeline.inference.provenance import check_sidecar, write_sidecar
     from accord.pipeline.inference.regions import REGION_MEASURES, by_region, predicted
     from accord.pipeline.inference.surprisal import (
         CONTEXT,
@@ -163,6 +163,8 @@ def surprisal(
     )
 
     _check_files(to, plot)
+    if to:
+        check_sidecar(to)
     if not is_path(str(table)):
         raise FileNotFoundError(f"no file {table}; for a sentence itself there is `accord score`")
     found = read_table(table, column)

@@ -16,9 +16,11 @@ import pandas as pd
 
 from accord.corpora.detokenise import spans
 from accord.lexicon.analysis import feature_names
-from accord.models.common.checks import nearest
+from accord.models.common.batching import Sentences
+from accord.models.common.checks import check_finite, nearest
 from accord.models.inference.interface import InferenceModel
 from accord.models.inference.next_word import Expected, NextWord, WordValues
+from accord.models.spelling.spelling import WrittenText, spelled_text
 from accord.pipeline.artefacts.names import END, END_ID, UNKNOWN_ID
 from accord.pipeline.features.templates import values_of
 from accord.pipeline.inference.context import pieces, split_texts
@@ -187,7 +189,7 @@ class SentenceReader:
         cased = [self.scorer.cased(words) for words in texts]
         self._expect_known(cased, first)
         batch, text = self.scorer.encoded(cased, documents)
-        log_p, spelled = self.scorer.score_encoded(batch, text)
+        log_p, spelled, expected = self._scored(batch, text)
         places = [
             place
             for sentence, words in zip(sentences, texts, strict=True)
@@ -202,8 +204,24 @@ class SentenceReader:
             text.positions < 0,
             -log_p,
             spelled,
-            self.next_word.ask(batch, log_p) if self.next_word else None,
+            expected,
         )
+
+    def _scored(
+        self, batch: Sentences, text: WrittenText
+    ) -> tuple[np.ndarray, np.ndarray, Expected | None]:
+        """log p of every word, which words were spelled, and what was expected: read once."""
+        if self.next_word is None:
+            return *self.scorer.score_encoded(batch, text), None
+        spelling = self.scorer.spelling
+        if spelling is None:
+            expected = self.next_word.ask(batch)
+            is_spelled = np.zeros(len(batch.ids), bool)
+        else:
+            expected = self.next_word.ask(batch, spelled_text(spelling, text))
+            is_spelled = np.isin(batch.ids, self.next_word.unknown)
+        check_finite("log p", expected.log_p)
+        return expected.log_p, is_spelled, expected
 
     def _expect_known(self, texts: Sequence[Sequence[str]], first: int) -> None:
         """Reject words that a closed vocabulary lacks; the error names each with its sentence."""

@@ -57,6 +57,25 @@ def sidecar(path: Path) -> Path:
     return path.with_suffix(".json")
 
 
+def check_sidecar(path: Path) -> None:
+    """Refuse a table whose sidecar would replace a file that is not one."""
+    beside = sidecar(path)
+    if beside.exists() and "accord" not in _json(beside):
+        raise FileExistsError(
+            f"{beside} is there and does not come from Accord: it would say where {path.name} "
+            f"comes from. Choose another name for the table, or move the file"
+        )
+
+
+def _json(path: Path) -> dict[str, Any]:
+    """The object in a file; an empty one if it holds something else."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def write_sidecar(
     table: Path,
     models: Scorer | Mapping[str, Scorer],

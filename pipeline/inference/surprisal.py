@@ -17,6 +17,7 @@ import pandas as pd
 from accord import lexicon
 from accord.corpora.tokenise import normalise
 from accord.models.common.checks import nearest
+from accord.pipeline.artefacts.names import END_ID
 from accord.pipeline.data.folders import MissingData, folder_of
 from accord.pipeline.data.user_tables import read_table
 from accord.pipeline.display.messages import INSTALL, meter, say
@@ -29,24 +30,29 @@ CONTEXT = "context"  # the column with what is read before a row
 
 
 class Frequency:
-    """log10 of how often forms come in a million words of French, from Lexique."""
+    """log10 of how often forms come in a million words: of Lexique, or of the training text."""
 
-    def __init__(self, lowercase: bool):
-        self.lexicon = None
+    def __init__(self, scorer: Scorer):
+        self.lexicon, self.known = None, scorer.vocabulary.known
+        counts = scorer.parts.encoding.counts().astype(float)
+        counts[END_ID] = 0
+        self.per_million = counts * (1e6 / max(counts.sum(), 1))
+        own = "log_frequency is that of the model's training text"
         try:
-            self.lexicon = lexicon.load([LEXICON], folder=folder_of, lowercase=lowercase)
+            self.lexicon = lexicon.load([LEXICON], folder=folder_of, lowercase=scorer.lowercase)
         except MissingData:
-            say(f"log_frequency is left empty: `accord fetch {LEXICON}` brings the frequencies")
+            say(f"{own}: `accord fetch {LEXICON}` brings frequencies of French")
         except ModuleNotFoundError as error:
-            say(f"log_frequency is left empty: {error.name} is missing, `{INSTALL}` brings it")
+            say(f"{own}: {error.name} is missing to read those of French, `{INSTALL}` brings it")
 
     def of(self, forms: Sequence[str]) -> np.ndarray:
-        """NaN where Lexique lacks a form."""
-        if self.lexicon is None:
-            return np.full(len(forms), np.nan)
+        """Lexique's if it has the form, else that of the training text; NaN if neither has it."""
         distinct, which = np.unique(np.asarray(forms, dtype=object), return_inverse=True)
-        per_million = self.lexicon.frequency(distinct.tolist())
-        return np.log10(np.where(per_million > 0, per_million, np.nan))[which]
+        found = self.per_million[[self.known.get(form, END_ID) for form in distinct]]
+        if self.lexicon is not None:
+            of_french = np.asarray(self.lexicon.frequency(distinct.tolist()))
+            found = np.where(of_french > 0, of_french, found)
+        return np.log10(np.where(found > 0, found, np.nan))[which]
 
 
 BAR = "|"
@@ -149,7 +155,8 @@ MEASURES = {
     "entropy": "entropy of the next word before this one is read, in bits; all unknown words of a "
     "class count as one",
     "entropy_reduction": "entropy before this word minus entropy after it, in bits",
-    "log_frequency": "log₁₀ of its occurrences per million words of French, from Lexique",
+    "log_frequency": "log₁₀ of its occurrences per million words: of French, from Lexique; of the "
+    "model's training text, if Lexique lacks the word; empty if both lack it",
     "spelled": "whether the character model spelled it, because it is not known",
     "previous_surprisal": "surprisal of the word before, for spill-over",
     "previous_surprisal_2": "surprisal of the word before that one",
@@ -220,7 +227,7 @@ def surprisal_pieces(
     for name, scorer in by_name(models).items():
         in_context = scorer.in_context(context or (Context.text if before else None))
         advance = meter("sentences", len(stimuli.sentences))
-        reader, frequency = SentenceReader(scorer, expect), Frequency(scorer.lowercase)
+        reader, frequency = SentenceReader(scorer, expect), Frequency(scorer)
         if reader.next_word is None:
             say("a model of subwords lists no words: it has no rank and no entropy of the next")
         for words in reader.read(stimuli.sentences, stimuli.row if in_context else None):

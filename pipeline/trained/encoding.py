@@ -100,6 +100,9 @@ class Encoding(Protocol):
     def analyses(self, columns: Sequence[str]) -> "pd.DataFrame":
         """A row for each analysis of each known word, with those columns."""
 
+    def counts(self) -> np.ndarray:
+        """How often each word comes in the training text, by id; zeros if the folder lacks it."""
+
     def mass(self, name: str = PRIOR) -> np.ndarray:
         """b of every word."""
 
@@ -168,6 +171,12 @@ class FullEncoding:
         named = [name for name in columns if name in NAMED]
         path = self.artefacts["analyse"] / "analyses.parquet"
         return pd.read_parquet(path, columns=list(columns), read_dictionary=named)
+
+    def counts(self) -> np.ndarray:
+        import pandas as pd  # here, as a model is trained and scores without tables
+
+        types = pd.read_parquet(self.artefacts["analyse"] / "types.parquet")
+        return types.get("count", 0 * types["share"]).to_numpy()  # unfolded folders lack it
 
     def mass(self, name: str = PRIOR) -> np.ndarray:
         return load_array(self.artefacts["background"] / name)
@@ -254,6 +263,9 @@ class CompactEncoding:
 
     def analyses(self, columns: Sequence[str]) -> "pd.DataFrame":
         return self.readings.table(columns)
+
+    def counts(self) -> np.ndarray:
+        return self.words.column("count")
 
     def mass(self, name: str = PRIOR) -> np.ndarray:
         return self.words.mass(self.about["kind"], self.about["share"])

@@ -63,14 +63,17 @@ KINDS = ["log-linear", "softmax", "adaptive", "over n-grams", "over bigrams", "b
 def test_what_is_asked_of_signatures_is_the_sum_over_all_words(kind, at_once, monkeypatch):
     monkeypatch.setattr(next_word, "AT_ONCE", at_once)
     model, (dense, values) = made(kind), table()
-    given = np.random.default_rng(4).uniform(-5, 0, len(TEXT.ids))
-    found = NextWord(in_torch(model), values, UNKNOWN).ask(TEXT, given)
+    spelled = np.random.default_rng(4).uniform(-5, 0, (len(TEXT.ids), len(UNKNOWN)))
+    found = NextWord(in_torch(model), values, UNKNOWN).ask(TEXT, spelled)
     log_p = model.log_distributions(TEXT).double().numpy()
     p = np.exp(log_p)
     np.testing.assert_allclose(found.means, p @ dense, atol=1e-6)
     np.testing.assert_allclose(found.entropy, -(p * np.where(p > 0, log_p, 0)).sum(1), atol=1e-5)
-    own = log_p[np.arange(len(TEXT.ids)), TEXT.ids]
-    bound = np.where(np.isin(TEXT.ids, UNKNOWN), given, own)
+    own, is_unknown = log_p[np.arange(len(TEXT.ids)), TEXT.ids], np.isin(TEXT.ids, UNKNOWN)
+    by_letters = (p[:, UNKNOWN] * np.exp(spelled)).sum(axis=1)
+    expected = np.log(np.where(is_unknown, 0, np.exp(own)) + by_letters)
+    np.testing.assert_allclose(found.log_p, expected, atol=1e-5)
+    bound = np.where(is_unknown, expected, own)
     log_p[:, UNKNOWN] = -np.inf
     # Words within a rounding error of each other may be ranked either way.
     most = 1 + (log_p > bound[:, None] - 1e-5).sum(axis=1)
@@ -83,6 +86,6 @@ def test_words_as_likely_as_each_other_have_one_rank():
     model = LanguageModel(
         Recipe(embedding=4, hidden=4, layers=1), features, Unigram(features, np.ones(WORDS))
     )
-    rank = NextWord(in_torch(model.eval()), table()[1]).ask(TEXT, np.zeros(len(TEXT.ids))).rank
+    rank = NextWord(in_torch(model.eval()), table()[1]).ask(TEXT).rank
     signatures = np.bincount(features.signature)
     assert set(rank) <= {1, *(1 + signatures)}

@@ -76,6 +76,7 @@ def test_what_is_expected_of_the_next_word_costs_the_signatures_still():
     asked = NextWord(model, values)
     assert not model.by_word
     log_p = model.log_distributions(TEXT)
-    found = asked.ask(TEXT, model.score(TEXT))
+    found = asked.ask(TEXT)
+    assert found.log_p == pytest.approx(model.score(TEXT))
     assert found.means[:, 0] == pytest.approx(np.exp(log_p[:, 5]))
     assert found.entropy == pytest.approx(-(np.exp(log_p) * log_p).sum(axis=1))

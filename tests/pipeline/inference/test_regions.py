@@ -160,6 +160,19 @@ def test_one_command_writes_words_regions_predictions_a_figure_and_where_they_co
     assert {*about["columns"]["region"]} >= {*regions} - {*STIMULI, "row"}
 
 
+def test_a_file_of_the_users_own_is_not_replaced_by_the_one_beside_a_table(tmp_path):
+    table, to, own = (tmp_path / name for name in ("in.csv", "out.csv", "out.json"))
+    pd.DataFrame({"sentence": ["Elle dort."]}).to_csv(table, index=False)
+    own.write_text('{"mine": 1}', encoding="utf-8")
+    command = ["surprisal", str(table), "--to", str(to)]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 1 and "does not come from Accord" in done.output
+    assert own.read_text(encoding="utf-8") == '{"mine": 1}' and not to.exists()
+    own.unlink()
+    for _ in range(2):  # what Accord wrote is replaced
+        assert CliRunner().invoke(app, command).exit_code == 0
+
+
 def test_the_sentence_for_methods_names_the_model():
     said = methods(accord.load())
     assert f"Accord {accord.__version__}" in said and "bundled French model" in said

@@ -90,7 +90,20 @@ def test_frequencies_are_those_of_lexique(fetched, scorer):
     words = surprisal(read_table(STIMULI, "sentence"), scorer)
     known = words.set_index("word")["log_frequency"]
     assert known["des"].iloc[0] > known["voisines"].iloc[0] > -2
-    assert known["."].isna().all()
+    assert known["."].notna().all(), "which Lexique lacks, and the training text has"
+
+
+def test_frequencies_are_those_of_the_training_text_where_lexique_is_missing(
+    scorer, monkeypatch, tmp_path
+):
+    for name in ("ACCORD_DATA", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    words = surprisal(pd.DataFrame({"sentence": ["Le chat mange des zyglotrons."]}), scorer)
+    found = words.set_index("word")["log_frequency"]
+    counts = scorer.parts.encoding.counts()[1:]
+    own = counts[scorer.id_of("des") - 1] / counts.sum() * 1e6
+    assert found["des"] == pytest.approx(np.log10(own))
+    assert np.isnan(found["zyglotrons"])
 
 
 def test_several_models_have_their_rows_one_after_the_other(tiny_run, scorer):
