@@ -1,17 +1,20 @@
 """Exported models by numpy and by torch: how far they differ, how fast they are, cold starts."""
 
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
+from statistics import median
 
 import numpy as np
 
 from accord.corpora.sources import read_words
 from accord.models.common.batching import Sentences
-from accord.models.inference.interface import InferenceModel
-from accord.models.inference.next_word import NextWord, WordValues
+from accord.models.inference.interface import InferenceModel, with_others
+from accord.models.inference.next_word import TIE, NextWord, WordValues
+from accord.models.spelling.spelling import spelled_text, with_spelling
 from accord.pipeline.artefacts.names import UNKNOWN_ID
 from accord.pipeline.data.folders import folder_of
 from accord.pipeline.inference.scorer import Scorer, load
@@ -19,7 +22,10 @@ from accord.pipeline.trained.network import load_inference
 
 CORPORA = ("ud-french-1.4", "ud-french-sequoia")
 ODD = ["zyglotron", "3x", "***", "Ωμέγα", "IBM", "l'", "12e", "œufs", ".", "schtroumpfer"]
-RANKED = 200  # sentences whose ranks are compared, as these cost most
+CLOSE = 1e-4  # nats: by so much numpy and torch may differ, so that words closer may change ranks
+EXPLAINED = 200  # sentences of which every term is compared
+TIMED = 300  # sentences that are scored against the clock
+ROUNDS = 3  # times that each is, in turn
 COMMANDS = {
     "score": ["score", "La petite fille mange une pomme."],
     "correct": ["correct", "Les enfant mange une pommes."],
@@ -28,11 +34,11 @@ COMMANDS = {
 
 def texts(corpora: Sequence[str], count: int) -> list[list[str]]:
     """Sentences of some corpora in equal shares, and a tenth of odd words in random order."""
-    draws, share = np.random.default_rng(1), -(-count // len(corpora))
+    draws = np.random.default_rng(1)
     odd = [[str(word) for word in draws.choice(ODD, 12)] for _ in range(count // 10)]
+    share = -(-(count - len(odd)) // len(corpora))
     read = (islice(read_words(each, folder=folder_of), share) for each in corpora)
-    found = [list(words) for each in read for _, words in each]
-    return [*odd, *found][:count]
+    return [*odd, *(list(words) for each in read for _, words in each)][:count]
 
 
 def both(scorer: Scorer) -> dict[str, InferenceModel]:
@@ -40,31 +46,92 @@ def both(scorer: Scorer) -> dict[str, InferenceModel]:
     return {"numpy": scorer.model, "torch": load_inference(scorer.parts.encoding)}
 
 
-def differences(sentences: Iterable[list[str]]) -> Iterator[tuple[str, float]]:
-    """The largest difference in nats per word, and the share of words with the same rank."""
+def differences(sentences: Sequence[list[str]]) -> Iterator[tuple[str, float]]:
+    """How far log p, ranks and explanations of numpy and torch differ.
+
+    Words are tied if they are no further apart than the two may differ.
+    """
     scorer = load()
-    batch, _ = scorer.encoded([scorer.cased(words) for words in sentences])
+    batch, text = scorer.encoded([scorer.cased(words) for words in sentences])
     models = both(scorer)
-    unknown = range(UNKNOWN_ID, UNKNOWN_ID + len(scorer.vocabulary.unknown))
-    scores = [each.score_beside(batch, unknown) for each in models.values()]
-    yield "words", float(len(batch.ids))
-    yield "largest difference, nats", float(np.abs(scores[0] - scores[1]).max())
-    few = batch.part(0, RANKED)
     nothing = WordValues.none(len(scorer.vocabulary.forms))
-    log_p = scores[1][: len(few.ids), 0]
-    ranks = [NextWord(each, nothing, unknown).ask(few, log_p).rank for each in models.values()]
-    yield "share of equal ranks", float((ranks[0] == ranks[1]).mean())
+    unknown = range(UNKNOWN_ID, UNKNOWN_ID + len(scorer.vocabulary.unknown))
+    asked = [NextWord(each, nothing, unknown) for each in models.values()]
+    spelled = spelled_text(scorer.spelling, text)
+    most, same, tied = 0.0, 0, 0
+    for (at, ours), (_, theirs) in zip(*(each.distributions(batch) for each in asked), strict=True):
+        words = batch.ids[at]
+        is_unknown = np.isin(words, unknown)
+        log_p, own, ranks = [], [], []
+        for each, scored in zip(asked, (ours, theirs), strict=True):
+            beside = each.shares.log_prob_of(scored, with_others(words, unknown))
+            log_p.append(with_spelling(beside, spelled[at], is_unknown))
+            own.append(beside[:, 0])
+            ranks.append(each.shares.likelier(scored, own[-1] + TIE))
+        most = max(most, float(np.abs(log_p[0] - log_p[1]).max()))
+        other = np.flatnonzero(ranks[0] != ranks[1])
+        same += len(words) - len(other)
+        bounds = (own[1][other] + sign * 2 * CLOSE for sign in (1, -1))
+        least, greatest = (asked[1].shares.likelier(theirs[other], each) for each in bounds)
+        tied += int(((least <= ranks[0][other]) & (ranks[0][other] <= greatest)).sum())
+    yield "sentences", float(len(batch.lengths))
+    yield "words and ends", float(len(batch.ids))
+    yield "largest difference of log p, nats", most
+    yield "share of equal ranks", same / len(batch.ids)
+    yield "share of equal ranks, ties aside", same / (len(batch.ids) - tied)
+    yield from _terms(models, batch.part(0, min(EXPLAINED, len(batch.lengths))))
 
 
-def speeds(sentences: Sequence[list[str]]) -> Iterator[tuple[str, float]]:
-    """Words a second in batches, in the number of threads that OMP_NUM_THREADS has."""
+def _terms(models: dict[str, InferenceModel], batch: Sentences) -> Iterator[tuple[str, float]]:
+    """The largest differences of the terms of log p, which an explanation shows."""
+    most = dict.fromkeys(("background", "log Z", "weight of a feature"), 0.0)
+    for ours, theirs in zip(*(each.states(batch) for each in models.values()), strict=True):
+        words = batch.ids[ours.positions][:, None]
+        found, expected = (
+            each.terms(states.h, words, states.context)[: len(most)]
+            for each, states in zip(models.values(), (ours, theirs), strict=True)
+        )
+        for name, one, other in zip(most, found, expected, strict=True):
+            most[name] = max(most[name], float(np.abs(one - other).max()))
+    for name, value in most.items():
+        yield f"largest difference of {name}, nats", value
+
+
+def speeds(sentences: Sequence[list[str]], threads: Sequence[int]) -> Iterator[tuple[str, float]]:
+    """Words a second in batches; for each number of threads in a process of its own."""
+    program = "import sys; from benchmarks.inference import time_both; time_both(sys.stdin)"
+    written = "\n".join(" ".join(words) for words in sentences[-TIMED:])
+    for number in threads:
+        names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+        environment = os.environ | dict.fromkeys(names, str(number))
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            input=written,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for line in done.stdout.splitlines():
+            name, speed = line.split()
+            yield f"{name}, {number} thread{'s' * (number > 1)}", float(speed)
+
+
+def time_both(lines: Iterator[str]) -> None:
+    """Print how many words numpy and torch score a second, measured in turn."""
     scorer = load()
-    batch, _ = scorer.encoded([scorer.cased(words) for words in sentences])
-    for name, model in both(scorer).items():
-        model.score(Sentences(batch.ids[: batch.lengths[0]], batch.lengths[:1]))
-        start = time.perf_counter()
-        model.score(batch)
-        yield name, len(batch.ids) / (time.perf_counter() - start)
+    batch, _ = scorer.encoded([scorer.cased(line.split()) for line in lines])
+    models = both(scorer)
+    found: dict[str, list[float]] = {name: [] for name in models}
+    for model in models.values():
+        model.score(batch.part(0, 20))
+    for _ in range(ROUNDS):
+        for name, model in models.items():
+            start = time.perf_counter()
+            model.score(batch)
+            found[name].append(len(batch.ids) / (time.perf_counter() - start))
+    for name, values in found.items():
+        print(name, median(values))
 
 
 def starts() -> Iterator[tuple[str, float, float]]:
