@@ -290,7 +290,7 @@ def expect_sum(model: object) -> None:
         raise model._no_sum()
 
 
-def with_others(words: np.ndarray, others: Sequence[int]) -> np.ndarray:
+def with_others(words: np.ndarray, others: Sequence[int] | np.ndarray) -> np.ndarray:
     """Each word and, beside it, the same others: (N × 1 + M)."""
     beside = np.broadcast_to(np.asarray(others, np.int64), (len(words), len(others)))
     return np.concatenate([words.astype(np.int64)[:, None], beside], axis=1)
