@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 
 import accord
-from accord.lexicon.dictionaries.lexique import Homophones
 from accord.models.common.registry import imported
 from accord.pipeline.compare.agreement import accuracy, groups, judged
-from accord.pipeline.correction.correct import Corrector
+from accord.pipeline.correction.correct import corrections
 from accord.pipeline.evaluation.suites import read_suite
 from accord.pipeline.inference.expectations import SentenceReader
 from accord.pipeline.inference.explain import Explainer, split
@@ -151,8 +150,8 @@ QUESTIONS = {
     "nearest": lambda model: model.nearest("fille", 3).to_dict("records"),
     "agree": of_suite,
     "correct": lambda model: [
-        [each.place, each.word, float(each.gain)]
-        for each in Corrector(model, Homophones([])).best([["Les", "fille", "mangent", "."]])
+        [each.start, each.right, float(each.bits)]
+        for each in corrections(model, "Les fille mange des pomme.")
     ],
     "page": of_page,
     "spaCy": of_spacy,
