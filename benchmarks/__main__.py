@@ -200,6 +200,29 @@ def load(run: list[Path], questions: int, at_once: int) -> None:
     print("every answer is the same, byte for byte")
 
 
+def crowd(run: list[Path], at_once: int) -> None:
+    """Measure how long a sentence takes while one of many askers has the worst text there is."""
+    import pandas as pd
+
+    from accord.corpora import sources
+    from accord.pipeline.display.tables import print_table
+    from benchmarks.page import measure_crowd
+
+    texts = [sentence.text for sentence in sources.read("tiny")]
+    print_table(
+        pd.DataFrame(
+            {
+                "one asker has": each.text,
+                f"longest wait of {at_once - 1} others, s": f"{max(each.waits):.2f}",
+                "median, s": f"{median(each.waits):.2f}",
+                "the page itself, s": f"{each.page:.2f}",
+                "the long text, s": f"{each.seconds:.1f}",
+            }
+            for each in measure_crowd(run, texts, at_once)
+        )
+    )
+
+
 def layout(checkout: list[Path], names: bool) -> None:
     """Count files, importers and the files on three paths, of one checkout or several."""
     from benchmarks.layout import HERE, table
@@ -312,6 +335,10 @@ def parser() -> argparse.ArgumentParser:
     option("--run", **runs, help="as `accord page` takes it; can be repeated")
     option("--questions", type=int, default=1000, help="each another one (default: 1000)")
     option("--at-once", type=int, default=20, help="askers who ask them again (default: 20)")
+
+    option = command("crowd", crowd)
+    option("--run", **runs, help="as `accord page` takes it; can be repeated")
+    option("--at-once", type=int, default=50, help="askers (default: 50)")
 
     option = command("inference", inference)
     option("--sentences", type=int, default=5000, help="sentences to compare (default: 5000)")

@@ -3,6 +3,9 @@
 Under load many questions are asked in a row, then the same ones by many askers at once. Every
 question is another one, on a connection of its own. An answer must not depend on what else is
 asked, nor the memory that the server takes on how much was.
+
+In a crowd one asker gives the server the worst text of the largest size, and all others ask for a
+sentence each at once: what counts is how long the last of them waits.
 """
 
 import http.client
@@ -10,6 +13,7 @@ import json
 import random
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -150,6 +154,63 @@ def differing(load: Load) -> list[int]:
     """The numbers of the questions that had another answer when many were asked at once."""
     pairs = zip(load.in_a_row.answers, load.at_once.answers, strict=True)
     return [number for number, (alone, together) in enumerate(pairs) if alone != together]
+
+
+WORST = {  # texts of the largest size that is read
+    "20,000 words without a stop": "mot " * 20_000,
+    "16,000 blanks": "la" + " " * 16_000 + "fin",
+    "12,000 unknown words": " ".join(f"zorglub{number}x" for number in range(12_000)),
+    "one word of 200,000 letters": "a" * 200_000,
+    "19,900 stops": ". " * 19_900,
+    "180,000 marks on a letter": "e" + "\u0301" * 180_000,
+}
+HEAD_START = 0.3  # seconds that the worst text is there before all others ask
+
+
+class Crowd(NamedTuple):
+    """What others wait for while one asker has the worst text."""
+
+    text: str
+    page: float  # seconds until the page itself is sent
+    waits: list[float]  # of all others, seconds for a sentence
+    seconds: float  # until the long text is answered, or until the others were
+
+
+def measure_crowd(runs: Sequence[Path], texts: Sequence[str], askers: int) -> Iterator[Crowd]:
+    """For each of the worst texts: it is asked, then all others ask at once."""
+    with served(runs) as page:
+        _answer(page, {"ask": "readings", "model": page.model, "words": ["le"]})  # all is loaded
+        for name, worst in WORST.items():
+            given = [
+                {"ask": "read", "model": page.model, "text": f"{texts[number % len(texts)]} {name}"}
+                for number in range(askers - 1)
+            ]
+            start = time.perf_counter()
+            long = threading.Thread(target=_read_for_a_while, args=(page, worst), daemon=True)
+            long.start()
+            time.sleep(HEAD_START)
+            with ThreadPoolExecutor(askers) as threads:
+                found = threads.map(partial(_timed, page), given)
+                opened = time.perf_counter()
+                send(http.client.HTTPConnection(page.address), "GET", "/")
+                opened = time.perf_counter() - opened
+                waits = [wait for _, wait in found]
+            long.join(timeout=PATIENCE)
+            yield Crowd(name, opened, waits, time.perf_counter() - start)
+
+
+PATIENCE = 60  # seconds that a long text is waited for
+
+
+def _read_for_a_while(page: Served, text: str) -> None:
+    """Ask for a text in parts, and leave if it takes too long."""
+    connection = http.client.HTTPConnection(page.address, timeout=PATIENCE)
+    question = json.dumps({"ask": "read", "model": page.model, "text": text})
+    connection.request("POST", "/parts", question, JSON)
+    until, response = time.perf_counter() + PATIENCE, connection.getresponse()
+    while response.readline() and time.perf_counter() < until:
+        pass
+    connection.close()
 
 
 def _ask(page: Served, given: Sequence[dict[str, Any]], askers: int) -> Pass:

@@ -10,7 +10,7 @@ import typer
 
 from accord.pipeline.cli.console import command
 from accord.pipeline.cli.options import load_model
-from accord.pipeline.display.messages import echo
+from accord.pipeline.display.messages import echo, track
 from accord.pipeline.page.questions import Models
 from accord.pipeline.page.server import PageServer
 from accord.pipeline.trained.resolve import BUNDLED, find, holds_models
@@ -34,9 +34,25 @@ def page(
     host: Annotated[
         str, typer.Option(help="Address to serve on; by default only this machine can ask.")
     ] = "127.0.0.1",
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Write a page with the answers to --sentences, which works without a server.",
+        ),
+    ] = None,
+    sentences: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Sentences to save: one a line, a second one after a tab."
+        ),
+    ] = None,
 ) -> None:
     """Serve a local web page to type, explain, change and compare sentences."""
     models = Models(_loaders(run or [Path(BUNDLED)]))
+    if save or sentences:
+        _save(models, save, sentences)
+        return
     with PageServer(models, host, port) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
@@ -51,6 +67,18 @@ def page(
             threading.Event().wait()
         finally:
             server.shutdown()
+
+
+def _save(models: Models, folder: Path | None, sentences: Path | None) -> None:
+    from accord.pipeline.page.saved import SavedPage, read_lessons
+
+    if folder is None or sentences is None:
+        raise ValueError("expected both --save FOLDER and --sentences FILE, found one of them")
+    lessons = read_lessons(sentences)
+    page = SavedPage(models, lessons)
+    for _ in track(page.gather(), "sentences", len(lessons)):
+        pass
+    echo(f"written: {page.write(folder)}")
 
 
 def _loaders(runs: list[Path]) -> dict[str, partial]:

@@ -141,6 +141,7 @@ class AskedModel:
         is_sum = isinstance(scorer.model, InferenceModel) and scorer.model.is_sum
         self.explainer = Explainer(scorer) if is_sum else None
         self.without = lru_cache(KEPT)(self._without)
+        self._whole = self  # with all features, which copies without some share their tables with
         self._one_at_a_time = threading.Lock()
 
     def prepare(self) -> None:
@@ -155,7 +156,7 @@ class AskedModel:
     def expectations(self) -> tuple[list[str], NextWord]:
         """The values of features that are followed, and what asks the model about them."""
         with self._one_at_a_time:
-            return self._expectations
+            return self._whole._expectations
 
     @cached_property
     def _expectations(self) -> tuple[list[str], NextWord]:
@@ -198,7 +199,7 @@ class AskedModel:
         kept = {name: about.get(name, []) for name in ("corpora", "lexicons")}
         return {**facts, **kept, "card": card}
 
-    def expect(self, text: str, context: str | None = None) -> Iterator[Answer]:
+    def expect(self, text: str, context: str | None = None) -> Iterator[Answer | None]:
         """What was expected before each word of a text that is not too long."""
         beginning = beginning_of(text)
         count = sum(len(words) + 1 for words, _, _ in sentences_of(beginning))
@@ -216,6 +217,9 @@ class AskedModel:
                 "rank": part.rank.tolist(),
                 "values": values,
             }
+            count -= len(part.rank)
+            if count:
+                yield None
 
     def place(
         self, text: str, at: int, others: Sequence[str], context: str | None = None
@@ -253,10 +257,12 @@ class AskedModel:
             found[word] = [asdict(each) for each in of_word]
         return {"readings": found}
 
-    def check(self, text: str) -> Iterator[Answer]:
+    def check(self, text: str) -> Iterator[Answer | None]:
         """Suspected errors of a text, sentence by sentence."""
         count = 0
         for words, start, written in sentences_of(beginning_of(text)):
+            if count:
+                yield None
             count += len(words)
             if count > CHECKED:
                 yield {"checked": CHECKED}

@@ -46,10 +46,14 @@ class OpenModel:
         return self.without(off).reader if off else self.reader
 
 
+QUICK, AFTERWARDS, SLOW, LONG = range(4)  # lanes: none waits for what others take long for
+SHORT = 5_000  # characters; to split a longer text can take a second
+
+
 class Question:
     """A question has one answer, or several parts of one."""
 
-    lane: ClassVar[int] = 0  # 1 for what follows a reading, 2 for what can take seconds
+    lane: ClassVar[int] = QUICK
     model: str
 
     def parts(self, model: OpenModel) -> "Parts":
@@ -73,7 +77,7 @@ class Read(Question):
 class Expect(Question):
     """What was expected before each word."""
 
-    lane = 1
+    lane = AFTERWARDS
     model: str
     text: str
     off: tuple[str, ...] = ()
@@ -103,7 +107,7 @@ class PlaceQuestion(Question):
 class ReadingsQuestion(Question):
     """What the lexicon says of words."""
 
-    lane = 1  # as it waits at first, while the analyses of all words are read
+    lane = AFTERWARDS  # as it waits at first, while the analyses of all words are read
     model: str
     words: tuple[str, ...]
 
@@ -115,7 +119,7 @@ class ReadingsQuestion(Question):
 class Check(Question):
     """Errors of agreement and homophones, sentence by sentence."""
 
-    lane = 2
+    lane = SLOW
     model: str
     text: str
 
@@ -127,7 +131,7 @@ class Check(Question):
 class Write(Question):
     """New sentences after a text."""
 
-    lane = 2
+    lane = SLOW
     model: str
     start: str
     constraints: tuple[str, ...] = ()
@@ -144,7 +148,7 @@ class Write(Question):
 class About(Question):
     """What a model is and can do."""
 
-    lane = 1
+    lane = AFTERWARDS
     model: str
 
     def parts(self, model: OpenModel) -> "Parts":
@@ -155,7 +159,7 @@ class About(Question):
 class Card(Question):
     """What a model has read, its limits, its licence and how to cite it."""
 
-    lane = 2
+    lane = SLOW
     model: str
 
     def parts(self, model: OpenModel) -> "Parts":
@@ -189,18 +193,19 @@ class Job:
         return self.begun + LATER * self.spent
 
     def advance(self) -> bool:
-        """Compute the next part, up to a pause; False at the end."""
-        start = time.monotonic()
+        """Compute up to the next pause; False at the end."""
+        start = time.thread_time()
         try:
             self._parts = self._parts or self._begin()
-            part = next(self._parts, self)
+            for part in self._parts:
+                if part is None:
+                    self.spent += time.thread_time() - start
+                    return True
+                self._found.put(part)
         except Exception as error:  # whoever waits for the answer is told
             self._found.put(error)
-            return False
-        self.spent += time.monotonic() - start
-        if part is not None:
-            self._found.put(part)
-        return part is not self
+        self._found.put(self)
+        return False
 
     def __iter__(self) -> "Iterator[Answer]":
         try:
@@ -240,7 +245,7 @@ class Models:
     def __init__(self, load: "Mapping[str, Callable[[], Scorer]]"):
         self.names = list(load)
         self._load = load
-        self._lanes = Lane(), Lane(), Lane()  # none waits for what others take long for
+        self._lanes = [Lane() for _ in (QUICK, AFTERWARDS, SLOW, LONG)]
         self._loading = {name: threading.Lock() for name in load}
         self._model = cache(self._loaded)
 
@@ -267,7 +272,8 @@ class Models:
                 f"expected one of the models {', '.join(self.names)}; got {asked.model!r:.80}"
             )
         job = Job(lambda: asked.parts(self.loaded(asked.model)))
-        return iter(self._lanes[asked.lane].ask(job))
+        is_long = asked.lane == QUICK and len(getattr(asked, "text", "")) > SHORT
+        return iter(self._lanes[LONG if is_long else asked.lane].ask(job))
 
     def loaded(self, name: str) -> OpenModel:
         with self._loading[name]:

@@ -49,6 +49,7 @@ class TextPart(NamedTuple):
     sentences: list[list[str]]
     places: list[tuple[int, int]]  # in the text, of each word and of each end
     ends: bool  # whether the last sentence ends here
+    is_last: bool  # of the text
 
 
 class ReadPart(NamedTuple):
@@ -58,6 +59,7 @@ class ReadPart(NamedTuple):
     is_end: np.ndarray
     nats: np.ndarray  # −log p
     spelled: np.ndarray
+    is_last: bool
 
 
 def sentences_of(text: str) -> list[tuple[list[str], int, str]]:
@@ -77,11 +79,14 @@ def sentences_of(text: str) -> list[tuple[list[str], int, str]]:
 
 def parts(text: str, most: int, in_a_row: int | None) -> Iterator[TextPart]:
     """Sentences of at most so many words together; one longer than `in_a_row` is cut."""
-    gathered, places = [], []
-    for words, start, written in sentences_of(text):
+    gathered: list[list[str]] = []
+    places: list[tuple[int, int]] = []
+    sentences = sentences_of(text)
+    for number, (words, start, written) in enumerate(sentences, start=1):
+        is_last = number == len(sentences)
         is_long = in_a_row is not None and len(words) > in_a_row
         if gathered and (is_long or len(places) + len(words) >= most):
-            yield TextPart(gathered, places, True)
+            yield TextPart(gathered, places, True, False)
             gathered, places = [], []
         at = [(start + first, start + end) for first, end in spans(written, words)]
         last = start + len(written)
@@ -89,11 +94,12 @@ def parts(text: str, most: int, in_a_row: int | None) -> Iterator[TextPart]:
             for first in range(0, len(words), in_a_row):
                 some = slice(first, first + in_a_row)
                 ends = first + in_a_row >= len(words)
-                yield TextPart([words[some]], at[some] + [(last, last)] * ends, ends)
+                end = [(last, last)] * ends
+                yield TextPart([words[some]], [*at[some], *end], ends, is_last and ends)
         else:
             gathered, places = [*gathered, words], [*places, *at, (last, last)]
     if gathered:
-        yield TextPart(gathered, places, True)
+        yield TextPart(gathered, places, True, True)
 
 
 class Bookmark:
@@ -154,8 +160,8 @@ class TextReader:
     def __init__(self, scorer: Scorer):
         self.scorer = scorer
 
-    def answer(self, text: str, context: str | None = None) -> Iterator[Answer]:
-        """The surprisal of each word and sentence end of a text, for JSON."""
+    def answer(self, text: str, context: str | None = None) -> Iterator[Answer | None]:
+        """The surprisal of each word and sentence end of a text, for JSON. None is a pause."""
         beginning = beginning_of(text)
         is_gap = beginning != text or not sentences_of(text)[0][0]
         for part in self.read(beginning, context):
@@ -167,15 +173,18 @@ class TextReader:
                     "bits": finite(nats * BITS),
                     "spelled": bool(spelled),
                 }
-                for (start, end), is_end, nats, spelled in zip(*part, strict=True)
+                for (start, end), is_end, nats, spelled in zip(*part[:-1], strict=True)
             ]
             yield {"words": words, "gap": is_gap}  # the last word is asked for then
+            if not part.is_last:
+                yield None
 
     def read(self, text: str, context: str | None) -> Iterator[ReadPart]:
         """The surprisal of each word of a text and of the ends of its sentences."""
         for part, scorer, batch, written in self._parts(text, context):
             log_p, spelled = scorer.score_encoded(batch, written)
-            yield ReadPart(part.places, written.positions < 0, -log_p, spelled)
+            is_end = written.positions < 0
+            yield ReadPart(part.places, is_end, -log_p, spelled, part.is_last)
 
     def expect(self, text: str, context: str | None, next_word: NextWord) -> Iterator[Expected]:
         """What is expected before each of them."""

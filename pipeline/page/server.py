@@ -34,8 +34,8 @@ SCRIPT = (  # its parts, in order
 )
 
 
-def document(models: Sequence[str]) -> str:
-    """The page for some models; the first is selected."""
+def document(models: Sequence[str], kept: object = None) -> str:
+    """The page for some models; the first is selected. With answers that are kept, it asks none."""
     given = {
         "models": list(models),
         "end": END,
@@ -43,7 +43,11 @@ def document(models: Sequence[str]) -> str:
         **json.loads(_text("labels.json")),
     }
     return Template(_text("page.html")).substitute(
-        policy=policy(), style=_style(), script=_script(), given=_in_html(given)
+        policy=policy(),
+        style=_style(),
+        script=_script(),
+        given=_in_html(given),
+        kept=_in_html(kept),
     )
 
 

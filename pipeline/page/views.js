@@ -8,7 +8,7 @@ function drawCorrections(row, answer, isWhole) {
     button.classList.toggle("suspect", Boolean(form) && suggestions.some((each) => each.start < end && start < each.end));
   });
   const lines = suggestions.map((each) => suggestionLine(each));
-  const all = suggestions.length > 1 && !kept ? make("button", { type: "button", onclick: () => accept(suggestions) }, say("accept all")) : null;
+  const all = suggestions.length > 1 && canAccept(suggestions) ? make("button", { type: "button", onclick: () => accept(suggestions) }, say("accept all")) : null;
   const none = isWhole && !lines.length ? make("p", { className: "help" }, say("no errors")) : null;
   const limit = answer.checked ? make("p", { className: "help" }, say("checked", { count: written(answer.checked) })) : null;
   const busy = isWhole ? null : make("p", { className: "help" }, say("looking"));
@@ -20,18 +20,25 @@ function suggestionLine(each) {
   const odds = say("n times", { count: power(each.gain) });
   const says = [...sayWith("suggestion", { word: make("s", { lang: "fr" }, each.word), other: make("b", { lang: "fr" }, each.suggestion), times: odds }),
     reason ? say(reason.key, { reason: reason.reason }) : "", "."];
-  const button = kept ? null : make("button", { type: "button", onclick: () => accept([each]), "aria-label": `${say("accept")} ${each.suggestion}` }, say("accept"));
+  const button = !canAccept([each]) ? null : make("button", { type: "button", onclick: () => accept([each]), "aria-label": `${say("accept")} ${each.suggestion}` }, say("accept"));
   return make("li", {}, make("span", {}, ...says), " ", button);
 }
 
-// Put suggestions into the text, the last first, so that the places of the others stay.
-function accept(suggestions) {
-  let letters = [...state.text];
+// The text with suggestions in it, the last put there first, so that the places of the others stay.
+function accepted(suggestions) {
+  const letters = [...state.text];
   for (const each of [...suggestions].sort((a, b) => b.start - a.start)) {
     letters.splice(each.start, each.end - each.start, ...each.suggestion);
   }
+  return letters.join("");
+}
+
+// A saved page can show only what it has the answer to.
+const canAccept = (suggestions) => !kept || answers.has(JSON.stringify(readQuestion({ ...rowsOf(state)[0], text: accepted(suggestions) })));
+
+function accept(suggestions) {
   byId("text").focus();
-  return change({ text: letters.join(""), other: "", at: null });
+  return change({ text: accepted(suggestions), other: "", at: null });
 }
 
 let seed = 0;

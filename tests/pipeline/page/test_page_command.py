@@ -36,6 +36,30 @@ def test_without_a_trained_model_it_ends_with_a_word(tmp_path):
         assert not done.stdout  # no address of a page that cannot answer
 
 
+def test_a_saved_page_keeps_the_answers_to_a_teachers_sentences(tiny_run, tmp_path):
+    lessons = tmp_path / "lessons.txt"
+    lessons.write_text("Le chat dort.\tLe chat dorment.\n\nLes chiens …\n", encoding="utf-8")
+    where = ["page", "--run", str(tiny_run.folder), "--save", str(tmp_path / "given")]
+    done = CliRunner().invoke(app, [*where, "--sentences", str(lessons)])
+    assert done.exit_code == 0, done.stderr
+    page = (tmp_path / "given" / "index.html").read_text(encoding="utf-8")
+    kept = json.loads(page.partition('id="kept">')[2].partition("</script>")[0])
+    assert [each["state"]["text"] for each in kept["examples"]] == ["Le chat dort.", "Les chiens …"]
+    assert kept["examples"][0]["state"]["at"] == 2
+    asked = {json.loads(question)["ask"] for question in kept["answers"]}
+    assert asked == {"about", "card", "read", "expect", "place", "readings", "check", "write"}
+    off = '{"ask":"read","model":"ll-rnn","text":"Le chat dort.","off":["Number"],"context":""}'
+    assert len(kept["answers"][off]["words"]) == 5
+
+    for texts, said in (("\n", "found none"), ("a\tb\tc\n", "line 1: expected one or two")):
+        lessons.write_text(texts, encoding="utf-8")
+        done = CliRunner().invoke(app, [*where, "--sentences", str(lessons)])
+        assert done.exit_code != 0
+        assert said in done.stderr
+    done = CliRunner().invoke(app, where)
+    assert "expected both --save FOLDER and --sentences FILE" in done.stderr
+
+
 # A shell that starts the tests in the background has them ignore interrupts; the page does not.
 ENDLESS = """
 import re, signal, sys

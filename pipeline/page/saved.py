@@ -1,0 +1,137 @@
+"""A page to give away: the answers to some sentences in one file, which needs no server.
+
+The page finds an answer by its question, written as its script writes it. So what is kept is a
+table of questions and answers. Features can be switched off one family at a time.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from accord.models.common.files import whole
+from accord.pipeline.page.questions import Models
+from accord.pipeline.page.reading import beginning_of
+from accord.pipeline.page.server import document
+
+SEEDS = 3  # draws of new sentences that are kept
+DIGITS = 6  # of a number: half the size, and more than is shown
+FILE = "index.html"
+
+
+class Lesson(NamedTuple):
+    """A sentence, and perhaps a second one to compare it with."""
+
+    text: str
+    other: str = ""
+
+    @property
+    def at(self) -> int | None:
+        """The first word that differs."""
+        pairs = zip(self.text.split(), self.other.split(), strict=False)
+        return next((place for place, (one, other) in enumerate(pairs) if one != other), None)
+
+
+def read_lessons(path: Path) -> list[Lesson]:
+    """The sentences of a file: one a line, a second one after a tab."""
+    found = []
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
+        if not line.strip():
+            continue
+        texts = [each.strip() for each in line.split("\t") if each.strip()]
+        if len(texts) > 2:
+            raise ValueError(f"{path}, line {number}: expected one or two sentences, got {texts}")
+        found.append(Lesson(*texts))
+    if not found:
+        raise ValueError(f"{path}: expected a sentence in each line, found none")
+    return found
+
+
+class SavedPage:
+    """Asks all that a page of these sentences can need."""
+
+    def __init__(self, models: Models, lessons: Sequence[Lesson]):
+        self.models, self.lessons = models, lessons
+        self.answers: dict[str, Any] = {}
+
+    def gather(self) -> Iterator[Lesson]:
+        """Answer everything; each lesson that is done is returned, so that progress can be told."""
+        for model in self.models.names:
+            self._keep(ask="about", model=model)
+            self._keep(ask="card", model=model)
+        for lesson in self.lessons:
+            first = self.models.names[0]
+            for model in self.models.names:
+                families = self.answers[_key(ask="about", model=model)]["families"]
+                ways = [[], *([family] for family in families if model == first)]
+                for off in ways:
+                    self.models.loaded(model).without(off).prepare()  # as many are asked in a row
+                    for text in filter(None, lesson):
+                        self._text(model, text, off)
+            for corrected in self._corrected(first, lesson.text):
+                self._text(first, corrected, [])
+                self._keep(ask="check", model=first, text=corrected)
+            for seed in range(1, SEEDS + 1):
+                start = beginning_of(lesson.text)
+                way: dict[str, Any] = {"off": [], "context": ""}
+                self._keep(ask="write", model=first, start=start, constraints=[], seed=seed, **way)
+            yield lesson
+
+    def write(self, folder: Path) -> Path:
+        """The page as a file of a folder, whole or absent."""
+        lessons = [
+            {"name": [each.text] * 2, "state": {**each._asdict(), "at": each.at}}
+            for each in self.lessons
+        ]
+        first = {"model": self.models.names[0], **lessons[0]["state"]}
+        kept = {"state": first, "examples": lessons, "seeds": SEEDS, "answers": self.answers}
+        folder.mkdir(parents=True, exist_ok=True)
+        with whole(folder / FILE) as partial:
+            partial.write_text(document(self.models.names, kept), encoding="utf-8")
+        return folder / FILE
+
+    def _text(self, model: str, text: str, off: list[str]) -> None:
+        """Each word of a text, what was expected, and why."""
+        way: dict[str, Any] = {"off": off, "context": ""}
+        words = self._keep(ask="read", model=model, text=text, **way)["words"]
+        self._keep(ask="expect", model=model, text=text, **way)
+        if not self.answers[_key(ask="about", model=model)]["explained"]:
+            return
+        for at in range(len(words)):
+            place = self._keep(ask="place", model=model, text=text, at=at, others=[], **way)
+            forms = [each["word"] for each in place["asked"] or [place["best"]]]
+            self._keep(ask="readings", model=model, words=forms)
+
+    def _corrected(self, model: str, text: str) -> set[str]:
+        """The texts that accepting a suggestion makes, one of them and all."""
+        found = self._keep(ask="check", model=model, text=text).get("suggestions", [])
+        return {accepted(text, chosen) for chosen in ([each] for each in found)} | (
+            {accepted(text, found)} if found else set()
+        )
+
+    def _keep(self, **question: Any) -> Any:
+        key = _key(**question)
+        if key not in self.answers:
+            self.answers[key] = _short(self.models.answer(question))
+        return self.answers[key]
+
+
+def accepted(text: str, suggestions: Sequence[dict[str, Any]]) -> str:
+    """A text with suggestions in it, put there from its end, so that places stay."""
+    for each in sorted(suggestions, key=lambda each: -each["start"]):
+        text = text[: each["start"]] + each["suggestion"] + text[each["end"] :]
+    return text
+
+
+def _key(**question: Any) -> str:
+    """A question as JSON.stringify writes it."""
+    return json.dumps(question, ensure_ascii=False, separators=(",", ":"))
+
+
+def _short(value: Any) -> Any:
+    """An answer with no more digits than are needed."""
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, dict):
+        return {name: _short(each) for name, each in value.items()}
+    return [*map(_short, value)] if isinstance(value, list | tuple) else value
