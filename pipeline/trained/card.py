@@ -12,6 +12,7 @@ import yaml
 from accord.corpora.hub import PREFIX
 from accord.corpora.sources import CORPORA
 from accord.lexicon.chain import BUILT_IN, find
+from accord.models.common.registry import parted
 from accord.pipeline.display.tables import markdown
 
 # Licences as the Hugging Face hub calls them.
@@ -25,7 +26,17 @@ ON_THE_HUB = {
 UNKNOWN = "its owner's"
 SIGNS = re.compile(r"[\[\]|`]")  # links, pictures, cells and code of Markdown
 WITHOUT_DATA = {"closed": "MIT", "guesser": "that of the lexicons it learned from"}
-SHOWN = ("perplexity", "nats per word", "bits per character", "words", "accuracy", "ties")
+# Licences that leave the choice of another one to a work that is made from the text.
+PERMISSIVE = ("public domain", "open data of the DILA")
+SHOWN = (
+    "perplexity",
+    "nats per word",
+    "bits per character",
+    "bits per character without context",
+    "words",
+    "accuracy",
+    "ties",
+)
 
 CARD = """---
 {header}---
@@ -59,8 +70,8 @@ that part. `recipe.json` says how the model was trained, `config.json` everythin
 ## Limits
 
 The model has read {texts} and nothing else. Other kinds of text surprise it more than the scores \
-above say. It repeats how those texts speak of people and things, right or wrong. It reads each \
-sentence by itself{lowercase}. Words that no lexicon lists, names above all, are analysed by their \
+above say. It repeats how those texts speak of people and things, right or wrong. It reads \
+{reads}{lowercase}. Words that no lexicon lists, names above all, are analysed by their \
 endings and spelled by a character model. A probable sentence need not be true.
 
 ## How to cite
@@ -102,7 +113,9 @@ def card(about: Mapping[str, Any]) -> str:
     """The card, with the header that the hub reads."""
     parts = [*about["corpora"], *about["lexicons"]]
     of_texts = {each["licence"] for each in about["corpora"]}
-    one = ON_THE_HUB.get(next(iter(of_texts))) if len(of_texts) == 1 else None
+    binding = of_texts.difference(PERMISSIVE) or of_texts
+    of_weights = None if UNKNOWN in binding or len(binding) > 1 else next(iter(binding))
+    one = ON_THE_HUB.get(of_weights or "")
     header = {
         "language": about["language"],
         "license": one or "other",
@@ -117,13 +130,16 @@ def card(about: Mapping[str, Any]) -> str:
     return CARD.format(
         header=yaml.safe_dump(header, sort_keys=False),
         name=inert(about["name"]),
-        kind=f"encoder {params['train']['encoder']}, output {params['train']['output']}"
+        kind=f"encoder {params['train']['encoder']}, output {parted(params['train']['output'])[0]}"
         + (f", fine-tuned from the model {inert(about['start'])}" if about["start"] else ""),
         scores=_scores(about["scores"]),
-        texts=" and ".join(inert(each["name"]) for each in about["corpora"]),
+        texts=_in_words([inert(each["name"]) for each in about["corpora"]]),
+        reads="a text of several sentences as one"
+        if params["train"].get("text") == "documents"
+        else "each sentence by itself",
         lowercase=", in lower case" if params.get("tokenise", {}).get("lowercase") else "",
-        weights=f"The weights are under {inert(next(iter(of_texts)))}, as the texts are."
-        if len(of_texts) == 1 and UNKNOWN not in of_texts
+        weights=f"The weights are under {inert(of_weights)}, as the texts are or allow."
+        if of_weights
         else "The weights are under the licences of its texts.",
         rounding=_rounding(about.get("rounding")),
         protocol=PROTOCOLS[params["analyse"]["protocol"]],
@@ -148,6 +164,11 @@ def _rounding(losses: Mapping[str, float] | None) -> str:
         "model had {before:.4f} nats per word then, in half precision {half:.4f}, with matrices "
         "in int8 {int8:.4f}.".format(**losses)
     )
+
+
+def _in_words(names: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _number(value: float) -> str:

@@ -64,7 +64,7 @@ def test_log_p_of_rare_words_is_what_score_says_and_all_of_it_is_explained(rare_
     table = bundled().explain("la petite", *rare_and_frequent)
     assert (table.loc["log p"] - log_p).abs().max() < 1e-4
     assert (table.drop(index="log p").sum() - log_p).abs().max() < 1e-4
-    assert table.loc[SPELLED, "galeriez"] > 9
+    assert table.loc[SPELLED, "galeriez"] > 1  # nats: two thirds of its p and more
     assert table.loc[SPELLED, "fille"] == pytest.approx(0, abs=1e-4)
     assert (table.loc[SPELLED] > 0.1).mean() > 0.1
 
