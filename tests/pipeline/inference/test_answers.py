@@ -33,7 +33,7 @@ def test_every_question_has_a_function():
 
 
 def test_it_says_which_model_it_is(french, tiny_run, tmp_path):
-    assert repr(french).startswith("<Accord: bundled model 'french', 821,")
+    assert repr(french).startswith("<Accord: bundled model 'french', 869,")
     assert repr(french).endswith("parameters, protocol open>")
     of_run = repr(accord.load(tiny_run.folder, "rnn"))
     assert of_run.startswith(f"<Accord: run model 'rnn' of {tiny_run.folder}, ")
