@@ -142,7 +142,7 @@ CLITICS = ("je", "moi", "m'", "tu", "toi", "t'", "nous", "vous", "ce", "le", "la
 CLITICS += ("leur", *AFTER_T)
 
 # Ordinary words, small or capitalised, have no shape to look at: most forms stop here.
-ORDINARY = re.compile(r"[A-ZÀ-ÞŒ]?[a-zß-öø-ÿœ]+('?[a-zß-öø-ÿœ]+)?")
+ORDINARY = re.compile(r"[A-ZÀ-ÞŒ]?[a-zß-öø-ÿœ]+('[a-zß-öø-ÿœ]+)?")
 MAYBE_ROMAN = re.compile(r"[ivxlcdmIVXLCDM]+(er?|re|ère|è|ème|eme)?s?")
 DIGIT = re.compile("[0-9]")
 TEXTS = ("lemma", "upos", "feats", "source")  # columns

@@ -7,8 +7,9 @@ slower, and is not in every PyTorch that Accord runs with.
 import math
 from collections.abc import Iterable
 from functools import partial
+from inspect import unwrap
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +23,22 @@ QUINTIC = (3.4445, -4.7750, 2.0315)  # steepest at 0, where directions are that 
 ROUNDS = 5  # bring singular values to between 0.5 and 1.5, which is as good as 1
 RMS_OF_ADAMW = 0.2  # of the step of a weight, times the learning rate
 
+Steps = TypeVar("Steps", bound=Optimizer)
 
+
+def uncompiled(kind: type[Steps]) -> type[Steps]:
+    """An optimiser whose methods do not import torch's compiler, which Accord does not use.
+
+    torch wraps these methods so that they step out of code that is being compiled. The first call
+    would import the compiler, which takes 1.8 s of every process that trains.
+    """
+    names = ("add_param_group", "load_state_dict", "state_dict", "zero_grad")
+    methods: dict[str, Any] = {name: unwrap(getattr(kind, name)) for name in names}
+    methods["step"] = torch.no_grad()(unwrap(kind.step))
+    return cast(type[Steps], type(kind.__name__, (kind,), methods))
+
+
+@uncompiled
 class Muon(Optimizer):
     """W ← W − η·λ·W − η·s·O, with O ≈ U·Vᵀ where U·S·Vᵀ is the momentum, and s = 0.2·√max(A, B).
 
@@ -64,7 +80,7 @@ def orthogonal(matrix: Tensor) -> Tensor:
 
 
 Weights = Iterable[nn.Parameter]
-ADAMW = partial(AdamW, fused=True)  # one pass over the weights: half the time
+ADAMW = partial(uncompiled(AdamW), fused=True)  # one pass over the weights: half the time
 
 
 class MuonAndAdamW:
@@ -126,7 +142,7 @@ def rmsprop(
 ) -> Optimizer:
     """Steps over the root of the mean square of gradients."""
     weights = [*model.parameters(), *further]
-    return RMSprop(weights, alpha=alpha, lr=lr, weight_decay=weight_decay)
+    return uncompiled(RMSprop)(weights, alpha=alpha, lr=lr, weight_decay=weight_decay)
 
 
 def sgd(
@@ -134,7 +150,7 @@ def sgd(
 ) -> Optimizer:
     """Plain steps along the gradient."""
     weights = [*model.parameters(), *further]
-    return SGD(weights, momentum=momentum, lr=lr, weight_decay=weight_decay)
+    return uncompiled(SGD)(weights, momentum=momentum, lr=lr, weight_decay=weight_decay)
 
 
 def optimiser(recipe: Recipe, model: nn.Module, further: Weights = ()) -> Optimizer | MuonAndAdamW:

@@ -82,7 +82,6 @@ def on_processes(count: int, folder: Path, recipe, steps: int | None = None) -> 
 
 
 def main(folder: Path) -> None:
-    Trainer(model(), RECIPE, folder)  # PyTorch loads much with the first optimiser
     for name, recipe in RECIPES.items():
         for count in COUNTS[name]:
             on_processes(count, folder / f"{name}-{count}", recipe)
