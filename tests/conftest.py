@@ -1,19 +1,24 @@
-"""Where the tests' data lie, that no test is timed, which are slow, and a run that many look at."""
+"""Where the tests' data lie, that no test is timed, which are slow, and a run that many look at.
+
+torch is imported by fixtures: the process that only hands tests out to others does without it.
+"""
 
 import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from filelock import FileLock
 from hypothesis import settings
 
 import accord
-from accord.models.training.trainer import Trainer
 from accord.pipeline.data.fetch import FetchError, fetch
 from accord.pipeline.data.folders import MissingData, folder_of
-from accord.pipeline.runner.run import Run
+
+if TYPE_CHECKING:
+    from accord.pipeline.runner.run import Run
 
 settings.register_profile("untimed", deadline=None)
 settings.register_profile("quick", deadline=None, max_examples=20)  # of `make test-quick`
@@ -44,6 +49,8 @@ def no_training_unawares(request) -> Iterator[None]:
     if "not slow" not in request.config.option.markexpr:
         yield
         return
+    from accord.models.training.trainer import Trainer
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Trainer, "fit", _refused)
         yield
@@ -75,7 +82,7 @@ def run_once(tmp_path_factory, slow):
     own = tmp_path_factory.getbasetemp()
     shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared-runs"
 
-    def run(folder: str, **settings) -> Run:
+    def run(folder: str, **settings) -> "Run":
         with FileLock(f"{shared}.lock"):
             return accord.run("tiny", runs=shared / folder, **settings)
 

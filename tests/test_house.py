@@ -177,6 +177,7 @@ def test_modules_are_short_and_import_what_they_may(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
 
 
+@pytest.mark.slow
 def test_models_and_training_import_with_torch_numpy_and_safetensors_alone():
     """A fresh interpreter in which every other dependency of Accord refuses to be imported."""
     setup = configparser.ConfigParser()

@@ -14,6 +14,7 @@ PAGE = (Path(__file__).parent.parent / "docs" / "r.md").read_text(encoding="utf-
 BLOCKS = {title: body for _, title, body in FENCE.findall(PAGE) if title}
 SHOWN = next(body for language, _, body in FENCE.findall(PAGE) if language == "text")
 RSCRIPT = shutil.which("Rscript")
+needs_r = pytest.mark.skipif(RSCRIPT is None, reason="there is no R")
 # R puts its own libraries before those of a Python that was not made by the same people.
 SHIM = f'#!/bin/sh\nunset LD_LIBRARY_PATH\nexec {sys.executable} -m accord.pipeline.cli.main "$@"\n'
 
@@ -41,19 +42,19 @@ def said(folder: Path, script: str) -> list[list[str]]:
 
 
 def has(package: str) -> bool:
-    if RSCRIPT is None:
-        return False
     asked = [RSCRIPT, "-e", f"quit(status = !requireNamespace('{package}', quietly = TRUE))"]
     return subprocess.run(asked, capture_output=True).returncode == 0
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(RSCRIPT is None, reason="there is no R")
+@needs_r
 def test_the_command_line_gives_the_numbers_of_the_page(tmp_path):
     assert said(tmp_path, "command.R") == [line.split() for line in SHOWN.splitlines()]
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not has("reticulate"), reason="there is no R with reticulate")
+@needs_r
 def test_reticulate_gives_the_same_numbers(tmp_path):
+    if not has("reticulate"):  # asked here, as R takes seconds to start
+        pytest.skip("there is no R with reticulate")
     assert said(tmp_path, "inside.R") == [line.split() for line in SHOWN.splitlines()]

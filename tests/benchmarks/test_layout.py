@@ -55,14 +55,12 @@ def defining(*names: str) -> set[str]:
     return {str(checkout.files[checkout.defining(name)].relative_to(ROOT)) for name in names}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("trace", "on", "off"),
     [
         ("score", ["program", "Scorer", "NumpyModel"], ["Trainer", "LogLinear", "features_of"]),
-        pytest.param(
-            *("step", ["Trainer", "Steps", "LogLinear"], ["Scorer", "Recipe", "features_of"]),
-            marks=pytest.mark.slow,
-        ),
+        ("step", ["Trainer", "Steps", "LogLinear"], ["Scorer", "Recipe", "features_of"]),
         ("φ", ["features_of", "Chain", "Guesser"], ["LanguageModel", "Scorer"]),
     ],
 )

@@ -32,6 +32,7 @@ def test_a_text_that_is_not_there_or_there_twice_is_an_error(tmp_path):
             Mutation("code.py", "another", text, "").line(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_first_test_that_fails_is_named_whatever_follows(tmp_path):
     (tmp_path / "right.py").write_text("def test_right():\n    assert True\n")
     (tmp_path / "wrong.py").write_text(

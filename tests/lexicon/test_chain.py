@@ -166,6 +166,7 @@ def test_a_broken_plug_in_is_named(plug_ins, name, said):
         lexicon.load([name], folder=None)
 
 
+@pytest.mark.slow
 def test_the_plug_in_of_the_contributing_guide_is_whole(tmp_path):
     """Installed by pip as it stands there, and asked in a process of its own."""
     project, target = tmp_path / "project", tmp_path / "target"

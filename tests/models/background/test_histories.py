@@ -36,7 +36,7 @@ def contexts(background, training=False) -> torch.Tensor:
 
 @pytest.mark.parametrize("history", HISTORIES)
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
-@pytest.mark.parametrize("order", [1, 2, 4])
+@pytest.mark.parametrize("order", [1, 2, pytest.param(4, marks=pytest.mark.slow)])
 def test_every_history_sums_to_one_over_words_and_over_signatures(history, smoothing, order):
     background = made(history, order, SMOOTHINGS[smoothing])
     for training in (False, True):

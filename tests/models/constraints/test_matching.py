@@ -43,6 +43,7 @@ def test_expressions_that_part_all_strings_have_the_mass_one_together(parts):
     assert together == pytest.approx(np.ones(COUNT), abs=1e-10)
 
 
+@pytest.mark.slow
 def test_strings_are_drawn_with_their_odds():
     expression = r"a.*b|\d\d|ж"
     found, chance = Matching(MODEL, expression), np.random.default_rng(1)

@@ -107,6 +107,7 @@ def test_draws_have_the_frequencies_of_the_distribution(model, sampling):
     assert chisquare(counts[possible], DRAWS * expected[possible]).pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_whole_sentences_have_the_frequencies_that_scoring_gives_them(model):
     sentences = sample(model, [], DRAWS, Sampling(), np.random.default_rng(1), LONGEST)
     short = [s for s in sentences if s.words[-1] == END and len(s.words) <= 3]

@@ -51,6 +51,7 @@ def test_masses_that_are_texts_are_refused(exported, tmp_path):
     refused(folder, "le chat dort", "b.npy cannot be loaded: expected numbers, got <U")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 @pytest.mark.parametrize("words", [["--help"], ["lexicon", "show", "fille", "--lexicon", "tiny"]])
 def test_a_terminal_that_lacks_a_letter_shows_its_number(encoding, words):

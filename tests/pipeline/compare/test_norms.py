@@ -132,8 +132,9 @@ def test_what_cannot_be_meant_is_refused(tmp_path):
         read_measured(str(table), measure="time")
 
 
-def test_surprisal_explains_reaction_times_beyond_frequency(french):
+def test_surprisal_explains_reaction_times_beyond_frequency(french, fetched):
     """Chronolex, 1,482 words: the rarer in context, the slower."""
+    fetched("openlexicon")
     held = norms("chronolex", french)
     frequency, surprisal = held.explained
     assert frequency.items == surprisal.items == 1482

@@ -40,7 +40,7 @@ def home(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def wheel(tmp_path, monkeypatch):
+def wheel(tmp_path, monkeypatch, slow):
     """A real wheel in a folder that pip is told to look in, and nowhere else."""
     path = tmp_path / "wheels" / "small_data-1.0-py3-none-any.whl"
     path.parent.mkdir()
@@ -143,6 +143,7 @@ def test_clams_is_fetched_from_a_folder_of_its_repository(
     assert len(read_suite("clams-fr").pairs) == 49_360
 
 
+@pytest.mark.slow
 def test_unimorph_is_cloned_by_its_package(home, tmp_path, monkeypatch):
     """git is told to find the public repository in a folder of this machine."""
     repository = tmp_path / "repositories" / "fra.git"
@@ -289,7 +290,7 @@ def test_novels_have_their_paragraphs_without_notes_and_page_breaks(home, novels
 
 
 @pytest.fixture
-def package(tmp_path, monkeypatch):
+def package(tmp_path, monkeypatch, slow):
     """A package of this machine with two sheets, packed by npm."""
     if not shutil.which("npm"):
         pytest.skip("npm is not installed")

@@ -206,7 +206,7 @@ def test_a_file_that_cannot_be_written_whole_leaves_earlier_artefacts(tmp_path, 
     finished = [path for path in (tmp_path / "artefacts").iterdir() if path.name[0] != "."]
     assert {path.name.split("-")[0] for path in finished} >= {"corpus", "tokenise"}
     assert all((path / "meta.json").exists() for path in finished)
-    accord.run("tiny", set={"train.epochs": 2}, runs=tmp_path)
+    accord.run("tiny", set={"train.epochs": 2}, until="evaluate", runs=tmp_path)
     assert "corpus [rnn]" not in capsys.readouterr().err
 
 
