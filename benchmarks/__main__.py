@@ -58,12 +58,15 @@ def step(before: Path | None, shape: str, device: str, rounds: int) -> None:
         print(f"{ratio:8.2f} times as fast")
 
 
-def busy(batch: int, rounds: int) -> None:
-    """Measure a training step while another program takes one core, beside one while none does."""
-    from benchmarks.training_step import measure_busy
+def busy(before: Path | None, preset: str, seconds: float, rounds: int) -> None:
+    """Measure a training while another program takes one core, beside one while none does."""
+    from benchmarks.training_step import HERE, measure_busy
 
-    quiet, taken = measure_busy(batch, rounds)
-    print(f"a step: {quiet:.3f} s, with one core taken {taken:.3f} s: {taken / quiet:.2f} times")
+    checkouts = {"before": before, "now": HERE} if before else {"now": HERE}
+    print(f"{'words a second':>14} {'quiet':>9} {'one core taken':>15} {'quiet ÷ taken':>14}")
+    for label, checkout in checkouts.items():
+        found = measure_busy(checkout, preset, seconds, rounds)
+        print(f"{label:>14} {found.quiet:9,.0f} {found.taken:15,.0f} {found.ratio:14.2f}")
 
 
 def lexicons(names: list[str]) -> None:
@@ -303,8 +306,10 @@ def parser() -> argparse.ArgumentParser:
     rounds(option, 100, "turns measured of each")
 
     option = command("busy", busy)
-    batch(option)
-    rounds(option, 5, "times that the core is taken and left")
+    option("--before", type=Path, metavar="CHECKOUT", help="another checkout, measured first")
+    option("--preset", choices=["default", "strong", "meaning"], default="default")
+    option("--seconds", type=float, default=60, help="that each measurement takes (default: 60)")
+    rounds(option, 3, "times that the core is taken and left")
 
     option = command("lexicon", lexicons)
     option("names", nargs="*", metavar="NAME", default=["dela", "lefff", "lexique"])

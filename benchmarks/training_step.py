@@ -5,19 +5,22 @@ step in turn, so that both meet the machine's moods alike. Seconds of the CPU ar
 others on the machine hardly change. On a GPU it is seconds of the clock, of many steps at a time:
 there a training asks for a step while the one before is computed.
 
-Beside a busy core: on the machine as it is, and while another program takes one core.
+Beside a busy core: words a second of a training on the machine as it is, and while another program
+takes one core. A training chooses its threads as it goes, so it is left to run, and is measured
+after some seconds.
 """
 
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -29,7 +32,7 @@ from accord.models.common.batching import END, Sentences
 from accord.models.network.language_model import LanguageModel
 from accord.models.recipe import Recipe
 from accord.models.training.trainer import Trainer
-from benchmarks.outputs import FEW, BenchSetting, Training, vocabulary
+from benchmarks.outputs import vocabulary
 
 HERE = Path(__file__).parents[1]
 AT_ONCE = {"cpu": 1, "cuda": 25}  # steps in a turn
@@ -37,7 +40,7 @@ WARM_UP = {"cpu": 5, "cuda": 20}  # turns not measured; meanwhile steps of a GPU
 WORDS = {"cpu": 60_000, "cuda": 600_000}  # of the text: few turns meet the end of an epoch
 VALID = 20  # sentences, which are not read while steps are measured
 PRESETS = ("default", "strong", "meaning")  # whose shapes there are
-STEPS = 5  # measured before the core is taken or left again
+SETTLING = 0.5  # of the seconds that a training runs, before it is measured
 SPIN = [sys.executable, "-S", "-c", "print(flush=True)\nwhile True: pass"]
 
 
@@ -67,15 +70,17 @@ def text_of(mass: np.ndarray, words: int):
     return Sentences(ids.astype(np.int64), lengths)
 
 
+def train_freely(name: str, device: str) -> None:
+    """Train without an end; write the time and the words of every step."""
+
+    def on_step(words: int) -> None:
+        print(time.monotonic(), words, flush=True)
+
+    _train(name, device, on_step)
+
+
 def train_in_turn(name: str, device: str) -> None:
     """Train without an end; after a turn write what a step cost, and wait for a line to go on."""
-    recipe, (features, mass), order = shape(name, device)
-    text, valid = text_of(mass, WORDS[device]), text_of(mass, 20 * VALID)
-    background = Unigram(features, mass)
-    if order:
-        background = NGramBackground.learn(features, [text], order, kneser_ney, np.ones_like)
-    torch.manual_seed(1)
-    model = LanguageModel(recipe, features, background)
     clock = time.perf_counter if device == "cuda" else time.process_time
     start, steps = 0.0, 0
 
@@ -91,23 +96,40 @@ def train_in_turn(name: str, device: str) -> None:
             os._exit(0)  # nobody asks any more
         start = clock()
 
+    _train(name, device, on_step)
+
+
+def _train(name: str, device: str, on_step: Callable[[int], None]) -> None:
+    """Train the model of a preset's shape without an end."""
+    recipe, (features, mass), order = shape(name, device)
+    text, valid = text_of(mass, WORDS[device]), text_of(mass, 20 * VALID)
+    background = Unigram(features, mass)
+    if order:
+        background = NGramBackground.learn(features, [text], order, kneser_ney, np.ones_like)
+    torch.manual_seed(1)
+    model = LanguageModel(recipe, features, background)
     with tempfile.TemporaryDirectory() as folder:
         Trainer(model, replace(recipe, epochs=10**6, patience=10**6), Path(folder), on_step).fit(
             text, valid
         )
 
 
+def begun(checkout: Path, how: str, name: str, device: str) -> subprocess.Popen:
+    """A training in a process of its own, with the code of a checkout."""
+    return subprocess.Popen(
+        [sys.executable, __file__, how, name, device],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(checkout), str(HERE)])},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
 class Stepper:
-    """A training in a process of its own, with the code of a checkout, that steps when asked."""
+    """A training that steps when asked."""
 
     def __init__(self, checkout: Path, name: str, device: str):
-        self.process = subprocess.Popen(
-            [sys.executable, __file__, name, device],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(checkout), str(HERE)])},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        self.process = begun(checkout, "in turn", name, device)
         self.process.stdout.readline()  # it has taken its first turn unasked
         for _ in range(WARM_UP[device]):
             self.seconds()
@@ -134,17 +156,45 @@ def measure_in_turn(
     return found
 
 
-def measure_busy(batch: int, rounds: int) -> tuple[float, float]:
-    """The median seconds of a step on the machine as it is, and with one core taken, in turn."""
-    training = Training(BenchSetting(*FEW, batch=batch))
-    for _ in range(2):  # to warm up
-        training.step()
+class Speeds(NamedTuple):
+    """Words a second of a training."""
+
+    quiet: float
+    taken: float  # while another program takes a core
+
+    @property
+    def ratio(self) -> float:
+        return self.quiet / self.taken
+
+
+def measure_busy(checkout: Path, name: str, seconds: float, rounds: int) -> Speeds:
+    """The median speed on the machine as it is, and with one core taken, in turn."""
+    training = begun(checkout, "freely", name, "cpu")
     quiet, taken = [], []
-    for _ in range(rounds):
-        quiet += [training.step() for _ in range(STEPS)]
-        with one_core_taken():
-            taken += [training.step() for _ in range(STEPS)]
-    return statistics.median(quiet), statistics.median(taken)
+    try:
+        training.stdout.readline()  # it has begun
+        for _ in range(rounds):
+            quiet.append(_speed(training, seconds))
+            with one_core_taken():
+                taken.append(_speed(training, seconds))
+    finally:
+        training.kill()
+        training.wait()
+    return Speeds(median(quiet), median(taken))
+
+
+def _speed(training: subprocess.Popen, seconds: float) -> float:
+    """Words a second, over the later part of some seconds of a training."""
+    start, words = float(training.stdout.readline().split()[0]), 0
+    first = now = start
+    while now < start + seconds:
+        stamp, count = training.stdout.readline().split()
+        now = float(stamp)
+        if now < start + SETTLING * seconds:
+            first = now
+        else:
+            words += int(count)
+    return words / (now - first)
 
 
 @contextmanager
@@ -159,4 +209,4 @@ def one_core_taken() -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    train_in_turn(*sys.argv[1:])
+    {"in turn": train_in_turn, "freely": train_freely}[sys.argv[1]](*sys.argv[2:])

@@ -15,7 +15,12 @@ from safetensors.torch import load
 from torch import nn
 
 from accord.models.common.batching import Sentences
-from accord.models.common.device import be_deterministic, choose_device, freed_memory_kept
+from accord.models.common.device import (
+    Threads,
+    be_deterministic,
+    choose_device,
+    freed_memory_kept,
+)
 from accord.models.common.files import WEIGHTS
 from accord.models.common.weights import load_weights, parameters_of, save_tensors
 from accord.models.network.language_model import LanguageModel
@@ -88,9 +93,10 @@ class Trainer:
             contexts = self.model.contexts(train, training=True)
             for term in self.steps.terms:
                 term.prepare(self.model, train, valid)
-            with freed_memory_kept():
+            is_free = self.device.type == "cpu" and not self.recipe.deterministic
+            with freed_memory_kept(), Threads(is_free and processes.count() == 1) as threads:
                 while not self._is_done():
-                    self._pass(train, contexts)
+                    self._pass(train, contexts, threads)
                     self._close_epoch(valid)
                     self._save()
                     self.on_epoch(self.curve[-1])
@@ -118,7 +124,7 @@ class Trainer:
         enough = self.now.epoch > self.recipe.epochs or spent >= most
         return enough or self.now.without_gain >= self.recipe.patience
 
-    def _pass(self, train: Sentences, contexts: np.ndarray) -> None:
+    def _pass(self, train: Sentences, contexts: np.ndarray, threads: Threads) -> None:
         """Train over the text once, or over the rest of it."""
         now = self.now
         if not now.step:
@@ -127,7 +133,9 @@ class Trainer:
         start = time.monotonic() - now.seconds
         epoch_words = train.epoch_words  # of all documents: too slow to add up at every step
         for batch, prepared in self.steps.left(train, contexts):
-            self.on_step(self.steps.take(batch, prepared, epoch_words))
+            words = self.steps.take(batch, prepared, epoch_words)
+            self.on_step(words)
+            threads.after_step(words)
             now.seconds = time.monotonic() - start
             is_due = self._is_due()
             if is_due or now.step % CHECKED_EVERY == 0:
