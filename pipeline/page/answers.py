@@ -277,6 +277,7 @@ class AskedModel:
                         "start": start + each.start,
                         "end": start + each.end,
                         "gain": each.bits,
+                        "reason": each.reason,
                         "why": each.reasons,
                     }
                     for each in found

@@ -17,6 +17,7 @@ from accord.models.common.batching import Sentences
 from accord.models.constraints.automaton import WordAutomaton
 from accord.models.inference.interface import NOTHING, InferenceModel, Rows, State
 from accord.models.inference.next_word import Expected, NextWord
+from accord.models.spelling.spelling import spelled_text
 from accord.pipeline.artefacts.names import END, END_ID
 from accord.pipeline.inference.context import split_texts
 from accord.pipeline.inference.scorer import Scorer, tokens
@@ -191,10 +192,8 @@ class TextReader:
         next_word = copy(next_word)
         for _, scorer, batch, written in self._parts(text, context):
             next_word.model = scorer.model
-            log_p = np.zeros(len(batch.ids))
-            if np.isin(batch.ids, next_word.unknown).any():  # these rank by their letters too
-                log_p, _ = scorer.score_encoded(batch, written)
-            yield next_word.ask(batch, log_p)
+            letters = scorer.spelling and spelled_text(scorer.spelling, written)
+            yield next_word.ask(batch, letters)
 
     def _parts(self, text: str, context: str | None) -> Iterator[tuple[TextPart, Scorer, Any, Any]]:
         """Each part, the scorer at that place, and the part in ids and as it is written."""

@@ -111,13 +111,8 @@ function looksForeign({ answer }) {
   return costs.length >= FEWEST && costs.sort((a, b) => a - b)[Math.floor(costs.length / 2)] > FOREIGN;
 }
 
-// The reason of a suggestion: what speaks for it, by families.
-function suggestionReason(why) {
-  const sums = new Map();
-  for (const [name, bits] of Object.entries(why)) {
-    const feature = name.replace(/^not /, "");
-    const family = name in given.reasons ? name : familyOf(feature.split(CROSS).at(-1));
-    sums.set(family, (sums.get(family) ?? 0) + bits);
-  }
-  return mainReason(sums);
+// The main reason of a suggestion: a feature such as `not Gender=Masc`, or the words after it.
+function suggestionReason(name) {
+  const family = name in given.reasons ? name : familyOf(name.replace(/^not /, "").split(CROSS).at(-1));
+  return { key: "mainly", reason: chosen(given.reasons[family]) ?? say("because of feature", { name: familyLabel(family) }) };
 }

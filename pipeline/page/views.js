@@ -16,7 +16,7 @@ function drawCorrections(row, answer, isWhole) {
 }
 
 function suggestionLine(each) {
-  const reason = suggestionReason(each.why);
+  const reason = suggestionReason(each.reason);
   const odds = say("n times", { count: power(each.gain) });
   const says = [...sayWith("suggestion", { word: make("s", { lang: "fr" }, each.word), other: make("b", { lang: "fr" }, each.suggestion), times: odds }),
     reason ? say(reason.key, { reason: reason.reason }) : "", "."];

@@ -58,6 +58,18 @@ def test_a_text_in_parts_is_read_as_in_one_piece(models, model, context):
             assert -choice["log2_p"] == pytest.approx(bits[at], abs=1e-3)
 
 
+def test_expectations_of_the_bundled_model_are_those_of_the_command():
+    """It has many classes of unknown words, where the small models have one."""
+    text = "Les zorglubs dansent."
+    model = accord.load()
+    answer = Models({"french": lambda: model}).answer(
+        {"ask": "expect", "model": "french", "text": text}
+    )
+    expected = expect(text, model)
+    np.testing.assert_allclose(answer["values"]["Number"]["Plur"], expected["Number=Plur"])
+    assert answer["rank"][:-1] == model.surprisal(text)["rank"].tolist()
+
+
 def test_new_sentences_read_the_ones_before_as_context(models):
     asked = {"ask": "write", "model": "ll-rnn", "seed": 3}
 
