@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from accord.corpora import conllu, formats, hub, text
+from accord.corpora import conllu, formats, text
 from accord.corpora.sentence import Sentence, Tree, Unwanted, words
 from accord.corpora.text import CorpusError
 from accord.corpora.tokenise import normalise, tokenised
@@ -151,7 +151,7 @@ def read(
 
 def files(source: str, *, folder: Folder | None = None) -> list[Path]:
     """The files that reading this source opens; none for a hub data set."""
-    return [] if source.startswith(hub.PREFIX) else list(files_and_splits(source, folder))
+    return [] if source.startswith(formats.HUB) else list(files_and_splits(source, folder))
 
 
 def trees(source: str, *, folder: Folder | None = None) -> Iterator[Tree] | None:
@@ -185,8 +185,8 @@ def _words(sentence: Sentence) -> list[str]:
 def sentences(
     source: str, folder: Folder | None, limit: int | None
 ) -> Iterator[Sentence | Unwanted]:
-    if source.startswith(hub.PREFIX):
-        yield from hub.read(source, limit)
+    if source.startswith(formats.HUB):
+        yield from formats.read_hub(source, limit)
         return
     paths = files_and_splits(source, folder)
     names = part_names([*map(str, paths)])

@@ -25,20 +25,18 @@ from accord.lexicon.paradigm import Paradigms
 from accord.models.common.files import write_whole
 from accord.pipeline.data.folders import folder_of
 from accord.pipeline.display.tables import write_table
-from accord.pipeline.evaluation.agreeing import (
+from accord.pipeline.evaluation.participles_and_moods import (
+    CLITICS,
+    SUBJECTS,
     Agreeing,
     Made,
     TreeWords,
     broken,
     may_be_preposition,
     only,
+    participles_of_text,
     relation,
     shared,
-)
-from accord.pipeline.evaluation.participles_and_moods import (
-    CLITICS,
-    SUBJECTS,
-    participles_of_text,
     subjunctive_of_tree,
     subjunctives_of_text,
 )

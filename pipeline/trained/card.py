@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from accord.corpora.hub import PREFIX
+from accord.corpora.formats import PREFIX
 from accord.corpora.sources import CORPORA
 from accord.lexicon.chain import BUILT_IN, find
 from accord.models.common.registry import parted

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accord.corpora import hub
+from accord.corpora.formats import hub_address, load_hub
 from accord.corpora.sentence import words
 from accord.corpora.sources import files, read
 from accord.corpora.text import CorpusError
@@ -74,7 +74,7 @@ def test_a_named_column_wins_over_the_tokens(repository):
 
 def test_reading_streams(repository):
     address = repository({"train": [{"text": f"Phrase {n}."} for n in range(5000)]})
-    splits = hub.load(hub.parse(address))
+    splits = load_hub(hub_address(address))
     assert isinstance(splits["train"], datasets.IterableDataset)
     assert next(iter(read(address))).text == "Phrase 0."
 
@@ -95,8 +95,8 @@ def test_a_missing_data_set_or_configuration_is_said(repository, tmp_path):
 
 def test_addresses():
     id = "universal-dependencies/universal_dependencies"
-    assert hub.parse(f"hub:{id}:fr_gsd") == (id, "fr_gsd", None)
-    assert hub.parse("hub:wikipedia#text") == ("wikipedia", None, "text")
+    assert hub_address(f"hub:{id}:fr_gsd") == (id, "fr_gsd", None)
+    assert hub_address("hub:wikipedia#text") == ("wikipedia", None, "text")
 
 
 def test_no_more_is_read_than_the_limit_asks_for(repository):
