@@ -20,7 +20,7 @@ test: $(VENV)/installed
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-# Without the tests marked `slow`, and with fewer examples: under two minutes on two cores.
+# Without the tests marked `slow`, and with fewer examples.
 test-quick: $(VENV)/installed
 	$(PYTEST) -m "not long and not slow" --hypothesis-profile quick
 
