@@ -40,7 +40,7 @@ class Correction:
     wrong: str
     right: str
     bits: float  # the corrected sentence is 2^bits times likelier than with the wrong word in it
-    reason: str  # the feature that speaks most for it, or the words after it
+    reason: str  # the feature that the form gets, else what speaks most for another word
     reasons: Reasons  # all of them, the largest first
 
     @property
@@ -138,7 +138,7 @@ class Corrector:
                     sentence[start:end],
                     "".join(w if w.endswith("'") else f"{w} " for w in change.words).rstrip(),
                     sum(reasons.values()),
-                    main_reason(reasons),
+                    change.feature or main_reason(reasons),
                     reasons,
                 )
             )
@@ -171,8 +171,7 @@ class Corrector:
 def main_reason(reasons: Reasons) -> str:
     """The feature of grammar that speaks most for a change, else whatever does."""
     speak = [name for name, bits in reasons.items() if bits > 0]
-    grammar = [name for name in speak if GRAMMAR.fullmatch(name)]
-    return next(iter(grammar + speak), AFTERWARDS)
+    return next(iter([*filter(GRAMMAR.fullmatch, speak), *speak]), AFTERWARDS)
 
 
 def without(changes: Changes, one: Change) -> Changes:

@@ -1,7 +1,9 @@
 """Corrections: right sentences stay, planted errors are repaired, reasons sum to the bits."""
 
+import csv
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from accord.pipeline.evaluation.suites import Pair
 from accord.pipeline.inference.explain import SPELLED
 from accord.pipeline.inference.scorer import bundled
 
+DATA = Path(__file__).parents[2] / "data"
 SOUNDS = [
     *(Spoken("petite", "petit", "p°tit", 9.0), Spoken("petites", "petit", "p°tit", 5.0)),
     *(Spoken("fille", "fille", "fij", 9.0), Spoken("filles", "fille", "fij", 5.0)),
@@ -143,8 +146,16 @@ def test_several_errors_are_repaired_together(text, meant):
     for each in found:
         assert text[each.start : each.end] == each.wrong
         assert each.bits == pytest.approx(sum(each.reasons.values()), abs=1e-9)
-        assert each.bits > 0 and each.reasons[each.reason] > 0
+        assert each.bits > 0
         assert each.odds == pytest.approx(2**each.bits)
+
+
+def test_the_reason_is_the_feature_that_a_form_gets_or_what_speaks_for_another_word():
+    (found,) = corrections(bundled(), "Elle est très content.")
+    assert (found.right, found.reason) == ("contente", "Gender=Fem")
+    one, other = corrections(bundled(), "Ils on mangé des pomme.")
+    assert (other.right, other.reason) == ("pommes", "Number=Plur")
+    assert one.right == "ont" and one.reasons[one.reason] > 0
 
 
 def test_a_planted_error_is_the_only_change_and_texts_of_several_sentences_are_read():
@@ -262,6 +273,19 @@ def test_pairs_that_a_closed_vocabulary_cannot_read_are_left_out(tmp_path):
     assert readable([known, unknown], scorer) == [known]
     with pytest.raises(ValueError, match="expected pairs of words that the model knows"):
         readable([unknown], scorer)
+
+
+def test_real_mistakes_are_mostly_found_and_right_sentences_stay():
+    """The kinds that people report to French checkers; results/log/homophones.md has all."""
+    rows = [*csv.DictReader((DATA / "mistakes.csv").open(encoding="utf-8"))]
+    assert len(rows) == 30
+    found = 0
+    for row in rows[::5]:
+        result = corrected(row["bad"], corrections(bundled(), row["bad"]))
+        assert result in (row["good"], row["bad"]), "no word is made wrong"
+        assert corrections(bundled(), row["good"]) == []
+        found += result == row["good"]
+    assert found >= 4
 
 
 def test_the_commands(trained, tmp_path):
