@@ -67,7 +67,7 @@ class Prior:
 DEFAULT = {
     "change": 3.75,
     "audible": -0.5,
-    "determiner": 3.0,
+    "determiner": 1.5,
     "noun": 0.0,
     "pronoun": 4.0,
     "tense": 3.25,
