@@ -184,7 +184,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ),
     ],
     "models/inference/next_word.py": [
-        ("a word ranks behind its equals", "log_p[at], own) + TIE", "log_p[at], own) - TIE"),
+        ("a word ranks behind its equals", "log_p, own) + TIE", "log_p, own) - TIE"),
     ],
     "models/inference/numpy_model.py": [
         (
