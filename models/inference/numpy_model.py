@@ -105,9 +105,10 @@ def product(features: Features, weight: np.ndarray, signatures: np.ndarray) -> n
 def _sums(
     features: Features, weight: np.ndarray, starts: np.ndarray, lengths: np.ndarray
 ) -> np.ndarray:
-    """Σ_f φ_f·W_f of the entries from each start on, so many, which fall: (N × E).
+    """Σ_f φ_f·W_f of each row, whose entries are `lengths` many from `starts` on: (N × E).
 
-    The first entries of all rows are added together, then the second ones, and so on.
+    The longest row comes first. The first entries of all rows are added together, then the second
+    ones of the rows that have two, and so on.
     """
     sums = np.zeros((len(starts), weight.shape[1]), np.float32)
     for entry in range(lengths.max(initial=0)):

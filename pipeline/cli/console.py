@@ -86,11 +86,12 @@ class _PlainHelp:
     def get_params(self, ctx):
         params = super().get_params(ctx)
         for param in params:
-            shown = getattr(param, "display_type", None)  # of typer 0.29; before, its type says it
+            # typer 0.29 calls it display_type; earlier versions ask the type of the parameter.
+            shown = getattr(param, "display_type", None)
             if param.param_type_name == "argument" and shown:
                 param.display_type_rich = lambda ctx: None
             elif param.param_type_name == "argument":
-                param.type = copy(param.type)  # as several share it
+                param.type = copy(param.type)  # as parameters share their types
                 param.type.get_metavar = lambda param, ctx: ""
                 if param.nargs != 1 and "get_usage_pieces" not in vars(param):
                     usage = param.get_usage_pieces
