@@ -38,7 +38,7 @@ const canAccept = (suggestions) => !kept || answers.has(JSON.stringify(readQuest
 
 function accept(suggestions) {
   byId("text").focus();
-  return change({ text: accepted(suggestions), other: "", at: null });
+  return change({ text: accepted(suggestions), other: "", at: null, off: kept ? [] : state.off });
 }
 
 let seed = 0;
