@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from accord.corpora.formats import PREFIX
+from accord.corpora.formats import HUB
 from accord.corpora.sources import CORPORA
 from accord.lexicon.chain import BUILT_IN, find
 from accord.models.common.registry import parted
@@ -97,8 +97,8 @@ def licences(sources: Sequence[str], lexicons: Sequence[str]) -> dict[str, list[
 
 def plain_name(source: str) -> str:
     """What a corpus or lexicon is called, without the folders of this machine."""
-    known = source in CORPORA or source in BUILT_IN or source.startswith(PREFIX)
-    return source.removeprefix(PREFIX) if known else Path(source).name
+    known = source in CORPORA or source in BUILT_IN or source.startswith(HUB)
+    return source.removeprefix(HUB) if known else Path(source).name
 
 
 def _of_corpus(source: str) -> str:
