@@ -176,6 +176,8 @@ QUESTIONS: dict[str, type[Question]] = {
     "about": About,
     "card": Card,
 }
+AT_ONCE = 2  # short questions that are computed side by side
+PATIENCE, MOMENT = 1.0, 0.01  # seconds that a long text waits for short questions, and for a look
 LATER = 10  # seconds that each second of computing sends a question back in the row
 
 
@@ -218,15 +220,17 @@ class Job:
 
 
 class Lane:
-    """A thread that computes the parts of questions in turn.
+    """Threads that compute the parts of questions in turn.
 
-    One thread computes whoever asks: torch and malloc keep memory for each that does.
+    A few compute whoever asks: torch and malloc keep memory for each that does. A lane gives way
+    to `first` for a while, before each part, if there is one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, threads: int = 1, first: "Lane | None" = None):
         self._waiting: queue.PriorityQueue[tuple[float, int, Job]] = queue.PriorityQueue()
-        self._number = count()
-        threading.Thread(target=self._work, daemon=True).start()
+        self._number, self._first = count(), first
+        for _ in range(threads):
+            threading.Thread(target=self._work, daemon=True).start()
 
     def ask(self, job: Job) -> Job:
         self._waiting.put((job.rank, next(self._number), job))
@@ -235,8 +239,14 @@ class Lane:
     def _work(self) -> None:
         while True:
             _, _, job = self._waiting.get()
+            self._give_way()
             if not job.is_dropped and job.advance():
                 self.ask(job)
+
+    def _give_way(self) -> None:
+        until = time.monotonic() + PATIENCE
+        while self._first and self._first._waiting.qsize() and time.monotonic() < until:
+            time.sleep(MOMENT)
 
 
 class Models:
@@ -245,7 +255,8 @@ class Models:
     def __init__(self, load: "Mapping[str, Callable[[], Scorer]]"):
         self.names = list(load)
         self._load = load
-        self._lanes = [Lane() for _ in (QUICK, AFTERWARDS, SLOW, LONG)]
+        quick = Lane(AT_ONCE)
+        self._lanes = [quick, Lane(), Lane(), Lane(first=quick)]  # by their numbers
         self._loading = {name: threading.Lock() for name in load}
         self._model = cache(self._loaded)
 
