@@ -14,7 +14,7 @@ from accord.models.common.registry import imported
 from accord.models.inference.interface import InferenceModel
 from accord.models.inference.next_word import NextWord
 from accord.pipeline.artefacts.artefact import read_json
-from accord.pipeline.artefacts.names import CONFIG, END, END_ID, NOT_TOP, UNKNOWN_ID
+from accord.pipeline.artefacts.names import CONFIG, END, END_ID, NOT_TOP, UNKNOWN_ID, is_unknown
 from accord.pipeline.inference.expectations import FEATURES, POS, FeatureValues
 from accord.pipeline.inference.explain import Choice, Explainer
 from accord.pipeline.inference.generate import Generator
@@ -241,11 +241,13 @@ class AskedModel:
         explainer = explainer.reading(context)
         bookmark, left = yield from read_up_to(self.scorer, words[:at], explainer.in_context)
         explainer.model = bookmark.opened(self.scorer.model)
-        place = explainer.after(left, asked, LIKELIEST)
+        place = explainer.after(left, asked, 2 * LIKELIEST)
+        words_alone = [each for each in place.likeliest if not is_unknown(each.word)]
+        likeliest = (words_alone or place.likeliest)[:LIKELIEST]
         yield {
             "asked": [_choice(each) for each in place.asked],
-            "best": _choice(place.likeliest[0]),
-            "likeliest": [{"word": each.word, "p": each.probability} for each in place.likeliest],
+            "best": _choice(likeliest[0]),
+            "likeliest": [{"word": each.word, "p": each.probability} for each in likeliest],
         }
 
     def readings_of(self, words: Sequence[str]) -> Answer:

@@ -73,7 +73,7 @@ function wordButton(row, place) {
     type: "button", className: `word${word.form ? "" : " end"}${word.spelled ? " unknown" : ""}`, lang: "fr", dir: "auto", tabIndex: -1,
     "aria-pressed": "false", style: { "--surprise": `${Math.min(75, (word.bits ?? 20) * 4)}%` },
     onclick: () => change({ at: placeIn(place, row.answer.words, shown[0].answer.words) }),
-  }, word.form || END_MARK, bits, spelled);
+  }, make("span", { className: "form" }, word.form || END_MARK), bits, spelled);
 }
 
 // What depends on other rows or on the place that is chosen: names, sums, differences, the pressed word.

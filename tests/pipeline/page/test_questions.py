@@ -100,6 +100,15 @@ def test_a_place_is_explained_and_its_terms_sum_to_log_p(models, scorer):
     assert end["asked"][0]["word"] == END
 
 
+def test_classes_of_unknown_words_are_not_among_the_likeliest():
+    french = Models({"french": accord.load})
+    asked = {"ask": "place", "model": "french", "text": "The cat is on the table.", "at": 1}
+    answer = french.answer(asked)
+    shown = [answer["best"]["word"], *(each["word"] for each in answer["likeliest"])]
+    assert len(shown) == 13
+    assert not any(word.startswith("<unk") for word in shown)
+
+
 def test_a_gap_has_no_word_of_its_own(models):
     asked = {"ask": "place", "model": "ll-rnn", "text": "Les chiens …", "at": 2}
     found = models.answer({**asked, "others": ["dorment", "dort"]})["asked"]
