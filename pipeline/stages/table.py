@@ -343,7 +343,7 @@ STAGES = _by_name(
         },
         params=ReportParams,
         computed_by="accord.pipeline.stages.report:compute",
-        version=5,
+        version=6,
         over_models=True,
         shows=("tokenise", "analyse", "featurise", "background", "encode", "train", "evaluate"),
     ),
