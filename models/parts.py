@@ -175,12 +175,12 @@ SMOOTHINGS = Registry(
     "accord.smoothings",
     {
         "add-alpha": Part(
-            "accord.models.zoo.smoothing:add_alpha",
+            "accord.models.zoo.ngrams.smoothing:add_alpha",
             "Every n-gram counts α more than it occurs, and there is no backing off.",
             alpha=Setting(float, 0.1, "how often more than it occurs every n-gram is counted"),
         ),
         "jelinek-mercer": Part(
-            "accord.models.zoo.smoothing:jelinek_mercer",
+            "accord.models.zoo.ngrams.smoothing:jelinek_mercer",
             "Linear interpolation of the orders (Jelinek & Mercer 1980), weighted by leaving one "
             "out.",
         ),
@@ -189,7 +189,7 @@ SMOOTHINGS = Registry(
             "Modified Kneser-Ney, interpolated (Chen & Goodman 1998), as KenLM estimates it.",
         ),
         "witten-bell": Part(
-            "accord.models.zoo.smoothing:witten_bell",
+            "accord.models.zoo.ngrams.smoothing:witten_bell",
             "A context leaves to shorter ones what its new words had (Witten & Bell 1991), "
             "interpolated.",
         ),

@@ -131,7 +131,7 @@ def test_packages_import_those_to_their_left_and_nothing_in_a_circle():
         ("pipeline/dataset/encoded.py", "from accord.pipeline.cli.main import app", "cli.main"),
         ("models/encoders/recurrent.py", "from accord.models.zoo import encoders", "zoo.encoders"),
         ("pipeline/cli/score.py", "from accord.pipeline.zoo import htk", "zoo.htk"),
-        ("pipeline/trained/network.py", "import accord.models.zoo.arpa", "zoo.arpa"),
+        ("pipeline/trained/network.py", "import accord.models.zoo.ngrams.arpa", "zoo.ngrams.arpa"),
         ("pipeline/stages/corpus.py", "import accord", "accord"),
     ],
 )

@@ -7,7 +7,7 @@ import numpy as np
 
 from accord.models.features.phi import Features
 from accord.models.recipe import Recipe
-from accord.models.zoo import arpa
+from accord.models.zoo.ngrams import arpa
 from accord.pipeline.sections import BackgroundParams
 from accord.pipeline.trained.encoding import Encoding
 

@@ -22,10 +22,10 @@ from accord.models.inference.torch_model import in_torch
 from accord.models.network.background_models import BackgroundOnly
 from accord.models.network.language_model import LanguageModel
 from accord.models.spelling.spelling import load_spelling, score_text
-from accord.models.zoo.arpa import STOP, UNKNOWN, read_arpa, words_of_arpa, write_arpa
 from accord.models.zoo.grow_prune import prune
-from accord.models.zoo.ngram_conversion import own_ngrams, pruned
-from accord.models.zoo.wfst import (
+from accord.models.zoo.ngrams.arpa import STOP, UNKNOWN, read_arpa, words_of_arpa, write_arpa
+from accord.models.zoo.ngrams.conversion import own_ngrams, pruned
+from accord.models.zoo.ngrams.wfst import (
     TEXT,
     StateAutomaton,
     directions,

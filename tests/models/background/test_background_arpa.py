@@ -6,7 +6,7 @@ import torch
 from log_linear_cases import random_features
 
 from accord.models.common.batching import Sentences
-from accord.models.zoo.arpa import ArpaBackground, load, prepare
+from accord.models.zoo.ngrams.arpa import ArpaBackground, load, prepare
 
 # As KenLM writes one: 1-grams with <unk>; a word that the vocabulary lacks; an n-gram with <unk>.
 FILE = """

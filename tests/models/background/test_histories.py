@@ -13,7 +13,7 @@ from accord.models.common.batching import END, Sentences
 from accord.models.network.background_models import BackgroundOnly
 from accord.models.parts import HISTORIES, SMOOTHINGS
 from accord.models.zoo.histories import kinds
-from accord.models.zoo.smoothing import witten_bell
+from accord.models.zoo.ngrams.smoothing import witten_bell
 
 FEATURES = random_features(WORDS, width=3, real=False)
 TEXT = random_sentences(count=90)

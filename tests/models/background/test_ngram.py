@@ -9,7 +9,7 @@ from accord.models.background.counts import count
 from accord.models.background.ngrams import kneser_ney, stacked
 from accord.models.common.batching import END, Sentences
 from accord.models.parts import SMOOTHINGS
-from accord.models.zoo.smoothing import _likeliest, add_alpha
+from accord.models.zoo.ngrams.smoothing import _likeliest, add_alpha
 
 UNIFORM = np.full(WORDS, 1 / WORDS)
 

@@ -11,7 +11,7 @@ from accord.models.background.counts import count
 from accord.models.background.ngrams import kneser_ney
 from accord.models.common.batching import Sentences
 from accord.models.parts import SMOOTHINGS
-from accord.models.zoo.arpa import read_arpa, write_arpa
+from accord.models.zoo.ngrams.arpa import read_arpa, write_arpa
 
 FORMS = ["</s>", "le", "la", "l’", "été", "à\u00a0côté", "|", "<unk>", "\\x"]
 UNIFORM = np.full(WORDS, 1 / WORDS)

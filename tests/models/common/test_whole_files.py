@@ -11,8 +11,8 @@ from ngram_cases import WORDS, random_sentences
 from accord.models.background.counts import count
 from accord.models.background.ngrams import kneser_ney
 from accord.models.common.files import whole, write_whole
-from accord.models.zoo.arpa import write_arpa
-from accord.models.zoo.wfst import ngram_automaton, write_wfst
+from accord.models.zoo.ngrams.arpa import write_arpa
+from accord.models.zoo.ngrams.wfst import ngram_automaton, write_wfst
 
 
 def test_a_file_appears_when_it_is_written(tmp_path):

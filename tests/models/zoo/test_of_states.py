@@ -10,8 +10,8 @@ from network_cases import network
 from ngram_cases import WORDS, as_lists, random_sentences
 
 from accord.models.common.batching import END, Sentences
-from accord.models.zoo import wfst
-from accord.models.zoo.wfst import directions, state_automaton, write_wfst
+from accord.models.zoo.ngrams import wfst
+from accord.models.zoo.ngrams.wfst import directions, state_automaton, write_wfst
 
 TEXT = random_sentences(count=60)  # in which two words never occur
 OTHER = random_sentences(seed=7, count=60, words=WORDS)

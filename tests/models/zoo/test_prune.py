@@ -8,8 +8,8 @@ from ngram_cases import WORDS, random_sentences
 from accord.models.background.counts import count
 from accord.models.background.ngrams import NGrams, kneser_ney
 from accord.models.common.batching import END
-from accord.models.zoo.arpa import read_arpa, write_arpa
-from accord.models.zoo.ngram_conversion import Chosen, _lost, backed_off, pruned
+from accord.models.zoo.ngrams.arpa import read_arpa, write_arpa
+from accord.models.zoo.ngrams.conversion import Chosen, _lost, backed_off, pruned
 
 TEXT = random_sentences(count=200)
 MODEL = kneser_ney(count(TEXT, 4, WORDS), np.full(WORDS, 1 / WORDS))

@@ -7,8 +7,8 @@ from ngram_cases import WORDS, as_lists, random_sentences
 
 from accord.models.background.counts import count
 from accord.models.background.ngrams import NGrams, kneser_ney
-from accord.models.zoo.ngram_conversion import pruned
-from accord.models.zoo.wfst import PHI, ngram_automaton, write_wfst
+from accord.models.zoo.ngrams.conversion import pruned
+from accord.models.zoo.ngrams.wfst import PHI, ngram_automaton, write_wfst
 
 FORMS = ["</s>", "le", "la", "l’", "été", "à\u00a0côté", "|", "<unk>", "\\x"]
 TEXT, OTHER = random_sentences(count=150), random_sentences(seed=7, count=60, words=WORDS)

@@ -35,8 +35,8 @@ from accord.models.inference.next_word import NextWord, WordValues
 from accord.models.inference.torch_model import in_torch
 from accord.models.network.language_model import LanguageModel
 from accord.models.network.states import states
-from accord.models.zoo.arpa import check_forms
-from accord.models.zoo.ngram_conversion import Chosen, backed_off
+from accord.models.zoo.ngrams.arpa import check_forms
+from accord.models.zoo.ngrams.conversion import Chosen, backed_off
 
 EPSILON, PHI = "<eps>", "<phi>"
 TEXT, SYMBOLS = ".fst.txt", ".syms.txt"

@@ -1,0 +1,1 @@
+"""N-gram models of the field: smoothings, ARPA files, pruning, and weighted automata of them."""
