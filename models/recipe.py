@@ -7,17 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from accord.models.common.checks import expect, expect_at_least
 from accord.models.common.registry import Choice, check_parts, parted, parts_chosen, put_on
-from accord.models.parts import (
-    CONDITIONS,
-    ENCODERS,
-    INPUTS,
-    LOSSES,
-    OPTIMISERS,
-    OUTPUTS,
-    PHASES,
-    SCHEDULES,
-    SOLVERS,
-)
+from accord.models.parts import CONDITIONS, ENCODERS, INPUTS, OUTPUTS
+from accord.models.training_parts import LOSSES, OPTIMISERS, PHASES, SCHEDULES, SOLVERS
 
 COUNTS = ("layers", "embedding", "hidden", "fold", "batch", "bptt", "epochs")
 POSITIVE = ("learning_rate", "max_grad_norm", "patience", "seconds")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from accord.models.common.files import write_whole
-from accord.models.parts import PHASES
+from accord.models.training_parts import PHASES
 
 CURVE = "curve.csv"
 PHASE_CURVES = {name: f"{name}.csv" for name in PHASES.own}  # those of what came before

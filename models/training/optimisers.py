@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import SGD, AdamW, Optimizer, RMSprop
 
-from accord.models.parts import OPTIMISERS
 from accord.models.recipe import Recipe
+from accord.models.training_parts import OPTIMISERS
 
 MOMENTUM = 0.95
 QUINTIC = (3.4445, -4.7750, 2.0315)  # steepest at 0, where directions are that were hardly learned

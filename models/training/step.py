@@ -32,11 +32,11 @@ from accord.models.common.device import has_bfloat16
 from accord.models.encoders.recurrent import Recurrent
 from accord.models.network.language_model import LanguageModel, Seen
 from accord.models.outputs.log_linear import log_linear_of
-from accord.models.parts import SCHEDULES
 from accord.models.recipe import Recipe
 from accord.models.training import processes
 from accord.models.training.checkpoint import TrainingState
 from accord.models.training.regularisers import LossTerm
+from accord.models.training_parts import SCHEDULES
 
 AHEAD = 2  # batches
 # Seconds before the thread makes the next batch: first the step is launched that is about to be,

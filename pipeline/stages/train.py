@@ -19,13 +19,13 @@ from accord.models.common.files import WEIGHTS
 from accord.models.common.weights import load_weights, parameters_of, save_tensors
 from accord.models.network.background_models import BackgroundOnly
 from accord.models.network.language_model import LanguageModel
-from accord.models.parts import PHASES, SOLVERS
 from accord.models.recipe import Recipe
 from accord.models.training import processes
 from accord.models.training.distillation import Distillation
 from accord.models.training.log import CURVE, Epoch, write_curve
 from accord.models.training.regularisers import LossTerm
 from accord.models.training.trainer import Trainer
+from accord.models.training_parts import PHASES, SOLVERS
 from accord.pipeline.artefacts.artefact import Inputs
 from accord.pipeline.artefacts.names import PRETRAINING, RECIPE, START_WEIGHTS
 from accord.pipeline.dataset.encoded import read_text

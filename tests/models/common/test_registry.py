@@ -9,12 +9,17 @@ from pathlib import Path
 import pytest
 from plug_in_cases import install
 
-from accord.models import parts
+from accord.models import parts, training_parts
 from accord.models.common.registry import Registry, Setting, described
 from accord.models.parts import ENCODERS, SMOOTHINGS
 from accord.models.recipe import Recipe
 
-TABLES = [each for each in vars(parts).values() if isinstance(each, Registry)]
+TABLES = [
+    each
+    for table in (parts, training_parts)
+    for each in vars(table).values()
+    if isinstance(each, Registry)
+]
 PART = '''
 from typing import Annotated
 

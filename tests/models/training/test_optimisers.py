@@ -8,10 +8,10 @@ import pytest
 import torch
 from training_cases import RECIPE, model, sentences
 
-from accord.models.parts import SCHEDULES
 from accord.models.training.optimisers import Muon, optimiser
 from accord.models.training.step import STEPS
 from accord.models.training.trainer import Trainer
+from accord.models.training_parts import SCHEDULES
 
 TEXT = sentences()
 SGD = {"kind": "sgd", "momentum": 0.5}

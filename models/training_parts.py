@@ -1,0 +1,135 @@
+"""The parts of a training by name, as in `parts.py`: how the weights of a network are found."""
+
+from accord.models.common.registry import Part, Registry, Setting
+
+AT_MOST = Setting(int, 4, "over the text, at most", least=1)
+
+# Phases before a training: functions of the model, the training and a folder.
+PHASES = Registry(
+    "phase",
+    "accord.phases",
+    {
+        "pretraining": Part(
+            "accord.pipeline.stages.train:pretrain",
+            "The text of corpus.pretraining is trained on first.",
+            use=Setting(
+                str,
+                "initialise",
+                "initialise: its weights are the start; background: it trains a model that is the "
+                "background of this one",
+                one_of=("initialise", "background"),
+            ),
+            epochs=AT_MOST,
+        ),
+        "growth": Part(
+            "accord.models.zoo.grow_prune:grow",
+            "A network is trained while it is narrow, and widened then.",
+            times=Setting(int, 2, "narrower the hidden layers are at first", least=2),
+            epochs=AT_MOST,
+        ),
+    },
+    several=True,
+)
+
+# Solvers: functions of a model, its texts, a seed and a function that prints a line.
+SOLVERS = Registry(
+    "solver",
+    "accord.solvers",
+    {
+        "gradient": Part(
+            "accord.models.training.trainer:Trainer", "The optimiser trains all weights."
+        ),
+        "least-squares": Part(
+            "accord.models.zoo.gradient_free:least_squares",
+            "Solves for the weights of the output; the others stay random.",
+        ),
+        "evolution": Part(
+            "accord.models.zoo.gradient_free:evolve",
+            "The same, with an encoder that is bred.",
+            generations=Setting(int, 20, "of the evolution", least=1),
+        ),
+    },
+)
+
+# Optimisers: functions of a model, further weights, a learning rate and a weight decay.
+OPTIMISERS = Registry(
+    "optimiser",
+    "accord.optimisers",
+    {
+        "adamw": Part(
+            "accord.models.training.optimisers:adamw", "Adam with decoupled weight decay."
+        ),
+        "rmsprop": Part(
+            "accord.models.training.optimisers:rmsprop",
+            "Steps over the root of the mean square of gradients.",
+            alpha=Setting(
+                float,
+                0.99,
+                "how much of the mean square is kept; Keras keeps 0.9",
+                least=0,
+                under=1,
+            ),
+        ),
+        "sgd": Part(
+            "accord.models.training.optimisers:sgd",
+            "Plain steps along the gradient.",
+            momentum=Setting(
+                float, 0.0, "how much of the last step is taken again", least=0, under=1
+            ),
+        ),
+        "muon": Part(
+            "accord.models.training.optimisers:MuonAndAdamW",
+            "Muon for the encoder's matrices, AdamW for all other weights.",
+        ),
+    },
+)
+
+# How the learning rate falls.
+SCHEDULES = Registry(
+    "schedule",
+    "accord.schedules",
+    {
+        "plateau": Part(
+            "accord.models.training.optimisers:Plateau",
+            "It is divided after an epoch without gain in validation.",
+            decay=Setting(float, 3.0, "by what it is divided", least=1e-9),
+        ),
+        "linear": Part(
+            "accord.models.training.optimisers:LinearDecay",
+            "It falls from word to word, to nothing at the end of the last of `epochs`.",
+        ),
+        "inverse": Part(
+            "accord.models.training.optimisers:InverseDecay",
+            "It is divided by one more than the epochs that are done, in parts too: as 1/t.",
+        ),
+    },
+)
+
+# Terms that a training adds to the loss, each with its weight.
+LOSSES = Registry(
+    "loss",
+    "accord.losses",
+    {
+        "past_decode": Part(
+            "accord.models.training.regularisers:PastDecoder",
+            "Decoding the last word from the prediction; for a tied output.",
+        ),
+        "activation": Part(
+            "accord.models.training.regularisers:ActivationPenalty",
+            "A penalty on the encoder's outputs: keeps them small.",
+        ),
+        "temporal": Part(
+            "accord.models.training.regularisers:ActivationPenalty",
+            "A penalty on their changes from word to word: keeps them slow.",
+        ),
+        "adaptor": Part(
+            "accord.models.training.regularisers:AdaptorPenalty",
+            "A penalty on the squared norm of the weights a_t: pulls p towards b.",
+        ),
+        "fraternal": Part(
+            "accord.models.training.regularisers:FraternalDropout",
+            "The difference of two runs over each window that drop other units.",
+        ),
+    },
+    several=True,
+)
