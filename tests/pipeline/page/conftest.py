@@ -79,7 +79,9 @@ class Page:
     def open(self, hash: str = "") -> "Page":
         self.browser.get("about:blank")
         self.browser.get(self.address + hash)
-        self.until(lambda: self.all(".word"))
+        self.until(lambda: self.all(".row"))
+        # Rows are answered one after the other: wait for the words of each.
+        self.until(lambda: all(self.words(row) for row in range(len(self.all(".row")))))
         return self
 
     def until(self, condition, seconds: float = 30):
