@@ -75,6 +75,8 @@ PANELS: dict[str, Rows] = {
             "Suggest words that agree better, or that sound the same and fit better, and say why.",
         ),
         "nearest": ("cli.model", "List the words whose vectors are nearest to that of a word."),
+        "analogy": ("cli.model", "List the words that are to C as B is to A, by their vectors."),
+        "odd": ("cli.model", "Say which of several words is unlike the others, by their vectors."),
         "page": (
             "cli.page",
             "Serve a local web page to type, explain, change and compare sentences.",
@@ -177,7 +179,7 @@ PANELS: dict[str, Rows] = {
         ),
         "export": (
             "cli.results",
-            "Export a model with its card: a folder for `load`, n-grams, or an automaton.",
+            "Export a model with its card: a folder for `load`, n-grams, an automaton, or vectors.",
         ),
         "verify": (
             "cli.results",

@@ -203,14 +203,57 @@ def nearest(
 
 
 @command
-def inflection(run: TrainedRun = None, model: Model = None) -> None:
+def analogy(
+    a: Annotated[str, typer.Argument(metavar="A", help="Word, such as homme.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Word beside A, such as femme.")],
+    c: Annotated[str, typer.Argument(metavar="C", help="Word that the answer is to, such as roi.")],
+    run: TrainedRun = None,
+    model: Model = None,
+    most: Annotated[int, typer.Option(min=1, help="Number of answers.")] = 5,
+) -> None:
+    """List the words that are to C as B is to A, by their vectors."""
+    from accord.pipeline.inference.vectors import ReadVectors
+
+    table = ReadVectors(load_model(run, model)).analogy(a, b, c, most)
+    print_table(table.assign(**{n: table[n].map("{:.3f}".format) for n in ("sum", "product")}))
+
+
+@command
+def odd(
+    words: Annotated[list[str], typer.Argument(metavar="WORD...", help="Three words or more.")],
+    run: TrainedRun = None,
+    model: Model = None,
+) -> None:
+    """Say which of several words is unlike the others, by their vectors."""
+    from accord.pipeline.inference.vectors import ReadVectors
+
+    table = ReadVectors(load_model(run, model)).odd_one_out(words)
+    print_table(
+        table.assign(**{name: table[name].map("{:.3f}".format) for name in table.columns[1:]})
+    )
+
+
+@command
+def inflection(
+    run: TrainedRun = None,
+    model: Model = None,
+    retrofit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="lemmas|FILE",
+            help="Draw vectors together first: those of the forms of each lemma, or of the words "
+            "in each line of a file.",
+        ),
+    ] = None,
+) -> None:
     """Measure how often vector arithmetic finds another form of a lemma."""
     from accord.pipeline.inference.vectors import ReadVectors
     from accord.pipeline.inference.vectors import inflection as measure
 
     scorer = load_model(run, model)
     analyses = scorer.parts.analyses(["word", "lemma", "upos", "feats", "source"])
-    table = measure(ReadVectors(scorer), analyses.astype(dict.fromkeys(("upos", "feats"), str)))
+    analyses = analyses.astype(dict.fromkeys(("upos", "feats"), str))
+    table = measure(ReadVectors(scorer), analyses, retrofit)
     shares = table.columns[3:]
     print_table(table.assign(**{name: table[name].map("{:.1%}".format) for name in shares}))
 

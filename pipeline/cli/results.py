@@ -165,13 +165,18 @@ def verify(run: RunFolder) -> None:
 @command
 def export(
     run: RunFolder,
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model of the run to export.")],
+    model: Annotated[
+        str | None,
+        typer.Argument(metavar="MODEL", help="Model of the run to export; by default its last."),
+    ] = None,
+    *,
     to: Annotated[
         Path,
         typer.Option(
             help="Folder to write; or a file .arpa, .arpa.gz or .fst.txt, to write n-grams: of a "
             "network, those of the training text with the network's own probabilities. With "
-            "--states a file .fst.txt is an automaton of its hidden states."
+            "--states a file .fst.txt is an automaton of its hidden states. A file .vec has the "
+            "vectors of words, in the text form of word2vec."
         ),
     ],
     samples: Annotated[
@@ -205,9 +210,21 @@ def export(
             "int8, measured on validation.",
         ),
     ] = False,
+    words: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of most frequent words in a file .vec; by default all."),
+    ] = None,
+    retrofit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="lemmas|FILE",
+            help="Draw vectors of a file .vec together: those of the forms of each lemma, or of "
+            "the words in each line of a file.",
+        ),
+    ] = None,
 ) -> None:
-    """Export a model with its card: a folder for `load`, n-grams, or an automaton."""
+    """Export a model with its card: a folder for `load`, n-grams, an automaton, or vectors."""
     from accord.pipeline.trained.export import export as write
 
     how = {"order": order, "samples": samples, "prune": prune, "states": states}
-    echo(write(run, model, to, compact, **how))
+    echo(write(run, model, to, compact, **how, words=words, retrofit=retrofit))

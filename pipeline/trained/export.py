@@ -218,11 +218,12 @@ EXPORTED = {
 # Files that a model is written to in another form, and by which function.
 CONVERTED = (".arpa", ".arpa.gz", ".fst.txt")
 CONVERTER = "accord.pipeline.zoo.conversions:export_ngrams"
+VECTORS_FILE, VECTORS_WRITER = ".vec", "accord.pipeline.inference.vectors:export_vectors"
 
 
 def export(
     run: str | Path,
-    model: str,
+    model: str | None,
     to: str | Path,
     compact: bool = False,
     *,
@@ -230,6 +231,8 @@ def export(
     samples: int | None = None,
     prune: float | None = None,
     states: int | None = None,
+    words: int | None = None,
+    retrofit: str | None = None,
 ) -> Path:
     """Write a trained model of a finished run into one folder, which `load` reads anywhere.
 
@@ -237,9 +240,15 @@ def export(
     ends in `.arpa`, `.arpa.gz` or `.fst.txt`, the model is written as n-grams of this `order`. They
     are counted in the training text, or in sentences drawn from the model (`samples`). `prune`
     leaves out n-grams that hardly change the perplexity. With `states` the file is an automaton of
-    at most so many clusters of hidden states.
+    at most so many clusters of hidden states. If `to` ends in `.vec`, the vectors of the `words`
+    most frequent words are written, retrofitted to a lexicon with `retrofit`.
     """
-    found, to = one(run, model), Path(to)
+    to = Path(to)
+    if to.name.endswith(VECTORS_FILE):
+        return imported(VECTORS_WRITER)(run, model, to, words, retrofit)
+    if words is not None or retrofit is not None:
+        raise ValueError(f"{to}: expected a file .vec, as --words and --retrofit are of vectors")
+    found = one(run, model)
     if found.kind != "run":
         raise ValueError(f"{run}: expected a run, whose models were measured; it is {found.kind}")
     found.check(*found.folders, "evaluate")

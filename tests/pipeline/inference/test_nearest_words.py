@@ -7,8 +7,9 @@ import torch
 from typer.testing import CliRunner
 
 from accord import load
+from accord.lexicon.vectors import of_text
 from accord.pipeline.cli.main import app
-from accord.pipeline.inference.vectors import ReadVectors, inflection
+from accord.pipeline.inference.vectors import ReadVectors, inflection, retrofit
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +52,64 @@ def test_there_are_as_many_others_as_asked_for_or_all_that_are_written(scorer, v
     assert f"these {len(every) - 1} others" in CliRunner().invoke(app, command).stdout
 
 
+def test_analogies_are_sums_of_cosines_and_the_odd_one_has_the_least(vectors):
+    """With three words in a plane, and one that lies on the sum of directions."""
+    words = ["fille", "filles", "chat", "chats", "de"]
+    ids = [vectors.ids[word] for word in words]
+    rows = np.array([[1, 0, 0], [1, 0, 1], [0, 1, 0], [0, 1, 1], [-1, -1, 0]], float)
+    vectors.rows = np.zeros((len(vectors.forms), 3))
+    vectors.rows[ids] = unit(rows)
+    vectors.signature = np.arange(len(vectors.forms))
+    found = vectors.analogy("fille", "filles", "chat", 3)
+    assert found["words"].iloc[0] == "chats"
+    a, b, c, x = unit(rows)[:4]
+    assert found["sum"].iloc[0] == pytest.approx(x @ c - x @ a + x @ b)
+    raised = [(x @ each + 1) / 2 for each in (a, b, c)]
+    assert found["product"].iloc[0] == pytest.approx(raised[1] * raised[2] / (raised[0] + 1e-3))
+    assert not {"fille", "filles", "chat"} & {*", ".join(found["words"]).split(", ")}
+    odd = vectors.odd_one_out(["fille", "filles", "chat", "de"])
+    assert odd["word"].iloc[0] == "de"
+    assert odd["cosine to the others"].iloc[0] == pytest.approx(
+        np.mean(unit(rows)[[0, 1, 2]] @ unit(rows)[4])
+    )
+    with pytest.raises(ValueError, match="expected 3 words or more, found 2"):
+        vectors.odd_one_out(["fille", "chat"])
+
+
+def test_retrofitted_vectors_solve_the_published_equation():
+    """q_i·(α_i + Σ_j β_ij) = α_i·q̂_i + Σ_j β_ij·q_j, as a linear system that is solved exactly."""
+    rows = np.random.default_rng(0).normal(size=(6, 4))
+    groups, edges = [[0, 1, 2], [2, 3], [4]], np.zeros((6, 6))
+    for i, j in [(0, 1), (0, 2), (1, 2), (2, 3)]:
+        edges[i, j] = edges[j, i] = 1
+    beta = edges / np.maximum(edges.sum(axis=1, keepdims=True), 1)
+    exact = np.linalg.solve(np.eye(6) + np.diag(beta.sum(axis=1)) - beta, rows)
+    assert retrofit(rows, groups, rounds=50) == pytest.approx(exact)
+    assert retrofit(rows, groups) == pytest.approx(exact, abs=5e-3)
+    assert (retrofit(rows, groups)[[4, 5]] == rows[[4, 5]]).all()
+
+
+def test_a_file_of_vectors_is_read_back_and_forms_of_a_lemma_come_closer(tiny_run, tmp_path):
+    run, plain, drawn = str(tiny_run.folder), tmp_path / "plain.vec", tmp_path / "drawn.vec"
+    lexicon = tmp_path / "groups.txt"
+    lexicon.write_text("fille chat xylophone\n", encoding="utf-8")
+    for file, options in ((plain, []), (drawn, ["--retrofit", str(lexicon)])):
+        command = ["export", run, "ll-rnn", "--to", str(file), "--words", "60", *options]
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, done.output
+    read = [of_text(file, ["fille", "chat", "la"]) for file in (plain, drawn)]
+    cosines = [found.matrix[found.row["fille"]] @ found.matrix[found.row["chat"]] for found in read]
+    assert cosines[1] > cosines[0] + 0.05
+    kept = [found.matrix[found.row["la"]] for found in read]
+    assert kept[0] == pytest.approx(kept[1], abs=1e-5)
+    assert plain.read_text(encoding="utf-8").startswith("60 ")
+    scorer = load(run, "ll-rnn")
+    nearest = ReadVectors(scorer).retrofitted("lemmas").nearest("petite", 3)
+    assert {"petit", "petites"} & {*", ".join(nearest["words"]).split(", ")}
+    wrong = CliRunner().invoke(app, ["export", run, "--to", str(tmp_path / "x"), "--words", "3"])
+    assert wrong.exit_code and "expected a file .vec" in wrong.output
+
+
 def unit(rows: np.ndarray) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
@@ -86,7 +145,13 @@ def test_a_trained_model_is_measured_by_the_lexicon(scorer, vectors):
 
 
 def test_the_commands_print_tables(tiny_run):
-    for command in (["nearest", "fille", "--most", "4"], ["inflection"]):
+    for command in (
+        ["nearest", "fille", "--most", "4"],
+        ["analogy", "la", "les", "fille"],
+        ["odd", "la", "les", "fille"],
+        ["inflection"],
+        ["inflection", "--retrofit", "lemmas"],
+    ):
         done = CliRunner().invoke(app, [*command, "--run", str(tiny_run.folder)])
         assert done.exit_code == 0, done.output
         assert done.stdout.startswith("|")
