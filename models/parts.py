@@ -14,6 +14,23 @@ ENCODERS = Registry(
     "encoder",
     "accord.encoders",
     {
+        "cbow": Part(
+            "accord.models.zoo.word_windows:CBOW",
+            "A bag of the last words, in no order: h_t = f(mean of ψ_t … ψ_{t−order+1}).",
+            BETWEEN_LAYERS,
+            order=Setting(int, 8, "words in the bag, the last one included"),
+        ),
+        "dilated": Part(
+            "accord.models.zoo.word_windows:Dilated",
+            "Causal convolutions over words, each layer with wider gaps than the one below.",
+            BETWEEN_LAYERS,
+            width=Setting(int, 2, "words that a layer reads at each step"),
+        ),
+        "subsampling": Part(
+            "accord.models.zoo.encoders:Subsampling",
+            "Hierarchical subsampling (Graves 2012): a slow network reads windows of a fast one.",
+            every=Setting(int, 4, "words in a window"),
+        ),
         "hierarchical": Part(
             "accord.models.zoo.encoders:Hierarchical",
             "Two clocks, for models of letters or pieces: the upper one ticks where a word ends.",

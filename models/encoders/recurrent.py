@@ -234,6 +234,8 @@ def _drawn(
 class Encoder(nn.Module):
     """From inputs (T × B × E) and a state to outputs (T × B × H) and the state after them."""
 
+    has_fixed_shapes = True  # whether a GPU need not know the words to compute a step
+
     def initial_state(self, batch: int) -> State:
         """The state before a text, for so many columns."""
         raise NotImplementedError

@@ -274,6 +274,8 @@ class LanguageModel(nn.Module):
         """Whether a step computes with the same shapes and on the GPU alone, whatever the words."""
         if self.ends is not None or reads_letters(self.recipe.input):
             return False  # as many steps as words end, as many letters as there are
+        if not self.encoder.has_fixed_shapes:
+            return False
         return isinstance(self.output, LogLinear) and self.output.background.is_static
 
     def over(self, features: Features, background: Background) -> "LanguageModel":

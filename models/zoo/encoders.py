@@ -1,4 +1,4 @@
-"""Jordan, SCRN, Mogrifier, reservoir, hierarchical."""
+"""Jordan, SCRN, Mogrifier, reservoir, hierarchical and subsampling encoders."""
 
 from itertools import pairwise
 
@@ -290,7 +290,7 @@ class Hierarchical(Encoder):
         fast = self._fast(letters, ends, before)
         below = fast[-1:] * ends[-1:].logical_not().unsqueeze(2)
         fast = self.dropout(fast)
-        slow, above = self._slow(fast, ends, tuple(slower))
+        slow, above = ticked(self.above, self.dropout, fast, ends, tuple(slower))
         outputs, out = self.out(torch.cat([fast, self.dropout(slow)], dim=-1), out)
         return outputs, ((below,), *above, out)
 
@@ -311,23 +311,88 @@ class Hierarchical(Encoder):
         fast = self.below.packed(letters.flatten(0, 1)[order], sizes, before)
         return fast[order.argsort()].unflatten(0, ends.shape)
 
-    def _slow(self, fast: Tensor, ends: Tensor, state: State) -> tuple[Tensor, State]:
-        """The output of the upper clock at every letter (T × B × H), and its state after them."""
-        over = ends.cumsum(dim=0)  # words that are over at each letter
-        most = int(over[-1].max())
-        if not most:
-            return state[-1][0].expand(len(fast), -1, -1), state
-        # The letters that end words, first in each column; what comes after them is not asked for.
-        chosen = ends.logical_not().byte().argsort(dim=0, stable=True)[:most]
-        read, after = _at(fast, chosen), []
-        for number, (layer, (before,)) in enumerate(zip(self.above, state, strict=True)):
-            read, _ = layer(self.dropout(read) if number else read, (before,))
-            shown = torch.cat([before.to(read.dtype), read])  # before the first end, as it was
-            after.append((_at(shown, over[-1:]),))
-        return _at(shown, over), tuple(after)
-
     def initial_state(self, batch: int) -> State:
         return tuple(layer.initial_state(batch) for layer in (self.below, *self.above, self.out))
+
+
+def ticked(
+    layers: Layers[RecurrentLayer],
+    dropout: VariationalDropout,
+    read: Tensor,
+    ticks: Tensor,
+    state: State,
+) -> tuple[Tensor, State]:
+    """The output of a slow clock at every step (T × B × H), and its state after them.
+
+    It reads (T × B × D) only at the steps that `ticks` marks (T × B).
+    """
+    over = ticks.cumsum(dim=0)  # ticks so far
+    most = int(over[-1].max())
+    if not most:
+        return state[-1][0].expand(len(read), -1, -1), state
+    # The steps with a tick, first in each column; the others after them have no effect.
+    chosen = ticks.logical_not().byte().argsort(dim=0, stable=True)[:most]
+    outputs, after = _at(read, chosen), []
+    for number, (layer, (before,)) in enumerate(zip(layers, state, strict=True)):
+        outputs, _ = layer(dropout(outputs) if number else outputs, (before,))
+        shown = torch.cat([before.to(outputs.dtype), outputs])  # before the first tick, as it was
+        after.append((_at(shown, over[-1:]),))
+    return _at(shown, over), tuple(after)
+
+
+class Subsampling(Encoder):
+    """Hierarchical subsampling (Graves 2012): a slow network reads windows of a fast one.
+
+        f_t = LSTM(ψ_t, f_{t−1})
+        s_t = GRU([f_{t−k+1}; … f_t], s_{t−1}) at every k-th word, else s_{t−1}
+        h_t = tanh(V·[f_t; s_t] + c)
+
+    Windows do not overlap: the slow network makes a k-th of the steps, and words far back are fewer
+    steps away. `layers` − 1 of the layers are slow, at least one.
+    """
+
+    has_fixed_shapes = False
+
+    def __init__(
+        self,
+        inputs: int,
+        hidden: int,
+        outputs: int,
+        layers: int,
+        dropout: float = 0.0,
+        weight_dropout: float = 0.0,
+        *,
+        every: int = 4,  # words in a window
+    ):
+        super().__init__()
+        if every < 1:
+            raise ValueError(f"encoder: subsampling.every: expected 1 or more, got {every}")
+        self.every = every
+        self.fast = RecurrentLayer("lstm", inputs, hidden, weight_dropout)
+        widths = [every * hidden, *[hidden] * max(1, layers - 1)]
+        self.slow: Layers[RecurrentLayer] = Layers(
+            RecurrentLayer("gru", *pair, weight_dropout) for pair in pairwise(widths)
+        )
+        self.out = nn.Linear(2 * hidden, outputs)
+        self.dropout = VariationalDropout(dropout)
+
+    def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
+        fast, (count, window), *slow = state
+        outputs, fast = self.fast(inputs, fast)
+        seen = torch.cat([window, self.dropout(outputs)])
+        windows = seen.unfold(0, self.every, 1).transpose(2, 3).flatten(start_dim=2)
+        count = count + torch.arange(1, len(inputs) + 1, device=inputs.device).view(-1, 1, 1)
+        ticks = (count % self.every == 0).squeeze(2)
+        shown, of_slow = ticked(self.slow, self.dropout, windows, ticks, tuple(slow))
+        read = torch.cat([seen[self.every - 1 :], self.dropout(shown)], dim=-1)
+        kept = count[-1:] % self.every, seen[len(seen) - self.every + 1 :]
+        return self.out(read).tanh(), (fast, kept, *of_slow)
+
+    def initial_state(self, batch: int) -> State:
+        zeros = self.out.weight.new_zeros
+        window = zeros(1, batch, 1), zeros(self.every - 1, batch, self.fast.outputs)
+        of_slow = (layer.initial_state(batch) for layer in self.slow)
+        return self.fast.initial_state(batch), window, *of_slow
 
 
 def _at(sequence: Tensor, places: Tensor) -> Tensor:

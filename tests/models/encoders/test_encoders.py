@@ -5,6 +5,7 @@ from accord.models.common.batching import detached
 from accord.models.encoders.recurrent import RecurrentLayer, in_full_precision
 from accord.models.network.language_model import encoder
 from accord.models.parts import ENCODERS
+from accord.models.zoo.encoders import ticked
 
 every_encoder = pytest.mark.parametrize("name", ENCODERS)
 
@@ -38,6 +39,46 @@ def test_the_future_is_not_seen(name):
     before, after = (model(x, model.initial_state(2))[0] for x in (inputs, changed))
     assert torch.equal(before[:4], after[:4])
     assert not torch.allclose(before[4:], after[4:])
+
+
+def test_a_bag_of_words_is_their_mean_in_any_order():
+    model = build({"kind": "cbow", "order": 3}, layers=1).eval()
+    inputs = torch.randn(5, 2, 6)
+    outputs, _ = model(inputs, model.initial_state(2))
+    for place in range(5):
+        bag = inputs[max(0, place - 2) : place + 1].mean(dim=0)
+        assert torch.allclose(outputs[place], model.layers[0](bag).tanh(), atol=1e-6)
+    mixed, _ = model(inputs[[2, 0, 1, 3, 4]], model.initial_state(2))
+    assert torch.allclose(mixed[2], outputs[2], atol=1e-6)
+
+
+def test_dilated_convolutions_are_pytorch_s_and_see_each_word_of_their_reach():
+    model = build({"kind": "dilated", "width": 2}, layers=3, inputs=6, hidden=6, outputs=6).eval()
+    inputs = torch.randn(12, 2, 6, requires_grad=True)
+    outputs, _ = model(inputs, model.initial_state(2))
+    x = inputs
+    for number, layer in enumerate(model.layers):
+        kernel = layer.map.weight.unflatten(1, (2, 6)).permute(0, 2, 1).flip(2)
+        padded = torch.nn.functional.pad(x.permute(1, 2, 0), (2**number, 0))
+        read = torch.nn.functional.conv1d(padded, kernel, layer.map.bias, dilation=2**number)
+        x = read.tanh().permute(2, 0, 1) + x
+    assert torch.allclose(outputs, x, atol=1e-6)
+    (seen,) = torch.autograd.grad(outputs[11].sum(), inputs)
+    assert (seen != 0).flatten(1).any(dim=1).tolist() == [False] * 4 + [True] * 8
+
+
+def test_a_subsampling_encoder_reads_windows_of_the_fast_network_at_every_third_word():
+    model = build({"kind": "subsampling", "every": 3}, layers=2).eval()
+    inputs = torch.randn(8, 2, 6)
+    outputs, _ = model(inputs, model.initial_state(2))
+    fast, _ = model.fast(inputs, model.fast.initial_state(2))
+    (slow,), state = torch.zeros(1, 2, 10), model.slow[0].initial_state(2)
+    for place in range(8):
+        if place % 3 == 2:
+            window = torch.cat([*fast[place - 2 : place + 1]], dim=-1)
+            (slow,), state = model.slow[0](window.unsqueeze(0), state)
+        expected = model.out(torch.cat([fast[place], slow], dim=-1)).tanh()
+        assert torch.allclose(outputs[place], expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["window", "lstm-window"])
@@ -127,7 +168,8 @@ def test_a_detached_state_carries_no_gradient(name):
     model = build(name)
     inputs = torch.randn(5, 3, 6, requires_grad=True)
     _, state = model(inputs, model.initial_state(3))
-    assert all(tensor.requires_grad for tensor in sum(state, ()))
+    counters = [tensor for tensor in sum(state, ()) if not tensor.requires_grad]
+    assert len(counters) == (name == "subsampling"), "only the number of words has no gradient"
     assert not any(tensor.requires_grad for tensor in sum(detached(state), ()))
 
 
@@ -193,7 +235,16 @@ def test_a_transformer_has_the_heads_it_is_told_to_have():
         build({"kind": "transformer", "heads": 4})
 
 
-@pytest.mark.parametrize(("kind", "setting"), [("window", "order"), ("transformer", "heads")])
+@pytest.mark.parametrize(
+    ("kind", "setting"),
+    [
+        ("window", "order"),
+        ("transformer", "heads"),
+        ("cbow", "order"),
+        ("dilated", "width"),
+        ("subsampling", "every"),
+    ],
+)
 def test_a_setting_out_of_its_range_is_refused_by_name(kind, setting):
     with pytest.raises(ValueError, match=f"encoder: {kind}.{setting}: expected 1 or more, got 0"):
         build({"kind": kind, setting: 0})
@@ -234,7 +285,7 @@ def test_words_are_steps_of_the_upper_clock_whatever_stands_between_their_ends()
     fast, ends = torch.randn(8, 1, 10), torch.zeros(8, 1, dtype=torch.bool)
     ends[[1, 4, 7]] = True
     state = (model.above[0].initial_state(1),)
-    shown, after = model._slow(fast, ends, state)
+    shown, after = ticked(model.above, model.dropout, fast, ends, state)
     words, _ = model.above[0](fast[[1, 4, 7]], state[0])
     assert torch.allclose(shown[[1, 4, 7]], words, atol=1e-6)
     assert torch.allclose(after[0][0], words[2:], atol=1e-6)
