@@ -117,6 +117,25 @@ EXPERTS = Registry(
     },
 )
 
+# Features φ(K, x) of the whole prefix, for `output: prefix-features`: functions of a prefix and a
+# word. A file of your own is `FILE.py:FUNCTION`.
+PREFIX_FEATURES = Registry(
+    "feature of the prefix",
+    "accord.prefix_features",
+    {
+        "agreement": Part(
+            "accord.models.zoo.prefix:agreement",
+            "A word agrees with the last noun or determiner in gender and number, however far it "
+            "is.",
+        ),
+        "position": Part(
+            "accord.models.zoo.prefix:position",
+            "How many words are before: a weight for each part of speech at each of the first "
+            "places.",
+        ),
+    },
+)
+
 GATE = Setting(bool, False, "the network weighs the evidence of the background at each step")
 TEMPERATURE = Setting(bool, False, "of p, fitted on validation after the training")
 
@@ -161,6 +180,24 @@ OUTPUTS = Registry(
             "accord.models.zoo.expert:expert",
             "A log-linear output with one more feature, of the words that the context names.",
             expert=Setting(str | dict, "copy", "which words these are", parts=EXPERTS),
+            background_gate=GATE,
+            temperature=TEMPERATURE,
+        ),
+        "prefix-features": Part(
+            "accord.models.zoo.prefix:prefix_features",
+            "A log-linear output with features of the whole prefix and the candidate word.",
+            features=Setting(
+                str | dict,
+                "agreement",
+                "a function of a prefix and a word; your own is FILE.py:FUNCTION",
+                parts=PREFIX_FEATURES,
+            ),
+            exact=Setting(
+                bool,
+                False,
+                "calls it for every word after every prefix, and not once for each signature and "
+                "state that it remembers",
+            ),
             background_gate=GATE,
             temperature=TEMPERATURE,
         ),

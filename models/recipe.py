@@ -15,7 +15,8 @@ POSITIVE = ("learning_rate", "max_grad_norm", "patience", "seconds")
 NOT_NEGATIVE = (
     *("folds", "weight_decay", "min_delta", "seed", "checkpoint_seconds", "checkpoint_steps"),
 )
-LOG_LINEAR = ("log-linear", "expert")  # outputs whose scores are sums over features
+# Outputs whose scores are sums over features
+LOG_LINEAR = ("log-linear", "expert", "prefix-features")
 FITTED = ("temperature", "calibration")  # settings of an output: what a finished model is fitted by
 
 

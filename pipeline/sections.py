@@ -138,7 +138,8 @@ class FeaturiseParams:
     read: tuple[str, ...] | None = None
     # φ: the templates that words are predicted by, in the same way; null: all of them.
     predict: tuple[str, ...] | None = None
-    letters: bool = False  # keeps the letters of each word, for `train.input: letters-…`
+    # Keeps how each word is written, for `train.input: letters-…` and outputs that read forms.
+    letters: bool = False
 
     @classmethod
     def layered(cls, values: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, Any]:

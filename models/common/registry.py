@@ -8,12 +8,15 @@ whose name is the part's, and what is registered by hand before it is asked for.
 
 import inspect
 import math
+import os
+import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from reprlib import repr as short
 from types import NoneType, UnionType
@@ -68,6 +71,46 @@ def imported(place: str) -> Any:
     """The object at `module:attribute`, imported when it is needed."""
     module, _, attribute = place.partition(":")
     return getattr(import_module(module), attribute)
+
+
+# A part in a file of the user's own. A file is code, so it is loaded only if a configuration of
+# this process names it, or the environment: a model that somebody else made names what it likes.
+OF_FILE = re.compile(r"(.+\.py):([A-Za-z_]\w*)")
+PLUGINS = "ACCORD_PLUGINS"
+_named_by_user: set[Path] = set()
+
+
+def trust_files(value: Any) -> None:
+    """Let the files be loaded that a configuration names, at any depth."""
+    if isinstance(value, str) and (file := OF_FILE.fullmatch(value)):
+        _named_by_user.add(Path(file[1]).resolve())
+    elif isinstance(value, dict | list | tuple):
+        for each in value.values() if isinstance(value, dict) else value:
+            trust_files(each)
+
+
+@cache
+def _module_of(path: Path) -> Any:
+    spec = spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise ValueError(f"expected a file of Python, found none at {path}")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _of_file(path: Path, attribute: str) -> Any:
+    """A function or class of a file that the user trusts."""
+    path, trusted = path.resolve(), os.environ.get(PLUGINS, "").split(os.pathsep)
+    if path not in _named_by_user | {Path(each).resolve() for each in trusted}:
+        raise ValueError(
+            f"a model names the code of {path}; it is not run, as no configuration names it here. "
+            f"If you trust the file, set {PLUGINS}={path}"
+        )
+    module = _module_of(path)
+    if not hasattr(module, attribute):
+        raise ValueError(f"{path}: expected '{attribute}'{nearest(attribute, vars(module))}")
+    return getattr(module, attribute)
 
 
 class Part:
@@ -142,6 +185,8 @@ class Registry(Mapping[str, Any]):
         return named
 
     def __getitem__(self, name: str) -> Any:
+        if file := OF_FILE.fullmatch(name):
+            return _of_file(Path(file[1]), file[2])
         if name in self._table:
             return self._table[name].load()
         for registered in (self._own, self._by_hand):
@@ -159,7 +204,8 @@ class Registry(Mapping[str, Any]):
         return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._own or any(name == each for each in self)
+        of_file = isinstance(name, str) and OF_FILE.fullmatch(name)
+        return bool(of_file) or name in self._own or any(name == each for each in self)
 
     def part(self, name: str) -> Part:
         """The description of a part, from the table or from the part itself."""

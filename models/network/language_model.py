@@ -28,7 +28,7 @@ from accord.models.network.states import (
 )
 from accord.models.outputs.log_linear import LogLinear
 from accord.models.outputs.signatures import BeforeState, ScoredSignatures
-from accord.models.outputs.softmax import OutputContext, OutputLayer
+from accord.models.outputs.softmax import Described, OutputContext, OutputLayer
 from accord.models.parts import CONDITIONS, ENCODERS, OUTPUTS
 from accord.models.recipe import Recipe
 
@@ -44,10 +44,12 @@ def output_layer(
     embedding: WordEmbedding,
     classes: np.ndarray | None,
     beside: int = 0,
+    described: Callable[[], Described] | None = None,
 ) -> OutputLayer:
     """Log-linear, or another over the signatures; `classes` has the class of each word.
 
-    `beside` numbers are appended to h.
+    `beside` numbers are appended to h; `described` returns the forms of words and the names of
+    features.
     """
     shared = embedding if recipe.tied and isinstance(embedding, FeatureEmbedding) else None
     given = OutputContext(
@@ -58,6 +60,7 @@ def output_layer(
         embedding=shared,
         classes=classes,
         beside=beside,
+        described=described,
     )
     return OUTPUTS.make(recipe.output, given)
 
@@ -141,7 +144,8 @@ class LanguageModel(nn.Module):
     that words are read one-hot. The baseline RNN is this model with one-hot features and a uniform
     background. `classes` of words are for the output that predicts these first; `ends` says which
     subwords are the last of a word, for an encoder that wants to know; `labels` how many labels of
-    each kind a sentence may have, for a model that is conditioned on them.
+    each kind a sentence may have, for a model that is conditioned on them; `described` returns
+    forms and names of features, for an output that reads them.
     """
 
     def __init__(
@@ -153,9 +157,10 @@ class LanguageModel(nn.Module):
         psi: Psi | None = None,
         ends: np.ndarray | None = None,
         labels: Sequence[int] = (),
+        described: Callable[[], Described] | None = None,
     ):
         super().__init__()
-        self.recipe, self.psi = recipe, psi
+        self.recipe, self.psi, self.described = recipe, psi, described
         self.vocabulary_size = features.vocabulary_size
         self.ends = EndsOfWords(ends) if reads_ends(recipe.encoder) else None
         self.embedding = embedding(
@@ -178,7 +183,13 @@ class LanguageModel(nn.Module):
         )
         self.condition: Unconditioned = CONDITIONS.make(recipe.condition, labels, recipe.embedding)
         self.output = output_layer(
-            recipe, features, background, self.embedding, classes, self.condition.width
+            recipe,
+            features,
+            background,
+            self.embedding,
+            classes,
+            self.condition.width,
+            described,
         )
         self.input_dropout = VariationalDropout(recipe.input_dropout)
         self.output_dropout = VariationalDropout(recipe.output_dropout)
@@ -283,7 +294,13 @@ class LanguageModel(nn.Module):
         ends = None if self.ends is None else self.ends.is_end.cpu().numpy()
         kinds = self.condition.kinds
         model = LanguageModel(
-            self.recipe, features, background, psi=self.psi, ends=ends, labels=kinds
+            self.recipe,
+            features,
+            background,
+            psi=self.psi,
+            ends=ends,
+            labels=kinds,
+            described=self.described,
         )
         model.condition.given = self.condition.given
         weights = self.state_dict()

@@ -1,8 +1,9 @@
 """Softmax, self-normalised and adaptive softmax over signatures; `output: background`."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NoReturn, TypedDict, Unpack
+from typing import NamedTuple, NoReturn, TypedDict, Unpack
 
 import numpy as np
 import torch
@@ -73,6 +74,13 @@ class SignatureOutput(OutputLayer):
         return self.within.log_prob(h)[:, self.signature] + self.log_share.float()
 
 
+class Described(NamedTuple):
+    """The forms of all words and the names of all features."""
+
+    forms: Sequence[str]
+    names: Sequence[str]
+
+
 class Tied(TypedDict, total=False):
     """The weights of the embedding that a softmax over signatures shares."""
 
@@ -91,6 +99,7 @@ class OutputContext:
     embedding: FeatureEmbedding | None  # whose weights the output shares, if it is tied
     classes: np.ndarray | None  # of each word, where there are some
     beside: int = 0  # numbers that stand behind h
+    described: Callable[[], Described] | None = None  # for outputs that read forms and names
 
     @property
     def tied(self) -> Tied:

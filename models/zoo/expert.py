@@ -110,8 +110,12 @@ class BesideExpert(Background):
 
     def named(self, context: Tensor | None) -> tuple[Tensor, Tensor]:
         """The words that each context names, and the expert feature's values (both N × P)."""
+        return self.expert.named(self.kept(context))
+
+    def kept(self, context: Tensor | None) -> Tensor:
+        """What the expert keeps of each context: (N × n)."""
         context = needed(context)
-        return self.expert.named(context[:, context.shape[1] - self.width :].long())
+        return context[:, context.shape[1] - self.width :].long()
 
     def class_mass(self, context: Tensor | None = None) -> Tensor:
         return self.background.class_mass(self._own(context))

@@ -12,6 +12,7 @@ FIGURES = "figures.json"  # of its splits, where they were scored
 ABOUT = "about.json"  # in the folder of a corpus: how it was split, and what was left out
 FACTORS = "factors.txt"  # how many times another perplexity the first model's is
 CHAIN = "lexicon.json"  # the lexicons that its words were looked up in
+DESCRIBED = "described.json"  # forms of words and names of features, for outputs that read them
 MODEL = "model.safetensors"  # the weights of an exported one, as the Hugging Face hub expects
 START = "start"  # the input that no stage made: the folder of the model that train.start names
 

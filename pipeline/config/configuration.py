@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from accord.models.common.checks import nearest
+from accord.models.common.registry import trust_files
 from accord.models.recipe import MOVED, Recipe, Teachers
 from accord.pipeline.config.effects import Sections, effective, with_start
 from accord.pipeline.config.presets import base_of, layered, parse, short
@@ -261,6 +262,7 @@ def _section(params: type, layers: Sequence[Mapping[str, Any] | None], where: st
             for key, value in layer.items()
         }
         values = _layered(params, values, typed, where)
+    trust_files(values)
     try:
         values = params.settled(values) if moved else values
         return params(**values)

@@ -19,7 +19,12 @@ from accord.models.common.checks import nearest
 from accord.models.common.files import load_json
 from accord.models.spelling.spelling import WrittenText
 from accord.models.spelling.subwords import COUNTS, load_subwords
-from accord.pipeline.artefacts.names import PRETRAINING, PRETRAINING_MASS, START_WEIGHTS
+from accord.pipeline.artefacts.names import (
+    DESCRIBED,
+    PRETRAINING,
+    PRETRAINING_MASS,
+    START_WEIGHTS,
+)
 
 LABELS = "labels"  # the column of them in tables of sentences
 VALUES = "labels.json"  # the labels of each kind that training has, in the order of their numbers
@@ -82,7 +87,7 @@ READ_BY_TRAINING = {
         "classes.npy",
         VALUES,
     ),
-    "featurise": ("phi.npz", "psi.npz", "letters.npy", START_WEIGHTS),
+    "featurise": ("phi.npz", "psi.npz", "letters.npy", DESCRIBED, START_WEIGHTS),
     "background": (
         "b.npy",
         PRETRAINING_MASS,

@@ -16,7 +16,7 @@ from accord.models.common.files import load_json
 from accord.models.common.weights import load_tensors, save_tensors
 from accord.models.features.phi import Features, by_name, with_own_features, with_words
 from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.artefacts.names import END, MODEL, NOT_TOP, START, START_WEIGHTS
+from accord.pipeline.artefacts.names import DESCRIBED, END, MODEL, NOT_TOP, START, START_WEIGHTS
 from accord.pipeline.display.messages import say
 from accord.pipeline.features import word_vectors
 from accord.pipeline.features.templates import VECTORS, check, chosen, fill, known_names, sides
@@ -38,6 +38,8 @@ def compute(params: FeaturiseParams, inputs: Inputs, out: Path) -> None:
         built.psi.save(out / "psi.npz")
     if params.letters:
         np.save(out / "letters.npy", spelled(types["form"]))
+        described = {"forms": types["form"].tolist(), "names": built.names}
+        (out / DESCRIBED).write_text(json.dumps(described, ensure_ascii=False), encoding="utf-8")
     written = json.dumps(built.names, ensure_ascii=False, indent=0)
     (out / "names.json").write_text(written, encoding="utf-8")
     say(

@@ -25,6 +25,7 @@ from accord.models.training.log import CURVE, PHASE_CURVES
 from accord.pipeline.artefacts.artefact import Inputs
 from accord.pipeline.artefacts.names import (
     ABOUT,
+    DESCRIBED,
     FACTORS,
     FIGURES,
     MADE_OF,
@@ -220,12 +221,13 @@ STAGES = _by_name(
             "phi.npz": "Φ by signature in CSR, and the signature of each word",
             "psi.npz": "Ψ, the input features, if they are not all of Φ",
             "letters.npy": "how each word is written, where words are read by their letters",
+            DESCRIBED: "the forms of words and the names of features, with letters.npy",
             "names.json": "the name of each feature",
             START_WEIGHTS: "the weights of the initial checkpoint, if there is one",
         },
         params=FeaturiseParams,
         computed_by="accord.pipeline.stages.featurise:compute",
-        version=2,
+        version=3,
         files=_files_of_templates,
         starts=True,
         check=_check_templates,
@@ -305,7 +307,7 @@ STAGES = _by_name(
         inputs={
             "train": (WEIGHTS, RECIPE, CURVE, *PHASE_CURVES.values()),
             "encode": (),
-            "featurise": ("phi.npz", "psi.npz", "letters.npy", START_WEIGHTS),
+            "featurise": ("phi.npz", "psi.npz", "letters.npy", DESCRIBED, START_WEIGHTS),
             "background": (),
         },
         outputs={

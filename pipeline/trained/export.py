@@ -44,6 +44,7 @@ from accord.pipeline.artefacts.artefact import (
 from accord.pipeline.artefacts.names import (
     CHAIN,
     CONFIG,
+    DESCRIBED,
     MADE_OF,
     MODEL,
     PRETRAINING,
@@ -210,7 +211,7 @@ def _loss(parts: Parts, encoded: Path) -> float:
 # The files of each stage that the folder takes along: names or patterns.
 EXPORTED = {
     "analyse": ("types.parquet", "analyses.parquet"),
-    "featurise": ("phi.npz", "psi.npz", "letters.npy", "names.json"),
+    "featurise": ("phi.npz", "psi.npz", "letters.npy", DESCRIBED, "names.json"),
     "background": ("*",),
     "encode": (SPELLER, COUNTS, "classes.npy", VALUES),
     "train": (WEIGHTS, RECIPE, CURVE, *PHASE_CURVES.values()),

@@ -14,6 +14,7 @@ from accord.models.background.ngram_background import HistoryContext, Prior
 from accord.models.common.arrays import check_shapes, load_array, load_arrays, shapes_of
 from accord.models.common.batching import Sentences
 from accord.models.common.device import choose_device
+from accord.models.common.files import load_json
 from accord.models.common.registry import Choice, parted
 from accord.models.common.weights import load_weights, take_weights
 from accord.models.features.embedding import Psi, reads_letters
@@ -22,11 +23,12 @@ from accord.models.inference.interface import InferenceModel
 from accord.models.inference.torch_model import in_torch
 from accord.models.network.background_models import BackgroundOnly, FrozenModelBackground
 from accord.models.network.language_model import LanguageModel
+from accord.models.outputs.softmax import Described
 from accord.models.parts import HISTORIES, SMOOTHINGS
 from accord.models.recipe import Recipe
 from accord.models.spelling.subwords import SubwordModel, ends_of_words, subword_mass
 from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.artefacts.names import PRETRAINING, PRETRAINING_MASS, RECIPE
+from accord.pipeline.artefacts.names import DESCRIBED, PRETRAINING, PRETRAINING_MASS, RECIPE
 from accord.pipeline.dataset.encoded import read_text, read_values, weighted
 from accord.pipeline.display.messages import say
 from accord.pipeline.sections import BACKGROUNDS
@@ -157,15 +159,24 @@ def _network(
     labels, classes = _label_counts(recipe, inputs), classes_of(encoding)
     ends = ends_of_words(inputs["encode"]) if encoding.subwords else None
     psi = None if encoding.subwords else _psi(recipe, encoding)
+    described = None if encoding.subwords else partial(_described, encoding)
 
     def make() -> LanguageModel:
         below = background
         if recipe.pretraining == "background":
             own = LanguageModel(_below(recipe), features, background, ends=ends, labels=labels)
             below = FrozenModelBackground(features, own)
-        return LanguageModel(recipe, features, below, classes, psi, ends, labels)
+        return LanguageModel(recipe, features, below, classes, psi, ends, labels, described)
 
     return make
+
+
+def _described(encoding: Encoding) -> Described:
+    """The forms of words and the names of features, read when an output asks for them."""
+    path = encoding.artefacts["featurise"] / DESCRIBED
+    if not path.exists():
+        raise ValueError(f"{path}: the output reads forms; expected featurise.letters: true")
+    return Described(**load_json(path, dict))
 
 
 def _features(encoding: Encoding) -> Features:

@@ -31,8 +31,8 @@ SHARED = Features(
     feature_count=24,
 )
 
-# Of which the one is no layer, and the other needs a context.
-LAYERS = [name for name in OUTPUTS if name not in ("background", "expert")]
+# Of which the first is no layer, and the others need a context.
+LAYERS = [name for name in OUTPUTS if name not in ("background", "expert", "prefix-features")]
 
 
 def outputs():
