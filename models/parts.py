@@ -128,6 +128,11 @@ PREFIX_FEATURES = Registry(
             "A word agrees with the last noun or determiner in gender and number, however far it "
             "is.",
         ),
+        "knowledge": Part(
+            "accord.models.zoo.prefix:knowledge",
+            "The paper's expert φ_e: 1 if a word is no number, or the number that a table gives.",
+            table=Setting(str, "facts.tsv", "a word and its number on each line, parted by a tab"),
+        ),
         "position": Part(
             "accord.models.zoo.prefix:position",
             "How many words are before: a weight for each part of speech at each of the first "
@@ -200,6 +205,22 @@ OUTPUTS = Registry(
             ),
             background_gate=GATE,
             temperature=TEMPERATURE,
+        ),
+        "sampled-expectations": Part(
+            "accord.models.zoo.outputs:sampled_expectations",
+            "A log-linear output whose expected features are sampled in training.",
+            samples=Setting(
+                int,
+                64,
+                "signatures drawn: for each word from the model, for all of a step from b",
+                least=1,
+            ),
+            draw=Setting(
+                str,
+                "model",
+                "model: unbiased, with an exact Z; background: Z is sampled too",
+                one_of=("model", "background"),
+            ),
         ),
         "sampled": Part(
             "accord.models.zoo.outputs:sampled",

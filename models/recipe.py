@@ -16,7 +16,7 @@ NOT_NEGATIVE = (
     *("folds", "weight_decay", "min_delta", "seed", "checkpoint_seconds", "checkpoint_steps"),
 )
 # Outputs whose scores are sums over features
-LOG_LINEAR = ("log-linear", "expert", "prefix-features")
+LOG_LINEAR = ("log-linear", "expert", "prefix-features", "sampled-expectations")
 FITTED = ("temperature", "calibration")  # settings of an output: what a finished model is fitted by
 
 

@@ -111,12 +111,12 @@ class VectorParams:
 
 @dataclass(frozen=True)
 class FeaturiseParams:
-    # form, suffix, shape, number-class; frequency (see analyse.frequency); source (which lexicon
-    # answered), lemma, pos, or any feature of the lexicon: gender, number, tense, mood, person,
-    # verbform, prontype, sem, or one of your own table. a×b, a*b or axb crosses two or more of what
-    # the lexicon says. class-500: one of 500 classes of words that have similar vectors;
-    # cluster-500: of words that have similar neighbours in the training text. [+sem, +pos×gender]
-    # adds to the templates of the base: the defaults or those of a preset.
+    # form, suffix, shape, number-class, number-falling; frequency (see analyse.frequency); source
+    # (which lexicon answered), lemma, pos, or any feature of the lexicon: gender, number, tense,
+    # mood, person, verbform, prontype, sem, or one of your own table. a×b, a*b or axb crosses two
+    # or more of what the lexicon says. class-500: one of 500 classes of words that have similar
+    # vectors; cluster-500: of words that have similar neighbours in the training text.
+    # [+sem, +pos×gender] adds to the templates of the base: the defaults or those of a preset.
     templates: tuple[str, ...] = MORPHOLOGY
     # Templates left out, or single features (PronType=Art), and crossed ones that hold them.
     without: tuple[str, ...] = ()

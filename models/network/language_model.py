@@ -287,7 +287,7 @@ class LanguageModel(nn.Module):
             return False  # as many steps as words end, as many letters as there are
         if not self.encoder.has_fixed_shapes:
             return False
-        return isinstance(self.output, LogLinear) and self.output.background.is_static
+        return isinstance(self.output, LogLinear) and self.output.is_static
 
     def over(self, features: Features, background: Background) -> "LanguageModel":
         """The same weights for words in other signatures, ready to score."""

@@ -52,6 +52,11 @@ class LogLinear(Adjustable):
         self.register_buffer("signature", torch.from_numpy(features.signature), persistent=False)
 
     @property
+    def is_static(self) -> bool:
+        """Whether a step of training is computed without waiting for a GPU."""
+        return self.background.is_static
+
+    @property
     def whole_weight(self) -> Tensor:
         """W, and behind it the weights of what stands beside h_t: (F × H)."""
         if self.label_weight is None:
@@ -153,7 +158,7 @@ class LogLinear(Adjustable):
             words = torch.where(open & (classes.of(proposed) == drawn), proposed, words)
         return words.squeeze(1)
 
-    def begin(self, words: Tensor, context: Tensor) -> Callable[[], BeforeState]:
+    def begin(self, words: Tensor, context: Tensor) -> Callable[[], BeforeState] | None:
         """The terms of words (N) and signatures that need no state, computed beside the encoder.
 
         They are computed once: two forward passes over a window share them.

@@ -1,5 +1,6 @@
-"""Class-based, SOUL tree, sampled softmax, NCE."""
+"""Class-based, SOUL tree, sampled softmax, NCE, sampled expectations of features."""
 
+from collections.abc import Callable
 from typing import Unpack
 
 import numpy as np
@@ -8,6 +9,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from accord.models.common.checks import check_words
+from accord.models.outputs.log_linear import LogLinear
+from accord.models.outputs.signatures import BeforeState, ScoredSignatures, share_in_class
 from accord.models.outputs.softmax import OutputContext, SignatureOutput, Softmax, Tied
 
 
@@ -219,3 +222,92 @@ def _over(kind: type[Sampled], given: OutputContext, samples: int) -> SignatureO
     if samples < 1:
         raise ValueError(f"output: {given.output}.samples: expected 1 or more, got {samples}")
     return given.over_signatures(kind(given.mass, given.size, samples=samples, **given.tied))
+
+
+class SampledExpectations(LogLinear):
+    """A log-linear layer whose gradient has a sampled expectation (Dymetman & Xiao 2016, §2.3):
+
+        −∂ log p(x̄ | K) / ∂a_t = E_p[φ(K, x)] − φ(K, x̄) ≈ 1/k·Σ_{x drawn} w(x)·φ(K, x) − φ(K, x̄)
+
+    `draw: model` draws signatures from p itself, and w = 1. Z is exact and the gradient unbiased;
+    the backward pass costs k signatures instead of all. `draw: background` draws k signatures for
+    all states of a step in proportion to their mass b_s before the context speaks, and
+    w(x) ∝ p(x)/b_s sums to k over those drawn (Bengio & Senécal 2008). Z is sampled too, and the
+    gradient has a bias that falls as 1/k. Only training samples: scores are exact either way.
+    """
+
+    is_static = False  # multinomial draws wait for the GPU
+    noise: Tensor  # b_s of every signature, which sum to one
+    samples: int
+    from_model: bool
+
+    def begin(self, words: Tensor, context: Tensor) -> Callable[[], BeforeState] | None:
+        """In training nothing is computed beside the encoder, as not all signatures are scored."""
+        return None if self.training else super().begin(words, context)
+
+    def loss(
+        self,
+        h: Tensor,
+        targets: Tensor,
+        context: Tensor | None = None,
+        classes: ScoredSignatures | None = None,
+        log_mass: Tensor | None = None,
+    ) -> Tensor:
+        """Nats per target; in training its gradient is sampled."""
+        if not self.training:
+            return super().loss(h, targets, context, classes, log_mass)
+        check_words("words", targets, len(self.signature))
+        of_class, prior, _ = self.masses(context)
+        rows, bias = self._rows(self._weights())
+        own = self.signature[targets].unsqueeze(1)
+        observed = self._scores(h, own, prior, rows, bias)
+        log_mass = self.background.log_mass_of(targets.unsqueeze(1), context)
+        share = share_in_class(log_mass, of_class.expand(len(h), -1).gather(1, own)).to(h.dtype)
+        of_drawn = self._from_model if self.from_model else self._from_background
+        return (of_drawn(h, prior, rows, bias) - (observed + share).squeeze(1)).mean()
+
+    def _from_model(self, h: Tensor, prior: Tensor, rows: Tensor, bias: Tensor) -> Tensor:
+        """log Z, with the gradient of the mean score of signatures that are drawn from p: (N)."""
+        with torch.no_grad():
+            logits = torch.addmm(prior + bias, h, rows.T)
+            log_z = logits.logsumexp(dim=1)
+            drawn = self.drawn(logits.softmax(dim=1))
+        mean = self._scores(h, drawn, prior, rows, bias).mean(dim=1)
+        return log_z + mean - mean.detach()
+
+    def _from_background(self, h: Tensor, prior: Tensor, rows: Tensor, bias: Tensor) -> Tensor:
+        """log Z by importance sampling, log 1/k·Σ exp(s)/b_s over the signatures drawn: (N)."""
+        drawn = self.drawn(self.noise.unsqueeze(0)).squeeze(0)
+        log_q = (self.noise[drawn] * self.samples).log().to(h.dtype)
+        of_drawn = prior.expand(len(h), -1)[:, drawn] + bias[drawn] - log_q
+        return torch.addmm(of_drawn, h, rows[drawn].T).logsumexp(dim=1)
+
+    def drawn(self, p: Tensor) -> Tensor:
+        """So many signatures for each row of p: (N × k)."""
+        return p.multinomial(self.samples, replacement=True)
+
+    def _scores(
+        self, h: Tensor, signatures: Tensor, prior: Tensor, rows: Tensor, bias: Tensor
+    ) -> Tensor:
+        """log B_s + a_t·φ_s of some signatures in each state: (N × k)."""
+        log_mass = prior.expand(len(h), -1).gather(1, signatures)
+        return log_mass + bias[signatures] + torch.einsum("nh,nkh->nk", h, rows[signatures])
+
+
+def sampled_expectations(
+    given: OutputContext,
+    *,
+    samples: int = 64,  # signatures drawn, for each word or for all of a step
+    draw: str = "model",  # or from the background
+) -> SampledExpectations:
+    """A log-linear output whose expected features are sampled in training."""
+    weight = given.embedding.weight if given.embedding else None
+    layer = SampledExpectations(
+        given.features, given.background, given.size, weight=weight, beside=given.beside
+    )
+    layer.samples, layer.from_model = samples, draw == "model"
+    mass = np.bincount(
+        given.features.signature, given.background.word_masses(), given.features.signature_count
+    )
+    layer.register_buffer("noise", torch.from_numpy(mass / mass.sum()), persistent=False)
+    return layer

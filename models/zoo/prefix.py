@@ -13,7 +13,8 @@ a_t = W·h_t + U·ψ(K) + c.
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,10 +60,10 @@ class PrefixStates:
     ):
         self.features, self.described = features, described
         self.function = function
-        by_state = None if exact else getattr(_plain(function), "remember", None)
+        by_state = None if exact else _beside(function, "remember")
         self.remember: Callable[[Sequence[WordSeen]], Hashable] = by_state or tuple
-        self.read: Callable[[Sequence[WordSeen]], Numbers] = getattr(
-            _plain(function), "read", lambda prefix: {}
+        self.read: Callable[[Sequence[WordSeen]], Numbers] = _beside(function, "read") or (
+            lambda prefix: {}
         )
         self.word = lru_cache(maxsize=None)(self._word)
         members, ends = features.members
@@ -144,9 +145,12 @@ class PrefixStates:
         return {name: frozenset(values) for name, values in found.items()}
 
 
-def _plain(function: Callable) -> Callable:
-    """The function that a user wrote, without its settings."""
-    return function.func if isinstance(function, partial) else function
+def _beside(function: Callable, name: str) -> Callable | None:
+    """What a function of features brings along, with the same settings."""
+    if not isinstance(function, partial):
+        return getattr(function, name, None)
+    found = getattr(function.func, name, None)
+    return found and partial(found, **function.keywords)
 
 
 def _in_order(numbers: Any, names: Sequence[str], where: str) -> list[float]:
@@ -277,7 +281,43 @@ def _agreement_state(prefix: Sequence[WordSeen]) -> Hashable:
     return last and tuple(last[name] for name in CATEGORIES)
 
 
-agreement.remember = _agreement_state  # type: ignore[attr-defined]  # functions have no such type
+# A function has no such attribute for mypy, here and below.
+agreement.remember = _agreement_state  # type: ignore[attr-defined]
+
+
+@cache
+def _facts(table: str) -> dict[str, str]:
+    """Key and number of each line of a table, parted by a tab."""
+    facts = {}
+    for number, line in enumerate(Path(table).read_text(encoding="utf-8").splitlines(), start=1):
+        key, tab, value = line.partition("\t")
+        if not tab:
+            raise ValueError(f"{table}, line {number}: expected a key, a tab and a number")
+        facts[key] = value
+    return facts
+
+
+def knowledge(
+    prefix: Sequence[WordSeen],
+    word: WordSeen,
+    *,
+    table: str = "facts.tsv",  # a word and its number on each line, parted by a tab
+) -> Numbers:
+    """The paper's expert φ_e: 1 if a word is no number, or the number that a table gives.
+
+    The table is asked for the last word of the prefix that it has.
+    """
+    is_number = "NUM" in word["pos"] or word.form.isdigit()
+    return {"expert": float(not is_number or word.form == _given(prefix, table=table))}
+
+
+def _given(prefix: Sequence[WordSeen], *, table: str) -> str | None:
+    facts = _facts(table)
+    return next((facts[each.form] for each in reversed(prefix) if each.form in facts), None)
+
+
+knowledge.remember = _given  # type: ignore[attr-defined]
+
 
 PLACES = 8  # that are told apart; all later ones are one
 

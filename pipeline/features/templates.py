@@ -29,6 +29,7 @@ OF_ANALYSIS = ("pos", "source", "lemma")  # beside the features of the lexicon
 OF_MEANING = re.compile("(class|cluster)-([1-9][0-9]{0,5})")  # of vectors, of the training text
 OFTEN = 2  # times that training has a lemma, in any of its forms, which has a feature
 FREQUENT = 1_000_000  # so that the rarest reading of a word counts for its lemma
+SMALL = 31  # the largest of the small numbers: days of a month are among them
 VECTORS = "vectors"  # the dense features, and the one that says that there are none
 
 
@@ -273,7 +274,7 @@ def number_class(params, types: pd.DataFrame) -> pd.DataFrame:
     """The paper's example: small numbers, year-like numbers, and the size of any number."""
     # `int` reads the digits of every script, as `\d` finds them.
     value = types["form"][types["form"].str.fullmatch(r"\d{1,15}")].map(int).astype(np.int64)
-    small, year = value[value <= 31], value[(value >= 1000) & (value <= 2100)]
+    small, year = value[value <= SMALL], value[(value >= 1000) & (value <= 2100)]
     return pd.concat(
         [
             rows(small.index, "number=small"),
@@ -281,6 +282,14 @@ def number_class(params, types: pd.DataFrame) -> pd.DataFrame:
             rows(value.index, "number=log10", np.log10(1 + value.to_numpy()).round()),
         ]
     )
+
+
+@TEMPLATES.register("number-falling", letters=True)
+def number_falling(params, types: pd.DataFrame) -> pd.DataFrame:
+    """The paper's small numbers as a feature that falls: 1/(1 + n) for each number n up to 31."""
+    value = types["form"][types["form"].str.fullmatch(r"\d{1,15}")].map(int).astype(np.int64)
+    small = value[value <= SMALL]
+    return rows(small.index, "number=falling", 1 / (1 + small.to_numpy()))
 
 
 @TEMPLATES.register("frequency")

@@ -106,6 +106,13 @@ def test_numbers_of_every_script_are_numbers(analyses):
     assert of_form == {0: {f"form={END}"}, 1: small, 2: small, 3: year}
 
 
+def test_the_feature_of_small_numbers_falls(analyses):
+    types = pd.DataFrame({"form": [END, "0", "1", "31", "32", "1999", "a"], "count": 1})
+    filled = fill(replace(FeaturiseParams(), templates=("number-falling",)), types, analyses[:0])
+    falling = filled[filled["feature"] == "number=falling"].set_index("word")["value"]
+    assert falling.to_dict() == {1: 1, 2: 1 / 2, 3: 1 / 32}  # 1/(1 + n)
+
+
 def test_frequency_without_a_lexicon_that_has_any_says_what_is_expected(types, analyses):
     with pytest.raises(ValueError, match=r"frequency needs .* such as analyse\.frequency"):
         phi(types.drop(columns="frequency"), analyses, "frequency")
