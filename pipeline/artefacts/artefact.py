@@ -66,7 +66,7 @@ class Artefact:
 
     def check(self, files: tuple[str, ...] = ()) -> None:
         """Raise an error if a file that is about to be read was changed or damaged."""
-        for path in self._changed(files, _digest):
+        for path in self._changed(files, cached_hash):
             raise Damaged(
                 f"{_fault(path)}; remove the folder {self.folder}, and the same command makes it "
                 f"anew"
@@ -141,7 +141,7 @@ def _fault(path: Path) -> str:
     return f"{path} is {'damaged: its hash differs' if path.exists() else 'missing'}"
 
 
-def _digest(path: Path) -> str:
+def cached_hash(path: Path) -> str:
     """A file's hash, computed again in this process only if the file seems to be another."""
     found = path.stat()
     return _digest_once(path, found.st_size, found.st_mtime_ns)

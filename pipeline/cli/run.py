@@ -41,20 +41,36 @@ def run(
     ] = None,
     seeds: Seeds = 1,
     runs: Runs = Path("runs"),
+    on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLACE",
+            help="Train several models at a time: in processes of this machine (pool), or on a "
+            "Ray cluster (ray). Default: one after the other.",
+        ),
+    ] = None,
+    at_once: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --on: most models at a time; default 4, on Ray no limit."),
+    ] = None,
+    cpus: Annotated[float, typer.Option(help="With --on ray: cores of each model.")] = 1,
+    gpus: Annotated[
+        float | None,
+        typer.Option(help="With --on ray: GPUs of each model, such as 0.25; default 1, if any."),
+    ] = None,
 ) -> None:
     """Train the models of a configuration: run each stage that is not done, print the results."""
-    from accord.pipeline.runner.run import run as bring_up_to_date
+    chosen = {"set": set or (), "models": models or (), "name": name, "seeds": seeds, "runs": runs}
+    chosen |= {"until": until, "force": force or ()}
+    if on is None:
+        from accord.pipeline.runner.run import run as bring_up_to_date
 
-    finished = bring_up_to_date(
-        config,
-        set=set or (),
-        models=models or (),
-        name=name,
-        seeds=seeds,
-        until=until,
-        force=force or (),
-        runs=runs,
-    )
+        finished = bring_up_to_date(config, **chosen)
+    else:
+        from accord.pipeline.runner.pack import run_on
+        from accord.pipeline.runner.workers import workers
+
+        finished = run_on(workers(on, at_once, cpus, gpus), config, **chosen)
     report = finished.folder / "report"
     if until in {None, "report"}:
         print_markdown((report / "table.md").read_text(encoding="utf-8"))

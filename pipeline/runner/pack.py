@@ -14,10 +14,20 @@ from typing import Any
 
 from accord.models.common.files import WEIGHTS
 from accord.models.common.registry import outside_files
-from accord.pipeline.artefacts.artefact import ARTEFACTS, META, Artefact, name_of, write_json
+from accord.pipeline.artefacts.artefact import (
+    ARTEFACTS,
+    META,
+    Artefact,
+    hash_of_value,
+    name_of,
+    write_json,
+)
 from accord.pipeline.artefacts.names import FIGURES
 from accord.pipeline.artefacts.store import Store
+from accord.pipeline.display.messages import counted
 from accord.pipeline.runner.run import Run, content_of, run
+from accord.pipeline.runner.sweep import sweep
+from accord.pipeline.runner.workers import Workers
 from accord.pipeline.stages.table import STAGES, above
 from accord.pipeline.trained import teachers
 from accord.pipeline.trained.resolve import JOBS, RUNS, TRAINED, read_jobs, taught_by
@@ -32,16 +42,21 @@ def pack(
     name: str | None = None,
     seeds: int = 1,
     runs: str | Path = RUNS,
+    force: Sequence[str] = (),
+    trained: bool = True,
 ) -> dict[str, dict]:
     """Prepare the models of a configuration and copy the files that training reads to a folder.
 
-    Returns the jobs, by model.
+    Models that are trained already are packed too, unless `trained` is false. Returns the jobs, by
+    model.
     """
-    until = above("train")[-1]
-    prepared = run(config, set=set, models=models, name=name, seeds=seeds, until=until, runs=runs)
+    chosen = {"set": set, "models": models, "name": name, "seeds": seeds, "runs": runs}
+    prepared = run(config, **chosen, force=force, until=above("train")[-1])
     jobs: dict[str, dict] = {}
     for model in prepared.config.models:
-        jobs[model] = _job(prepared, model, folder, jobs)
+        job = _job(prepared, model, folder, jobs)
+        if trained or not prepared.store.find(job.get("artefact", "")):
+            jobs[model] = job
     folder.mkdir(parents=True, exist_ok=True)
     for artefact in {name for job in jobs.values() for name in job["inputs"].values()}:
         shutil.copytree(prepared.store.path(artefact), folder / artefact, dirs_exist_ok=True)
@@ -82,6 +97,39 @@ def _job(prepared: Run, model: str, folder: Path, before: dict[str, dict]) -> di
         "made from": recipe,
         **({"taught by": taught} if taught else {"artefact": artefact}),
     }
+
+
+def run_on(
+    workers: Workers,
+    config: str,
+    *,
+    set: Mapping[str, Any] | Sequence[str] = (),
+    models: Sequence[str] = (),
+    name: str | None = None,
+    seeds: int = 1,
+    until: str | None = None,
+    force: Sequence[str] = (),
+    runs: str | Path = RUNS,
+) -> Run:
+    """The same as `run`, but the workers train the models.
+
+    The packed models stay among the runs until all are trained: the same call resumes.
+    """
+    chosen = {"set": set, "models": models, "name": name, "seeds": seeds, "runs": runs}
+    if "train" in force:
+        raise ValueError("force: expected a stage that runs here, got train, which runs elsewhere")
+    if until in above("train"):
+        return run(config, **chosen, until=until, force=force)
+    packed = (
+        Path(runs) / f".packed-{hash_of_value([config, name, str(set), [*models], seeds])[:16]}"
+    )
+    jobs = pack(config, packed, **chosen, force=[*{*force} & {*above("train")}], trained=False)
+    failed = sweep([packed], workers)
+    unpack(packed, runs=runs)
+    if failed:
+        raise ValueError(f"{failed} of {counted(len(jobs), 'model')} failed: see above")
+    shutil.rmtree(packed)
+    return run(config, **chosen, until=until, force=[*{*force} - {*above("train")}])
 
 
 def unpack(folder: Path, *, runs: str | Path = RUNS) -> list[str]:

@@ -8,35 +8,35 @@ after its teachers.
     torchrun --nproc-per-node 4 -m accord.pipeline.runner.sweep FOLDER
 
 trains one model after the other on all processes, on one machine or several. The first process
-writes. Both ways resume an interrupted training.
+writes. `--on ray` trains each model on some node of a Ray cluster. All ways resume an interrupted
+training.
 """
 
 import argparse
 import json
-import os
 import sys
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stderr
-from multiprocessing import get_context, parent_process
 from pathlib import Path
-from threading import Thread
 
 from accord.models.common.files import load_json
 from accord.models.training import processes
 from accord.pipeline.artefacts.artefact import FORMAT, META, Artefact, hashes_of, write_json
 from accord.pipeline.artefacts.names import FIGURES
 from accord.pipeline.dataset.encoded import READ_BY_TRAINING
-from accord.pipeline.display.messages import echo, set_level
+from accord.pipeline.display.messages import LINE_EVERY, echo, say, set_level
+from accord.pipeline.runner.workers import AT_ONCE, PLACES, Pool, Task, Workers, side_by_side
+from accord.pipeline.runner.workers import workers as workers_of
 from accord.pipeline.sections import EvaluateParams
 from accord.pipeline.stages import evaluate, train
-from accord.pipeline.trained.resolve import JOBS, TRAINED, read_jobs, taught_by
+from accord.pipeline.trained.resolve import JOBS, TRAINED, packed_teachers, read_jobs, taught_by
 from accord.pipeline.trained.teachers import recipe_of
 
 LOG = "log.txt"  # in the folder of a trained model: the messages of its training
 
 
-def sweep(folders: Sequence[Path], at_once: int) -> int:
+def sweep(folders: Sequence[Path], workers: Workers | None = None) -> int:
     """Train and measure every job of packed folders that is not finished; how many failed."""
     rounds = [
         [(str(folder), name) for folder, name in names if not _is_finished(folder, name)]
@@ -48,8 +48,10 @@ def sweep(folders: Sequence[Path], at_once: int) -> int:
                 _together(Path(folder), name)
         processes.leave()
         return 0
-    with ThreadPoolExecutor(at_once) as pool:
-        return sum(_side_by_side(pool, jobs) for jobs in rounds)
+    workers = workers or Pool()
+    return sum(
+        _side_by_side(workers, [_task(Path(f), name) for f, name in jobs]) for jobs in rounds
+    )
 
 
 def _rounds(folders: Sequence[Path]) -> Iterator[list[tuple[Path, str]]]:
@@ -72,45 +74,59 @@ def _is_finished(folder: Path, name: str) -> bool:
     return (folder / TRAINED / name / FIGURES).exists()
 
 
-def _side_by_side(pool: Executor, names: Sequence[tuple[str, str]]) -> int:
-    """Run jobs several at a time; return how many failed."""
+def _task(folder: Path, name: str) -> Task:
+    """The training and measuring of a job."""
+    job = read_jobs(folder)[name]
+    teachers = [*packed_teachers(job), *(f"{TRAINED}/{each}" for each in taught_by(job))]
+    reads = (JOBS, *job["inputs"].values(), *teachers)
+    function = "accord.pipeline.runner.sweep:train_and_measure"
+    return Task(function, folder, (name,), reads, f"{TRAINED}/{name}")
+
+
+def _side_by_side(workers: Workers, tasks: Sequence[Task]) -> int:
+    """Run jobs several at a time and show how far they are; return how many failed."""
     failed = 0
-    jobs = {pool.submit(_alone, Path(folder), name): name for folder, name in names}
-    for job in as_completed(jobs):
-        if error := job.exception():
-            echo(f"{jobs[job]}: failed: {error}", error=True)
+    for task, ended in side_by_side(workers, tasks, _progress(tasks)):
+        name = task.arguments[0]
+        if error := ended.exception():
+            echo(f"{name}: failed: {error}", error=True)
             failed += 1
         else:
-            echo(f"{jobs[job]}: {job.result()}")
+            echo(f"{name}: {ended.result()}")
     return failed
 
 
-def _alone(folder: Path, name: str) -> str:
-    """Run a job in its own process: a failure on a GPU may make the process unusable."""
-    with ProcessPoolExecutor(1, get_context("spawn"), _end_with_the_sweep) as fresh:
-        return fresh.submit(_job, folder, name).result()
+def _progress(tasks: Sequence[Task]) -> Callable[[], None]:
+    """A function that shows the last line of each training's log now and then, where it is new."""
+    shown: dict[str, str] = {}
+    last = time.monotonic()
 
+    def show() -> None:
+        nonlocal last
+        if time.monotonic() < last + LINE_EVERY:
+            return
+        last = time.monotonic()
+        for task in tasks:
+            log, name = task.folder / task.writes / LOG, task.arguments[0]
+            *_, line = ["", *(log.read_text().splitlines() if log.exists() else ())]
+            if line and shown.get(name) != line:
+                shown[name] = line
+                say(f"  {name}: {line.strip()}")
 
-def _end_with_the_sweep() -> None:
-    """End a training when its sweep is killed; otherwise the next sweep would train beside it."""
-
-    def wait() -> None:
-        parent_process().join()
-        os._exit(1)
-
-    Thread(target=wait, daemon=True).start()
+    return show
 
 
 def _together(folder: Path, name: str) -> None:
     """Train one model on all processes, and measure it on the first."""
     if processes.is_first():
-        echo(f"{name}: {_job(folder, name)}")
+        echo(f"{name}: {train_and_measure(folder, name)}")
     else:
         set_level("quiet")
         _train(folder, name)
 
 
-def _job(folder: Path, name: str) -> str:
+def train_and_measure(folder: Path, name: str) -> str:
+    """Run a job of a packed folder; returns its figures in a line."""
     out = folder / TRAINED / name
     out.mkdir(parents=True, exist_ok=True)
     with (out / LOG).open("a") as log, redirect_stderr(log):
@@ -146,12 +162,20 @@ def _train(folder: Path, name: str) -> dict[str, Path]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folders", type=Path, nargs="+", help="what `accord pack` wrote")
-    parser.add_argument("--at-once", type=int, default=4, help="models trained side by side")
+    parser.add_argument("--on", choices=PLACES, default="pool", help="this machine, or a cluster")
+    at_once = f"models trained side by side; default: {AT_ONCE}, on Ray all that there is room for"
+    parser.add_argument("--at-once", type=int, help=at_once)
+    parser.add_argument("--cpus", type=float, default=1, help="of each model, on Ray")
+    parser.add_argument("--gpus", type=float, help="of each model, on Ray; perhaps a fraction")
     arguments = parser.parse_args()
     for folder in arguments.folders:
         if not (folder / JOBS).is_file():
             parser.error(f"{folder}: expected a folder that `accord pack` wrote, with {JOBS}")
-    sys.exit(bool(sweep(arguments.folders, arguments.at_once)))
+    try:
+        chosen = workers_of(arguments.on, arguments.at_once, arguments.cpus, arguments.gpus)
+    except ValueError as error:
+        parser.error(str(error))
+    sys.exit(bool(sweep(arguments.folders, chosen)))
 
 
 if __name__ == "__main__":

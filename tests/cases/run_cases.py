@@ -6,14 +6,14 @@ import pandas as pd
 
 from accord.pipeline.artefacts.artefact import FinishedRun
 from accord.pipeline.evaluation.comparison import of_models
-from accord.pipeline.runner.sweep import _job
+from accord.pipeline.runner.sweep import train_and_measure
 from accord.pipeline.trained.resolve import read_jobs
 
 
 def train_packed(folder: Path) -> None:
     """Train and measure every model of a packed folder here; a sweep starts a process for each."""
     for name in read_jobs(folder):
-        _job(folder, name)
+        train_and_measure(folder, name)
 
 
 def scores_of(run: Path) -> pd.DataFrame:
