@@ -30,18 +30,18 @@ types: $(VENV)/installed
 
 # The tests marked `long`, which the others leave out.
 test-long: $(VENV)/installed
-	$(PYTEST) -m long
+	$(PYTEST) -m long --hypothesis-profile long
 
 # The documentation as a site, in site/; a link or an anchor that leads nowhere is an error.
 docs: $(VENV)/installed
-	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	$(VENV)/bin/python .ci/install.py docs
 	$(VENV)/bin/mkdocs build --strict
 
-$(VENV)/installed: setup.cfg pyproject.toml constraints.txt
+$(VENV)/installed: setup.cfg pyproject.toml constraints.txt .ci/install.py
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[test]'
+	$(VENV)/bin/python .ci/install.py test
 	for judge in kenlm pynini; do \
-	    $(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[$$judge]" 2>/dev/null \
+	    $(VENV)/bin/python .ci/install.py $$judge 2>/dev/null \
 	        || echo "$$judge could not be installed, which may take a C++ compiler: the tests that ask it are skipped"; \
 	done
 	touch $@

@@ -1,5 +1,7 @@
-"""`import accord` offers its names, whatever lies beside a user's script."""
+"""`import accord` offers its names, whatever lies beside a user's script, and `make install`
+takes no file whose hash is not known."""
 
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -64,3 +66,45 @@ def test_modules_of_the_user_with_the_names_of_our_folders_change_nothing(tmp_pa
     )
     imported = installed / "accord" / "__init__.py"
     assert done.stdout.split() == [str(imported), "bonjour"], done.stderr
+
+
+@pytest.fixture(scope="module")
+def installer():
+    spec = importlib.util.spec_from_file_location("install", ROOT / ".ci" / "install.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_file_is_installed_by_its_hash_and_any_other_is_refused(installer):
+    one, two, other = ("a" * 64, "b" * 64, "c" * 64)
+    pins = f"""some-name==1.2 ; sys_platform == 'linux' \\
+    --hash=sha256:{one} \\
+    --hash=sha256:{two}
+torch==2.0 \\
+    --hash=sha256:{one}
+"""
+    known = installer.hashes_by_version(pins)
+
+    def report(name: str, version: str, digest: str) -> dict:
+        download = {"url": "file:///x.whl", "archive_info": {"hashes": {"sha256": digest}}}
+        found = {"metadata": {"name": name, "version": version}, "download_info": download}
+        return {"install": [found, {"metadata": {"name": "accord-lm", "version": "1"}}]}
+
+    line = [f"some-name==1.2 --hash=sha256:{two}\n"]
+    assert installer.lines_to_install(report("Some_Name", "1.2", two), known) == line
+    for name, version, digest in (
+        ("some-name", "1.2", other),
+        ("some-name", "1.3", one),
+        ("unknown", "1.2", one),
+    ):
+        with pytest.raises(SystemExit, match=f"expected the hash of {name} {version}"):
+            installer.lines_to_install(report(name, version, digest), known)
+
+
+def test_every_pin_has_hashes(installer):
+    known = installer.hashes_by_version((ROOT / "constraints.txt").read_text(encoding="utf-8"))
+    assert all(known.values())
+    assert {"numpy", "pytest", "torch", "mkdocs", "kenlm"} <= {
+        pin.partition("==")[0] for pin in known
+    }

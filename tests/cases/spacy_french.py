@@ -35,7 +35,7 @@ def tokenizer() -> Tokenizer:
     bracketed = re.compile(rf"[{ALPHA}]+\([{ALPHA}]{{1,5}}\)[{ALPHA}]*\Z")  # ami(e)s, quel(le)
     prefixes = [rf"(?i:{ELIDED.replace(' ', '|')})'(?=[{ALPHA}\d])", SIGNS, *defaults.prefixes]
     suffixes = [rf"(?<=[{ALPHA}])-{enclitic}" for enclitic in ENCLITICS]
-    suffixes += [r"(?<=-[mt]')(?:en|y)", "[–—]", r"(?<=[\])}²³])\.", r"(?<=\d)h"]
+    suffixes += [r"(?<=-[mt]')(?:en|y)", "[–—]", r"(?<=[\[\])}²³])\.", r"(?<=\d)h"]
     suffixes += [rule for rule in defaults.suffixes if "clés" not in rule]  # its enclitics
     infixes = [SIGNS]
     infixes += [rule for rule in defaults.infixes if HYPHENS not in rule and "['’]" not in rule]
