@@ -76,7 +76,7 @@ def _save(models: Models, folder: Path | None, sentences: Path | None) -> None:
         raise ValueError("expected both --save FOLDER and --sentences FILE, found one of them")
     lessons = read_lessons(sentences)
     page = SavedPage(models, lessons)
-    for _ in track(page.gather(), "sentences", len(lessons)):
+    for _ in track(page.gather(), "steps", len(page)):
         pass
     echo(f"written: {page.write(folder)}")
 

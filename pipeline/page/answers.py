@@ -2,14 +2,14 @@
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
-import numpy as np
 import pandas as pd
 
+from accord.lexicon.analysis import feature_names
 from accord.models.common.registry import imported
 from accord.models.inference.interface import InferenceModel
 from accord.models.inference.next_word import NextWord
@@ -17,7 +17,7 @@ from accord.pipeline.artefacts.artefact import read_json
 from accord.pipeline.artefacts.names import CONFIG, END, END_ID, NOT_TOP, UNKNOWN_ID, is_unknown
 from accord.pipeline.inference.expectations import FEATURES, POS, FeatureValues
 from accord.pipeline.inference.explain import Choice, Explainer
-from accord.pipeline.inference.generate import Generator
+from accord.pipeline.inference.generate import ASKED, Generator
 from accord.pipeline.inference.provenance import VERSION, citation, weights_of
 from accord.pipeline.inference.scorer import Scorer
 from accord.pipeline.page.reading import (
@@ -30,18 +30,20 @@ from accord.pipeline.page.reading import (
     sentences_of,
     words_before,
 )
+from accord.pipeline.trained.readings import Reading
 
 CROSSED = re.compile(r"×(?=[A-Za-z]+=)")  # no word's own ×
 MEANING = "meaning"  # the dimensions of a vector
 
 
-def families(feature: str) -> set[str]:
+@cache  # some ten thousand features are asked for at each family that is switched off
+def families(feature: str) -> frozenset[str]:
     """The families of a feature: several of one that is crossed."""
     if feature == NOT_TOP:
-        return {"form"}
+        return frozenset(["form"])
     if feature.startswith("vector["):
-        return {MEANING}
-    return {part.partition("=")[0] for part in CROSSED.split(feature)}
+        return frozenset([MEANING])
+    return frozenset(part.partition("=")[0] for part in CROSSED.split(feature))
 
 
 def members(names: Sequence[str], off: Iterable[str]) -> list[int]:
@@ -60,11 +62,10 @@ def all_families(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(each for name in names for each in sorted(families(name))))
 
 
-COLUMNS = ["word", "lemma", "upos", "feats", "weight", "source"]
-
-
 @dataclass(frozen=True)
 class WordReading:
+    """An analysis of a word, as the page shows it."""
+
     lemma: str
     upos: str
     feats: tuple[str, ...]
@@ -72,52 +73,19 @@ class WordReading:
     source: str  # the lexicon
 
 
-class WordReadings:
-    """The analyses of every known word, and of each class of unknown words."""
-
-    def __init__(self, read: Callable[[Sequence[str]], pd.DataFrame]):
-        """`read` gives columns of the analyses, by rising words."""
-        self.read = read
-        self._one_at_a_time = threading.Lock()
-
-    def table(self) -> pd.DataFrame:
-        """All analyses, read at the first call, which takes seconds; other calls wait."""
-        with self._one_at_a_time:
-            return self._table
-
-    @cached_property
-    def _table(self) -> pd.DataFrame:
-        table = self.read(COLUMNS)
-        return table[table["word"] != END_ID]  # which no lexicon knows, whatever is guessed
-
-    @cached_property
-    def words(self) -> np.ndarray:
-        return self.table()["word"].to_numpy()  # ascending
-
-    def of(self, word: int) -> Sequence[WordReading]:
-        """Those of a word, the likeliest first."""
-        first, end = np.searchsorted(self.words, [word, word + 1])
-        rows = self.table().iloc[first:end].sort_values("weight", ascending=False, kind="stable")
-        share = (rows["weight"] / rows["weight"].sum()).tolist()
-        return [
-            WordReading(row.lemma, row.upos, _parts(row.feats), of_row, row.source)
-            for row, of_row in zip(rows.itertuples(), share, strict=True)
-        ]
-
-    def has(self, feature: str) -> bool:
-        """Whether any reading has a value of a feature such as `Gender`."""
-        return any(
-            part.startswith(f"{feature}=") for feats in self._distinct for part in _parts(feats)
+def shown(readings: Sequence[Reading]) -> list[WordReading]:
+    """The likeliest reading first, each with its share of all."""
+    whole = sum(each.weight for each in readings)
+    return [
+        WordReading(
+            each.lemma,
+            each.upos,
+            tuple(part for part in each.feats.split("|") if part),
+            each.weight / whole,
+            each.source,
         )
-
-    @cached_property
-    def _distinct(self) -> list[str]:
-        """Every combination of features; read alone, before any reading is asked for."""
-        return self.read(["feats"])["feats"].cat.categories.tolist()
-
-
-def _parts(feats: str) -> tuple[str, ...]:
-    return tuple(part for part in feats.split("|") if part)
+        for each in sorted(readings, key=lambda each: -each.weight)
+    ]
 
 
 LIKELIEST, SENTENCES = 12, 5  # so many words and sentences are shown
@@ -135,7 +103,6 @@ class AskedModel:
 
     def __init__(self, scorer: Scorer):
         self.scorer = scorer
-        self.readings = WordReadings(scorer.parts.analyses)
         self.over_words = isinstance(scorer.model, InferenceModel)
         self.reader = TextReader(scorer)
         is_sum = isinstance(scorer.model, InferenceModel) and scorer.model.is_sum
@@ -150,7 +117,7 @@ class AskedModel:
             _ = self.expectations
             getattr(self.scorer.model, "rows", None)  # Φ·W, by which numpy scores many words
         if self.explainer:
-            self.readings.table()
+            _ = self.scorer.parts.encoding.readings
 
     @property
     def expectations(self) -> tuple[list[str], NextWord]:
@@ -160,11 +127,17 @@ class AskedModel:
 
     @cached_property
     def _expectations(self) -> tuple[list[str], NextWord]:
-        followed = [each for each in FEATURES if each == POS or self.readings.has(each)]
-        vocabulary = self.scorer.vocabulary
-        features = FeatureValues(self.scorer.parts.analyses, len(vocabulary.forms), followed)
+        analyses, vocabulary = self.scorer.parts.analyses, self.scorer.vocabulary
+        known = {POS, *feature_names(analyses(["feats"])["feats"].cat.categories)}
+        followed = [each for each in FEATURES if each in known]
+        features = FeatureValues(analyses, len(vocabulary.forms), followed)
         unknown = range(UNKNOWN_ID, UNKNOWN_ID + len(vocabulary.unknown))
         return features.names, NextWord(self.scorer.model, features.shares, unknown)
+
+    @cached_property
+    def _analyses(self) -> pd.DataFrame:
+        """Those of all words, which constraints ask for."""
+        return self.scorer.parts.analyses(ASKED)
 
     def about(self) -> Answer:
         """What the page offers of this model."""
@@ -255,8 +228,12 @@ class AskedModel:
         self._expect_a_sum()
         found = {}
         for word in words[: MOST_OTHERS + 2]:
-            of_word = self.readings.of(self.scorer.id_of(word))
-            found[word] = [asdict(each) for each in of_word]
+            number = self.scorer.id_of(word)
+            # No lexicon knows a sentence's end, whatever is guessed.
+            of_word = (
+                [] if number == END_ID else self.scorer.parts.encoding.readings.of_word(number)
+            )
+            found[word] = [asdict(each) for each in shown(of_word)]
         return {"readings": found}
 
     def check(self, text: str) -> Iterator[Answer | None]:
@@ -297,7 +274,7 @@ class AskedModel:
         if self.scorer.in_context(context) and words:
             bookmark, _ = yield from read_up_to(self.scorer, words, True, keep=0)
             scorer.model = bookmark.opened(self.scorer.model)
-        analyses = self.readings.table() if constraints else None
+        analyses = self._whole._analyses if constraints else None
         generator = Generator(scorer, last, constraints, analyses=analyses)
         yield {
             "sentences": [

@@ -53,29 +53,38 @@ class SavedPage:
     def __init__(self, models: Models, lessons: Sequence[Lesson]):
         self.models, self.lessons = models, lessons
         self.answers: dict[str, Any] = {}
-
-    def gather(self) -> Iterator[Lesson]:
-        """Answer everything; each lesson that is done is returned, so that progress can be told."""
-        for model in self.models.names:
+        self.first = models.names[0]
+        for model in models.names:
             self._keep(ask="about", model=model)
             self._keep(ask="card", model=model)
+
+    def ways(self) -> list[tuple[str, list[str]]]:
+        """Each model as it is; the first one also without each family of features."""
+        families = self.answers[_key(ask="about", model=self.first)]["families"]
+        return [(model, []) for model in self.models.names] + [
+            (self.first, [family]) for family in families
+        ]
+
+    def __len__(self) -> int:
+        """The steps of `gather`."""
+        return len(self.ways()) + len(self.lessons)
+
+    def gather(self) -> Iterator[None]:
+        """Answer everything, step by step, so that progress can be told."""
+        for model, off in self.ways():  # one after the other: each takes its own tables
+            self.models.loaded(model).without(off).prepare()
+            for lesson in self.lessons:
+                for text in filter(None, lesson):
+                    self._text(model, text, off)
+            yield
         for lesson in self.lessons:
-            first = self.models.names[0]
-            for model in self.models.names:
-                families = self.answers[_key(ask="about", model=model)]["families"]
-                ways = [[], *([family] for family in families if model == first)]
-                for off in ways:
-                    self.models.loaded(model).without(off).prepare()  # as many are asked in a row
-                    for text in filter(None, lesson):
-                        self._text(model, text, off)
-            for corrected in self._corrected(first, lesson.text):
-                self._text(first, corrected, [])
-                self._keep(ask="check", model=first, text=corrected)
+            for corrected in self._corrected(self.first, lesson.text):
+                self._text(self.first, corrected, [])
+                self._keep(ask="check", model=self.first, text=corrected)
             for seed in range(1, SEEDS + 1):
-                start = beginning_of(lesson.text)
-                way: dict[str, Any] = {"off": [], "context": ""}
-                self._keep(ask="write", model=first, start=start, constraints=[], seed=seed, **way)
-            yield lesson
+                asked = {"start": beginning_of(lesson.text), "constraints": [], "seed": seed}
+                self._keep(ask="write", model=self.first, **asked, off=[], context="")
+            yield
 
     def write(self, folder: Path) -> Path:
         """The page as a file of a folder, whole or absent."""
@@ -83,7 +92,7 @@ class SavedPage:
             {"name": [each.text] * 2, "state": {**each._asdict(), "at": each.at}}
             for each in self.lessons
         ]
-        first = {"model": self.models.names[0], **lessons[0]["state"]}
+        first = {"model": self.first, **lessons[0]["state"]}
         kept = {"state": first, "examples": lessons, "seeds": SEEDS, "answers": self.answers}
         folder.mkdir(parents=True, exist_ok=True)
         with whole(folder / FILE) as partial:

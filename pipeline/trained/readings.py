@@ -27,10 +27,15 @@ class Reading(NamedTuple):
     lemma: str
     upos: str
     feats: str
+    weight: float  # beside the other readings of the form
+    source: str  # the lexicon
 
 
 class Readings(Protocol):
     """The interface of both encodings."""
+
+    def of_word(self, number: int) -> list[Reading]:
+        """The readings of a word by its id, or of a class of unknown words."""
 
     def of_form(self, form: str) -> list[Reading]:
         """The readings of a known word; none of an unknown one."""
@@ -42,7 +47,7 @@ class Readings(Protocol):
 class TabledReadings:
     """The readings of a table in the memory."""
 
-    COLUMNS = ("word", "lemma", "upos", "feats")
+    COLUMNS = ("word", *Reading._fields)
 
     def __init__(self, forms: Sequence[str], known: Mapping[str, int], table: "pd.DataFrame"):
         """`table` has the id of each word and its analyses, in the order of the ids."""
@@ -51,13 +56,14 @@ class TabledReadings:
         self.lemma = table["lemma"].to_numpy(object).astype(str)
         self.by_lemma = np.argsort(self.lemma, kind="stable")
 
+    def of_word(self, number: int) -> list[Reading]:
+        rows = self.table.iloc[slice(*np.searchsorted(self.word, [number, number + 1]))]
+        columns = (rows[name].tolist() for name in Reading._fields)
+        return [Reading(*row) for row in zip(*columns, strict=True)]
+
     def of_form(self, form: str) -> list[Reading]:
         number = self.known.get(form)
-        if number is None:
-            return []
-        rows = self.table.iloc[slice(*np.searchsorted(self.word, [number, number + 1]))]
-        columns = (rows[name].astype(str) for name in self.COLUMNS[1:])
-        return [Reading(*row) for row in zip(*columns, strict=True)]
+        return [] if number is None else self.of_word(number)
 
     def forms_of(self, lemma: str) -> list[str]:
         ends = (
@@ -148,13 +154,17 @@ class CompactReadings:
             table["lemma"] = self._lemmas(sizes)
         return pd.DataFrame({name: table[name] for name in columns})
 
+    def of_word(self, number: int) -> list[Reading]:
+        return self._of_place(int(self.words.place[number]))
+
     def of_form(self, form: str) -> list[Reading]:
         place = self.words.forms.find(form)
-        if place < 0:
-            return []
-        lemmas = self.lemmas.of(place, form)
+        return [] if place < 0 else self._of_place(place)
+
+    def _of_place(self, place: int) -> list[Reading]:
+        lemmas = self.lemmas.of(place, self.words.forms[place])
         rows = zip(lemmas, self.of(place), strict=True)
-        return [Reading(lemma, upos, feats) for lemma, (upos, feats, _, _) in rows]
+        return [Reading(lemma, *of_row) for lemma, of_row in rows]
 
     def forms_of(self, lemma: str) -> list[str]:
         return [self.words.forms[place] for place in self.lemmas.places(lemma)]

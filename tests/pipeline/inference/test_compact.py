@@ -20,6 +20,7 @@ from accord.pipeline.inference.vectors import ReadVectors
 from accord.pipeline.trained import export as compact_export
 from accord.pipeline.trained.encoding import FullEncoding
 from accord.pipeline.trained.network import load_inference, load_trained
+from accord.pipeline.trained.readings import Reading
 
 ROOT = Path(__file__).parents[3]
 SENTENCES = [
@@ -89,8 +90,9 @@ def test_readings_that_are_looked_up_one_by_one_are_those_of_the_table(whole, sm
     packed, tabled = (each.parts.encoding.readings for each in (small, whole))
     for readings in (packed, tabled):
         for form, number in [*whole.vocabulary.known.items()][::40]:
-            own = table[table["word"] == number][["lemma", "upos", "feats"]].astype(str)
-            assert readings.of_form(form) == [*own.itertuples(index=False, name=None)]
+            own = table[table["word"] == number][[*Reading._fields]]
+            expected = [*own.itertuples(index=False, name=None)]
+            assert readings.of_form(form) == readings.of_word(number) == expected
         for lemma in [*filter(None, table["lemma"].astype(str).unique()[::25]), "être", "xyzzy"]:
             words = table["word"][table["lemma"].astype(str) == lemma].unique()
             assert readings.forms_of(lemma) == sorted(forms[word] for word in words)

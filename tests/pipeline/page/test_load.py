@@ -103,15 +103,15 @@ def test_a_text_that_nobody_waits_for_is_read_no_further(models):
 def test_a_sentence_is_answered_while_the_readings_are_read(tiny_run):
     models = Models({"ll-rnn": partial(accord.load, tiny_run.folder, "ll-rnn")})
     models.load_first()
-    readings = models.loaded("ll-rnn").without().readings
-    begun, answered, read = threading.Event(), threading.Event(), readings.read
+    parts = models.loaded("ll-rnn").without().scorer.parts
+    begun, answered, read = threading.Event(), threading.Event(), parts.analyses
 
     def slow(columns):
         begun.set()
         assert answered.wait(60)
         return read(columns)
 
-    readings.read = slow
+    parts.analyses = slow
     preparing = threading.Thread(target=models.prepare_first)
     preparing.start()
     assert begun.wait(60)
