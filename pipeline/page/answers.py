@@ -23,6 +23,7 @@ from accord.pipeline.inference.scorer import Scorer
 from accord.pipeline.page.reading import (
     BITS,
     Answer,
+    ContinuedModel,
     TextReader,
     beginning_of,
     finite,
@@ -213,7 +214,7 @@ class AskedModel:
         asked = list(dict.fromkeys([*own, *self.scorer.each_a_word(others)]))
         explainer = explainer.reading(context)
         bookmark, left = yield from read_up_to(self.scorer, words[:at], explainer.in_context)
-        explainer.model = bookmark.opened(self.scorer.model)
+        explainer.model = ContinuedModel(self.scorer.model, bookmark)
         place = explainer.after(left, asked, 2 * LIKELIEST)
         words_alone = [each for each in place.likeliest if not is_unknown(each.word)]
         likeliest = (words_alone or place.likeliest)[:LIKELIEST]
@@ -273,7 +274,7 @@ class AskedModel:
         scorer = copy(self.scorer)
         if self.scorer.in_context(context) and words:
             bookmark, _ = yield from read_up_to(self.scorer, words, True, keep=0)
-            scorer.model = bookmark.opened(self.scorer.model)
+            scorer.model = ContinuedModel(self.scorer.model, bookmark)
         analyses = self._whole._analyses if constraints else None
         generator = Generator(scorer, last, constraints, analyses=analyses)
         yield {

@@ -15,7 +15,13 @@ import numpy as np
 from accord.corpora.detokenise import spans
 from accord.models.common.batching import Sentences
 from accord.models.constraints.automaton import WordAutomaton
-from accord.models.inference.interface import NOTHING, InferenceModel, Rows, State
+from accord.models.inference.interface import (
+    NOTHING,
+    InferenceModel,
+    Rows,
+    ScoreTerms,
+    State,
+)
 from accord.models.inference.next_word import Expected, NextWord
 from accord.models.spelling.spelling import spelled_text
 from accord.pipeline.artefacts.names import END, END_ID
@@ -117,36 +123,73 @@ class Bookmark:
         _, self.state = model.advance(words, before)
         self.last = ids[-1]
 
-    def opened(self, model: InferenceModel) -> InferenceModel:
-        """The model as it goes on from here. It moves the bookmark as it reads."""
-        before = None if self.state is None else (self.state, self.last)
-        other, here = copy(model), copy(self)
-        begun: list[State] = []
 
-        def initial_state(columns: int) -> State:
-            if before is None:
-                return model.initial_state(columns)
-            begun[:] = [model.columns(before[0], np.zeros(columns, np.int64))]
-            return begun[0]
+class Beginning(NamedTuple):
+    """The state at a bookmark, before the word there is read."""
 
-        def advance(
-            words: np.ndarray, state: State, extra: Mapping[str, np.ndarray] = NOTHING
-        ) -> tuple[Rows, State]:
-            if before is not None and state is begun[0]:
-                words = np.concatenate([np.full_like(words[:1], before[1]), words[1:]])
-            h, self.state = model.advance(words, state, extra)
-            return h, self.state
+    state: State
 
-        def score_beside(sentences: Sentences, others: Sequence[int]) -> np.ndarray:
-            return InferenceModel.score_beside(other, sentences, others)
 
-        def constrained(automaton: WordAutomaton) -> InferenceModel:
-            return here.opened(model.constrained(automaton))
+class ContinuedModel(InferenceModel):
+    """A model that goes on from a bookmark. It moves the bookmark as it reads.
 
-        changed: Any = other
-        changed.initial_state, changed.advance = initial_state, advance
-        changed.score_beside, changed.constrained = score_beside, constrained
-        return other
+    A text begins with the state and the last word there, instead of a sentence's end. Everything
+    else is the model's own.
+    """
+
+    def __init__(self, model: InferenceModel, bookmark: Bookmark):
+        self.model, self.bookmark = model, bookmark
+        self.state, self.last = bookmark.state, bookmark.last  # where every text begins
+        self.signature, self.log_share = model.signature, model.log_share
+        self.is_sum, self.sharpness = model.is_sum, model.sharpness
+
+    def initial_state(self, columns: int) -> State:
+        if self.state is None:
+            return self.model.initial_state(columns)
+        return Beginning(self.model.columns(self.state, np.zeros(columns, np.int64)))
+
+    def advance(
+        self, words: np.ndarray, state: State, extra: Mapping[str, np.ndarray] = NOTHING
+    ) -> tuple[Rows, State]:
+        if isinstance(state, Beginning):
+            words, state = np.concatenate([np.full_like(words[:1], self.last), words[1:]]), state[0]
+        h, self.bookmark.state = self.model.advance(words, state, extra)
+        return h, self.bookmark.state
+
+    def constrained(self, automaton: WordAutomaton) -> InferenceModel:
+        here = Bookmark()
+        here.state, here.last = self.state, self.last
+        return ContinuedModel(self.model.constrained(automaton), here)
+
+    def columns(self, state: State, chosen: np.ndarray) -> State:
+        return self.model.columns(state, chosen)
+
+    def contexts(self, sentences: Sentences) -> np.ndarray:
+        return self.model.contexts(sentences)
+
+    def as_read(self, sentences: Sentences) -> Sentences:
+        return self.model.as_read(sentences)
+
+    def signature_log_prob(self, h: Rows, context: np.ndarray) -> np.ndarray:
+        return self.model.signature_log_prob(h, context)
+
+    def log_prob_of(self, h: Rows, words: np.ndarray, context: np.ndarray) -> np.ndarray:
+        return self.model.log_prob_of(h, words, context)
+
+    def top(self, h: Rows, k: int, context: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.model.top(h, k, context)
+
+    def draw(self, h: Rows, context: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        return self.model.draw(h, context, generator)
+
+    def adaptor(self, h: Rows) -> np.ndarray:
+        return self.model.adaptor(h)
+
+    def terms(self, h: Rows, words: np.ndarray, context: np.ndarray) -> ScoreTerms:
+        return self.model.terms(h, words, context)
+
+    def parameter_count(self) -> int:
+        return self.model.parameter_count()
 
 
 def is_cut(model: object) -> bool:
@@ -205,7 +248,7 @@ class TextReader:
             scorer = self.scorer
             if cut and (carried or not (begins and part.ends)):
                 scorer = copy(scorer)
-                scorer.model = bookmark.opened(self.scorer.model)
+                scorer.model = ContinuedModel(self.scorer.model, bookmark)
             cased = [scorer.cased(words) for words in part.sentences]
             batch, written = scorer.encoded(cased, [0] * len(cased) if carried else None)
             if not part.ends:

@@ -1,7 +1,7 @@
 """Trainings on several processes: `python shared_training.py FOLDER`.
 
 One process prepares, and those that train are forks of it. Into FOLDER go the trainings on one,
-two and four processes, of other encoders on one and two, and one that was stopped on two and went
+two or four processes, of other encoders on one and two, and one that was stopped on two and went
 on on four and on one.
 """
 
@@ -17,7 +17,7 @@ from training_cases import RECIPE, model, sentences
 from accord.models.common.files import WEIGHTS
 from accord.models.training.trainer import Trainer
 
-TEXT = sentences(150)
+TEXT = sentences(100)
 PENALTIES = {
     "activation": 1.0,
     "temporal": 1.0,
@@ -42,7 +42,7 @@ RECIPES |= {
     name: replace(RECIPES["stream"], encoder=name, weight_dropout=0.0, epochs=2)
     for name in ("transformer", "reservoir", "lstm-window")
 }
-COUNTS = dict.fromkeys(RECIPES, (1, 2)) | dict.fromkeys(("stream", "sentences"), (1, 2, 4))
+COUNTS = dict.fromkeys(RECIPES, (1, 2)) | {"stream": (1, 2, 4), "sentences": (1, 4)}
 
 
 def train(folder: Path, recipe, steps: int | None = None) -> None:
@@ -87,7 +87,7 @@ def main(folder: Path) -> None:
             on_processes(count, folder / f"{name}-{count}", recipe)
     moving = folder / "stream-moving"
     on_processes(2, moving, RECIPES["stream"], steps=10)
-    on_processes(4, moving, RECIPES["stream"], steps=30)
+    on_processes(4, moving, RECIPES["stream"], steps=12)
     on_processes(1, moving, RECIPES["stream"])
 
 

@@ -40,8 +40,8 @@ def test_feature_dropout_leaves_out_features_in_training_only():
     sizes = torch.from_numpy(features.members[1]).diff().tolist()
     assert all(torch.equal(rows, rows[:1].expand_as(rows)) for rows in by_signature.split(sizes))
     with torch.no_grad():
-        mean = torch.stack([embedding(words) for _ in range(4000)]).mean(dim=0)
-    assert torch.allclose(mean, kept, atol=0.15)
+        mean = torch.stack([embedding(words) for _ in range(2000)]).mean(dim=0)
+    assert torch.allclose(mean, kept, atol=0.2)
 
 
 def test_a_word_out_of_range_is_refused():

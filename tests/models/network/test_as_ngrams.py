@@ -63,14 +63,14 @@ def test_ngrams_keep_the_probabilities_of_their_highest_order():
 def test_text_is_written_as_the_network_would():
     model = network()
     told = []
-    text = written_text(in_torch(model), 3000, seed=1, on_words=told.append)
-    assert len(text.lengths) == 3000 and sum(told) == len(text.ids) == text.lengths.sum()
+    text = written_text(in_torch(model), 1500, seed=1, on_words=told.append)
+    assert len(text.lengths) == 1500 and sum(told) == len(text.ids) == text.lengths.sum()
     assert (text.ids[np.cumsum(text.lengths) - 1] == END).all()
-    assert (text.ids == END).sum() == 3000
+    assert (text.ids == END).sum() == 1500
     first = np.bincount(text.ids[text.starts], minlength=WORDS)
     start = Sentences(np.array([END]), np.array([1]))
     p = model.log_distributions(start)[0].double().exp().numpy()
-    assert chisquare(first, p / p.sum() * 3000).pvalue > 1e-3
+    assert chisquare(first, p / p.sum() * 1500).pvalue > 1e-3
 
 
 def test_a_seed_writes_the_same_text_again():

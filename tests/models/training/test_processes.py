@@ -15,7 +15,7 @@ from accord.models.common.batching import batches
 from accord.models.common.files import WEIGHTS
 from accord.models.training.processes import ProcessShare
 
-STEPS, FEWER = 50, 25  # the fewer are those of other encoders
+STEPS, FEWER = 25, 12  # the fewer are those of other encoders
 SHARED = Path(__file__).parents[2] / "cases" / "shared_training.py"
 
 
@@ -50,7 +50,7 @@ def test_the_processes_read_the_columns_of_a_batch_in_order_and_each_once(proces
 @pytest.mark.parametrize(
     "name",
     [
-        *("stream-2", "stream-4", "stream-moving", "sentences-2", "sentences-4"),
+        *("stream-2", "stream-4", "stream-moving", "sentences-4"),
         *("transformer-2", "reservoir-2", "lstm-window-2"),
     ],
 )

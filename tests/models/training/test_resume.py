@@ -133,7 +133,7 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("times", [5, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("times", [3, pytest.param(100, marks=pytest.mark.long)])
 def test_killed_trainings_end_bit_equal(tmp_path, times):
     command = [sys.executable, str(KILLED), str(tmp_path), str(times)]
     done = subprocess.run(command, capture_output=True, text=True)

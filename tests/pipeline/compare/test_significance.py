@@ -24,7 +24,7 @@ def drawn(generator: np.random.Generator, mean: float) -> tuple[np.ndarray, np.n
 @pytest.mark.slow
 def test_the_interval_covers_the_truth_nineteen_times_in_twenty():
     generator = np.random.default_rng(5)
-    found = [paired_bootstrap(*drawn(generator, 0.0), resamples=1000) for _ in range(400)]
+    found = [paired_bootstrap(*drawn(generator, 0.0), resamples=400) for _ in range(400)]
     covered = np.mean([not each.is_real for each in found])
     assert 0.92 <= covered <= 0.975  # 0.95, give or take 2.5 standard errors of 400 trials
 

@@ -145,7 +145,7 @@ QUESTIONS = {
     "explain": lambda model: model.explain("Les petites", "filles", "zyglottes").to_dict("split"),
     "generate": lambda model: [
         [[word.form, word.log_p] for word in each.words]
-        for each in model.generate("Les", 2, beam=3)
+        for each in model.generate("La petite fille mange une", 1, beam=2)
     ],
     "nearest": lambda model: model.nearest("fille", 3).to_dict("records"),
     "agree": of_suite,
