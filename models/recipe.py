@@ -92,8 +92,9 @@ class Recipe:
     batch: int = 32  # texts read side by side
     # stream: sentences in random order follow each other, and the state is carried on, window by
     # window; documents: the same with whole documents in random order; sentences: each is read by
-    # itself, as when it is scored, those of like length together.
-    text: Literal["stream", "documents", "sentences"] = "stream"
+    # itself, as when it is scored, those of like length together; backward: a stream of sentences
+    # from their last words to their first, for a model that scores whole sentences alone.
+    text: Literal["stream", "documents", "sentences", "backward"] = "stream"
     # How often an epoch reads each source of the corpus, where there are several: {orangesum: 2};
     # by default once. 0.5 reads half of its documents, drawn anew for each epoch.
     source_weights: dict = field(default_factory=dict)

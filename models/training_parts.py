@@ -4,7 +4,8 @@ from accord.models.common.registry import Part, Registry, Setting
 
 AT_MOST = Setting(int, 4, "over the text, at most", least=1)
 
-# Phases before a training: functions of the model, the training and a folder.
+# Phases before a training: functions of the model, the training and a folder, which may return
+# the text that the training reads.
 PHASES = Registry(
     "phase",
     "accord.phases",
@@ -27,6 +28,14 @@ PHASES = Registry(
             times=Setting(int, 2, "narrower the hidden layers are at first", least=2),
             epochs=AT_MOST,
         ),
+        "boosting": Part(
+            "accord.models.zoo.learning:boost",
+            "A network is trained first; what it finds hard is read more often then.",
+            power=Setting(
+                float, 1.0, "of a sentence's nats per word, by which it is read", least=0
+            ),
+            epochs=AT_MOST,
+        ),
     },
     several=True,
 )
@@ -47,6 +56,13 @@ SOLVERS = Registry(
             "accord.models.zoo.gradient_free:evolve",
             "The same, with an encoder that is bred.",
             generations=Setting(int, 20, "of the evolution", least=1),
+        ),
+        "kalman": Part(
+            "accord.models.zoo.learning:kalman",
+            "An extended Kalman filter trains all weights: a second-order method, for small nets.",
+            start=Setting(float, 1.0, "variance of the first weights' errors", least=0),
+            noise=Setting(float, 1.0, "variance of a measurement", least=1e-9),
+            drift=Setting(float, 1e-6, "added to the variances at each step", least=0),
         ),
     },
 )
@@ -76,6 +92,12 @@ OPTIMISERS = Registry(
             momentum=Setting(
                 float, 0.0, "how much of the last step is taken again", least=0, under=1
             ),
+        ),
+        "alap": Part(
+            "accord.models.zoo.learning:alap",
+            "A learning rate for each weight, which grows while its gradient keeps its sign.",
+            q=Setting(float, 0.02, "how fast the rates change", least=0),
+            kept=Setting(float, 0.9, "how much of the mean square is kept", least=0, under=1),
         ),
         "muon": Part(
             "accord.models.training.optimisers:MuonAndAdamW",
@@ -125,6 +147,11 @@ LOSSES = Registry(
         "adaptor": Part(
             "accord.models.training.regularisers:AdaptorPenalty",
             "A penalty on the squared norm of the weights a_t: pulls p towards b.",
+        ),
+        "features": Part(
+            "accord.models.training.regularisers:FeatureTask",
+            "The features of the next word as a second target: multi-task learning; for words "
+            "that are read by features and predicted by others.",
         ),
         "fraternal": Part(
             "accord.models.training.regularisers:FraternalDropout",

@@ -111,7 +111,8 @@ class VectorParams:
 
 @dataclass(frozen=True)
 class FeaturiseParams:
-    # form, suffix, shape, number-class, number-falling; frequency (see analyse.frequency); source
+    # form; hashed, one of `forms` identity features by a hash of the word, whether training has it
+    # or not; suffix, shape, number-class, number-falling; frequency (see analyse.frequency); source
     # (which lexicon answered), lemma, pos, or any feature of the lexicon: gender, number, tense,
     # mood, person, verbform, prontype, sem, or one of your own table. a×b, a*b or axb crosses two
     # or more of what the lexicon says. class-500: one of 500 classes of words that have similar

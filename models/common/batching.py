@@ -97,6 +97,20 @@ class Sentences(NamedTuple):
         """The same sentences, each read by itself."""
         return self._replace(documents=None)
 
+    def backward_order(self) -> np.ndarray:
+        """The positions of all words from the last to the first of each sentence, then its end.
+
+        Applied twice it is the order as it was.
+        """
+        last = np.repeat(self.starts + self.lengths - 1, self.lengths)
+        mirrored = 2 * np.repeat(self.starts, self.lengths) + np.repeat(self.lengths, self.lengths)
+        position = np.arange(len(self.ids))
+        return np.where(position == last, position, mirrored - 2 - position)
+
+    def backwards(self) -> "Sentences":
+        """The sentences from their last word to their first, each by itself, the ends in place."""
+        return self._replace(ids=self.ids[self.backward_order()], documents=None)
+
     def parts(self, folds: int) -> np.ndarray:
         """The part of the text that each sentence is in, from 1."""
         return np.arange(len(self.lengths)) % folds + 1

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from accord.models.common.batching import Sentences
 from accord.models.common.device import log_softmax_at, sum_of_rows, times_rows
+from accord.models.features.phi import Features
 from accord.models.network.language_model import LanguageModel, Seen
 from accord.models.outputs.log_linear import LogLinear, log_linear_of
 from accord.models.recipe import Recipe
@@ -143,6 +144,59 @@ class FraternalDropout(LossTerm):
         return both
 
 
+class FeatureTask(LossTerm):
+    """λ · the nats of the next word's features, as a second target of the same states.
+
+        ℓ₂ = −Σ_f [v_f·log σ(z_f) + (1 − v_f)·log(1 − σ(z_f))],    z = U·h_t + c
+
+    Multi-task learning (Caruana 1997; Goldberg 2017, ch. 20): U and c are of the training alone,
+    the encoder serves both targets. v_f is the value of a feature that words share, from 0 to 1,
+    such as `Gender=Fem`; those of ψ are taken, as the features of φ are predicted already.
+    """
+
+    def __init__(self, model: LanguageModel, strength: float, seed: int):
+        super().__init__()
+        psi = model.psi
+        if not isinstance(psi, Features):
+            raise ValueError(
+                "losses.features: expected features that words are read by and not predicted by "
+                "(featurise.predict), found none"
+            )
+        self.strength, self.ids = strength, np.zeros(0, np.int64)
+        rows = np.repeat(np.arange(psi.signature_count), np.diff(psi.indptr))
+        shared = np.flatnonzero(np.bincount(psi.indices, minlength=psi.feature_count) > 1)
+        table = np.zeros((psi.signature_count, psi.feature_count), np.float32)
+        table[rows, psi.indices] = np.clip(psi.values, 0, 1)
+        self.register_buffer("table", torch.from_numpy(table[:, shared]), persistent=False)
+        self.signature = psi.signature
+        size = recipe_width(model.recipe)
+        drawn = torch.rand(len(shared), size, generator=torch.Generator().manual_seed(seed))
+        self.weight = nn.Parameter((2 * drawn - 1) * size**-0.5)
+        self.bias = nn.Parameter(torch.zeros(len(shared)))
+
+    table: Tensor  # the shared features of each signature (S × F)
+
+    def prepare(self, model: LanguageModel, text: Sentences, valid: Sentences) -> None:
+        self.ids = text.ids
+
+    def of_batch(self, positions: np.ndarray) -> tuple[Tensor, ...]:
+        """The signatures of the targets."""
+        return (torch.from_numpy(self.signature[self.ids[positions]]),)
+
+    def forward(self, loss: Tensor, seen: Seen, *of_batch: Tensor) -> Tensor:
+        h = seen.states[:, : self.weight.shape[1]]  # without the labels' part
+        z = nn.functional.linear(h, self.weight, self.bias)
+        nats = nn.functional.binary_cross_entropy_with_logits(
+            z, self.table[of_batch[0]], reduction="none"
+        )
+        return loss + self.strength * nats.sum(dim=1).mean()
+
+
+def recipe_width(recipe: Recipe) -> int:
+    """The width of the states that the output reads."""
+    return recipe.embedding if recipe.tied else recipe.hidden
+
+
 def regularisers(recipe: Recipe, model: LanguageModel) -> dict[str, LossTerm]:
     """The terms that a recipe asks for."""
     losses = recipe.losses
@@ -155,6 +209,8 @@ def regularisers(recipe: Recipe, model: LanguageModel) -> dict[str, LossTerm]:
         terms["activation"] = ActivationPenalty(*sizes)
     if "adaptor" in losses:
         terms["adaptor"] = AdaptorPenalty(losses["adaptor"])
+    if "features" in losses:
+        terms["features"] = FeatureTask(model, losses["features"], recipe.seed)
     if "fraternal" in losses:
         terms["fraternal"] = FraternalDropout(losses["fraternal"])
     return terms

@@ -1,15 +1,16 @@
-"""Unigram cache, nearest neighbours (kNN-LM)."""
+"""Models that follow a text: unigram cache, nearest neighbours (kNN-LM), dynamic evaluation."""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from accord.models.common.batching import END, Sentences
+from accord.models.common.batching import END, Sentences, State, detached
 from accord.models.network.language_model import LanguageModel
-from accord.models.network.states import states
+from accord.models.network.states import states, with_others
 
 
 class Cache:
@@ -114,3 +115,66 @@ def _states(network: LanguageModel, text: Sentences) -> Tensor:
     if h is None:
         raise ValueError("neighbours: expected a text with words, got none")
     return h
+
+
+class Dynamic:
+    """Dynamic evaluation: the weights follow the text that is scored (Mikolov et al. 2010).
+
+        θ ← θ − η·∇_θ ℓ(sentence) + λ·(θ₀ − θ)
+
+    Every sentence is scored first and learned from afterwards, so that each probability is one of
+    words that come before; λ draws the weights back to those of the training (Krause et al. 2018).
+    Sentences are taken in their order, and the weights stay as they are after the last.
+    """
+
+    def __init__(self, network: LanguageModel, rate: float, back: float = 0.0):
+        self.network, self.rate, self.back = network.eval(), rate, back
+        self.weights = [each for each in network.parameters() if each.requires_grad]
+        self.first = [each.detach().clone() for each in self.weights]
+
+    def score(self, sentences: Sentences) -> np.ndarray:
+        """log p of every word of every sentence in order, END included, in nats."""
+        return self.score_beside(sentences, ())[:, 0]
+
+    def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
+        """log p of every word, in the first column, and of others at its position: (N × 1 + M)."""
+        sentences = self.network.as_read(sentences)
+        contexts = self.network.contexts(sentences)
+        firsts = {*sentences.texts()[0].tolist()}
+        found, state = np.zeros((len(sentences.ids), 1 + len(others))), None
+        for start, length in zip(
+            sentences.starts.tolist(), sentences.lengths.tolist(), strict=True
+        ):
+            here = slice(start, start + length)
+            if state is None or start in firsts:
+                state = self.network.encoder.initial_state(1)
+            found[here], state = self._read(sentences.ids[here], contexts[here], state, others)
+        return found
+
+    def _read(
+        self, ids: np.ndarray, contexts: np.ndarray, state: State, others: Sequence[int]
+    ) -> tuple[np.ndarray, State]:
+        """Score a sentence, then take a step on it."""
+        device = self.weights[0].device
+        targets = torch.from_numpy(ids.astype(np.int64)).to(device)
+        words = torch.cat([targets.new_full((1,), END), targets[:-1]]).unsqueeze(1)
+        context = torch.from_numpy(contexts).to(device)
+        with torch.enable_grad():
+            seen = self.network.loss(words, targets, state, context)
+            gradients = torch.autograd.grad(
+                seen.nats, self.weights, allow_unused=True, materialize_grads=True
+            )
+        with torch.no_grad():
+            asked = with_others(targets, others)
+            log_p = self.network.output.log_prob_of(seen.states, asked, context).double().cpu()
+            self._step([*gradients])
+        return log_p.numpy(), detached(seen.after)
+
+    def _step(self, gradients: list[Tensor]) -> None:
+        norm = nn.utils.get_total_norm(gradients)
+        scale = self.rate * min(1.0, self.network.recipe.max_grad_norm / max(float(norm), 1e-12))
+        for weight, gradient, first in zip(self.weights, gradients, self.first, strict=True):
+            weight.lerp_(first, self.back).sub_(gradient, alpha=scale)
+
+    def parameter_count(self) -> int:
+        return self.network.parameter_count()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord.pipeline.cli.console import command
-from accord.pipeline.cli.options import Model, TrainedRun, load_model
+from accord.pipeline.cli.options import Backward, Model, TrainedRun, load_backward, load_model
 from accord.pipeline.cli.score import Text, numbered_sentences
 from accord.pipeline.display.messages import counted, echo, say, track
 
@@ -29,6 +29,7 @@ def correct(
     text: Text,
     run: TrainedRun = None,
     model: Model = None,
+    backward: Backward = None,
     margin: Margin = 0.0,
     json: Annotated[
         bool, typer.Option("--json", help="Print a JSON object for each sentence.")
@@ -44,8 +45,9 @@ def correct(
 
     sentences = numbered_sentences(text)
     scorer, prior, count = load_model(run, model), Prior().stricter(margin), 0
+    other = load_backward(backward)
     for number, sentence in track(sentences, "sentences", len(sentences)):
-        found = corrections(scorer, sentence, prior)
+        found = corrections(scorer, sentence, prior, other)
         count += len(found)
         if json:
             line = {"line": number, "text": sentence, "corrected": corrected(sentence, found)}
@@ -75,6 +77,7 @@ def corrections(
     ] = None,
     run: TrainedRun = None,
     model: Model = None,
+    backward: Backward = None,
     margin: Margin = 0.0,
 ) -> None:
     """Measure `accord correct` on planted errors: how many it repairs, how often it is wrong.
@@ -88,7 +91,8 @@ def corrections(
     from accord.pipeline.evaluation.suites import read_suite
 
     pairs, development = read_suite(suite).pairs, read_suite(tune).pairs if tune else ()
-    corrector, prior = Corrector(load_model(run, model)), Prior().stricter(margin)
+    corrector = Corrector(load_model(run, model), backward=load_backward(backward))
+    prior = Prior().stricter(margin)
     if tune:
         known = measure.readable(development, corrector.scorer)
         prior = measure.tuned(known, corrector)

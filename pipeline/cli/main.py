@@ -167,6 +167,10 @@ PANELS: dict[str, Rows] = {
             "Print the tables of the LL-RNN paper beside the figures of a run of the preset "
             "`paper`.",
         ),
+        "bidirectional": (
+            "zoo.commands",
+            "Show the pseudo-perplexity of two directions together beside the perplexity of each.",
+        ),
         "prune": (
             "zoo.commands",
             "Show the perplexity of a model as its smallest weights are set to zero.",

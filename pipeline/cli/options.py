@@ -51,6 +51,14 @@ Context = Annotated[
         "else `none`.",
     ),
 ]
+Backward = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="RUN/MODEL",
+        help="Model that was trained on sentences backwards (train.text: backward), which has half "
+        "of the say.",
+    ),
+]
 GAP_INSIDE = re.compile(r"(?:…|\.\.\.)\s*\w")
 Condition = Annotated[
     list[str] | None,
@@ -123,3 +131,16 @@ def load_model(run: Path | None, model: str | None) -> "Scorer":
     from accord.pipeline.inference.scorer import load
 
     return load(run, model)
+
+
+def load_backward(backward: Path | None) -> "Scorer | None":
+    """The model that --backward names; an error if it reads sentences forwards."""
+    if backward is None:
+        return None
+    scorer = load_model(backward, None)
+    if scorer.parts.encoding.recipe.text != "backward":
+        raise ValueError(
+            f"--backward: expected a model that was trained with train.text: backward, "
+            f"{backward} was not"
+        )
+    return scorer

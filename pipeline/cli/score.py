@@ -14,6 +14,7 @@ import typer
 
 from accord.corpora.text import lines
 from accord.corpora.tokenise import normalise
+from accord.models.common.registry import imported
 from accord.pipeline.cli.console import command, is_path
 from accord.pipeline.cli.options import (
     Condition,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 
 AT_ONCE = 1000  # sentences scored together
+FOLLOW = "accord.pipeline.zoo.mixture_parts:follow"
 LARGEST_NATS = math.log(sys.float_info.max)  # per word; a larger perplexity is no number here
 TABLES = (".csv", ".tsv", ".parquet")
 MARK = "*"  # of a word that had to be spelled
@@ -116,6 +118,14 @@ def score(
     prime_weight: PrimeWeight = None,
     prime_tune: PrimeTune = None,
     context: Context = None,
+    dynamic: Annotated[
+        float | None,
+        typer.Option(
+            metavar="RATE",
+            help="Dynamic evaluation: after each sentence the weights take a step on it, at this "
+            "learning rate. Such scores compare with each other alone. Needs torch.",
+        ),
+    ] = None,
     unit: Annotated[Unit, typer.Option(help="Unit of log p: nats or bits.")] = Unit.nats,
     json: Annotated[
         bool,
@@ -129,6 +139,11 @@ def score(
     """
     found = numbered_sentences(text)
     scorer = under(load_model(run, model), condition, prime, prime_weight, prime_tune)
+    if dynamic is not None:
+        if condition or prime:
+            raise ValueError("--dynamic: expected neither --condition nor --prime beside it")
+        scorer = imported(FOLLOW)(scorer, dynamic)
+        say(f"dynamic evaluation at a rate of {dynamic:g}: the weights follow the text")
     total = Total(unit)
     if not json:
         echo(

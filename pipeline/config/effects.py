@@ -32,6 +32,7 @@ def effective(
     """The models as they will be built; an error if a stated key has no effect."""
     for name, sections in models.items():
         _check_background(sections, f"{where}, model '{name}'")
+        _check_direction(sections, f"{where}, model '{name}'")
     built = {name: _with_width(sections) for name, sections in models.items()}
     unused = [
         name
@@ -55,6 +56,17 @@ def _check_background(sections: Sections, where: str) -> None:
             f"background.kind: ngram; expected background.kind: unigram or uniform, or use: "
             f"initialise"
         )
+
+
+def _check_direction(sections: Sections, where: str) -> None:
+    kind = parted(sections["background"].kind)[0]
+    for key, fits in {
+        f"background.kind: {kind}": kind in ("unigram", "uniform"),
+        "encode.merges": sections["encode"].merges is None,
+        "train.start": sections["train"].start is None,
+    }.items():
+        if sections["train"].text == "backward" and not fits:
+            raise ValueError(f"{where}: train.text: backward expects words and no {key}")
 
 
 def _with_width(sections: Sections) -> Sections:

@@ -49,12 +49,15 @@ class Correction:
         return 2.0 ** min(self.bits, 1000.0)
 
 
-def corrections(model: Scorer, text: str, prior: Prior | None = None) -> list[Correction]:
+def corrections(
+    model: Scorer, text: str, prior: Prior | None = None, backward: Scorer | None = None
+) -> list[Correction]:
     """The suspected errors of a text in their order, each with its suggestion and reasons.
 
-    The text may have several sentences; each is read by itself.
+    The text may have several sentences; each is read by itself. A `backward` model reads them from
+    their last word and has half of the say.
     """
-    corrector = _corrector(model)
+    corrector = _corrector(model, backward)
     split = split_texts([text])
     return [
         found
@@ -64,9 +67,9 @@ def corrections(model: Scorer, text: str, prior: Prior | None = None) -> list[Co
 
 
 @lru_cache(maxsize=4)
-def _corrector(model: Scorer) -> "Corrector":
+def _corrector(model: Scorer, backward: Scorer | None) -> "Corrector":
     """The corrector of a model, which remembers the words that it has looked up."""
-    return Corrector(model)
+    return Corrector(model, backward=backward)
 
 
 def corrected(text: str, found: Sequence[Correction]) -> str:
@@ -84,10 +87,19 @@ class Kept(NamedTuple):
 
 
 class Corrector:
-    """Asks a trained model about sentences."""
+    """Asks a trained model about sentences.
 
-    def __init__(self, scorer: Scorer, homophones: Homophones | None = None):
-        self.scorer = scorer
+    With a backward model, log p of a sentence is the mean of both models. The search goes from left
+    to right by the forward one; the backward one ranks what it finds.
+    """
+
+    def __init__(
+        self,
+        scorer: Scorer,
+        homophones: Homophones | None = None,
+        backward: Scorer | None = None,
+    ):
+        self.scorer, self.backward = scorer, backward
         self.candidates = Candidates(scorer, homophones)
 
     def meant(self, words: Sequence[str], prior: Prior) -> list[Kept]:
@@ -96,6 +108,11 @@ class Corrector:
         found = search.best()
         log_p = {each.changes: each.log_p for each in found}
         changes = found[0].changes
+        if self.backward is not None:
+            changed_to = [self.scorer.cased(changed(words, each.changes)) for each in found]
+            log_p = dict(zip(log_p, self.log_p(changed_to), strict=True))
+            costs = {each: sum(map(prior.cost, each)) for each in log_p}
+            changes = max(log_p, key=lambda each: log_p[each] - costs[each])
         while True:
             kept = self.gains(words, changes, log_p)
             # A change that adds nothing to the score goes, the worst first.
@@ -115,12 +132,18 @@ class Corrector:
         """What each change adds to the others. `log_p` has sentences that were scored already."""
         needed = [changes, *(without(changes, each) for each in changes)]
         new = [each for each in needed if each not in log_p]
-        scored = self.scorer.score_words([self.scorer.cased(changed(words, e)) for e in new])
-        log_p |= {
-            each: sum(word.log_p for word in of_words)
-            for each, of_words in zip(new, scored, strict=True)
-        }
+        texts = [self.scorer.cased(changed(words, each)) for each in new]
+        log_p |= zip(new, self.log_p(texts), strict=True)
         return [Kept(each, log_p[changes] - log_p[without(changes, each)]) for each in changes]
+
+    def log_p(self, texts: Sequence[Sequence[str]]) -> list[float]:
+        """log p of sentences, in nats; of both models, their mean."""
+        models = [self.scorer] if self.backward is None else [self.scorer, self.backward]
+        of_models = [
+            [sum(word.log_p for word in words) for words in model.score_words(texts)]
+            for model in models
+        ]
+        return [sum(each) / len(models) for each in zip(*of_models, strict=True)]
 
     def corrections(self, sentence: str, prior: Prior, offset: int = 0) -> list[Correction]:
         """The corrections of one sentence; `offset` is where it begins in its text."""

@@ -15,7 +15,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
@@ -171,9 +171,13 @@ class Weights:
     model: float  # α
     word: float  # β: what each word adds
 
+    def totals(self, terms: "Terms") -> np.ndarray:
+        """The total score of each hypothesis."""
+        return terms.score + self.model * terms.log_p + self.word * terms.words
+
     def best(self, terms: "Terms") -> np.ndarray:
         """The position of the best hypothesis of each list."""
-        return (terms.score + self.model * terms.log_p + self.word * terms.words).argmax(axis=1)
+        return self.totals(terms).argmax(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +190,12 @@ class Terms:
     unknown: Sequence[str]  # words without probability; their lists stay as they are
 
     @classmethod
-    def of(cls, lists: Sequence[NBest], scorer: Scorer) -> "Terms":
+    def of(cls, lists: Sequence[NBest], scorer: Scorer, backward: Scorer | None = None) -> "Terms":
+        """Of a model; with a backward model beside it, log p is the mean of both."""
+        if backward is not None:
+            one, other = cls.of(lists, scorer), cls.of(lists, backward)
+            unknown = sorted({*one.unknown, *other.unknown})
+            return replace(one, log_p=(one.log_p + other.log_p) / 2, unknown=unknown)
         read = scorer.read(text for found in lists for text in found.texts)
         words = [[*islice(read, len(found.texts))] for found in lists]
         unknown = [_unknown(of_list, scorer) for of_list in words]
@@ -242,6 +251,32 @@ def error_rate(lists: Sequence[NBest], chosen: Sequence[int]) -> float:
         for found, at, reference in zip(lists, chosen, references, strict=True)
     )
     return wrong / sum(map(len, references))
+
+
+@dataclass(frozen=True)
+class RankMeasures:
+    """How a ranking places the best hypothesis of each list, that with the fewest word errors.
+
+    Of hypotheses with equally few errors the first in the ranking counts. Ranks begin at 1.
+    """
+
+    first: float  # share of lists whose best hypothesis is ranked first
+    reciprocal: float  # mean of 1 / rank
+    rank: float  # mean rank
+    sentences: float  # share of lists whose first hypothesis has a word error
+
+    @classmethod
+    def of(cls, lists: Sequence[NBest], totals: np.ndarray) -> "RankMeasures":
+        """Of the total scores of all hypotheses, a row for each list, padded with −inf."""
+        ranks, wrong = [], []
+        for found, row in zip(lists, totals, strict=True):
+            reference = _reference(found)
+            errors = np.array([distance(text.split(), reference) for text in found.texts])
+            ranked = errors[np.argsort(-row[: len(errors)], kind="stable")]
+            ranks.append(1 + int(np.argmin(ranked)))
+            wrong.append(ranked[0] > 0)
+        at = np.array(ranks)
+        return cls(*(float(np.mean(each)) for each in (at == 1, 1 / at, at, wrong)))
 
 
 def oracle(lists: Sequence[NBest]) -> list[int]:

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from accord.lexicon.analysis import FEATURES, Lexicon, feature_names
+from accord.lexicon.vectors import string_hashes
 from accord.models.common.checks import expect, nearest
 from accord.models.common.registry import Registry
 from accord.pipeline.artefacts.names import END, END_ID, NOT_TOP, is_unknown, read_as_unknown
@@ -252,6 +253,19 @@ def form(params, types: pd.DataFrame) -> pd.DataFrame:
     seen = (types["count"] > (1 if params.forms is None else 0)) & ~read_as_unknown(types)
     top = seen & (np.arange(len(types)) < (len(types) if params.forms is None else params.forms))
     return rows(types.index, ("form=" + types["form"]).where(top, NOT_TOP))
+
+
+@TEMPLATES.register("hashed", letters=True)
+def hashed(params, types: pd.DataFrame) -> pd.DataFrame:
+    """One of M features by the hash of the word, M being `forms`: words share them by chance.
+
+    Feature hashing (Weinberger et al. 2009; Goldberg 2017, §13.2): every word, seen or not, has an
+    identity feature, and no table of words is needed.
+    """
+    if not params.forms:
+        raise ValueError("featurise.templates: hashed expects forms, the number of its features")
+    buckets = string_hashes(types["form"].tolist()) % np.uint64(params.forms)
+    return rows(types.index, "hash=" + pd.Series(buckets, index=types.index).astype(str))
 
 
 @TEMPLATES.register("suffix", letters=True)

@@ -47,6 +47,8 @@ def compute(recipe: Recipe, inputs: Inputs, out: Path) -> None:
     if processes.is_first():
         _write_recipe(recipe, out)
     train, valid = training_text(recipe, inputs), read_text(inputs["encode"], "valid")
+    if recipe.text == "backward":
+        train, valid = train.backwards(), valid.backwards()
     torch.manual_seed(recipe.seed)
     began = time.monotonic()
     model = build(recipe, inputs, FOLDS)
@@ -112,15 +114,15 @@ class Training:
 
 def _train(model: LanguageModel, training: Training, out: Path) -> None:
     """By gradients: the phases that come first, if there are any, and the training itself."""
-    recipe = training.recipe
+    recipe, text = training.recipe, training.train
     if not processes.total(processes.is_first() and (out / CURVE).exists()):
         for name, settings in recipe.phases.items():
-            PHASES.make({"kind": name, **settings}, model, training, out / name)
+            text = PHASES.make({"kind": name, **settings}, model, training, out / name) or text
     start = training.inputs["featurise"] / START_WEIGHTS
     if start.exists():
         load_weights(model, start)
     terms = distillation(recipe, training.inputs, model, is_training_text=True)
-    training.fit(model, recipe, training.train, out, terms, goes_on=start.exists())
+    training.fit(model, recipe, text, out, terms, goes_on=start.exists())
     if processes.is_first():
         for name in recipe.phases:
             _keep_curve(out / name, out / f"{name}.csv")

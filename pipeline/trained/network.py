@@ -22,6 +22,7 @@ from accord.models.features.phi import Features
 from accord.models.inference.interface import InferenceModel
 from accord.models.inference.torch_model import in_torch
 from accord.models.network.background_models import BackgroundOnly, FrozenModelBackground
+from accord.models.network.bidirectional import Backward
 from accord.models.network.language_model import LanguageModel
 from accord.models.outputs.softmax import Described
 from accord.models.parts import HISTORIES, SMOOTHINGS
@@ -213,7 +214,7 @@ def _psi(recipe: Recipe, encoding: Encoding) -> Psi | None:
 
 def load_trained(
     encoding: Encoding, folds: int = 0
-) -> LanguageModel | BackgroundOnly | SubwordModel:
+) -> LanguageModel | BackgroundOnly | SubwordModel | Backward:
     """The model with its best weights, ready to score; with folds, its training text too.
 
     The network is first made without memory for its weights. So a recipe takes no more room than
@@ -236,14 +237,18 @@ def load_trained(
     else:
         take_weights(model, weights, where)
     model = model.to(_device(recipe.device)).eval()
+    if recipe.text == "backward":
+        return Backward(model)
     return SubwordModel(model) if encoding.subwords else model
 
 
-def load_inference(encoding: Encoding) -> InferenceModel | SubwordModel:
+def load_inference(encoding: Encoding) -> InferenceModel | SubwordModel | Backward:
     """The model with its best weights, as torch answers for it."""
     model = load_trained(encoding)
     if isinstance(model, SubwordModel):
         return SubwordModel(in_torch(model.model))
+    if isinstance(model, Backward):
+        return Backward(in_torch(model.model, encoding.phi))
     return in_torch(model, encoding.phi)
 
 

@@ -34,6 +34,7 @@ from accord.pipeline.trained.resolve import TrainedModel
 if TYPE_CHECKING:
     import pandas as pd
 
+    from accord.models.network.bidirectional import Backward
     from accord.pipeline.dataset.subwords import Speller
 
 # Which of numpy and torch answers for a model is known here only. This is imported when a model
@@ -41,7 +42,9 @@ if TYPE_CHECKING:
 IN_TORCH = "accord.pipeline.trained.network:load_inference"
 
 
-def load_inference(encoding: Encoding, is_exported: bool) -> InferenceModel | SubwordModel:
+def load_inference(
+    encoding: Encoding, is_exported: bool
+) -> "InferenceModel | SubwordModel | Backward":
     """A trained model, ready to answer: exported LSTMs by numpy, all others by torch."""
     recipe = encoding.recipe
     if not is_exported or encoding.subwords or not computes(recipe, encoding.about["kind"]):
@@ -94,7 +97,7 @@ class Parts:
         return read_lookup(self.artefacts["analyse"])["lowercase"]
 
     @cached_property
-    def model(self) -> InferenceModel | SubwordModel:
+    def model(self) -> "InferenceModel | SubwordModel | Backward":
         """The model as it answers, by numpy or by torch."""
         return load_inference(self.encoding, self.is_exported)
 

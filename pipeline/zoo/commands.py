@@ -1,4 +1,4 @@
-"""Commands of the zoo: `accord nbest`, `rescore` and `prune`."""
+"""Commands of the zoo: `accord nbest`, `rescore`, `prune` and `bidirectional`."""
 
 from itertools import islice
 from pathlib import Path
@@ -10,7 +10,7 @@ from accord.corpora.sources import read_words
 from accord.lexicon.dictionaries.homophones import Homophones
 from accord.pipeline.cli.agree import Corpus, Limit, Split
 from accord.pipeline.cli.console import command, listed, make_room
-from accord.pipeline.cli.options import Model, RunOrNGrams, load_model
+from accord.pipeline.cli.options import Backward, Model, RunOrNGrams, load_backward, load_model
 from accord.pipeline.data.folders import folder_of
 from accord.pipeline.display.messages import counted, echo, say
 from accord.pipeline.display.tables import print_table
@@ -76,6 +76,7 @@ def rescore(
     ] = None,
     run: RunOrNGrams = None,
     model: Model = None,
+    backward: Backward = None,
     model_weight: Annotated[
         float, typer.Option(help="Weight of the model's log p, if none is tuned.")
     ] = 1.0,
@@ -85,6 +86,7 @@ def rescore(
 ) -> None:
     """Rescore n-best lists or lattices with a model and print the best hypothesis of each."""
     from accord.pipeline.correction.nbest import (
+        RankMeasures,
         Terms,
         Weights,
         error_rate,
@@ -94,12 +96,12 @@ def rescore(
     from accord.pipeline.zoo.lattices import read_lists
 
     lists, development = read_lists(nbest), read_lists(tune) if tune else []
-    scorer = load_model(run, model)
+    scorer, other = load_model(run, model), load_backward(backward)
     weights = Weights(model_weight, word_weight)
     if tune:
-        weights = tuned(development, Terms.of(development, scorer))
+        weights = tuned(development, Terms.of(development, scorer, other))
         say(f"log p × {weights.model:.4g}, a word {weights.word:+.4g}")
-    terms = Terms.of(lists, scorer)
+    terms = Terms.of(lists, scorer, other)
     if terms.unknown:
         say(f"lists with words that the model does not know stay: {', '.join(terms.unknown)}")
     chosen = weights.best(terms)
@@ -109,6 +111,13 @@ def rescore(
         before = error_rate(lists, Weights(0, 0).best(terms))
         after, least = error_rate(lists, chosen), error_rate(lists, oracle(lists))
         say(f"word error rate: {before:.2%} before, {after:.2%} after, {least:.2%} at the least")
+        for name, each in (("before", Weights(0, 0)), ("after", weights)):
+            ranks = RankMeasures.of(lists, each.totals(terms))
+            say(
+                f"rank of the best hypothesis {name}: first in {ranks.first:.1%}, mean "
+                f"{ranks.rank:.2f}, mean reciprocal {ranks.reciprocal:.3f}; sentences with an "
+                f"error {ranks.sentences:.1%}"
+            )
 
 
 @command
@@ -125,3 +134,19 @@ def prune(
     for found in find(model):
         echo(found.name)
         print_table(compare_pruned(found, [float(share) / 100 for share in listed(zeros)]))
+
+
+@command
+def bidirectional(
+    forward: Annotated[str, typer.Argument(metavar="RUN/MODEL", help="Model that reads forwards.")],
+    backward: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN/MODEL", help="Model of the same words that reads backwards (train.text)."
+        ),
+    ],
+) -> None:
+    """Show the pseudo-perplexity of two directions together beside the perplexity of each."""
+    from accord.pipeline.zoo.conversions import both_directions
+
+    print_table(both_directions(forward, backward))

@@ -20,6 +20,7 @@ from accord.models.inference.generation import written_text
 from accord.models.inference.next_word import NextWord, WordValues
 from accord.models.inference.torch_model import in_torch
 from accord.models.network.background_models import BackgroundOnly
+from accord.models.network.bidirectional import Backward, pseudo_log_likelihood
 from accord.models.network.language_model import LanguageModel
 from accord.models.spelling.spelling import load_spelling, score_text
 from accord.models.zoo.grow_prune import prune
@@ -34,9 +35,9 @@ from accord.models.zoo.ngrams.wfst import (
     write_wfst,
 )
 from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.artefacts.names import UNKNOWN_ID
-from accord.pipeline.compare.scored_models import Scored
-from accord.pipeline.dataset.encoded import held_out, read_forms, read_text
+from accord.pipeline.artefacts.names import END_ID, UNKNOWN_ID
+from accord.pipeline.compare.scored_models import Scored, find
+from accord.pipeline.dataset.encoded import held_out, is_same_text, read_forms, read_text
 from accord.pipeline.dataset.vocabulary import Vocabulary
 from accord.pipeline.display.messages import meter, say
 from accord.pipeline.inference.scorer import Scorer, Word
@@ -289,4 +290,39 @@ def compare_pruned(scored: Scored, shares: Sequence[float]) -> pd.DataFrame:
             log_p, _ = score_text(loaded, spelling, scored.sentences(split), forms, UNKNOWN_ID)
             row[split] = f"{np.exp(-log_p.mean()):,.1f}"
         rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def both_directions(forward: str, backward: str) -> pd.DataFrame:
+    """Perplexity of words, ends left out, on each held-out split: of each model, and of both.
+
+    Both together see the words on either side, so that theirs is a pseudo-perplexity, which
+    compares with that of other bidirectional models alone.
+    """
+    (ahead,), (behind,) = find(forward), find(backward)
+    models = [load_trained(FullEncoding(each.folders)) for each in (ahead, behind)]
+    one, other = models
+    if not isinstance(one, LanguageModel) or not isinstance(other, Backward):
+        raise ValueError(
+            f"expected a network that reads words forwards and one with train.text: backward, got "
+            f"{type(one).__name__} and {type(other).__name__}"
+        )
+    encoded = ahead.folders["encode"]
+    for split in held_out(encoded):
+        if not is_same_text(encoded, behind.folders["encode"], split):
+            raise ValueError(f"{forward} and {backward}: expected models of the same {split} text")
+    prior = FullEncoding(ahead.folders).mass()
+    rows = []
+    for split in held_out(encoded):
+        text = read_text(encoded, split)
+        is_word = text.ids != END_ID
+        scores = {
+            "forward": one.score(text),
+            "backward": other.score(text),
+            "both, pseudo-likelihood": pseudo_log_likelihood(one, other, text, prior),
+        }
+        rows.append(
+            {"split": split, "words": int(is_word.sum())}
+            | {name: f"{np.exp(-log_p[is_word].mean()):.1f}" for name, log_p in scores.items()}
+        )
     return pd.DataFrame(rows)

@@ -1,6 +1,7 @@
-"""Helpers of scored models in a mixture: a cache, nearest neighbours.
+"""Models that follow a text: cache and neighbours in a mixture, dynamic evaluation.
 
-Each has a number to choose; the one that helps the others most on validation is taken.
+Cache and neighbours have a number to choose; the one that helps the others most on validation is
+taken.
 """
 
 from collections.abc import Callable
@@ -9,13 +10,15 @@ import numpy as np
 
 from accord.models.common.batching import Sentences
 from accord.models.common.mixture import chunks
+from accord.models.inference.torch_model import TorchModel
 from accord.models.network.language_model import LanguageModel
-from accord.models.zoo.memory import Cache, Neighbourhood, Neighbours
+from accord.models.zoo.memory import Cache, Dynamic, Neighbourhood, Neighbours
 from accord.pipeline.compare.combine import Candidates
 from accord.pipeline.compare.scored_models import Scored
 from accord.pipeline.display.messages import say, track
+from accord.pipeline.inference.scorer import Scorer
 from accord.pipeline.trained.encoding import FullEncoding
-from accord.pipeline.trained.network import load_trained
+from accord.pipeline.trained.network import load_inference, load_trained
 
 HALF_LIVES = (20, 50, 100, 200, 500, 1000, 2000, 5000)  # of the cache, in words
 # Of neighbours, in mean distances to the nearest one: how large states are depends on the network.
@@ -57,3 +60,15 @@ def _followed(known: Neighbours, text: Sentences, split: str) -> Neighbourhood:
     pieces = [*chunks(text)]
     found = [known.after(each) for each in track(pieces, f"pieces of {split}", len(pieces))]
     return Neighbourhood(*(np.concatenate(each) for each in zip(*found, strict=True)))
+
+
+def follow(scorer: Scorer, rate: float, back: float = 0.0) -> Scorer:
+    """The model with weights that follow the text which it scores (dynamic evaluation)."""
+    loaded = load_inference(scorer.parts.encoding)
+    if not isinstance(loaded, TorchModel):
+        raise ValueError(
+            f"--dynamic: expected a network over words that reads forwards, got "
+            f"{type(loaded).__name__}"
+        )
+    scorer.model = Dynamic(loaded.network, rate, back)
+    return scorer

@@ -217,3 +217,31 @@ def test_what_decodes_the_past_draws_nothing_from_the_others(tmp_path):
 def test_what_cannot_be_meant_is_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         Recipe(**changes)
+
+
+def test_features_of_the_next_word_are_a_second_target():
+    """ℓ₂ = −Σ_f [v_f·log σ(z_f) + (1 − v_f)·log(1 − σ(z_f))] over the features that words share."""
+    rows = [[word // 3, 4 + word] for word in range(WORDS)]  # a class, and a feature of its own
+    psi = Features.from_rows(
+        2 * np.arange(WORDS + 1), np.ravel(rows), np.ones(2 * WORDS), 4 + WORDS
+    )
+    phi = Features.one_hot(WORDS)
+    recipe = replace(RECIPE, **NO_DROPOUT, tied=False, losses={"features": 0.4})
+    torch.manual_seed(5)
+    network = LanguageModel(recipe, phi, Unigram(phi, np.ones(WORDS)), psi=psi)
+    (term,) = regularisers(recipe, network).values()
+    term.bias.data.normal_()
+    assert term.weight.shape == (4, recipe.hidden), "a feature that one word has is left out"
+    text = sentences()
+    term.prepare(network, text, text)
+    positions = np.arange(36)
+    targets = torch.from_numpy(text.ids[:36].astype("int64"))
+    context = torch.zeros(36, 0, dtype=torch.int64)
+    seen = network.loss(READ[:-1], targets, network.encoder.initial_state(4), context)
+    loss = term(torch.tensor(1.0), seen, *term.of_batch(positions))
+    z = seen.states @ term.weight.T + term.bias
+    has = torch.nn.functional.one_hot(targets // 3, 4).bool()
+    nats = -torch.where(has, z.sigmoid(), 1 - z.sigmoid()).log().sum(dim=1).mean()
+    assert loss.item() == pytest.approx(1.0 + 0.4 * nats.item(), rel=1e-5)
+    with pytest.raises(ValueError, match=r"losses.features: expected features that words are read"):
+        regularisers(recipe, LanguageModel(recipe, phi, Unigram(phi, np.ones(WORDS))))

@@ -116,7 +116,10 @@ def test_values_from_python_are_what_they_are(tmp_path):
         ("train.losses={temporal: a}", "train.losses.temporal: expected 0 or more, got a"),
         ("train.adaptor_penalty=-1", "train.losses.adaptor: expected 0 or more, got -1"),
         ("train.phases={growth: {times: 1}}", "train.phases: growth.times: expected 2 or more"),
-        ("train.phases={growt: {}}", "train.phases: expected one of pretraining, growth, found"),
+        (
+            "train.phases={growt: {}}",
+            "train.phases: expected one of pretraining, growth, boosting, found",
+        ),
         ("train.teachers={weight: 2.0}", "train.teachers.weight: expected from 0 to 1, got 2.0"),
         ("train.weight_decay=-1e-6", "train.weight_decay: expected 0 or more, got -1e-06"),
         ("train.min_delta=-0.1", "train.min_delta: expected 0 or more, got -0.1"),

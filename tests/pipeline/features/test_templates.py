@@ -11,6 +11,7 @@ from accord import lexicon
 from accord.corpora import sources
 from accord.corpora.sentence import words as words_of
 from accord.lexicon.analysis import FEATURES
+from accord.lexicon.vectors import string_hashes
 from accord.pipeline.artefacts.names import END, UNKNOWN
 from accord.pipeline.data.folders import folder_of
 from accord.pipeline.features import word_vectors
@@ -55,6 +56,15 @@ def test_an_ambiguous_word_carries_the_union_of_its_analyses(types, analyses):
         "Number=Sing": 1,
         "Gender=Fem": 1,
     }
+
+
+def test_a_hashed_identity_is_one_of_so_many_for_seen_and_unseen_words_alike(types, analyses):
+    found = phi(types, analyses, "hashed", forms=5)
+    for form in FORMS[2:]:
+        assert found[form] == {f"hash={int(string_hashes([form])[0]) % 5}": 1}
+    assert UNKNOWN not in found, "a class of unknown words has no letters to hash"
+    with pytest.raises(ValueError, match="hashed expects forms"):
+        phi(types, analyses, "hashed", forms=0)
 
 
 def test_weighted_values_are_shares(types, analyses):
