@@ -288,6 +288,12 @@ HISTORIES = Registry(
                 str, "lemma pos", "factors to back off to, in turn; gender and others too"
             ),
         ),
+        "forest": Part(
+            "accord.models.zoo.histories:forest",
+            "Trees of random questions about the last words, averaged (Xu & Jelinek 2004).",
+            trees=Setting(int, 5, "trees in the forest", least=1),
+            depth=Setting(int, 6, "questions from the root of a tree to a leaf", least=0),
+        ),
         "skip": Part(
             "accord.models.zoo.histories:skip",
             "The last words, and the same with one of them skipped, interpolated (Goodman 2001).",

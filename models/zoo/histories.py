@@ -1,7 +1,8 @@
-"""Skip, class and factored n-grams, interpolated backgrounds."""
+"""Skip, class, factored and random-forest n-grams, interpolated backgrounds."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -290,3 +291,100 @@ def _without(sentences: Sentences, skipped: int | None, reach: int) -> Iterator[
         else:
             yield np.where(is_start, END, column)
             is_start = np.zeros(len(column), bool)
+
+
+GROUPS = 64  # of next words, drawn for each tree, by which its questions are judged
+PASSES = 8  # over the answers to a question
+PRIOR = 0.1  # added to the counts of each group
+
+
+class HistoryTree(NamedTuple):
+    """A binary tree of questions about the last words: is the word at this position in a set?"""
+
+    positions: list[np.ndarray]  # by depth: which of the last words each node asks about
+    keys: list[np.ndarray]  # by depth: node and word, as one number, that training has
+    sides: list[np.ndarray]  # the answer to each key, 0 or 1
+    words: int
+
+    def path(self, sentences: Sentences, reach: int) -> Iterator[np.ndarray]:
+        """The answers for every word of a text, from the root down, and then its last words.
+
+        Backing off goes up the tree. An answer is 1 or 2; words that a question does not know
+        belong to the first side.
+        """
+        last = [*last_words(sentences, reach)]
+        asked = np.maximum(np.array(last), END)
+        node, every = np.zeros(len(sentences.ids), np.int64), np.arange(len(sentences.ids))
+        for position, keys, sides in zip(self.positions, self.keys, self.sides, strict=True):
+            key = node * self.words + asked[position[node], every]
+            at = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
+            side = np.where(keys[at] == key, sides[at], 0)
+            yield 1 + side
+            node = 2 * node + side
+        yield from last
+
+    @classmethod
+    def grown(
+        cls, sentences: Sentences, reach: int, depth: int, words: int, draw: np.random.Generator
+    ) -> "HistoryTree":
+        """Grow a tree to a depth, all nodes of a depth at once.
+
+        Each node asks about a random position. Its words begin on random sides and go where the
+        groups of the words that follow them are likelier, until no more do (Chou 1991).
+        """
+        tree = cls([], [], [], words)
+        group = draw.integers(GROUPS, size=words)[sentences.ids]
+        asked = np.maximum(np.array([*last_words(sentences, reach)]), END)
+        node, every = np.zeros(len(group), np.int64), np.arange(len(group))
+        for level in range(depth if reach else 0):
+            position = draw.integers(reach, size=2**level)
+            key = node * words + asked[position[node], every]
+            keys, of_word = np.unique(key, return_inverse=True)
+            followed = np.bincount(of_word * GROUPS + group, minlength=len(keys) * GROUPS)
+            counts = followed.reshape(-1, GROUPS).astype(np.float64)
+            sides = best_sides(counts, keys // words, draw.integers(2, size=len(keys)))
+            for kept, new in zip(tree[:3], (position, keys, sides), strict=True):
+                kept.append(new)
+            node = 2 * node + sides[of_word]
+        return tree
+
+
+def best_sides(counts: np.ndarray, node: np.ndarray, sides: np.ndarray) -> np.ndarray:
+    """The side of each word (W) on which the groups that follow it (W × G) are likelier."""
+    for _ in range(PASSES):
+        sums = np.full((node.max() + 1, 2, counts.shape[1]), PRIOR)
+        np.add.at(sums, (node, sides), counts)
+        log_p = np.log(sums / sums.sum(axis=2, keepdims=True))
+        before, sides = sides, np.einsum("wg,wsg->ws", counts, log_p[node]).argmax(axis=1)
+        if np.array_equal(before, sides):
+            break
+    return sides
+
+
+def forest(given: HistoryContext, *, trees: int = 5, depth: int = 6) -> MixedBackground:
+    """Random forests of histories (Xu & Jelinek 2004): p is the mean over trees of questions.
+
+        p(w | h) = 1/M · Σ_m p(w | path of h in tree m, h)
+
+    The n-grams of a tree have its answers as a history, and the last words behind them. All trees
+    are grown on the whole text, also where parts of it are left out of the counts.
+    """
+    reach, words = given.order - 1, given.features.vocabulary_size
+    (text,) = lacking(given.texts, 0)
+    parts = []
+    for number in range(trees):
+        generator = np.random.default_rng(number)
+        tree = HistoryTree.grown(text, reach, depth, words, generator)
+        parts.append(
+            NGramBackground.learn(
+                given.features,
+                given.texts,
+                given.order,
+                given.smoothing,
+                given.prior,
+                given.folds,
+                partial(tree.path, reach=reach),
+            )
+        )
+    weights = np.full((2 * parts[0].ngrams.order, trees), 1 / trees)
+    return MixedBackground(given.features, parts, weights)

@@ -1,5 +1,7 @@
 """n-grams of every history: proper distributions, exact masses, and what each looks back on."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -7,12 +9,12 @@ from log_linear_cases import random_features
 from ngram_cases import WORDS, as_lists, random_sentences, rising_prior
 
 from accord.models.background.counts import count
-from accord.models.background.ngram_background import HistoryContext, lacking
+from accord.models.background.ngram_background import HistoryContext, NGramBackground, lacking
 from accord.models.background.ngrams import kneser_ney
 from accord.models.common.batching import END, Sentences
 from accord.models.network.background_models import BackgroundOnly
 from accord.models.parts import HISTORIES, SMOOTHINGS
-from accord.models.zoo.histories import kinds
+from accord.models.zoo.histories import GROUPS, HistoryTree, best_sides, kinds
 from accord.models.zoo.ngrams.smoothing import witten_bell
 
 FEATURES = random_features(WORDS, width=3, real=False)
@@ -72,6 +74,10 @@ def test_in_training_a_sentence_asks_the_ngrams_that_lack_its_part(history):
         here = np.flatnonzero(part == number)
         if history == "skip":  # whose weights are of the whole text: only its parts can be told
             inside = zip(background.parts, made(history, folds=0, text=without).parts, strict=True)
+            pairs = [(a, b, a.contexts(TEXT, training=True)) for a, b in inside]
+        elif history == "forest":  # whose questions are of the whole text, and its counts are not
+            learn = partial(NGramBackground.learn, FEATURES, [without], 3, kneser_ney, rising_prior)
+            inside = [(a, learn(folds=0, history=a.history)) for a in background.parts]
             pairs = [(a, b, a.contexts(TEXT, training=True)) for a, b in inside]
         else:
             pairs = [(background, made(history, folds=0, text=without), context.numpy())]
@@ -149,3 +155,33 @@ def test_what_a_history_lacks_is_said():
         HISTORIES.make("classes", given)
     with pytest.raises(ValueError, match="history: factored is of words; a model of subwords"):
         HISTORIES.make("factored", given)
+
+
+def test_a_forest_is_the_mean_of_its_trees_and_backs_off_up_a_tree():
+    found = made({"kind": "forest", "trees": 3, "depth": 2}, folds=0)
+    context = contexts(found)
+    words = torch.arange(WORDS).expand(len(context), -1)
+    size = found.parts[0].ngrams.order
+    assert size == 1 + 2 + 2, "no history, two questions, two words"
+    each = [
+        part.log_mass_of(words, context[:, at * size : (at + 1) * size]).exp()
+        for at, part in enumerate(found.parts)
+    ]
+    assert torch.allclose(found.log_mass_of(words, context).exp(), torch.stack(each).mean(dim=0))
+    paths = [np.array([*part.history(TEXT)]) for part in found.parts]
+    assert all(({*path[:2].ravel()} <= {1, 2}) for path in paths)
+    assert not np.array_equal(paths[0][:2], paths[1][:2]), "trees ask different questions"
+
+
+def test_a_question_sorts_words_by_what_follows_them():
+    """Two kinds of words, each before groups of its own: a question tells them apart."""
+    generator = np.random.default_rng(0)
+    kind = np.arange(20) % 2
+    counts = np.zeros((20, GROUPS))
+    counts[np.arange(20), kind * 5] = 30
+    counts += generator.poisson(0.2, counts.shape)
+    sides = best_sides(counts, np.zeros(20, np.int64), generator.integers(2, size=20))
+    assert len({*(sides ^ kind)}) == 1
+    tree = HistoryTree.grown(TEXT, 2, 3, WORDS, generator)
+    assert [len(each) for each in tree.positions] == [1, 2, 4]
+    assert [*HistoryTree.grown(TEXT, 0, 3, WORDS, generator).path(TEXT, 0)] == []
