@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from accord.models.common.checks import expect, expect_at_least
-from accord.models.common.registry import Choice, Part, Registry, check_parts
+from accord.models.common.registry import Choice, Part, Registry, Setting, check_parts, parted
 from accord.models.parts import HISTORIES, SMOOTHINGS
 
 SOURCE = "source"  # the label that names which of several sources a sentence is from
@@ -179,9 +179,28 @@ BACKGROUNDS = Registry(
             "n-grams of the training text; words that it lacks share as in unigram.",
         ),
         "arpa": Part(
-            "accord.pipeline.zoo.arpa:background",
+            "accord.pipeline.zoo.backgrounds:of_arpa",
             "The n-grams of the file `arpa`; words that it lacks share the mass of <unk>.",
-            {"prepare": "accord.pipeline.zoo.arpa:prepare", "own words": True},
+            {"prepare": "accord.pipeline.zoo.backgrounds:prepare_arpa", "own words": True},
+        ),
+        "labelled": Part(
+            "accord.pipeline.zoo.backgrounds:labelled",
+            "b(C, x): training counts by the label of the sentence, the first of corpus.labels.",
+            {"prepare": "accord.pipeline.zoo.backgrounds:prepare_topics"},
+            weight=Setting(
+                float, 0.5, "of the label's own counts beside those of all", least=0, under=1
+            ),
+            topics=Setting(str | None, None, "a file of likely words: label, tab, word; or null"),
+            boost=Setting(float, 10.0, "how many times as heavy words of `topics` are", least=1),
+        ),
+        "characters": Part(
+            "accord.pipeline.trained.network:unigram",
+            "The weights that an automaton over characters gives to words.",
+            {"prepare": "accord.pipeline.zoo.backgrounds:prepare_characters"},
+            automaton=Setting(
+                str | None, None, "a file of OpenFst's text form; null: n-grams of training letters"
+            ),
+            order=Setting(int, 4, "letters of these n-grams", least=1),
         ),
     },
 )
@@ -213,6 +232,12 @@ class BackgroundParams:
                 f"arpa: expected the path of a file for kind: arpa, and for no other; "
                 f"found {self.arpa} for {self.kind}"
             )
+
+    @property
+    def named_files(self) -> list[str]:
+        """The files that are read."""
+        named = {"arpa": self.arpa} | parted(self.kind)[1]
+        return [named[key] for key in ("arpa", "topics", "automaton") if named.get(key)]
 
 
 @dataclass(frozen=True)

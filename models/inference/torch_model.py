@@ -1,6 +1,7 @@
 """Models of torch modules behind the interface that numpy implements too."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,7 +14,6 @@ from accord.models.features.embedding import FeatureEmbedding
 from accord.models.features.phi import Features
 from accord.models.inference.interface import NOTHING, InferenceModel, PsiVectors, ScoreTerms
 from accord.models.network.background_models import BackgroundOnly
-from accord.models.network.condition import Condition
 from accord.models.network.language_model import LanguageModel
 from accord.models.outputs.log_linear import LogLinear, log_linear_of
 from accord.models.outputs.softmax import SignatureOutput
@@ -151,8 +151,8 @@ class TorchModel(InferenceModel):
 
     @property
     def labels(self) -> np.ndarray | None:
-        condition = self.network.condition
-        return condition.given.cpu().numpy() if isinstance(condition, Condition) else None
+        readers = label_readers(self.network)
+        return readers[0].given.cpu().numpy() if readers else None
 
     def parameter_count(self) -> int:
         return self.network.parameter_count()
@@ -202,13 +202,18 @@ def in_torch(
     return TorchModel(model, features)
 
 
+def label_readers(network: LanguageModel) -> list[Any]:
+    """The parts of a network that read labels: its condition, b, and those of models below it."""
+    return [each for each in network.modules() if getattr(each, "reads_labels", False)]
+
+
 def condition_network(network: LanguageModel, labels: np.ndarray) -> None:
-    """Set the labels of a network that was trained with some, and of models below it."""
-    if not isinstance(network.condition, Condition):
+    """Set the labels of a network that was trained with some, of its b and of models below it."""
+    readers = label_readers(network)
+    if not readers:
         raise ValueError(
             "expected a model that was trained with labels of sentences (train.condition); this "
             "one was not"
         )
-    for each in network.modules():
-        if isinstance(each, Condition):
-            each.given = torch.from_numpy(labels).to(each.given.device)
+    for each in readers:
+        each.given = torch.from_numpy(labels).to(network.embedding.weight.device)

@@ -18,6 +18,7 @@ class Condition(Unconditioned):
     condition.
     """
 
+    reads_labels = True
     given: Tensor
     first: Tensor  # of each kind, where its labels begin in c, less 1
     sizes: Tensor  # how many labels there are of each kind

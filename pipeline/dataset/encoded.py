@@ -96,6 +96,7 @@ READ_BY_TRAINING = {
         "about.json",
         "ngrams.npz",
         "factors.npz",
+        "topics.json",
     ),
 }
 

@@ -38,7 +38,8 @@ def compute(params: BackgroundParams, inputs: Inputs, out: Path) -> None:
         return
     counts = types["count"].to_numpy(np.float64)
     share = share * _frequency(params, types)
-    if params.kind == "uniform":
+    kind, _ = parted(params.kind)
+    if kind == "uniform":
         mass = np.full(len(counts), 1 / len(counts))
     else:
         mass = discounted(counts, group, share)
@@ -49,11 +50,11 @@ def compute(params: BackgroundParams, inputs: Inputs, out: Path) -> None:
     _save_prior(group, share, out)
     about = _about(params)
     history, settings = parted(params.history)
-    if params.kind == "ngram" and history == "factored":
+    if kind == "ngram" and history == "factored":
         analyses = pd.read_parquet(inputs["analyse"] / "analyses.parquet")
         found = factors_of(analyses, len(types), settings["factors"].split())
         np.savez(out / "factors.npz", **found)
-    if prepare := BACKGROUNDS.part(params.kind).about.get("prepare"):
+    if prepare := BACKGROUNDS.part(kind).about.get("prepare"):
         about |= imported(prepare)(params, types["form"].tolist(), mass, out)
     if others := outside_files(params):  # training counts the n-grams, and must know of changes
         about["code"] = [hash_of_file(file) for file in others]
@@ -79,7 +80,7 @@ def _save_prior(group: np.ndarray, share: np.ndarray, out: Path) -> None:
 def _about(params: BackgroundParams) -> dict[str, Any]:
     """The settings that training needs."""
     told = ("kind", "share", "order", "smoothing", "history", "pretraining")
-    return {name: getattr(params, name) for name in told}
+    return {name: getattr(params, name) for name in told} | {"kind": parted(params.kind)[0]}
 
 
 def _go_on(params: BackgroundParams, start: Path, types: pd.DataFrame, out: Path) -> None:

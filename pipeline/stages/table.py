@@ -149,11 +149,12 @@ def _check_templates(sections: Mapping[str, Any]) -> None:
 
 
 def _files_of_ngrams(params: BackgroundParams) -> list[Path]:
-    """The files of a smoothing of another package, and ARPA files."""
-    from_outside = [] if params.arpa is None else [Path(params.arpa)]
+    """The files of a smoothing of another package, and those that are named: ARPA and others."""
+    from_outside = [Path(file) for file in params.named_files]
     for path in from_outside:
         if not path.is_file():
-            raise ValueError(f"background.arpa: expected an ARPA file, found none at {path}")
+            key = "arpa: expected an ARPA file" if params.arpa else "kind: expected a file"
+            raise ValueError(f"background.{key}, found none at {path}")
     return [*outside_files(params), *from_outside]
 
 
