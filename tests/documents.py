@@ -1,6 +1,6 @@
 """README and docs/: their commands are run, and the outputs that they show are real ones.
 
-    python -m tests.documents --write  writes outputs, docs/commands.md and docs/columns.md anew
+    python -m tests.documents --write  writes outputs, commands.md, columns.md and tables anew
 
 A page is read as a person reads it, from top to bottom, in one folder:
 

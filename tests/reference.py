@@ -1,4 +1,4 @@
-"""docs/commands.md and docs/columns.md, made from what the code declares.
+"""docs/commands.md, docs/columns.md and the systems of docs/other-systems.md, made from the code.
 
 `python -m tests.documents --write` writes them; a test compares them.
 """
@@ -17,6 +17,7 @@ from accord.pipeline.evaluation.metrics import METRICS
 from accord.pipeline.inference.regions import REGION_MEASURES
 from accord.pipeline.inference.surprisal import MEASURES, OF_FEATURES
 from accord.pipeline.stages.table import STAGES
+from tests.systems import PAGE, page
 
 DOCS = Path(__file__).parent.parent / "docs"
 HEADING = "| argument or option | meaning | default |"
@@ -134,4 +135,5 @@ def _table(title: str, first: str, meanings: Mapping[str, str], level: int = 2) 
 REFERENCE: dict[Path, Callable[[], str]] = {
     DOCS / "commands.md": commands,
     DOCS / "columns.md": columns,
+    PAGE: page,
 }

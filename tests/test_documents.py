@@ -11,6 +11,7 @@ from accord.pipeline.stages.table import STAGES
 from tests import documents
 from tests.documents import PAGES, ROOT, Block, blocks, differences, read_page
 from tests.reference import REFERENCE
+from tests.systems import OTHERS, without_row
 
 README = ROOT / "README.md"
 LONGEST, MOST_LINES = 300, 120  # of README
@@ -50,6 +51,12 @@ def test_every_block_runs_and_prints_what_is_shown(page, folder, fetched):
 @pytest.mark.parametrize("page", REFERENCE, ids=name)
 def test_generated_pages_are_those_of_the_code(page):
     assert page.read_text(encoding="utf-8") == REFERENCE[page]()
+
+
+def test_every_part_of_the_tables_has_a_row_among_the_systems():
+    assert without_row() == [], "tests/systems.py: SOURCES"
+    for _, _, file, _ in OTHERS:
+        assert (ROOT / file).is_file(), file
 
 
 def test_readme_is_short():
