@@ -14,6 +14,10 @@ ENCODERS = Registry(
     "encoder",
     "accord.encoders",
     {
+        "cascade": Part(
+            "accord.models.zoo.learning:CascadeUnits",
+            "Units in a cascade, each of which reads the words, the units before it, and itself.",
+        ),
         "cbow": Part(
             "accord.models.zoo.word_windows:CBOW",
             "A bag of the last words, in no order: h_t = f(mean of ψ_t … ψ_{t−order+1}).",

@@ -57,6 +57,12 @@ SOLVERS = Registry(
             "The same, with an encoder that is bred.",
             generations=Setting(int, 20, "of the evolution", least=1),
         ),
+        "cascade": Part(
+            "accord.models.zoo.learning:cascade",
+            "Cascade correlation: units are added one by one and frozen; for encoder: cascade.",
+            candidates=Setting(int, 8, "units that are tried for each that is added", least=1),
+            steps=Setting(int, 100, "of training between two units", least=1),
+        ),
         "kalman": Part(
             "accord.models.zoo.learning:kalman",
             "An extended Kalman filter trains all weights: a second-order method, for small nets.",

@@ -49,6 +49,7 @@ CHOSEN_BY = {
 }
 SOURCES = {
     "encoder": {
+        "cascade": "survey §7",
         "cbow": "book §15.1",
         "dilated": "book ch. 13",
         "subsampling": "survey §6.4",
@@ -123,6 +124,7 @@ SOURCES = {
         "gradient": "survey; book §2.8",
         "least-squares": "survey",
         "evolution": "survey; Schmidhuber et al. 2007",
+        "cascade": "survey §7",
         "kalman": "survey §6.5",
     },
     "optimiser": {
@@ -190,7 +192,6 @@ OTHERS = [
      "--set train.teachers={models: [RUN/MODEL]}"),
 ]  # fmt: skip
 OUT_OF_SCOPE = {
-    "Cascade correlation (survey §7)": "not built yet; `growth` widens a network instead",
     "Structured history of dependencies (survey)": "not built yet: the stage `encode` keeps no "
     "heads, and text without a treebank has none",
     "Recursive networks over trees (book ch. 18)": "a tree of the sentence must be known before "

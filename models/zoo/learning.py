@@ -1,8 +1,8 @@
-"""Other ways to learn: a rate per weight (ALAP), a Kalman filter, boosting."""
+"""Other ways to learn: a rate per weight, a Kalman filter, cascade correlation, boosting."""
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from accord.models.common.batching import Sentences, batches, detached
+from accord.models.common.batching import Batch, Sentences, State, batches, detached
 from accord.models.common.weights import load_weights, parameters_of
-from accord.models.network.language_model import LanguageModel
+from accord.models.encoders.recurrent import Encoder
+from accord.models.network.language_model import LanguageModel, Seen
 from accord.models.training.optimisers import uncompiled
 from accord.models.training.step import prepare
 from accord.models.zoo.grow_prune import NextTraining
@@ -145,10 +146,8 @@ def kalman(
             derivatives = torch.autograd.grad(y, weights, allow_unused=True, materialize_grads=True)
             state_of.update(derivatives, -float(y.detach()))
             state = detached(seen.after)
-            total, count = (
-                total + float(seen.nats.detach()) * len(given.targets),
-                count + len(given.targets),
-            )
+            total += float(seen.nats.detach()) * len(given.targets)
+            count += len(given.targets)
         nats = -float(model.score(valid).mean())
         say(f"  epoch {epoch}: train {total / count:.3f}, valid {nats:.3f} nats")
         since += 1
@@ -159,6 +158,171 @@ def kalman(
     if best is None:
         raise FloatingPointError("solver: kalman found no weights with a finite loss")
     load_weights(model, best)
+
+
+class CascadeUnits(Encoder):
+    """Units in a cascade, each of which reads the words, the units before it, and itself.
+
+        v^i_t = tanh(w^i·ψ_t + Σ_{j<i} u^i_j·v^j_t + s^i·v^i_{t−1} + c^i),    h_t = V·[ψ_t; v_t]
+
+    The network of recurrent cascade correlation (Fahlman 1991). `hidden` is the number of units. A
+    unit whose weights are 0 says nothing.
+    """
+
+    def __init__(self, inputs: int, hidden: int, outputs: int, layers: int, dropout: float = 0.0):
+        super().__init__()
+        self.read = nn.Linear(inputs, hidden)
+        self.below = nn.Parameter(torch.randn(hidden, hidden) * hidden**-0.5)  # of j < i alone
+        self.back = nn.Parameter(torch.rand(hidden))
+        self.out = nn.Linear(inputs + hidden, outputs)
+
+    def forward(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
+        units = self.units(inputs, state[0][0])
+        return self.out(torch.cat([inputs, units], dim=-1)), ((units[-1:],),)
+
+    def units(self, inputs: Tensor, before: Tensor) -> Tensor:
+        """The outputs of all units: (T × B × units)."""
+        read = self.read(inputs)
+        found: list[Tensor] = []
+        for number, back in enumerate(self.back):
+            heard = read[..., number]
+            for other, weight in zip(found, self.below[number], strict=False):
+                heard = heard + weight * other
+            found.append(recurrent_unit(heard, back, before[0, :, number]))
+        return torch.stack(found, dim=-1)
+
+    def initial_state(self, batch: int) -> State:
+        return ((self.back.new_zeros(1, batch, len(self.back)),),)
+
+
+def recurrent_unit(heard: Tensor, back: Tensor, before: Tensor) -> Tensor:
+    """v_t = tanh(heard_t + s·v_{t−1}), of one unit (T × B) or of several side by side."""
+    found = []
+    for step in heard:
+        before = (step + back * before).tanh()
+        found.append(before)
+    return torch.stack(found)
+
+
+def correlation(values: Tensor, residuals: Tensor) -> Tensor:
+    """S_k = Σ_o |Σ_n (v_nk − v̄_k)·(E_no − Ē_o)| of candidates (N × K) and errors (N × O): (K)."""
+    centred = values - values.mean(dim=0)
+    return (centred.T @ (residuals - residuals.mean(dim=0))).abs().sum(dim=1)
+
+
+def cascade(
+    model: LanguageModel,
+    train: Sentences,
+    valid: Sentences,
+    seed: int,
+    say: Callable[[str], None],
+    *,
+    candidates: int = 8,
+    steps: int = 100,
+) -> None:
+    """Add units one by one, each frozen when it is in (Fahlman & Lebiere 1990).
+
+    First all other weights are trained for some steps. Then candidates for the next unit learn to
+    go with the errors that are left, E_t = ∂ℓ/∂h_t: they climb S. The best one becomes a unit, and
+    the others are trained again. The best weights on validation are kept.
+    """
+    encoder, recipe, began = model.encoder, model.recipe, time.monotonic()
+    if not isinstance(encoder, CascadeUnits):
+        raise ValueError(f"solver: cascade expects encoder: cascade, got {recipe.encoder}")
+    most = math.inf if recipe.seconds is None else recipe.seconds
+    of_units = [*encoder.read.parameters(), encoder.below, encoder.back]
+    with torch.no_grad():
+        for each in of_units:
+            each.zero_()
+    fixed = {id(each) for each in of_units}
+    others = [each for each in model.parameters() if id(each) not in fixed and each.requires_grad]
+    reader = _WindowReader(model, train, seed)
+    generator = torch.Generator().manual_seed(seed)
+    best, lowest = parameters_of(model), math.inf
+    for number in range(len(encoder.back) + 1):
+        optimiser = torch.optim.Adam(others, lr=recipe.learning_rate)
+        for _ in range(steps):
+            optimiser.zero_grad()
+            reader.next().nats.backward()
+            nn.utils.clip_grad_norm_(others, recipe.max_grad_norm)
+            optimiser.step()
+        nats = -float(model.score(valid).mean())
+        say(f"  {number} units: {nats:.3f} nats on validation")
+        if nats < lowest:
+            best, lowest = parameters_of(model), nats
+        if number == len(encoder.back) or time.monotonic() - began >= most:
+            break
+        _add_unit(encoder, number, reader, candidates, steps, recipe.learning_rate, generator)
+    reader.hook.remove()
+    load_weights(model, best)
+
+
+class _WindowReader:
+    """The windows of a text without end, in random order; what the encoder read is kept."""
+
+    def __init__(self, model: LanguageModel, text: Sentences, seed: int):
+        self.model, self.text, self.seed, self.epoch = model, text, seed, 0
+        self.contexts = model.contexts(text, training=True)
+        self.batches: Iterator[Batch] = iter(())
+        self.state: State | None = None
+        self.read, self.before = torch.empty(0), torch.empty(0)
+        self.hook = model.encoder.register_forward_hook(self._keep)
+
+    def _keep(self, encoder: nn.Module, given: Any, made: Any) -> None:
+        self.read, self.before = given[0].detach(), given[1][0][0].detach()
+
+    def next(self) -> Seen:
+        """A forward pass over the next window."""
+        batch = next(self.batches, None)
+        if batch is None:
+            self.epoch += 1
+            draws = np.random.default_rng([self.seed, self.epoch])
+            self.batches = iter(batches(self.text, self.model.recipe, draws))
+            batch = next(self.batches)
+        given = prepare(batch, self.contexts, self.model.embedding.weight.device)
+        if self.state is None or not batch.goes_on:
+            self.state = self.model.encoder.initial_state(given.words.shape[1])
+        seen = self.model.loss(
+            given.words, given.targets, self.state, given.context, given.real, given.extra
+        )
+        self.state = detached(seen.after)
+        return seen
+
+
+def _add_unit(
+    encoder: CascadeUnits,
+    number: int,
+    reader: _WindowReader,
+    candidates: int,
+    steps: int,
+    rate: float,
+    generator: torch.Generator,
+) -> None:
+    """Train candidates for a unit and keep the one with the greatest correlation."""
+    inputs, device = encoder.read.in_features, encoder.back.device
+    size = inputs + number + 2  # the words, the units before, itself, a constant
+    drawn = torch.randn(size, candidates, generator=generator) * size**-0.5
+    weight = nn.Parameter(drawn.to(device))
+    optimiser = torch.optim.Adam([weight], lr=rate)
+    total = torch.zeros(candidates, device=device)
+    for _ in range(steps):
+        seen = reader.next()
+        (errors,) = torch.autograd.grad(seen.nats, seen.h)
+        with torch.no_grad():
+            units = encoder.units(reader.read, reader.before)[..., :number]
+        heard = torch.cat([reader.read, units], dim=-1) @ weight[: inputs + number] + weight[-1]
+        start = heard.new_zeros(heard.shape[1:])
+        values = recurrent_unit(heard, weight[-2].tanh(), start).flatten(0, 1)
+        found = correlation(values, errors.flatten(0, 1)) / errors.norm()
+        optimiser.zero_grad()
+        (-found.sum()).backward()
+        optimiser.step()
+        total = 0.9 * total + found.detach()
+    chosen = weight.detach()[:, int(total.argmax())]
+    with torch.no_grad():
+        encoder.read.weight[number] = chosen[:inputs]
+        encoder.below[number, :number] = chosen[inputs : inputs + number]
+        encoder.back[number], encoder.read.bias[number] = chosen[-2].tanh(), chosen[-1]
 
 
 def boost(

@@ -15,7 +15,15 @@ from accord.models.common.batching import Sentences
 from accord.models.common.weights import parameters_of
 from accord.models.features.phi import Features
 from accord.models.network.language_model import LanguageModel
-from accord.models.zoo.learning import KalmanFilter, alap, boost, kalman
+from accord.models.zoo.learning import (
+    CascadeUnits,
+    KalmanFilter,
+    alap,
+    boost,
+    cascade,
+    correlation,
+    kalman,
+)
 from accord.models.zoo.memory import Dynamic
 
 TEXT = sentences()
@@ -70,14 +78,72 @@ def test_a_network_learns_by_the_filter():
     features = Features.one_hot(WORDS)
     torch.manual_seed(1)
     small = LanguageModel(recipe, features, Unigram(features, np.ones(WORDS))).eval()
-    generator, lines = np.random.default_rng(0), []
+    text, lines = circles(), []
+    before = -small.score(text).mean()
+    kalman(small, text, text, 1, lines.append)
+    assert -small.score(text).mean() < before - 0.5
+    assert len(lines) == 2
+
+
+def circles() -> Sentences:
+    """Sentences in which each word follows from the last."""
+    generator = np.random.default_rng(0)
     ids = 1 + (np.arange(12) + generator.integers(WORDS - 1, size=(100, 1))) % (WORDS - 1)
     ids[:, -1] = 0
-    circles = Sentences(ids.ravel(), np.full(100, 12))  # each word follows from the last
-    before = -small.score(circles).mean()
-    kalman(small, circles, circles, 1, lines.append)
-    assert -small.score(circles).mean() < before - 0.5
-    assert len(lines) == 2
+    return Sentences(ids.ravel(), np.full(100, 12))
+
+
+def cascading(**changes) -> LanguageModel:
+    recipe = replace(RECIPE, tied=False, weight_dropout=0.0, encoder="cascade", hidden=4, **changes)
+    features = Features.one_hot(WORDS)
+    torch.manual_seed(1)
+    return LanguageModel(recipe, features, Unigram(features, np.ones(WORDS))).eval()
+
+
+def test_a_unit_of_a_cascade_reads_the_units_before_it_and_itself():
+    encoder = CascadeUnits(3, 2, 5, 1)
+    inputs, v = torch.randn(6, 4, 3), torch.zeros(4, 2)
+    outputs, _ = encoder(inputs, encoder.initial_state(4))
+    for step in range(6):
+        heard, before = encoder.read(inputs[step]), v
+        first = (heard[:, 0] + encoder.back[0] * before[:, 0]).tanh()
+        second = heard[:, 1] + encoder.below[1, 0] * first + encoder.back[1] * before[:, 1]
+        v = torch.stack([first, second.tanh()], dim=1)
+        expected = encoder.out(torch.cat([inputs[step], v], dim=1))
+        assert torch.allclose(outputs[step], expected, atol=1e-6)
+
+
+def test_candidates_are_judged_by_their_correlation_with_the_errors():
+    values, errors = torch.randn(50, 3), torch.randn(50, 2)
+    found = correlation(values, errors)
+    for k in range(3):
+        v, e = values[:, k] - values[:, k].mean(), errors - errors.mean(dim=0)
+        expected = sum(abs(float((v * e[:, o]).sum())) for o in range(2))
+        assert float(found[k]) == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_cascade_adds_units_that_are_frozen_and_help():
+    text, lines = circles(), []
+    first, all_units = cascading(seconds=1e-9), cascading()
+    cascade(first, text, text, 1, lines.append, steps=30)
+    assert len(lines) == 1 and not first.encoder.read.weight.any(), "no time for a unit"
+    kept = []
+
+    def say(line: str) -> None:
+        lines.append(line)
+        kept.append(all_units.encoder.read.weight.detach().clone())
+
+    cascade(all_units, text, text, 1, say, steps=30)
+    for number, weight in enumerate(kept[1:]):
+        assert torch.equal(weight[: number + 1], kept[-1][: number + 1]), "frozen"
+    nats = [float(line.split(": ")[1].split()[0]) for line in lines]
+    assert nats[0] == nats[1], "the same steps before the first unit"
+    assert min(nats[2:]) < nats[1]
+    grown = all_units.encoder
+    assert grown.read.weight.any(dim=1).sum() >= 1
+    assert not grown.below.triu().any(), "a unit reads those before it alone"
+    with pytest.raises(ValueError, match="solver: cascade expects encoder: cascade"):
+        cascade(model(), text, text, 1, lines.append)
 
 
 def test_boosting_reads_hard_sentences_more_often():
