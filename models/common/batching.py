@@ -326,7 +326,7 @@ class DrawsForColumns(Protocol):
     share: ColumnShare | None
 
 
-TREE_WORDS_AT_ONCE = 1 << 16  # in one tree, padding included
+TREE_WORDS_AT_ONCE = 1 << 14  # in one tree, padding included
 SORTED_BY = 32  # words: few sentences have more in common
 COMPARED = 4  # words, to see whether sentences have much in common
 

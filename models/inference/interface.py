@@ -29,7 +29,7 @@ from accord.models.constraints.automaton import WordAutomaton
 
 WORDS_AT_ONCE = 4096  # read in one batch, padding included
 PIECE = 256  # words of each text, of those that are longer: novels are read side by side
-SCORED_AT_ONCE = 512  # states whose signatures are scored together
+SCORED_AT_ONCE = 128  # states whose signatures are scored together
 Rows = Any  # an array whose first dimension can be indexed by numpy: of numpy or torch
 State = Any  # of the encoder, for some columns
 NOTHING: Mapping[str, np.ndarray] = {}
@@ -299,7 +299,8 @@ def with_others(words: np.ndarray, others: Sequence[int] | np.ndarray) -> np.nda
 def log_sum_exp(scores: np.ndarray) -> np.ndarray:
     """log Σ exp of each row (N × S), in double precision; −inf where all are −inf: (N)."""
     most = np.maximum(scores.max(axis=1, keepdims=True), np.finfo(scores.dtype).min)
-    sums = np.exp(scores - most).sum(axis=1, dtype=np.float64)
+    shifted = scores - most
+    sums = np.exp(shifted, out=shifted).sum(axis=1, dtype=np.float64)  # large: one copy is enough
     with np.errstate(divide="ignore"):
         return most[:, 0].astype(np.float64) + np.log(sums)
 

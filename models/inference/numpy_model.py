@@ -211,7 +211,9 @@ class NumpyModel(InferenceModel):
             scores = product(self.features, self.adaptor(h).T.copy(), self._every).T
             return scores + self.log_prior * np.float32(self.sharpness)
         rows, bias = self.rows
-        return (h * np.float32(self.sharpness)) @ rows.T + bias
+        scores = (h * np.float32(self.sharpness)) @ rows.T
+        scores += bias
+        return scores
 
     def adaptor(self, h: np.ndarray) -> np.ndarray:
         """a_t = (W·h_t + c)/T, one weight per feature: (N × F)."""
