@@ -349,5 +349,14 @@ CONDITIONS = Registry(
             "That, and weights of features for each label.",
             dropout=LABEL_DROPOUT,
         ),
+        "attended": Part(
+            "accord.models.network.condition:Attended",
+            "The sentence before: an encoder reads it, and each state attends to its words.",
+            {"reads": "sentence before"},
+            reach=Setting(int, 30, "words of it that are read, the last ones", least=1),
+            dropout=Setting(
+                float, 0.2, "share of sentences from which it is kept", least=0, under=1
+            ),
+        ),
     },
 )

@@ -187,6 +187,7 @@ class Recipe:
         log_linear_only = {
             "losses.adaptor": "adaptor" in self.losses,
             "condition: crossed": parted(self.condition)[0] == "crossed",
+            "condition: attended": parted(self.condition)[0] == "attended",
             "solver": parted(self.solver)[0] != "gradient",
         }
         for name, is_wanted in log_linear_only.items():

@@ -36,6 +36,8 @@ class Sentences(NamedTuple):
     Without them every sentence is read by itself. `weights` say how often an epoch of training
     reads each sentence, on average; without them it reads each once. A model that was trained on
     single sentences reads each by itself, whatever its document, unless `carried` is true.
+    `before` (sentences × n) has the last words of the sentence before each, for a model that reads
+    it as its condition.
     """
 
     ids: np.ndarray
@@ -44,6 +46,7 @@ class Sentences(NamedTuple):
     documents: np.ndarray | None = None
     weights: np.ndarray | None = None
     carried: bool = False  # the state across sentence ends, by every model
+    before: np.ndarray | None = None
 
     @property
     def starts(self) -> np.ndarray:
@@ -61,11 +64,12 @@ class Sentences(NamedTuple):
 
     def _of_sentences(self, ids: np.ndarray, chosen: np.ndarray | slice) -> "Sentences":
         """Some sentences, whose words have these ids."""
-        labels, documents, weights = (
+        labels, documents, weights, before = (
             None if each is None else each[chosen]
-            for each in (self.labels, self.documents, self.weights)
+            for each in (self.labels, self.documents, self.weights, self.before)
         )
-        return Sentences(ids, self.lengths[chosen], labels, documents, weights, self.carried)
+        lengths = self.lengths[chosen]
+        return Sentences(ids, lengths, labels, documents, weights, self.carried, before)
 
     def texts(self) -> tuple[np.ndarray, np.ndarray]:
         """Where the texts that are read as one begin, and their lengths: documents or sentences."""
@@ -124,10 +128,26 @@ class Sentences(NamedTuple):
 
     @property
     def extra(self) -> dict[str, np.ndarray]:
-        """Further inputs of each word by name: the labels of its sentence (N × k)."""
-        if self.labels is None:
-            return {}
-        return {"labels": np.repeat(self.labels, self.lengths, axis=0)}
+        """Further inputs of each word by name: labels of its sentence, the sentence before."""
+        known = {"labels": self.labels, "before": self.before}
+        return {
+            name: np.repeat(each, self.lengths, axis=0)
+            for name, each in known.items()
+            if each is not None
+        }
+
+    def with_before(self, reach: int) -> "Sentences":
+        """The same, each with the last words of the sentence before it in its document."""
+        if self.documents is None or self.before is not None:
+            return self
+        ends = self.starts + self.lengths - 1  # END is left out
+        back = np.arange(reach, 0, -1)
+        within = back <= (self.lengths[:-1] - 1)[:, None]
+        within &= (self.documents[1:] == self.documents[:-1])[:, None]
+        words = self.ids[np.maximum(ends[:-1, None] - back, 0)]
+        before = np.full((len(self.lengths), reach), NO_WORD, np.int32)
+        before[1:] = np.where(within, words, NO_WORD)
+        return self._replace(before=before)
 
 
 def preceding(sentences: Sentences, reach: int, end: int) -> np.ndarray:

@@ -1,11 +1,12 @@
-"""The outside condition C in K: labels of a sentence, such as its topic, genre or source."""
+"""The outside condition C in K: labels of a sentence, such as its topic, or another sentence."""
 
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
-from accord.models.common.batching import END, ColumnShare
+from accord.models.common.batching import END, NO_WORD, ColumnShare, Sentences
+from accord.models.features.embedding import WordEmbedding
 from accord.models.network.language_model import Extra, Unconditioned
 
 
@@ -88,3 +89,49 @@ class Crossed(Condition):
 
     def beside(self, h: Tensor, c: Tensor) -> Tensor:
         return torch.cat([h, c.to(h.dtype)], dim=2)
+
+
+class Attended(Unconditioned):
+    """C is a sequence, the sentence before; an encoder reads it, and h_t attends to its states:
+
+        s_j = GRU(ψ(C_j), s_{j−1}),    α_j ∝ exp(h_t·Q·s_j),    a_t = W·h_t + U·Σ_j α_j·s_j + c₀
+
+    (Dymetman & Xiao 2016, §2.1; the attention is that of Luong et al. 2015). U is zero at first,
+    where the model is the one without a condition. A sentence without one before it attends to
+    nothing, the zero vector; so does a share `dropout` of the sentences in training.
+    """
+
+    def __init__(self, sizes: Sequence[int], size: int, *, reach: int = 30, dropout: float = 0.2):
+        super().__init__(sizes, size)
+        self.reach, self.dropout, self.size = reach, dropout, size
+        self.encoder = nn.GRU(size, size, batch_first=True)
+        self.embedding: list[WordEmbedding] = []  # in a list, as it is the model's and not a part
+
+    @property
+    def width(self) -> int:
+        return self.size
+
+    def attach(self, embedding: WordEmbedding, width: int) -> None:
+        self.embedding = [embedding]
+        self.query = nn.Linear(width, self.size, bias=False)
+
+    def conditioned(self, sentences: Sentences) -> Sentences:
+        return sentences.with_before(self.reach)
+
+    def forward(self, words: Tensor, extra: Extra) -> Tensor:
+        """The words of the sentence before, beside each word that is read: (T × B × n)."""
+        before = extra.get("before")
+        return words.new_full((*words.shape, 1), NO_WORD) if before is None else before.long()
+
+    def beside(self, h: Tensor, c: Tensor) -> Tensor:
+        """h_t, and the mean of C's states by attention: each different C is read once."""
+        different, of_word = c.flatten(0, 1).unique(dim=0, return_inverse=True)
+        is_word = different != NO_WORD
+        if self.training and self.dropout:
+            kept = torch.rand(len(different), 1, device=h.device) >= self.dropout
+            is_word = is_word & kept
+        states, _ = self.encoder(self.embedding[0](different.clamp(min=0)) * is_word.unsqueeze(2))
+        scores = torch.einsum("nd,nkd->nk", self.query(h.flatten(0, 1)), states[of_word])
+        weights = scores.masked_fill(~is_word[of_word], -torch.inf).softmax(dim=1).nan_to_num()
+        found = torch.einsum("nk,nkd->nd", weights, states[of_word])
+        return torch.cat([h, found.view(*h.shape[:2], -1).to(h.dtype)], dim=2)

@@ -105,6 +105,13 @@ class Unconditioned(nn.Module):
         """The condition c(K) of the words that are read: here it is empty."""
         return words.new_empty(0)
 
+    def conditioned(self, sentences: Sentences) -> Sentences:
+        """Sentences with all that the condition reads of them."""
+        return sentences
+
+    def attach(self, embedding: WordEmbedding, width: int) -> None:
+        """Take note of how words are read, and of the width of h."""
+
     def read(self, embedded: Tensor, c: Tensor) -> Tensor:
         """Words as the encoder reads them."""
         return embedded
@@ -182,6 +189,8 @@ class LanguageModel(nn.Module):
             weight_dropout=recipe.weight_dropout,
         )
         self.condition: Unconditioned = CONDITIONS.make(recipe.condition, labels, recipe.embedding)
+        outputs = recipe.embedding if recipe.tied else recipe.hidden
+        self.condition.attach(self.embedding, outputs)
         self.output = output_layer(
             recipe,
             features,
@@ -243,8 +252,13 @@ class LanguageModel(nn.Module):
         h, state = self.encoder(read if self.ends is None else self.ends(words, read), state)
         return h, c, state
 
+    def conditioned(self, sentences: Sentences) -> Sentences:
+        """Sentences with all that the condition reads of them."""
+        return self.condition.conditioned(sentences)
+
     def as_read(self, sentences: Sentences) -> Sentences:
         """A model that was trained on single sentences reads each alone, unless it is asked to."""
+        sentences = self.conditioned(sentences)
         in_context = sentences.carried or self.recipe.text == "documents"
         return sentences if in_context else sentences.alone()
 

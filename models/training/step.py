@@ -313,7 +313,7 @@ class Steps:
 
     def left(self, train: Sentences, contexts: np.ndarray) -> Iterator[tuple[Batch, Prepared]]:
         """The batches that are left of the epoch, and the columns that this process reads."""
-        extra = train.extra
+        extra = self.model.conditioned(train).extra
 
         def both(batch: Batch) -> tuple[Batch, Prepared]:
             own = self._share_of(batch).batch(batch) if self.is_shared else batch

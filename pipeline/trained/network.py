@@ -25,7 +25,7 @@ from accord.models.network.background_models import BackgroundOnly, FrozenModelB
 from accord.models.network.bidirectional import Backward
 from accord.models.network.language_model import LanguageModel
 from accord.models.outputs.softmax import Described
-from accord.models.parts import HISTORIES, SMOOTHINGS
+from accord.models.parts import CONDITIONS, HISTORIES, SMOOTHINGS
 from accord.models.recipe import Recipe
 from accord.models.spelling.subwords import SubwordModel, ends_of_words, subword_mass
 from accord.pipeline.artefacts.artefact import Inputs
@@ -194,7 +194,7 @@ def _below(recipe: Recipe) -> Recipe:
 def _label_counts(recipe: Recipe, inputs: Inputs) -> list[int]:
     """The number of labels of each kind that the network is conditioned on, if any."""
     kind, _ = parted(recipe.condition)
-    if kind == "none":
+    if kind == "none" or CONDITIONS.part(kind).about.get("reads") == "sentence before":
         return []
     values = read_values(inputs["encode"])
     if not values:
