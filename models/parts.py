@@ -204,8 +204,8 @@ OUTPUTS = Registry(
             exact=Setting(
                 bool,
                 False,
-                "calls it for every word after every prefix, and not once for each signature and "
-                "state that it remembers",
+                "calls it for every word, and not once for each signature; for functions that read "
+                "the forms of words",
             ),
             background_gate=GATE,
             temperature=TEMPERATURE,

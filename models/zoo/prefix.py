@@ -31,7 +31,7 @@ from accord.models.outputs.softmax import Described, OutputContext
 from accord.models.parts import PREFIX_FEATURES
 from accord.models.zoo.expert import BesideExpert
 
-TABLES = 512  # states whose numbers are kept
+KEPT = 1 << 25  # numbers, of the states that were met last
 NOTHING: frozenset[str] = frozenset()
 
 
@@ -55,13 +55,12 @@ Numbers = dict[str, float]
 class PrefixStates:
     """The states of prefixes by number, and the features of all signatures in each of them."""
 
-    def __init__(
-        self, features: Features, described: Described, function: Callable, *, exact: bool = False
-    ):
+    def __init__(self, features: Features, described: Described, function: Callable):
         self.features, self.described = features, described
         self.function = function
-        by_state = None if exact else _beside(function, "remember")
-        self.remember: Callable[[Sequence[WordSeen]], Hashable] = by_state or tuple
+        self.remember: Callable[[Sequence[WordSeen]], Hashable] = (
+            _beside(function, "remember") or tuple
+        )
         self.read: Callable[[Sequence[WordSeen]], Numbers] = _beside(function, "read") or (
             lambda prefix: {}
         )
@@ -77,7 +76,8 @@ class PrefixStates:
         self.numbers: dict[Hashable, int] = {}
         self.prefixes: list[tuple[WordSeen, ...]] = []  # the first that led to each state
         self.others: dict[int, tuple[WordSeen, ...]] = {}  # a second one, if there is one
-        self.table = lru_cache(maxsize=TABLES)(self._table)
+        of_state = len(self.candidates) * len(self.names)
+        self.table = lru_cache(maxsize=max(1, KEPT // of_state))(self._table)
         self.psi = lru_cache(maxsize=None)(self._psi)
 
     def contexts(self, sentences: Sentences) -> np.ndarray:
@@ -246,7 +246,7 @@ def prefix_features(
         phi,
         background,
         given.size,
-        prefixes=PrefixStates(phi, given.described(), function, exact=exact),
+        prefixes=PrefixStates(phi, given.described(), function),
         weight=given.embedding.weight if given.embedding else None,
         beside=given.beside,
     )

@@ -56,7 +56,7 @@ def layer_of(function, exact=False):
     features = sparse(ROWS)
     if exact:
         features = features.split_by(np.arange(len(FORMS)))
-    prefixes = PrefixStates(features, Described(FORMS, NAMES), function, exact=exact)
+    prefixes = PrefixStates(features, Described(FORMS, NAMES), function)
     layer = PrefixLogLinear(features, Unigram(features, MASS), 5, prefixes=prefixes)
     return with_random_weights(layer.to(DOUBLE))
 
