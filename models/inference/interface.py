@@ -255,6 +255,10 @@ class InferenceModel(ABC):
         """The model without what some features say of the next word; it reads words as before."""
         raise self._no_sum()
 
+    def for_many(self) -> "InferenceModel":
+        """The same model, for someone who asks it hundreds of times, a few states each."""
+        return self
+
     def condition_on(self, labels: np.ndarray) -> None:
         """From now on take all sentences to have these labels, one of each kind, 0 being none."""
         raise ValueError(

@@ -10,8 +10,8 @@
 All in single precision, but for the masses b, whose shares b(x)/B_s are differences of logarithms.
 """
 
-import copy
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -125,6 +125,7 @@ class NumpyModel(InferenceModel):
     """A trained log-linear LSTM over words, with a background that no context changes."""
 
     is_sum = True
+    few = FEW
 
     def __init__(
         self,
@@ -207,7 +208,7 @@ class NumpyModel(InferenceModel):
 
     def _logits(self, h: np.ndarray) -> np.ndarray:
         """(log B_s + θ_s)/T + a_t·φ_s of every signature: (N × S)."""
-        if len(h) <= FEW:
+        if len(h) <= self.few:
             scores = product(self.features, self.adaptor(h).T.copy(), self._every).T
             return scores + self.log_prior * np.float32(self.sharpness)
         rows, bias = self.rows
@@ -245,11 +246,18 @@ class NumpyModel(InferenceModel):
         return ConstrainedModel(self, automaton)
 
     def switched_off(self, features: Sequence[int]) -> "NumpyModel":
-        changed = copy.copy(self)
+        changed = copy(self)
         vars(changed).pop("rows", None)
         changed.weight, changed.bias = self.weight.copy(), self.bias.copy()
         changed.weight[features], changed.bias[features] = 0, 0
         return changed
+
+    def for_many(self) -> "NumpyModel":
+        """Every state is scored by rows Φ·W, which all copies share."""
+        _ = self.rows
+        other = copy(self)
+        other.few = 0
+        return other
 
     def parameter_count(self) -> int:
         return self.size
