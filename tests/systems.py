@@ -114,7 +114,12 @@ SOURCES = {
         "letters-cnn": "Kim et al. 2016",
         "letters-lstm": "Ling et al. 2015",
     },
-    "condition": {"none": "paper", "input": "book §17.1", "crossed": "paper §4"},
+    "condition": {
+        "none": "paper",
+        "input": "book §17.1",
+        "crossed": "paper §4",
+        "attended": "paper §2.1",
+    },
     "phase": {
         "pretraining": "book ch. 20",
         "growth": "survey §7",
@@ -150,6 +155,14 @@ SOURCES = {
 }
 # Systems that are no part of a table: name, source, file, command.
 OTHERS = [
+    ("Your own features of the prefix", "paper §2.3", "models/zoo/prefix.py",
+     "--set train.output={kind: prefix-features, features: agree.py:features}"),
+    ("Small numbers that fall", "paper §3", "pipeline/features/templates.py",
+     "--set featurise.templates=[+number-falling]"),
+    ("Lists of topics in b(C, x)", "paper §4", "pipeline/zoo/backgrounds.py",
+     "--set background.kind={kind: labelled, topics: topics.tsv}"),
+    ("Reinflection: C is a lemma and its features", "paper §2.1", "pipeline/zoo/reinflection.py",
+     "python -m accord.pipeline.zoo.reinflection lefff"),
     ("Models that read backwards", "survey §8", "models/network/bidirectional.py",
      "--set train.text=backward"),
     ("Both directions, pseudo-likelihood", "survey §8", "models/network/bidirectional.py",
