@@ -136,6 +136,8 @@ def _network(parts: Parts) -> LanguageModel:
         found["train.phases"] = (recipe.pretraining in FITS, " or ".join(FITS), "background")
         found["train.input"] = (recipe.input == "features", "features", recipe.input)
         found["train.condition"] = (recipe.condition == "none", "none", parted(recipe.condition)[0])
+        kind = recipe.output_kind  # some read the forms of words
+        found["train.output"] = (kind != "prefix-features", "no features of the prefix", kind)
     has_classes = (parts.artefacts["encode"] / "classes.npy").exists()
     for key, (fits, expected, got) in found.items():
         if not fits:
