@@ -21,7 +21,7 @@ from accord.pipeline.cli.options import (
     load_model,
     under,
 )
-from accord.pipeline.display.messages import counted, echo
+from accord.pipeline.display.messages import counted, echo, say
 from accord.pipeline.display.tables import (
     TABLES,
     csv,
@@ -140,7 +140,8 @@ def surprisal(
 ) -> None:
     """Turn a table of sentences into a table of words with their surprisal in bits.
 
-    The columns of the table are kept. Without --to the words are printed as CSV. With --to
+    The columns of the table are kept. Without --to the words are printed as CSV, or
+    what --expects found. With --to
     words.csv, words.json says which model made the table, when, and what its columns mean.
 
     A row is a text of one or several sentences. It is read after the sentences of its column
@@ -175,20 +176,25 @@ def surprisal(
     if by is not None and by not in found:
         raise ValueError(f"--by: expected a column of {table}: {', '.join(found)}; got {by!r}")
     asked = _chosen(run, model, models, condition, prime, prime_weight, prime_tune)
+    rows, found = found.index.to_numpy() + 1, found.reset_index(drop=True)  # as in the file
     options = {"column": column, "regions": regions, "expect": listed(expect or "")}
     options |= {"context": context, "keep_context": keep_context}
     joins = with_joined_punctuation if punctuation == Punctuation.joined else lambda piece: piece
     pieces = (
-        rounded(piece, [*MEASURES, *(name for name in piece if name.startswith("p_"))])
+        rounded(
+            piece.assign(row=rows[piece["row"] - 1]),
+            [*MEASURES, *(name for name in piece if name.startswith("p_"))],
+        )
         for piece in map(joins, surprisal_pieces(found, asked, **options))
     )
     per_region = per == Per.region
     kept, regional = [], []  # nothing that is not asked for again, so that memory does not grow
-    words = sentences = 0
+    words = sentences = spelled = 0
     with table_writer(to, spreadsheet) if to else nullcontext() as write:
         for piece in pieces:
             words += len(piece)
             sentences += len(piece[["row", "sentence_number"]].drop_duplicates())
+            spelled += int(piece["spelled"].sum())
             if to:
                 write(piece)
             elif not (per_region or expects):
@@ -197,15 +203,20 @@ def surprisal(
                 kept.append(piece)
             if per_region or expects:
                 regional.append(by_region(piece))
-    of_regions = pd.concat(regional, ignore_index=True) if regional else None
-    checked = [predicted(of_regions, formula, by or CONDITION, item) for formula in expects or ()]
+        # Before the table gets its name: a formula that cannot be meant leaves no file.
+        of_regions = pd.concat(regional, ignore_index=True) if regional else None
+        checked = [predicted(of_regions, each, by or CONDITION, item) for each in expects or ()]
     if to:
         echo(f"{counted(words, 'word')} of {counted(sentences, 'sentence')}: {to}")
         columns = {"word": MEASURES | OF_FEATURES}
         columns |= {"region": REGION_MEASURES | OF_FEATURES} if per_region else {}
         # A column of contexts is read by default, whatever the model was trained for.
         read_in = context or (Reading.text if CONTEXT in found else None)
-        echo(f"where it comes from: {write_sidecar(to, asked, table, columns, read_in)}")
+        counts = {"sentences": sentences, "words": words, "spelled": spelled}
+        results = [row for each in checked for row in each.summary.to_dict("records")]
+        about = {"counts": counts} | ({"predictions": results} if results else {})
+        beside = write_sidecar(to, asked, table, columns, read_in, about)
+        echo(f"where it comes from: {beside}")
         _write_beside(to, spreadsheet, of_regions if per_region else None, checked)
     elif per_region:
         echo(csv(of_regions, spreadsheet=spreadsheet), end="")
@@ -215,7 +226,7 @@ def surprisal(
         from accord.pipeline.display.reading_figures import draw, surprisal_by_region
 
         draw(surprisal_by_region(pd.concat(kept, ignore_index=True), by, item), plot)
-        echo(f"figure: {plot}")
+        (echo if to else say)(f"figure: {plot}")  # not among the rows of a CSV
 
 
 def _write_beside(

@@ -1,12 +1,13 @@
 """A person's own tables: CSV, TSV, Parquet, Excel; a text is a table of its lines."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from accord.corpora.text import CorpusError, kind, lines, table_rows
 from accord.lexicon.index import parquet
-from accord.pipeline.display.messages import say
+from accord.pipeline.display.messages import counted, say
 from accord.pipeline.display.tables import EXCEL, PARQUET, TABLES
 
 NO_TEXTS = (".json", ".jsonl", ".xls", ".ods")  # tables too, which would read as lines
@@ -32,7 +33,22 @@ def read_table(path: Path, column: str) -> pd.DataFrame:
         raise ValueError("\n".join(faults))
     if not rows:
         raise ValueError(f"{path}: expected a table with a header and rows, found none")
+    if empty := _empty_lines(rows):
+        say(
+            f"{path}: {counted(len(empty), 'empty line')} left out, and rows are counted without: "
+            f"line {', '.join(map(str, empty)):.200}"
+        )
     return pd.DataFrame([row for _, row in rows])
+
+
+def _empty_lines(rows: Sequence[tuple[int, dict[str, str]]]) -> list[int]:
+    """The lines between rows that hold nothing; a row may take several lines."""
+    found, done = [], rows[0][0]
+    for line, row in rows[1:]:
+        first = line - sum(cell.count("\n") for cell in row.values())
+        found += range(done + 1, first)
+        done = line
+    return found
 
 
 def _encoding(path: Path) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from accord.models.common.files import whole
-from accord.pipeline.artefacts.artefact import hash_of_file
+from accord.pipeline.artefacts.artefact import hash_of_file, read_json
+from accord.pipeline.artefacts.names import CONFIG
 from accord.pipeline.inference.scorer import Scorer
 
 VERSION = sys.modules["accord"].__version__  # not imported: that package imports this one
@@ -52,6 +53,14 @@ def described(scorer: Scorer, context: str | None = None) -> dict[str, Any]:
     }
 
 
+def trained_on(scorer: Scorer) -> list[str]:
+    """The names of the texts that an exported model was trained on."""
+    found = scorer.trained
+    if found is None or not found.is_in_one_folder:
+        return []
+    return [each["name"] for each in read_json(found.place / CONFIG).get("corpora", [])]
+
+
 def sidecar(path: Path) -> Path:
     """The file beside a table that says where it comes from."""
     return path.with_suffix(".json")
@@ -82,10 +91,12 @@ def write_sidecar(
     source: Path,
     columns: Mapping[str, Mapping[str, str]],
     context: str | None = None,
+    results: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write which models made a table, from what, when and by which command.
 
-    `columns` says what those of a row per word and of a row per region mean.
+    `columns` says what those of a row per word and of a row per region mean. `results` is added as
+    it is: counts, what predictions gave.
     """
     named = {"": models} if isinstance(models, Scorer) else models
     about = {
@@ -98,6 +109,7 @@ def write_sidecar(
             name or each["model"] or "model": each
             for name, each in ((name, described(of, context)) for name, of in named.items())
         },
+        **(results or {}),
         "columns": {name: dict(each) for name, each in columns.items()},
     }
     with whole(sidecar(table)) as partial:
@@ -110,15 +122,17 @@ def methods(scorer: Scorer) -> str:
     """A sentence or two for the Methods section of a paper."""
     about = described(scorer)
     recipe = scorer.parts.encoding.recipe
-    digest = next(iter(about["weights"].values()), "")[:SHOWN]
+    digests = [f"{each[:SHOWN]}…" for each in about["weights"].values()]
     which = "bundled French model" if about["kind"] == "bundled" else f"model {about['model']}"
     size = getattr(scorer.model, "parameter_count", lambda: 0)()
     what = f"{recipe.encoder.upper() if isinstance(recipe.encoder, str) else 'network'}"
     facts = [f"a {recipe.output_kind} {what} with {size:,} parameters"]
     if scorer.speller is None:
         facts.append(f"{len(scorer.vocabulary.known):,} known words")
-    if digest:
-        facts.append(f"SHA-256 of the weights {digest}…")
+    if texts := trained_on(scorer):
+        facts.append(f"trained on {' and '.join(filter(None, [', '.join(texts[:-1]), texts[-1]]))}")
+    if digests:
+        facts.append(f"SHA-256 of the weights {' and '.join(digests)}")
     known = (
         "Every string has a probability: words that the model does not know are spelled by its "
         "character model."

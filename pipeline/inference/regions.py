@@ -14,6 +14,7 @@ import operator
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isnan, nan
 
 import pandas as pd
 
@@ -62,22 +63,28 @@ class Prediction:
     """A formula and the items for which it holds."""
 
     formula: str
-    items: pd.DataFrame  # item (and model), the surprisal of each place that it names, success
+    # item (and model), the surprisal of each place that it names, by how much the first side is
+    # larger (NaN of several formulas), success
+    items: pd.DataFrame
 
     @property
     def summary(self) -> pd.DataFrame:
-        """The share of items for which it holds, with Wilson's interval of 95 %."""
+        """The share of items for which it holds, with Wilson's interval of 95 %, and the mean
+        difference of its two sides in bits, with its standard error."""
         models = self.items.groupby("model", sort=False) if "model" in self.items else None
         rows = []
         for name, own in models if models is not None else [(None, self.items)]:
             low, high = wilson(int(own["success"].sum()), len(own))
+            mean, error = own["difference"].mean(), own["difference"].sem()
             rows.append(
                 ({"model": name} if name is not None else {})
                 | {
                     "prediction": self.formula,
                     "items": str(len(own)),
-                    "holds": f"{own['success'].mean():.3f}",
+                    "holds": f"{own['success'].sum()}: {own['success'].mean():.3f}",
                     "95 %": f"{low:.3f} to {high:.3f}",
+                    "difference": "" if isnan(mean) else f"{mean:+.2f} bits",
+                    "SE": "" if isnan(error) else f"{error:.2f}",
                 }
             )
         return pd.DataFrame(rows)
@@ -89,10 +96,8 @@ def predicted(regions: pd.DataFrame, formula: str, condition: str, item: str) ->
         if column not in regions:
             there = nearest(column, map(str, regions))
             raise ValueError(f"{option}: expected the column of a prediction, '{column}'{there}")
-    names = [
-        f"{c}.{r}" for c in _distinct(regions[condition]) for r in _distinct(regions["region"])
-    ]
-    tree, used = _parsed(formula, names)
+    known = _distinct(regions[condition]), _distinct(regions["region"])
+    tree, used = _parsed(formula, *known)
     keys = ["model", item] if "model" in regions else [item]
     place = regions[condition].astype(str) + "." + regions["region"].astype(str)
     wide = regions.assign(place=place)
@@ -109,17 +114,26 @@ def predicted(regions: pd.DataFrame, formula: str, condition: str, item: str) ->
     if lacking.all():
         raise ValueError(f"--expects: no item has all of {', '.join(used)}")
     if lacking.any():
-        say(f"--expects: {counted(int(lacking.sum()), 'item')} left out, without {', '.join(used)}")
+        without = [name for name in used if wide[name].isna().any()]
+        names = ", ".join(map(str, wide.index[lacking].get_level_values(-1).unique()))
+        say(
+            f"--expects: {counted(int(lacking.sum()), 'item')} left out, without "
+            f"{' or '.join(without)}: {names:.200}"
+        )
     wide = wide[~lacking]
-    holds = [_holds(tree, dict(zip(used, row, strict=True))) for row in wide.to_numpy()]
-    return Prediction(formula, wide.reset_index().assign(success=holds))
+    values = [dict(zip(used, row, strict=True)) for row in wide.to_numpy()]
+    found = wide.reset_index().assign(
+        difference=[_difference(tree, each) for each in values],
+        success=[_holds(tree, each) for each in values],
+    )
+    return Prediction(formula, found)
 
 
 def _distinct(values: pd.Series) -> list[str]:
     return sorted({*values.astype(str)}, key=len, reverse=True)
 
 
-def _parsed(formula: str, names: list[str]) -> tuple[ast.expr, list[str]]:
+def _parsed(formula: str, conditions: list[str], regions: list[str]) -> tuple[ast.expr, list[str]]:
     """The formula as a tree in which each CONDITION.REGION is a name, and those that it uses."""
     used: list[str] = []
 
@@ -128,45 +142,43 @@ def _parsed(formula: str, names: list[str]) -> tuple[ast.expr, list[str]]:
             used.append(found[0])
         return f" v{used.index(found[0])} "
 
+    names = [f"{condition}.{region}" for condition in conditions for region in regions]
     longest = sorted(names, key=len, reverse=True)
     text = re.sub("|".join(map(re.escape, longest)), named, formula)
     text = re.sub(r"&+", " and ", text)
     try:
         tree = ast.parse(text.strip(), mode="eval").body
-        _check(tree, formula, names)
+        is_formula = _is_formula(tree)
     except SyntaxError:
-        raise _fault(formula, names) from None
+        is_formula = False
+    if not is_formula:
+        raise ValueError(
+            f"--expects: expected a formula such as 'bad.verb > good.verb', got {formula!r}; "
+            f"conditions are {', '.join(sorted(conditions)):.200}, "
+            f"regions are {', '.join(sorted(regions)):.200}"
+        )
     return _renamed(tree, used), used
-
-
-def _fault(formula: str, names: list[str]) -> ValueError:
-    some = ", ".join(sorted(names)[:6])
-    return ValueError(
-        f"--expects: expected a formula such as 'bad.verb > good.verb', got {formula!r}; "
-        f"conditions and regions are {some}{' …' if len(names) > 6 else ''}"
-    )
 
 
 ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 COMPARED = {ast.Gt: operator.gt, ast.Lt: operator.lt, ast.GtE: operator.ge, ast.LtE: operator.le}
 
 
-def _check(tree: ast.expr, formula: str, names: list[str]) -> None:
-    """Comparisons of sums of surprisals, and nothing else."""
-    if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
-        for part in tree.values:
-            _check(part, formula, names)
-        return
+def _is_formula(tree: ast.expr) -> bool:
+    """Whether it is a comparison of sums of surprisals, or several, and nothing else."""
+    if isinstance(tree, ast.BoolOp):
+        return isinstance(tree.op, ast.And) and all(map(_is_formula, tree.values))
     is_one = isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in COMPARED
     if not is_one:
-        raise _fault(formula, names)
+        return False
     for node in (each for side in (tree.left, *tree.comparators) for each in ast.walk(side)):
         is_sum = isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC
         is_name = isinstance(node, ast.Name) and re.fullmatch(r"v\d+", node.id)
         is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
         is_sign = isinstance(node, ast.operator | ast.expr_context)
         if not (is_sum or is_name or is_number or is_sign):
-            raise _fault(formula, names)
+            return False
+    return True
 
 
 def _renamed(tree: ast.expr, used: list[str]) -> ast.expr:
@@ -181,6 +193,13 @@ def _holds(tree: ast.expr, values: Mapping[str, float]) -> bool:
         return all(_holds(part, values) for part in tree.values)
     left, right = _value(tree.left, values), _value(tree.comparators[0], values)
     return bool(COMPARED[type(tree.ops[0])](left, right))
+
+
+def _difference(tree: ast.expr, values: Mapping[str, float]) -> float:
+    """By how much the first side of a formula is larger; NaN of several that are joined."""
+    if isinstance(tree, ast.BoolOp):
+        return nan
+    return _value(tree.left, values) - _value(tree.comparators[0], values)
 
 
 def _value(node: ast.expr, values: Mapping[str, float]) -> float:

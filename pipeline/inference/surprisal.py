@@ -81,13 +81,13 @@ def sentences(table: pd.DataFrame, column: str) -> list[str]:
 
 
 def without_empty(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """The rows that have a sentence; the others are counted and named."""
+    """The rows that have a sentence, each with its index; the others are named."""
     if column not in table:
         return table  # which `sentences` refuses
     has = [isinstance(text, str) and bool(normalise(without_bars(text))) for text in table[column]]
     if lacking := [str(number) for number, each in enumerate(has, start=1) if not each]:
         say(f"left out without a sentence in '{column}': row {', '.join(lacking)}")
-    return table[has].reset_index(drop=True)
+    return table[has]
 
 
 def without_bars(sentence: str) -> str:

@@ -12,7 +12,7 @@ import accord
 from accord.pipeline.artefacts.artefact import hash_of_file
 from accord.pipeline.cli.main import app
 from accord.pipeline.display.reading_figures import _within_items
-from accord.pipeline.inference.provenance import methods
+from accord.pipeline.inference.provenance import methods, weights_of
 from accord.pipeline.inference.regions import by_region, predicted
 from accord.pipeline.inference.surprisal import with_joined_punctuation
 
@@ -68,6 +68,12 @@ def test_a_prediction_holds_for_the_items_for_which_it_is_true(words):
     assert found.items["item"].tolist() == [1, 2, 3]
     assert found.items["success"].all()
     assert (found.items["bad.verb"] > found.items["good.verb"]).all()
+    difference = found.items["bad.verb"] - found.items["good.verb"]
+    assert found.items["difference"].tolist() == pytest.approx(difference.tolist())
+    (row,) = found.summary.to_dict("records")
+    assert row["holds"] == "3: 1.000"
+    assert row["difference"] == f"{difference.mean():+.2f} bits"
+    assert row["SE"] == f"{difference.std() / np.sqrt(3):.2f}"
     other = predicted(regions, "bad.verb < good.verb", "condition", "item")
     assert not other.items["success"].any()
     middle = regions.pivot(index="item", columns=["condition", "region"], values="surprisal")
@@ -76,7 +82,9 @@ def test_a_prediction_holds_for_the_items_for_which_it_is_true(words):
     some = predicted(regions, f"bad.verb - good.verb > {bound}", "condition", "item")
     assert some.items["success"].sum() == 2
     both = f"bad.verb - good.verb > {bound} & bad.verb > 1000"
-    assert not predicted(regions, both, "condition", "item").items["success"].any()
+    joined = predicted(regions, both, "condition", "item")
+    assert not joined.items["success"].any()
+    assert joined.summary["difference"].item() == ""
 
 
 def test_names_that_are_parts_of_each_other_are_told_apart():
@@ -106,7 +114,7 @@ def test_an_item_that_lacks_a_condition_is_left_out_and_counted(words, capsys):
     regions = regions[(regions["item"] != 2) | (regions["condition"] == "good")]
     found = predicted(regions, "bad.verb > good.verb", "condition", "item")
     assert found.items["item"].tolist() == [1, 3]
-    assert "1 item left out" in capsys.readouterr().err
+    assert "1 item left out, without bad.verb: 2" in capsys.readouterr().err
 
 
 def test_an_item_with_two_rows_in_a_condition_is_refused(words):
@@ -156,8 +164,25 @@ def test_one_command_writes_words_regions_predictions_a_figure_and_where_they_co
     written = pd.read_csv(to)
     assert written["spelled"].dtype == bool
     assert {*about["columns"]["word"]} >= {*written} - {*STIMULI, "row"}
+    assert about["counts"]["words"] == len(written)
+    assert about["predictions"][0]["holds"].endswith(": 1.000")
     regions = pd.read_csv(tmp_path / "words.regions.csv")
     assert {*about["columns"]["region"]} >= {*regions} - {*STIMULI, "row"}
+
+
+@pytest.mark.parametrize("wrong", ["bad.verbe > good.verb", "twice"])
+def test_a_prediction_that_fails_leaves_the_earlier_table_and_where_it_comes_from(tmp_path, wrong):
+    table, to = tmp_path / "stimuli.csv", tmp_path / "words.csv"
+    STIMULI.to_csv(table, index=False)
+    command = ["surprisal", str(table), "--regions", "regions", "--to", str(to)]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    before = {path.name: path.read_bytes() for path in tmp_path.glob("words*")}
+    if wrong == "twice":
+        wrong = "bad.verb > good.verb"
+        STIMULI.assign(item=1).to_csv(table, index=False)
+    done = CliRunner().invoke(app, [*command, "--expects", wrong])
+    assert done.exit_code == 2
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("words*")} == before
 
 
 def test_a_file_of_the_users_own_is_not_replaced_by_the_one_beside_a_table(tmp_path):
@@ -176,7 +201,8 @@ def test_a_file_of_the_users_own_is_not_replaced_by_the_one_beside_a_table(tmp_p
 def test_the_sentence_for_methods_names_the_model():
     said = methods(accord.load())
     assert f"Accord {accord.__version__}" in said and "bundled French model" in said
-    assert "log-linear LSTM" in said and "SHA-256" in said
+    assert "log-linear LSTM" in said and "trained on orangesum" in said
+    assert all(digest[:12] in said for digest in weights_of(accord.load()).values())
 
 
 @pytest.mark.parametrize(
