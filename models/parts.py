@@ -296,7 +296,7 @@ HISTORIES = Registry(
             "accord.models.zoo.histories:forest",
             "Trees of random questions about the last words, averaged (Xu & Jelinek 2004).",
             trees=Setting(int, 5, "trees in the forest", least=1),
-            depth=Setting(int, 6, "questions from the root of a tree to a leaf", least=0),
+            depth=Setting(int, 2, "questions from the root of a tree to a leaf", least=0),
         ),
         "skip": Part(
             "accord.models.zoo.histories:skip",

@@ -361,7 +361,7 @@ def best_sides(counts: np.ndarray, node: np.ndarray, sides: np.ndarray) -> np.nd
     return sides
 
 
-def forest(given: HistoryContext, *, trees: int = 5, depth: int = 6) -> MixedBackground:
+def forest(given: HistoryContext, *, trees: int = 5, depth: int = 2) -> MixedBackground:
     """Random forests of histories (Xu & Jelinek 2004): p is the mean over trees of questions.
 
         p(w | h) = 1/M · Σ_m p(w | path of h in tree m, h)
