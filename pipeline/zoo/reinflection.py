@@ -27,6 +27,7 @@ from accord.models.common.batching import END, NO_WORD, Sentences
 from accord.models.features.phi import Features
 from accord.models.network.language_model import LanguageModel
 from accord.models.recipe import Recipe
+from accord.models.training.log import Epoch
 from accord.models.training.trainer import Trainer
 from accord.pipeline.data.folders import folder_of
 from accord.pipeline.display.messages import echo, say
@@ -70,7 +71,7 @@ class EndingRules:
         for lemma, features, forms in cells:
             shared = len(_common(lemma, forms[0]))
             rule = len(lemma) - shared, forms[0][shared:]
-            for length in range(LONGEST_ENDING + 1):
+            for length in range(rule[0], LONGEST_ENDING + 1):  # what goes must be seen to be there
                 self.rules[features, lemma[len(lemma) - length :]][rule] += 1
 
     def form(self, lemma: str, features: tuple[str, ...]) -> str:
@@ -120,9 +121,12 @@ class Reinflection:
         return [self.number[symbol] for symbol in symbols if symbol in self.number]
 
     def fit(self, train: Sequence[Cell], valid: Sequence[Cell]) -> None:
+        def on_epoch(row: Epoch) -> None:
+            say(f"  epoch {row.epoch}: train {row.train_nats:.3f}, valid {row.valid_nats:.3f} nats")
+
         with tempfile.TemporaryDirectory() as folder:
-            said = Trainer(self.model, self.model.recipe, Path(folder), say=say)
-            said.fit(self.text(train), self.text(valid))
+            trainer = Trainer(self.model, self.model.recipe, Path(folder), on_epoch=on_epoch)
+            trainer.fit(self.text(train), self.text(valid))
 
     @torch.inference_mode()
     def forms(self, cells: Sequence[Cell]) -> list[str]:
