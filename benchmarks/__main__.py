@@ -154,6 +154,38 @@ def memory(words: int, processes: int, scratch: Path | None) -> None:
     print_table(compared(costs))
 
 
+def scale(words: int, shards: int, workers: list[int], scratch: Path | None) -> None:
+    """Measure each stage that prepares news and novels, at once and in shards."""
+    from benchmarks.scale import StageCost, cut, measure
+
+    ways = {"at once": []}
+    for count in workers:
+        ways[f"{count} workers"] = ["--shards", str(shards), "--at-once", str(count)]
+    with TemporaryDirectory(dir=scratch) as folder:
+        data = Path(folder, "data")
+        data.mkdir()
+        cut(words, data)
+        for found in measure(ways, data, Path(folder)):
+            if isinstance(found, StageCost):
+                print(
+                    f"{found.way:>10} {found.stage:>10} {found.seconds:8.1f} s {found.cpu:8.1f} s "
+                    f"of CPU {words / found.cpu:11,.0f} words per CPU second "
+                    f"{found.mebibytes:7,.0f} MiB",
+                    flush=True,
+                )
+            else:
+                print(found, flush=True)
+
+
+def sweep(rounds: int) -> None:
+    """Measure six trainings of `tiny` by a pool and by Ray."""
+    from benchmarks.scale import sweeps
+
+    with TemporaryDirectory() as folder:
+        for way, seconds in sweeps(rounds, Path(folder)):
+            print(f"{way:>5} {seconds:7.1f} s", flush=True)
+
+
 def page(run: list[Path], sentences: int) -> None:
     """Measure how long `accord page` takes to start, and to answer each sentence typed into it."""
     from itertools import islice
@@ -330,6 +362,14 @@ def parser() -> argparse.ArgumentParser:
     option("--words", type=int, default=5_000_000, help="of the shorter text (the other: tenfold)")
     option("--processes", type=int, default=1, help="that tokenise")
     option("--scratch", type=Path, help="folder to prepare the texts in; they are removed after")
+
+    option = command("scale", scale)
+    option("--words", type=int, default=1_000_000, help="of the text (default: 1,000,000)")
+    option("--shards", type=int, default=8, help="of each stage (default: 8)")
+    option("--workers", type=int, nargs="*", default=[1, 2], help="at a time (default: 1 and 2)")
+    option("--scratch", type=Path, help="folder to prepare the texts in; they are removed after")
+
+    rounds(command("sweep", sweep), 2, "times that each way is measured")
 
     runs = {"action": "append", "type": Path, "default": [], "metavar": "FOLDER|ID"}
     option = command("page", page)

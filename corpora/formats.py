@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from accord.corpora.segment import segment
 from accord.corpora.sentence import Sentence, TreebankRow, Unwanted
-from accord.corpora.text import CorpusError, lines, parse_line
+from accord.corpora.text import CorpusError, lines, numbered, parse_line
 
 # The text is in this column; every other column is a label (topic, genre, source) by its name, and
 # one that is empty is none. The column `document`, where there is one, also names the document.
@@ -39,9 +39,11 @@ def read_tsv(path: Path, split: str | None = None) -> Iterator[Sentence]:
         yield _sentence(dict(zip(names, cells, strict=True)), path, number, split)
 
 
-def read_jsonl(path: Path, split: str | None = None) -> Iterator[Sentence]:
+def read_jsonl(
+    path: Path, split: str | None = None, among: range | None = None
+) -> Iterator[Sentence]:
     """One sentence for every line, an object with `text`; lists and objects in it are no labels."""
-    for number, line in enumerate(lines(path), start=1):
+    for number, line in numbered(path, among):
         place = f"{path}, line {number}"
         try:
             found = parse_line(line)
@@ -116,13 +118,15 @@ COMPLETE = re.compile(r"""\W*\w.*[.!?…][\s»”"')\]]*\Z""", re.DOTALL)
 SIGNATURE = re.compile(r"""(?<=[.!?"»)])\s?[a-z]{1,5}(?:-[a-z]{1,5})*(?:/[a-z]{1,5})+\s*\Z""")
 
 
-def read_orangesum(path: Path, split: str | None = None) -> Iterator[Sentence | Unwanted]:
+def read_orangesum(
+    path: Path, split: str | None = None, among: range | None = None
+) -> Iterator[Sentence | Unwanted]:
     """Articles of French news in JSON lines, as sentences named by article and position in it.
 
     Of each article its heading (a lead of one to three sentences) and its text are read. Paragraphs
     without a final stop are left out: titles, headings, captions of films, lists.
     """
-    for number, line in enumerate(lines(path), start=1):
+    for number, line in numbered(path, among):
         article = parse_document(path, number, line, OF_ARTICLE)
         texts = (SIGNATURE.sub("", article[part]) for part in ARTICLE_PARTS)
         sentences = (sentence for text in texts for sentence in segment(text))
@@ -139,13 +143,15 @@ BEFORE_SPEECH = re.compile(r"\W*\w.*:\Z", re.DOTALL)
 DASHES = re.compile(r"\A(?:--|–)(?=\s)")  # before speech, as some novels have them
 
 
-def read_paragraphs(path: Path, split: str | None = None) -> Iterator[Sentence | Unwanted]:
+def read_paragraphs(
+    path: Path, split: str | None = None, among: range | None = None
+) -> Iterator[Sentence | Unwanted]:
     """Novels or sheets in JSON lines: `id`, and in `text` paragraphs, one a line.
 
     Sentences are named by their document and their position in it. Paragraphs without a final stop
     are left out: titles, items of lists.
     """
-    for number, line in enumerate(lines(path), start=1):
+    for number, line in numbered(path, among):
         found = parse_document(path, number, line, {"id": str, "text": str})
         name, paragraphs = found["id"], found["text"].split("\n")
         sentences = (each for paragraph in paragraphs for each in segment(paragraph))
@@ -172,6 +178,9 @@ def parse_document(path: Path, number: int, line: str, keys: Mapping[str, type])
             raise CorpusError(f"{place}: expected {key!r} to be {kind.__name__}, found {found}")
     return document
 
+
+# Readers for which every line stands by itself, so that several processes can read one file.
+LINE_BY_LINE = (read_jsonl, read_orangesum, read_paragraphs)
 
 HUB = "hub:"
 SPLITS = {"validation": "valid"}  # the hub's name -> ours; any other is kept

@@ -5,8 +5,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from accord.corpora import conllu, formats, text
 from accord.corpora.sentence import Sentence, Tree, Unwanted, words
@@ -121,6 +122,16 @@ READERS = {
 SPLITS = ("train", "valid", "dev", "test")
 MOST = 5  # files that an error lists
 Folder = Callable[[str], Path]
+
+
+class Piece(NamedTuple):
+    """A part of a source that can be read by itself."""
+
+    source: str
+    file: int = 0  # its place among the files of the source; a hub data set is one
+    lines: tuple[int, int] | None = None  # the first and the stop, from 0; None: all of them
+
+
 Reasons = Counter[str]  # how many texts were left out for each
 
 
@@ -130,16 +141,17 @@ def read(
     folder: Folder | None = None,
     limit: int | None = None,
     left_out: Reasons | None = None,
+    pieces: Sequence[Piece] | None = None,
 ) -> Iterator[Sentence]:
     """The sentences of a source; `folder(name)` says where a named corpus's data lies.
 
     A source is a name in CORPORA, a file, a pattern (`texts/*.txt`), a folder, or
     `hub:ID[:CONFIG][#COLUMN]`. Files are `.txt`, `.conllu`, `.tsv` or `.jsonl`, compressed or not.
     Of a hub data set no more than the first `limit` sentences to train on are downloaded.
-    `left_out` counts the texts that a reader leaves out.
+    `left_out` counts the texts that a reader leaves out. `pieces` chooses what is read.
     """
-    empty = True
-    for found in sentences(source, folder, limit):
+    empty = pieces is None
+    for found in sentences(source, folder, limit, pieces):
         if isinstance(found, Sentence):
             empty = False
             yield found
@@ -183,21 +195,63 @@ def _words(sentence: Sentence) -> list[str]:
 
 
 def sentences(
-    source: str, folder: Folder | None, limit: int | None
+    source: str, folder: Folder | None, limit: int | None, pieces: Sequence[Piece] | None
 ) -> Iterator[Sentence | Unwanted]:
     if source.startswith(formats.HUB):
         yield from formats.read_hub(source, limit)
         return
     paths = files_and_splits(source, folder)
     names = part_names([*map(str, paths)])
-    for (path, split), name in zip(paths.items(), names, strict=True):
-        read = CORPORA[source].read if source in CORPORA else READERS[text.kind(path)]
+    named = [*zip(paths.items(), names, strict=True)]
+    chosen = (
+        [(each, None) for each in named]
+        if pieces is None
+        else [(named[piece.file], piece.lines) for piece in pieces]
+    )
+    for ((path, split), name), lines in chosen:
+        among = {"among": range(*lines)} if lines else {}
         before = "" if source in CORPORA else f"{name}:"  # files may call documents alike
-        for found in read(path, split):
+        for found in reader_of(source, path)(path, split, **among):
             if isinstance(found, Sentence):
                 inside = found.document
                 found = found._replace(document=name if inside is None else before + inside)
             yield found
+
+
+def reader_of(source: str, path: Path) -> Callable[..., Iterator[Sentence | Unwanted]]:
+    return CORPORA[source].read if source in CORPORA else READERS[text.kind(path)]
+
+
+def shards(sources: Sequence[str], folder: Folder | None, count: int) -> list[list[Piece]]:
+    """The sources as at most so many shards of about the same size, in the order of `read_parts`.
+
+    Files are cut between lines, where each line stands by itself. A hub data set is not cut.
+    """
+    paths = {source: files(source, folder=folder) for source in ordered(sources, folder)}
+    whole = sum(path.stat().st_size for found in paths.values() for path in found) or 1
+    shards: dict[int, list[Piece]] = {}
+    before = 0.0  # bytes of the pieces so far
+    for source, found in paths.items():
+        for place, path in enumerate(found):
+            size, parts = path.stat().st_size, _line_ranges(source, path, count / whole)
+            for lines in parts:
+                number = int((before + size / len(parts) / 2) * count / whole)
+                shards.setdefault(number, []).append(Piece(source, place, lines))
+                before += size / len(parts)
+        if not found:
+            shards.setdefault(int(before * count / whole), []).append(Piece(source))
+    return [*shards.values()]
+
+
+def _line_ranges(source: str, path: Path, shards_per_byte: float) -> Sequence[tuple | None]:
+    """The lines of a file in as many ranges as it is shards long; None is the whole file."""
+    wanted = round(path.stat().st_size * shards_per_byte)
+    if wanted < 2 or reader_of(source, path) not in formats.LINE_BY_LINE:
+        return [None]
+    with text.open_bytes(path) as file:
+        total = sum(1 for _ in file)
+    cuts = sorted({number * total // wanted for number in range(wanted + 1)})
+    return [*pairwise(cuts)]
 
 
 def files_and_splits(source: str, folder: Folder | None) -> dict[Path, str | None]:
@@ -275,23 +329,33 @@ def read_parts(
     folder: Folder | None = None,
     limit: int | None = None,
     left_out: dict[str, Reasons] | None = None,
+    shard: Sequence[Piece] | None = None,
 ) -> Iterator[tuple[str, Sentence]]:
     """The sentences of all sources, each with the name of its part; see `read`.
 
     Sources that have splits of their own come first. `left_out` counts the texts that readers leave
-    out, by part.
+    out, by part. `shard` has the pieces to read, by default all.
     """
     names = dict(zip(sources, part_names(sources), strict=True))
+    for source in (
+        ordered(sources, folder) if shard is None else dict.fromkeys(each.source for each in shard)
+    ):
+        reasons: Reasons = Counter()
+        pieces = None if shard is None else [each for each in shard if each.source == source]
+        found = read(source, folder=folder, limit=limit, left_out=reasons, pieces=pieces)
+        for sentence in found:
+            yield names[source], sentence
+        if reasons and left_out is not None:
+            left_out[names[source]] = reasons
+
+
+def ordered(sources: Sequence[str], folder: Folder | None) -> Sequence[str]:
+    """Sources that have splits of their own before the others."""
 
     def is_to_split(source: str) -> bool:
         return next(read(source, folder=folder, limit=1)).split is None
 
-    for source in sorted(sources, key=is_to_split) if len(sources) > 1 else sources:
-        reasons: Reasons = Counter()
-        for sentence in read(source, folder=folder, limit=limit, left_out=reasons):
-            yield names[source], sentence
-        if reasons and left_out is not None:
-            left_out[names[source]] = reasons
+    return sorted(sources, key=is_to_split) if len(sources) > 1 else sources
 
 
 def part_names(sources: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ import lzma
 import re
 import zlib
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -58,6 +59,12 @@ def lines(path: Path, encoding: str = "utf-8") -> Iterator[str]:
         if isinstance(error, OSError) and error.errno is not None:  # the disk, not the content
             raise
         raise CorpusError(f"{path}: the compressed file is damaged or cut short: {error}") from None
+
+
+def numbered(path: Path, among: range | None = None) -> Iterator[tuple[int, str]]:
+    """The lines of a file with their numbers from 1; `among` chooses some, counted from 0."""
+    found = enumerate(lines(path), start=1)
+    return islice(found, among.start, among.stop) if among else found
 
 
 def read(path: Path, split: str | None = None) -> Iterator[Sentence]:

@@ -6,12 +6,11 @@ that a corpus of any size needs the memory of a few.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -60,16 +59,32 @@ def count_batches(path: Path) -> int:
         return pa.ipc.open_file(file).num_record_batches
 
 
+Ranges = dict[str, tuple[int, int]]  # of each table the first batch and the stop
+
+
+def batch_ranges(paths: Mapping[str, Path], count: int) -> list[Ranges]:
+    """The batches of several tables in at most so many shards."""
+    every = [(name, number) for name in paths for number in range(count_batches(paths[name]))]
+    cuts = sorted({shard * len(every) // count for shard in range(count + 1)})
+    shards = []
+    for first, stop in pairwise(cuts):
+        ranges: Ranges = {}
+        for name, number in every[first:stop]:
+            ranges[name] = ranges.get(name, (number, 0))[0], number + 1
+        shards.append(ranges)
+    return shards
+
+
 def rows(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of an Arrow file."""
     for batch in batches(path):
         yield from batch.to_pylist()
 
 
-def word_counts(path: Path) -> Counter[str]:
-    """How often each word occurs in a file of sentences' words."""
+def word_counts(path: Path, chosen: Iterable[int] | None = None) -> Counter[str]:
+    """How often each word occurs in a file of sentences' words, or in some batches of it."""
     counts: Counter[str] = Counter()
-    for batch in batches(path):
+    for batch in batches(path, chosen):
         words, numbers = batch["words"].flatten().value_counts().flatten()
         counts.update(dict(zip(words.to_pylist(), numbers.to_pylist(), strict=True)))
     return counts
@@ -131,17 +146,15 @@ class Spool:
         self._table.close()
         self._path.unlink()
 
-    def add(self, row: Any, key: str | None = None, repeat: bool = False) -> int | None:
-        """Keep a row and return its number, unless a row with its key is kept already.
+    def add(self, row: str, key: bytes | None = None, repeat: bool = False) -> int | None:
+        """Keep a row in JSON and return its number, unless a row with its key is kept already.
 
         With `repeat` it is kept even so.
         """
-        digest = None if key is None else hashlib.blake2b(key.encode(), digest_size=16).digest()
-        text = json.dumps(row)
         insert = "INSERT OR IGNORE INTO row (key, json) VALUES (?, ?)"
-        added = self._ask(insert, (digest, text))
+        added = self._ask(insert, (key, row))
         if repeat and not added.rowcount:
-            added = self._ask(insert, (None, text))
+            added = self._ask(insert, (None, row))
         if not added.rowcount:
             self.repeated += 1
             return None

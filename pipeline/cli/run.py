@@ -49,9 +49,20 @@ def run(
             "Ray cluster (ray). Default: one after the other.",
         ),
     ] = None,
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Prepare a large text in this many shards, by processes or as --on says. The "
+            "result is the same; a run that was killed resumes with the shards that are done.",
+        ),
+    ] = None,
     at_once: Annotated[
         int | None,
-        typer.Option(min=1, help="With --on: most models at a time; default 4, on Ray no limit."),
+        typer.Option(
+            min=1,
+            help="Most models or shards at a time; default: 4 processes, on Ray no limit.",
+        ),
     ] = None,
     cpus: Annotated[float, typer.Option(help="With --on ray: cores of each model.")] = 1,
     gpus: Annotated[
@@ -62,15 +73,19 @@ def run(
     """Train the models of a configuration: run each stage that is not done, print the results."""
     chosen = {"set": set or (), "models": models or (), "name": name, "seeds": seeds, "runs": runs}
     chosen |= {"until": until, "force": force or ()}
-    if on is None:
-        from accord.pipeline.runner.run import run as bring_up_to_date
+    from accord.pipeline.runner.run import run as bring_up_to_date
+    from accord.pipeline.runner.shards import Shards
+    from accord.pipeline.runner.workers import workers
 
-        finished = bring_up_to_date(config, **chosen)
+    place = workers(on or "pool", at_once, cpus, gpus) if on or shards else None
+    if shards:
+        chosen["shards"] = Shards(shards, place)
+    if on:
+        from accord.pipeline.runner.pack import run_on  # which loads torch
+
+        finished = run_on(place, config, **chosen)
     else:
-        from accord.pipeline.runner.pack import run_on
-        from accord.pipeline.runner.workers import workers
-
-        finished = run_on(workers(on, at_once, cpus, gpus), config, **chosen)
+        finished = bring_up_to_date(config, **chosen)
     report = finished.folder / "report"
     if until in {None, "report"}:
         print_markdown((report / "table.md").read_text(encoding="utf-8"))

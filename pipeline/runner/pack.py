@@ -26,6 +26,7 @@ from accord.pipeline.artefacts.names import FIGURES
 from accord.pipeline.artefacts.store import Store
 from accord.pipeline.display.messages import counted
 from accord.pipeline.runner.run import Run, content_of, run
+from accord.pipeline.runner.shards import Shards
 from accord.pipeline.runner.sweep import sweep
 from accord.pipeline.runner.workers import Workers
 from accord.pipeline.stages.table import STAGES, above
@@ -43,6 +44,7 @@ def pack(
     seeds: int = 1,
     runs: str | Path = RUNS,
     force: Sequence[str] = (),
+    shards: Shards | None = None,
     trained: bool = True,
 ) -> dict[str, dict]:
     """Prepare the models of a configuration and copy the files that training reads to a folder.
@@ -51,7 +53,7 @@ def pack(
     model.
     """
     chosen = {"set": set, "models": models, "name": name, "seeds": seeds, "runs": runs}
-    prepared = run(config, **chosen, force=force, until=above("train")[-1])
+    prepared = run(config, **chosen, force=force, until=above("train")[-1], shards=shards)
     jobs: dict[str, dict] = {}
     for model in prepared.config.models:
         job = _job(prepared, model, folder, jobs)
@@ -110,6 +112,7 @@ def run_on(
     until: str | None = None,
     force: Sequence[str] = (),
     runs: str | Path = RUNS,
+    shards: Shards | None = None,
 ) -> Run:
     """The same as `run`, but the workers train the models.
 
@@ -119,17 +122,18 @@ def run_on(
     if "train" in force:
         raise ValueError("force: expected a stage that runs here, got train, which runs elsewhere")
     if until in above("train"):
-        return run(config, **chosen, until=until, force=force)
+        return run(config, **chosen, until=until, force=force, shards=shards)
     packed = (
         Path(runs) / f".packed-{hash_of_value([config, name, str(set), [*models], seeds])[:16]}"
     )
-    jobs = pack(config, packed, **chosen, force=[*{*force} & {*above("train")}], trained=False)
+    first = [stage for stage in force if stage in above("train")]
+    jobs = pack(config, packed, **chosen, force=first, shards=shards, trained=False)
     failed = sweep([packed], workers)
     unpack(packed, runs=runs)
     if failed:
         raise ValueError(f"{failed} of {counted(len(jobs), 'model')} failed: see above")
     shutil.rmtree(packed)
-    return run(config, **chosen, until=until, force=[*{*force} - {*above("train")}])
+    return run(config, **chosen, until=until, force=[each for each in force if each not in first])
 
 
 def unpack(folder: Path, *, runs: str | Path = RUNS) -> list[str]:

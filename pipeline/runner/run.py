@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,6 +35,7 @@ from accord.pipeline.data.fetch import fetch
 from accord.pipeline.data.folders import MissingData
 from accord.pipeline.display.messages import say, short_names
 from accord.pipeline.display.tables import with_seeds
+from accord.pipeline.runner.shards import Shards
 from accord.pipeline.stages.table import STAGES, Stage, check_names
 from accord.pipeline.trained.resolve import RUNS
 from accord.pipeline.trained.start import check_start, start_artefact
@@ -55,10 +57,10 @@ class Status:
 class Run:
     """One configuration in one folder of runs."""
 
-    def __init__(self, config: Config, runs: Path):
+    def __init__(self, config: Config, runs: Path, shards: Shards | None = None):
         if config.name == ARTEFACTS:
             raise ValueError(f"a run cannot be called {ARTEFACTS}, as the folder of what runs make")
-        self.config = config
+        self.config, self.shards = config, shards
         self.folder = runs / config.name
         self.store = Store(runs / ARTEFACTS)
         self._before = self._manifest()
@@ -100,9 +102,12 @@ class Run:
 
     def _clear(self) -> None:
         """Remove the leftovers of killed runs, without those that a stage resumes from."""
-        self.store.clear({stage.name for stage in STAGES.values() if stage.resumes})
+        self.store.clear({stage.name for stage in STAGES.values() if self._resumes(stage)})
         for folder in (self.folder, self.folder / "report"):
             clear_partial(folder)
+
+    def _resumes(self, stage: Stage) -> bool:
+        return stage.resumes or (stage.sharded and self.shards is not None)
 
     def status(self) -> Iterator[Status]:
         """Where every stage stands, without running any."""
@@ -177,10 +182,11 @@ class Run:
             inputs[at].check(read)
         folders = {at: artefact.folder for at, artefact in inputs.items()}
         params = self.params(model, stage)
+        compute = partial(stage.compute, params, folders)
+        if self.shards and stage.sharded:
+            compute = partial(self.shards.compute, stage, params, folders)
         start = time.monotonic()
-        artefact = self.store.make(
-            name, recipe, lambda out: stage.compute(params, folders, out), stage.resumes, forced
-        )
+        artefact = self.store.make(name, recipe, compute, self._resumes(stage), forced)
         say(f"{label}: done in {time.monotonic() - start:.1f} s", detail=True)
         return artefact
 
@@ -269,6 +275,7 @@ def run(
     until: str | None = None,
     force: Sequence[str] = (),
     runs: str | Path = RUNS,
+    shards: Shards | None = None,
 ) -> Run:
     """Run every stage of a preset or configuration file that is not done.
 
@@ -276,11 +283,12 @@ def run(
     for one. `models` names the models to run, by default all. `name` names the folder of the run,
     by default after the configuration. Each model is trained with `seeds` seeds. `until` stops
     after a stage, and `force` runs stages that are done. `runs` is the folder that holds all runs.
+    `shards` says how preparation is shared out; the result is the same.
     """
     overrides = _overrides(set) if isinstance(set, Mapping) else set
     loaded = load_config(config, overrides, models, name)
     expanded = replace(loaded, models=with_seeds(loaded.models, seeds))
-    return run_config(expanded, until=until, force=force, runs=runs)
+    return run_config(expanded, until=until, force=force, runs=runs, shards=shards)
 
 
 def _overrides(values: Mapping[str, Any]) -> list[str]:
@@ -306,10 +314,11 @@ def run_config(
     until: str | None = None,
     force: Sequence[str] = (),
     runs: str | Path = RUNS,
+    shards: Shards | None = None,
 ) -> Run:
     """Bring every stage of a configuration up to date, fetching the data it names."""
     check_names([*force, *([until] if until else [])])
-    this = Run(config, Path(runs))
+    this = Run(config, Path(runs), shards)
     this.check()
     for start in {sections["train"].start for sections in config.models.values()} - {None}:
         check_start(start)

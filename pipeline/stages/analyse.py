@@ -32,7 +32,13 @@ from accord.pipeline.artefacts.names import (
     is_special,
     read_as_unknown,
 )
-from accord.pipeline.artefacts.tables import open_table, splits, word_counts
+from accord.pipeline.artefacts.tables import (
+    Ranges,
+    batch_ranges,
+    open_table,
+    splits,
+    word_counts,
+)
 from accord.pipeline.data.folders import folder_of
 from accord.pipeline.dataset.unknown_words import (
     WRITTEN,
@@ -48,6 +54,7 @@ from accord.pipeline.display.messages import say
 from accord.pipeline.evaluation.suites import Pair, read_suite, suite_name, suite_words
 from accord.pipeline.sections import AnalyseParams
 
+COUNTS = "counts.json"  # in a shard: how often each split has each word
 FEW = 0.4  # share of analysed words: French has more with any lexicon of its content words
 
 
@@ -90,16 +97,32 @@ class Texts(NamedTuple):
     sentences: Mapping[str, int]
 
 
+def pieces(params: AnalyseParams, inputs: Inputs, count: int) -> list[Ranges]:
+    return batch_ranges(splits(inputs["tokenise"]), count)
+
+
+def shard(params: AnalyseParams, inputs: Inputs, piece: Ranges, out: Path) -> None:
+    """Count the words of some batches."""
+    paths = splits(inputs["tokenise"])
+    counts = {split: word_counts(paths[split], range(*chosen)) for split, chosen in piece.items()}
+    (out / COUNTS).write_text(json.dumps(counts, ensure_ascii=False), encoding="utf-8")
+
+
 def compute(
-    params: AnalyseParams, inputs: Inputs, out: Path, known: Sequence[str] | None = None
+    params: AnalyseParams,
+    inputs: Inputs,
+    out: Path,
+    known: Sequence[str] | None = None,
+    shards: Sequence[Path] = (),
 ) -> None:
     """`known` fixes the words, so that an audit can test everything else."""
     paths = splits(inputs["tokenise"])
     _check_names(paths, params.suites)
-    texts = Texts(
-        {split: word_counts(path) for split, path in paths.items()},
-        {split: open_table(path).num_rows for split, path in paths.items()},
-    )
+    counts = {split: Counter() if shards else word_counts(path) for split, path in paths.items()}
+    for folder in shards:
+        for split, of_shard in load_json(folder / COUNTS, dict).items():
+            counts[split].update(of_shard)
+    texts = Texts(counts, {split: open_table(path).num_rows for split, path in paths.items()})
     if START in inputs:
         counts, sentences = texts.counts["train"], texts.sentences["train"]
         words = counts if known is None else known

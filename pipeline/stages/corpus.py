@@ -4,22 +4,25 @@ Each of several sources is a part, and results are given by part too. A sentence
 of them is kept once. A text to pretrain on has no sentence of validation or test.
 """
 
+import hashlib
 import json
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from accord.corpora.sentence import Sentence
-from accord.corpora.sources import CORPORA, read_parts
+from accord.corpora.sources import CORPORA, Piece, part_names, read_parts
+from accord.corpora.sources import shards as shards_of
 from accord.corpora.tokenise import comparable
 from accord.models.common.checks import nearest
+from accord.models.common.files import load_json
 from accord.pipeline.artefacts.artefact import Inputs
 from accord.pipeline.artefacts.names import ABOUT, PRETRAINING
 from accord.pipeline.artefacts.tables import Spool, batches, rows, write_rows
@@ -34,6 +37,30 @@ from accord.pipeline.dataset.splits import (
 )
 from accord.pipeline.display.messages import counted, say, track
 from accord.pipeline.sections import SOURCE, CorpusParams
+
+
+class Read(NamedTuple):
+    """A sentence as it was read, and as a shard keeps it."""
+
+    part: str
+    document: str
+    split: str | None  # that the source itself makes
+    is_short: bool
+    key: bytes  # the same for all copies of a text
+    row: str  # in JSON
+
+
+READ = pa.schema(
+    {
+        "part": pa.string(),
+        "document": pa.string(),
+        "split": pa.string(),
+        "is_short": pa.bool_(),
+        "key": pa.binary(16),
+        "row": pa.string(),
+    }
+)
+SENTENCES = "sentences.arrow"  # in a shard
 
 
 class Labels:
@@ -112,13 +139,71 @@ class Gathered:
         return {part: found[0] for part, found in self.of_parts.items() if len(found) == 1}
 
 
-def compute(params: CorpusParams, inputs: Inputs, out: Path) -> None:
+def pieces(params: CorpusParams, inputs: Inputs, count: int) -> list[tuple[str, list[Piece]]]:
+    """The sources in at most so many shards, and so is the text to pretrain on."""
+    kinds = {SOURCE: params.source, PRETRAINING: params.pretraining or ()}
+    return [(kind, shard) for kind in kinds for shard in shards_of(kinds[kind], folder_of, count)]
+
+
+def shard(params: CorpusParams, inputs: Inputs, piece: tuple[str, list[Piece]], out: Path) -> None:
+    """Read and split into sentences some pieces of the sources."""
+    kind, chosen = piece
     left_out: dict[str, Counter[str]] = {}
-    read = read_parts(params.source, folder=folder_of, limit=params.limit, left_out=left_out)
+    labelled = Labels(params.labels)
+    read = _read(params, kind, labelled, left_out, chosen)
+    write_rows(out / SENTENCES, READ, (each._asdict() for each in read))
+    about = {"kind": kind, "left out": left_out, "labels": [*labelled.found]}
+    (out / ABOUT).write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
+
+
+def _read(
+    params: CorpusParams,
+    kind: str,
+    labelled: Labels,
+    left_out: dict[str, Counter[str]],
+    chosen: Sequence[Piece] | None = None,
+) -> Iterator[Read]:
+    """The sentences of the sources, or of the text to pretrain on; `chosen` has pieces of them."""
+    sources, limit = params.source, params.limit
+    if kind == PRETRAINING:
+        sources, limit = params.pretraining, None
+    given = {"folder": folder_of, "limit": limit, "left_out": left_out, "shard": chosen}
+    for part, sentence in read_parts(sources, **given):
+        row = json.dumps(_row(part, sentence, labelled))
+        is_short = len(sentence.text.split()) < REPEATED_WORDS
+        key = _key(sentence.text)
+        yield Read(part, sentence.document, sentence.split, is_short, key, row)
+
+
+def _read_shards(
+    shards: Sequence[Path], kind: str, labelled: Labels, left_out: dict[str, Counter[str]]
+) -> Iterator[Read]:
+    """The same from shards that were read before."""
+    for folder in shards:
+        about = load_json(folder / ABOUT, dict)
+        if about["kind"] == kind:
+            labelled.found |= dict.fromkeys(about["labels"])
+            for part, reasons in about["left out"].items():
+                left_out.setdefault(part, Counter()).update(reasons)
+            yield from (Read(**row) for row in rows(folder / SENTENCES))
+
+
+def _key(text: str) -> bytes:
+    return hashlib.blake2b(comparable(text).encode(), digest_size=16).digest()
+
+
+def compute(params: CorpusParams, inputs: Inputs, out: Path, shards: Sequence[Path] = ()) -> None:
+    def read(kind: str, left_out: dict[str, Counter[str]]) -> Iterator[Read]:
+        if shards:
+            return _read_shards(shards, kind, labelled, left_out)
+        return _read(params, kind, labelled, left_out)
+
+    left_out: dict[str, Counter[str]] = {}
     labelled = Labels(params.labels)
     schema = _schema(params.source, labelled)
     with Spool(out / "spool") as spool:
-        gathered = _gather(track(read, "sentences read"), spool, labelled)
+        gathered = _gather(track(read(SOURCE, left_out), "sentences read"), spool)
+        _refuse_empty(params.source, gathered.of_parts)
         about = {"left out": left_out, "repeated": spool.repeated}
         if given := gathered.given:
             others = range(sum(map(len, given.values())), len(spool))
@@ -149,7 +234,7 @@ def compute(params: CorpusParams, inputs: Inputs, out: Path) -> None:
     _say_left_out(about)
     if params.pretraining:
         held_out = [out / f"{split}.arrow" for split in parts if split != "train"]
-        about[PRETRAINING] = _write_pretraining(params.pretraining, labelled, held_out, out)
+        about[PRETRAINING] = _write_pretraining(params.pretraining, read, labelled, held_out, out)
         _say_left_out(about[PRETRAINING], "of the text to pretrain on ")
     (out / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
 
@@ -188,23 +273,27 @@ def _count(gathered: Gathered, sentences: array) -> int:
 
 
 def _write_pretraining(
-    sources: Sequence[str], labelled: Labels, held_out: Iterable[Path], out: Path
+    sources: Sequence[str],
+    read: Callable[[str, dict[str, Counter[str]]], Iterator[Read]],
+    labelled: Labels,
+    held_out: Iterable[Path],
+    out: Path,
 ) -> dict[str, Any]:
     """Write the pretraining text without held-out sentences and copies between sources.
 
     Returns how many were left out.
     """
-    judged = {comparable(row["text"]) for path in held_out for row in rows(path)}
+    judged = {_key(row["text"]) for path in held_out for row in rows(path)}
     left_out: dict[str, Counter[str]] = {}
-    read = read_parts(sources, folder=folder_of, left_out=left_out)
-    copies = 0
+    copies, parts = 0, set()
     with Spool(out / "spool") as spool:
-        for part, sentence in track(read, "sentences to pretrain on"):
-            key = comparable(sentence.text)
-            if key in judged:
+        for sentence in track(read(PRETRAINING, left_out), "sentences to pretrain on"):
+            parts.add(sentence.part)
+            if sentence.key in judged:
                 copies += 1
             else:
-                spool.add(_row(part, sentence, labelled), key, repeat=len(sources) == 1)
+                spool.add(sentence.row, sentence.key, repeat=len(sources) == 1)
+        _refuse_empty(sources, parts)
         if not len(spool):
             raise ValueError(
                 f"corpus.pretraining: '{', '.join(sources)}' has no sentence that validation and "
@@ -238,7 +327,14 @@ def _is_running(part: str) -> bool:
     return part in CORPORA and CORPORA[part].running
 
 
-def _gather(read: Iterable[tuple[str, Sentence]], spool: Spool, labelled: Labels) -> Gathered:
+def _refuse_empty(sources: Sequence[str], parts: Collection[str]) -> None:
+    """Reject a source without a sentence, which a shard may have none of."""
+    for source, part in zip(sources, part_names(sources), strict=True):
+        if part not in parts:
+            raise ValueError(f"the corpus {source} is empty: expected at least one sentence")
+
+
+def _gather(read: Iterable[Read], spool: Spool) -> Gathered:
     """Keep the sentences; returns which splits and documents they are from.
 
     Where a source makes no splits, copies of a sentence are kept once, and not at all where it
@@ -247,20 +343,18 @@ def _gather(read: Iterable[tuple[str, Sentence]], spool: Spool, labelled: Labels
     """
     found = Gathered({}, array("I"), {})
     name = document = None
-    for part, sentence in read:
-        if (part, sentence.document) != name:
-            name = part, sentence.document
+    for part, inside, own, is_short, key, row in read:
+        if (part, inside) != name:
+            name = part, inside
             document = spool.number_of("\n".join(name))
             known = found.of_parts.get(part, range(document, document))
             found.of_parts[part] = range(known.start, max(known.stop, document + 1))
-        own = sentence.split is not None
-        row = _row(part, sentence, labelled)
-        repeat = own or (_is_running(part) and len(sentence.text.split()) < REPEATED_WORDS)
-        number = spool.add(row, key=comparable(sentence.text), repeat=repeat)
+        repeat = own is not None or (_is_running(part) and is_short)
+        number = spool.add(row, key, repeat)
         if number is not None:
             found.documents.append(document)
-        if own:
-            split = OWN_VALIDATION if sentence.split == "valid" else sentence.split
+        if own is not None:
+            split = OWN_VALIDATION if own == "valid" else own
             found.given.setdefault(split, array("I")).append(number)
     return found
 

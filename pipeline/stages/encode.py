@@ -2,8 +2,9 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 
 from accord.models.common.arrays import load_array
 from accord.models.common.batching import Sentences
+from accord.models.common.files import load_json
 from accord.models.spelling.subwords import COUNTS, count_subwords
 from accord.pipeline.artefacts.artefact import Inputs
 from accord.pipeline.artefacts.names import (
@@ -21,7 +23,7 @@ from accord.pipeline.artefacts.names import (
     is_special,
     read_as_unknown,
 )
-from accord.pipeline.artefacts.tables import ArrayFile, batches, splits, word_counts
+from accord.pipeline.artefacts.tables import ArrayFile, Ranges, batch_ranges, batches, splits
 from accord.pipeline.dataset.encoded import (
     DOCUMENTS,
     NUMBERS,
@@ -40,19 +42,47 @@ from accord.pipeline.sections import EncodeParams
 from accord.pipeline.stages.corpus import label_numbers, label_values
 
 
-def compute(params: EncodeParams, inputs: Inputs, out: Path) -> None:
+def pieces(params: EncodeParams, inputs: Inputs, count: int) -> list[Ranges]:
+    return batch_ranges(splits(inputs["tokenise"]), count)
+
+
+def shard(params: EncodeParams, inputs: Inputs, piece: Ranges, out: Path) -> None:
+    """Number the words of some batches, each form in the order in which it comes."""
+    for split, chosen in piece.items():
+        number: dict[str, int] = {}
+        with (out / f"{split}.words").open("wb") as file:
+            for batch in batches(inputs["tokenise"] / f"{split}.arrow", range(*chosen)):
+                types = batch["words"].flatten().dictionary_encode()
+                forms = types.dictionary.to_pylist()
+                own = np.array([number.setdefault(form, len(number)) for form in forms], np.int32)
+                own[types.indices.to_numpy()].tofile(file)
+        _write_forms(number, split, out)
+
+
+def compute(params: EncodeParams, inputs: Inputs, out: Path, shards: Sequence[Path] = ()) -> None:
+    if shards:
+        _encode(params, inputs, out, shards)
+        return
+    with TemporaryDirectory(dir=out) as folder:
+        [whole] = pieces(params, inputs, 1)
+        shard(params, inputs, whole, Path(folder))
+        _encode(params, inputs, out, [Path(folder)])
+
+
+def _encode(params: EncodeParams, inputs: Inputs, out: Path, shards: Sequence[Path]) -> None:
+    """Give the words of all shards their ids."""
     known = Vocabulary.load(inputs["analyse"], with_pretraining=True)
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
-    seen = word_counts(inputs["tokenise"] / "train.arrow").keys()
     texts = splits(inputs["tokenise"])
     read_as = {"train": _as_trained(types)}
     labels = label_values(texts[split] for split in ("train", PRETRAINING) if split in texts)
     if labels:
         (out / VALUES).write_text(json.dumps(labels, ensure_ascii=False), encoding="utf-8")
-    about = {
-        split: _encode(path, known, seen, out, read_as.get(split), labels)
-        for split, path in texts.items()
-    }
+    about, seen = {}, None
+    for split, path in texts.items():
+        text = Words(split, shards)
+        seen = seen or text.number.keys()  # the training text comes first
+        about[split] = _encode_split(path, text, known, seen, out, read_as.get(split), labels)
     (out / SIZES).write_text(json.dumps(about, indent=1))
     speller = None if params.merges is None else _speller(types, params.merges)
     if speller:
@@ -90,8 +120,37 @@ def _subword_counts(folder: Path) -> np.ndarray:
     return forms.subwords.count(text, count_subwords(folder))
 
 
-def _encode(
+class Words:
+    """The words of a split by the numbers of their forms, read from shards a batch at a time."""
+
+    def __init__(self, split: str, shards: Sequence[Path]):
+        self.number: dict[str, int] = {}  # of each form, in the order in which they come
+        self._shards: list[tuple[Path, np.ndarray]] = []
+        self._offset = 0  # bytes of the first shard that were read
+        for folder in shards:
+            if (folder / f"{split}.words").exists():
+                forms = load_json(folder / f"{split}.forms.json", list)
+                own = np.array([self.number.setdefault(each, len(self.number)) for each in forms])
+                self._shards.append((folder / f"{split}.words", own.astype(np.int32)))
+        if END in self.number:
+            raise ValueError(f"the text holds '{END}', which stands for a sentence's end")
+
+    def take(self, count: int) -> np.ndarray:
+        """The next words; none of the batches is in two shards."""
+        while self._shards:
+            path, numbers = self._shards[0]
+            found = np.fromfile(path, np.int32, count, offset=self._offset)
+            if len(found) == count:
+                self._offset += found.nbytes
+                return numbers[found]
+            del self._shards[0]
+            self._offset = 0
+        raise ValueError(f"expected {count} more words in the shards, found none")
+
+
+def _encode_split(
     path: Path,
+    text: Words,
     known: Vocabulary,
     seen: Set[str],
     out: Path,
@@ -100,7 +159,9 @@ def _encode(
 ) -> dict[str, int]:
     """Write the arrays of a split, a batch at a time; returns its sizes."""
     about = Counter({"sentences": 0, "words": 0, "characters": 0})
-    number: dict[str, int] = {}  # of each form, in the order in which they come
+    forms = [*text.number]
+    found = known.ids(forms) if read_as is None else read_as[known.ids(forms)]
+    new = np.array([form not in seen for form in forms], np.bool_)
     parts, labels, documents = [], [], DocumentNumbers()
     with (
         ArrayFile(out / f"{path.stem}.ids.npy", np.int32) as ids,
@@ -110,16 +171,10 @@ def _encode(
     ):
         for batch in batches(path):
             words, sizes = batch["words"].flatten(), batch["words"].value_lengths().to_numpy()
-            types = words.dictionary_encode()
-            forms, positions = types.dictionary.to_pylist(), types.indices.to_numpy()
-            if END in forms:
-                raise ValueError(f"the text holds '{END}', which stands for a sentence's end")
-            new = np.array([form not in seen for form in forms], np.bool_)[positions]
-            of_batch = np.array([number.setdefault(form, len(number)) for form in forms])
-            found = known.ids(forms) if read_as is None else read_as[known.ids(forms)]
-            ids.append(_with_ends(found[positions], sizes, END_ID))
-            form.append(_with_ends(of_batch[positions], sizes, -1))
-            unseen.append(_with_ends(new, sizes, False))
+            numbers = text.take(len(words))
+            ids.append(_with_ends(found[numbers], sizes, END_ID))
+            form.append(_with_ends(numbers, sizes, -1))
+            unseen.append(_with_ends(new[numbers], sizes, False))
             lengths.append(sizes + 1)
             if "part" in batch.schema.names:
                 parts.append(batch["part"])
@@ -131,8 +186,7 @@ def _encode(
             about["words"] += len(words)
             # A word's letters and the space or line end after it.
             about["characters"] += pc.sum(pc.utf8_length(words)).as_py() + len(words)
-    forms = json.dumps([*number], ensure_ascii=False)
-    (out / f"{path.stem}.forms.json").write_text(forms, encoding="utf-8")
+    _write_forms(forms, path.stem, out)
     if parts:
         _save_parts(pa.chunked_array(parts), out / f"{path.stem}{PARTS}")
     if labels:
@@ -140,6 +194,11 @@ def _encode(
     if documents.has_long:
         np.save(out / f"{path.stem}{DOCUMENTS}", np.array(documents.numbers, np.int32))
     return dict(about)
+
+
+def _write_forms(forms: Iterable[str], split: str, out: Path) -> None:
+    text = json.dumps([*forms], ensure_ascii=False)
+    (out / f"{split}.forms.json").write_text(text, encoding="utf-8")
 
 
 class DocumentNumbers:

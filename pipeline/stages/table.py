@@ -87,6 +87,9 @@ class Stage:
     # Rejects invalid combinations of sections before the first stage runs.
     check: Callable[[Mapping[str, Any]], None] = _checks_nothing
     resumes: bool = False  # resumes from the folder of an interrupted run
+    # Whether it can be computed in shards: its module then has `pieces` and `shard` too, and
+    # `compute` takes the folders of the shards.
+    sharded: bool = False
     starts: bool = False  # also reads the model that train.start names, the input START
     over_models: bool = False  # reads its inputs from every model of the run, not from one
     shows: tuple[str, ...] = ()  # earlier stages whose parameters it reports
@@ -98,6 +101,16 @@ class Stage:
     def compute(self) -> Callable[[Any, Inputs, Path], None]:
         """From parameters and the folders of inputs to files in one folder; imported here."""
         return resolve_name(self.computed_by)
+
+    @property
+    def pieces(self) -> Callable[[Any, Inputs, int], list]:
+        """From parameters, inputs and a number to at most so many shards."""
+        return resolve_name(f"{self.computed_by.partition(':')[0]}:pieces")
+
+    @property
+    def shard(self) -> Callable[[Any, Inputs, Any, Path], None]:
+        """From parameters, inputs and one of these to files in one folder."""
+        return resolve_name(f"{self.computed_by.partition(':')[0]}:shard")
 
 
 def _by_name(*stages: Stage) -> dict[str, Stage]:
@@ -180,6 +193,7 @@ STAGES = _by_name(
         },
         params=CorpusParams,
         computed_by="accord.pipeline.stages.corpus:compute",
+        sharded=True,
         version=5,
         files=_files_of_sources,
     ),
@@ -193,6 +207,7 @@ STAGES = _by_name(
         },
         params=TokeniseParams,
         computed_by="accord.pipeline.stages.tokenise:compute",
+        sharded=True,
         version=2,
     ),
     Stage(
@@ -209,6 +224,7 @@ STAGES = _by_name(
         },
         params=AnalyseParams,
         computed_by="accord.pipeline.stages.analyse:compute",
+        sharded=True,
         version=1,
         files=_files_of_lexicons_and_suites,
         starts=True,
@@ -283,6 +299,7 @@ STAGES = _by_name(
         },
         params=EncodeParams,
         computed_by="accord.pipeline.stages.encode:compute",
+        sharded=True,
         version=2,
     ),
     Stage(

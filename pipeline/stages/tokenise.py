@@ -1,9 +1,10 @@
 """Stage `tokenise`: sentences become words, by the tokeniser or by the treebank's rows."""
 
+import json
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from itertools import chain
@@ -14,8 +15,11 @@ import pyarrow as pa
 
 from accord.corpora.sentence import words as words_of
 from accord.corpora.tokenise import normalise, tokenised
+from accord.models.common.files import load_json
 from accord.pipeline.artefacts.artefact import Inputs
 from accord.pipeline.artefacts.tables import (
+    Ranges,
+    batch_ranges,
     batches,
     count_batches,
     open_table,
@@ -30,22 +34,47 @@ from accord.pipeline.sections import TokeniseParams
 SCHEMA = pa.schema({"words": pa.list_(pa.string())})
 # Further columns of a sentence: its document, its source if there are several, its labels.
 KEPT = ("document", "part", LABELS)
+COUNTS = "written.json"  # in a shard: how often each word was written so
 
 
-def compute(params: TokeniseParams, inputs: Inputs, out: Path) -> None:
+def pieces(params: TokeniseParams, inputs: Inputs, count: int) -> list[Ranges]:
+    return batch_ranges(splits(inputs["corpus"]), count)
+
+
+def shard(params: TokeniseParams, inputs: Inputs, piece: Ranges, out: Path) -> None:
+    """Tokenise some batches of sentences."""
+    written: Counter[str] = Counter()
+    for split, chosen in piece.items():
+        path = inputs["corpus"] / f"{split}.arrow"
+        counted = written if split == "train" else Counter()
+        made = map(partial(_tokenise, path, params), range(*chosen))
+        write_batches(out / path.name, _schema(path), _counted(made, counted))
+    (out / COUNTS).write_text(json.dumps(written, ensure_ascii=False), encoding="utf-8")
+
+
+def compute(params: TokeniseParams, inputs: Inputs, out: Path, shards: Sequence[Path] = ()) -> None:
     start, counted = time.monotonic(), 0
     written: Counter[str] = Counter()  # in the training text alone: the others are not known yet
     for split, path in splits(inputs["corpus"]).items():
-        table = open_table(path)
-        schema = pa.schema([*SCHEMA, *(each for each in table.schema if each.name in KEPT)])
-        advance = meter(f"tokenising {split}", table.num_rows)
+        advance = meter(f"tokenising {split}", open_table(path).num_rows)
         made = _tokenised(path, params, written if split == "train" else Counter())
-        write_batches(out / path.name, schema, _shown(made, advance))
+        if shards:
+            files = [shard / path.name for shard in shards]
+            made = chain.from_iterable(batches(file) for file in files if file.exists())
+        write_batches(out / path.name, _schema(path), _shown(made, advance))
         counted += sum(len(batch["words"].flatten()) for batch in batches(out / path.name))
+    for shard in shards:
+        written.update(load_json(shard / COUNTS, dict))
     if params.lowercase:
         save_written(out, written)
-    rate = counted / (time.monotonic() - start)
-    say(f"tokenise: {counted:,} words, {rate:,.0f} a second")
+    rate = "" if shards else f", {counted / (time.monotonic() - start):,.0f} a second"
+    say(f"tokenise: {counted:,} words{rate}")
+
+
+def _schema(path: Path) -> pa.Schema:
+    """That of the words of a table of sentences."""
+    kept = (each for each in open_table(path).schema if each.name in KEPT)
+    return pa.schema([*SCHEMA, *kept])
 
 
 def _shown(
@@ -68,9 +97,15 @@ def _tokenised(
     processes = min(params.processes or _cores(), total)
     tokenise = partial(_tokenise, path, params)
     with Pool(processes) if processes > 1 else nullcontext() as pool:
-        for batch, counts in (pool.imap if pool else map)(tokenise, range(total)):
-            written.update(counts)
-            yield batch
+        yield from _counted((pool.imap if pool else map)(tokenise, range(total)), written)
+
+
+def _counted(
+    made: Iterable[tuple[pa.RecordBatch, Counter[str]]], written: Counter[str]
+) -> Iterator[pa.RecordBatch]:
+    for batch, counts in made:
+        written.update(counts)
+        yield batch
 
 
 def _cores() -> int:

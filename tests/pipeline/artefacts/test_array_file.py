@@ -1,5 +1,6 @@
 """Files written by chunks are those that would be written at once."""
 
+import json
 import tempfile
 from pathlib import Path
 
@@ -26,9 +27,9 @@ def test_an_array_by_chunks_is_the_bytes_of_the_whole(dtype, chunks):
 def test_a_spool_keeps_one_row_of_a_key_and_gives_them_back_in_any_order(tmp_path):
     with Spool(tmp_path / "spool") as spool:
         for word in ("un", "deux", "un", "trois"):
-            spool.add({"word": word}, key=word)
+            spool.add(json.dumps({"word": word}), key=word.encode())
         for _ in range(2):
-            spool.add({"word": "sans"})
+            spool.add('{"word": "sans"}')
         assert len(spool) == 5
         found = [row["word"] for row in spool.rows([4, 2, 0, 1, 3])]
         assert found == ["sans", "trois", "un", "deux", "sans"]

@@ -9,9 +9,12 @@ from threading import Thread
 import pytest
 from typer.testing import CliRunner
 
+from accord import run
+from accord.pipeline.artefacts.artefact import hashes_of
 from accord.pipeline.cli.main import app
 from accord.pipeline.runner import workers
 from accord.pipeline.runner.pack import pack
+from accord.pipeline.runner.shards import Shards
 from accord.pipeline.runner.sweep import LOG, sweep
 from accord.pipeline.runner.workers import Pool, Ray, _sent_back
 
@@ -69,6 +72,11 @@ def test_a_model_trained_on_ray_is_the_one_that_a_pool_trains(tmp_path, this_mac
     shutil.rmtree(there / "trained")
     assert sweep([there], Ray()) == 1
     assert f"{model}: failed: " in (said := capsys.readouterr().err) and "is damaged" in said
+    runs = [
+        run("tiny", models=["ll-rnn"], until="tokenise", runs=tmp_path / name, shards=shards)
+        for name, shards in (("whole", None), ("shards", Shards(2, Ray())))
+    ]
+    assert hashes_of(runs[0].store.folder) == hashes_of(runs[1].store.folder)
 
 
 @pytest.mark.long

@@ -1,0 +1,111 @@
+"""What preparing real text costs, at once and in shards, and what Ray costs beside a pool.
+
+Each stage runs in a process of its own. The operating system reports its CPU seconds, those of its
+workers included, and the largest peak among these processes.
+"""
+
+import json
+import lzma
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from accord.corpora.sources import CORPORA
+from accord.pipeline.artefacts.artefact import ARTEFACTS, hashes_of
+from accord.pipeline.data.folders import data_folders, folder_of
+
+STAGES = ("corpus", "tokenise", "analyse", "featurise", "background", "encode")
+SOURCES = {"orangesum": "article", "eltec": "text"}  # and the key of a document's text
+LEXICONS = "[closed, lefff, dela, lexique, guesser]"
+HELD_OUT = 300  # sentences of validation and of test, so that a text of any size can be split
+
+
+class StageCost(NamedTuple):
+    """What a stage took."""
+
+    way: str
+    stage: str
+    seconds: float
+    cpu: float
+    mebibytes: float
+
+
+def cut(words: int, folder: Path) -> None:
+    """Write the first documents of both sources, with about so many words together.
+
+    All other data is linked.
+    """
+    for data in reversed(data_folders()):
+        for each in data.iterdir() if data.is_dir() else ():
+            if each.name not in SOURCES:
+                (folder / each.name).unlink(missing_ok=True)
+                (folder / each.name).symlink_to(each.resolve())
+    for source, key in SOURCES.items():
+        [name] = CORPORA[source].files
+        (folder / source).mkdir()
+        left = words / len(SOURCES)
+        with (
+            lzma.open(folder_of(source) / name, "rt", encoding="utf-8") as whole,
+            lzma.open(folder / source / name, "wt", encoding="utf-8", preset=0) as part,
+        ):
+            for line in whole:
+                if left <= 0:
+                    break
+                part.write(line)
+                left -= len(json.loads(line)[key].split())
+
+
+def measure(
+    ways: Mapping[str, Sequence[str]], data: Path, folder: Path
+) -> Iterator[StageCost | str]:
+    """Prepare the text of a data folder in several ways; each must have the same bytes."""
+    settings = {
+        "corpus.source": f"[{', '.join(SOURCES)}]",
+        "corpus.valid": HELD_OUT,
+        "corpus.test": HELD_OUT,
+        "analyse.lexicon": LEXICONS,
+        "analyse.suites": "[]",
+        "tokenise.processes": 1,
+    }
+    changes = [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
+    command = [sys.executable, "-m", "accord.pipeline.cli.main", "--quiet", "run", "open"]
+    made = {}
+    for way, options in ways.items():
+        for stage in STAGES:
+            given = [*changes, "--models", "ll-rnn", "--runs", folder / way, "--until", stage]
+            cost = run_measured([*command, *given, *options], ACCORD_DATA=str(data))
+            yield StageCost(way, stage, *cost)
+        made[way] = hashes_of(folder / way / ARTEFACTS)
+        first = next(iter(made))
+        same = made[way] == made[first]
+        yield f"{way}: {len(made[way])} files, {'the same as' if same else 'OTHER than'} {first}"
+
+
+def run_measured(command: Sequence[object], **environment: str) -> tuple[float, float, float]:
+    """Seconds, CPU seconds and the peak in MiB of a command that must succeed."""
+    start = time.monotonic()
+    process = subprocess.Popen([*map(str, command)], env={**os.environ, **environment})
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{command[-1]} failed: see above")
+    return time.monotonic() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def sweeps(rounds: int, folder: Path) -> Iterator[tuple[str, float]]:
+    """Seconds of six trainings of `tiny`, by a pool and by Ray in turn, two at a time."""
+    from accord.pipeline.runner.pack import pack
+
+    pack("tiny", folder / "packed", seeds=3, runs=folder / "runs")
+    ways = {"pool": ["--at-once", "2"], "ray": ["--on", "ray"]}
+    command = [sys.executable, "-m", "accord.pipeline.runner.sweep", folder / "swept"]
+    for _ in range(rounds):
+        for way, options in ways.items():
+            shutil.copytree(folder / "packed", folder / "swept")
+            yield way, run_measured([*command, *options], OMP_NUM_THREADS="1")[0]
+            shutil.rmtree(folder / "swept")
