@@ -124,7 +124,7 @@ MOST = 5  # files that an error lists
 Folder = Callable[[str], Path]
 
 
-class Piece(NamedTuple):
+class SourcePiece(NamedTuple):
     """A part of a source that can be read by itself."""
 
     source: str
@@ -141,7 +141,7 @@ def read(
     folder: Folder | None = None,
     limit: int | None = None,
     left_out: Reasons | None = None,
-    pieces: Sequence[Piece] | None = None,
+    pieces: Sequence[SourcePiece] | None = None,
 ) -> Iterator[Sentence]:
     """The sentences of a source; `folder(name)` says where a named corpus's data lies.
 
@@ -195,7 +195,7 @@ def _words(sentence: Sentence) -> list[str]:
 
 
 def sentences(
-    source: str, folder: Folder | None, limit: int | None, pieces: Sequence[Piece] | None
+    source: str, folder: Folder | None, limit: int | None, pieces: Sequence[SourcePiece] | None
 ) -> Iterator[Sentence | Unwanted]:
     if source.startswith(formats.HUB):
         yield from formats.read_hub(source, limit)
@@ -222,24 +222,24 @@ def reader_of(source: str, path: Path) -> Callable[..., Iterator[Sentence | Unwa
     return CORPORA[source].read if source in CORPORA else READERS[text.kind(path)]
 
 
-def shards(sources: Sequence[str], folder: Folder | None, count: int) -> list[list[Piece]]:
+def shards(sources: Sequence[str], folder: Folder | None, count: int) -> list[list[SourcePiece]]:
     """The sources as at most so many shards of about the same size, in the order of `read_parts`.
 
     Files are cut between lines, where each line stands by itself. A hub data set is not cut.
     """
     paths = {source: files(source, folder=folder) for source in ordered(sources, folder)}
     whole = sum(path.stat().st_size for found in paths.values() for path in found) or 1
-    shards: dict[int, list[Piece]] = {}
+    shards: dict[int, list[SourcePiece]] = {}
     before = 0.0  # bytes of the pieces so far
     for source, found in paths.items():
         for place, path in enumerate(found):
             size, parts = path.stat().st_size, _line_ranges(source, path, count / whole)
             for lines in parts:
                 number = int((before + size / len(parts) / 2) * count / whole)
-                shards.setdefault(number, []).append(Piece(source, place, lines))
+                shards.setdefault(number, []).append(SourcePiece(source, place, lines))
                 before += size / len(parts)
         if not found:
-            shards.setdefault(int(before * count / whole), []).append(Piece(source))
+            shards.setdefault(int(before * count / whole), []).append(SourcePiece(source))
     return [*shards.values()]
 
 
@@ -329,7 +329,7 @@ def read_parts(
     folder: Folder | None = None,
     limit: int | None = None,
     left_out: dict[str, Reasons] | None = None,
-    shard: Sequence[Piece] | None = None,
+    shard: Sequence[SourcePiece] | None = None,
 ) -> Iterator[tuple[str, Sentence]]:
     """The sentences of all sources, each with the name of its part; see `read`.
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accord.corpora.sentence import Sentence
-from accord.corpora.sources import CORPORA, Piece, part_names, read_parts
+from accord.corpora.sources import CORPORA, SourcePiece, part_names, read_parts
 from accord.corpora.sources import shards as shards_of
 from accord.corpora.tokenise import comparable
 from accord.models.common.checks import nearest
@@ -139,13 +139,15 @@ class Gathered:
         return {part: found[0] for part, found in self.of_parts.items() if len(found) == 1}
 
 
-def pieces(params: CorpusParams, inputs: Inputs, count: int) -> list[tuple[str, list[Piece]]]:
+def pieces(params: CorpusParams, inputs: Inputs, count: int) -> list[tuple[str, list[SourcePiece]]]:
     """The sources in at most so many shards, and so is the text to pretrain on."""
     kinds = {SOURCE: params.source, PRETRAINING: params.pretraining or ()}
     return [(kind, shard) for kind in kinds for shard in shards_of(kinds[kind], folder_of, count)]
 
 
-def shard(params: CorpusParams, inputs: Inputs, piece: tuple[str, list[Piece]], out: Path) -> None:
+def shard(
+    params: CorpusParams, inputs: Inputs, piece: tuple[str, list[SourcePiece]], out: Path
+) -> None:
     """Read and split into sentences some pieces of the sources."""
     kind, chosen = piece
     left_out: dict[str, Counter[str]] = {}
@@ -161,7 +163,7 @@ def _read(
     kind: str,
     labelled: Labels,
     left_out: dict[str, Counter[str]],
-    chosen: Sequence[Piece] | None = None,
+    chosen: Sequence[SourcePiece] | None = None,
 ) -> Iterator[Read]:
     """The sentences of the sources, or of the text to pretrain on; `chosen` has pieces of them."""
     sources, limit = params.source, params.limit
