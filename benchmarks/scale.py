@@ -102,7 +102,7 @@ def sweeps(rounds: int, folder: Path) -> Iterator[tuple[str, float]]:
     from accord.pipeline.runner.pack import pack
 
     pack("tiny", folder / "packed", seeds=3, runs=folder / "runs")
-    ways = {"pool": ["--at-once", "2"], "ray": ["--on", "ray"]}
+    ways = {"pool": ["--at-once", "2"], "ray": ["--at-once", "2", "--on", "ray"]}
     command = [sys.executable, "-m", "accord.pipeline.runner.sweep", folder / "swept"]
     for _ in range(rounds):
         for way, options in ways.items():

@@ -39,7 +39,7 @@ from accord.pipeline.display.messages import counted, say, track
 from accord.pipeline.sections import SOURCE, CorpusParams
 
 
-class Read(NamedTuple):
+class ReadSentence(NamedTuple):
     """A sentence as it was read, and as a shard keeps it."""
 
     part: str
@@ -164,7 +164,7 @@ def _read(
     labelled: Labels,
     left_out: dict[str, Counter[str]],
     chosen: Sequence[SourcePiece] | None = None,
-) -> Iterator[Read]:
+) -> Iterator[ReadSentence]:
     """The sentences of the sources, or of the text to pretrain on; `chosen` has pieces of them."""
     sources, limit = params.source, params.limit
     if kind == PRETRAINING:
@@ -174,12 +174,12 @@ def _read(
         row = json.dumps(_row(part, sentence, labelled))
         is_short = len(sentence.text.split()) < REPEATED_WORDS
         key = _key(sentence.text)
-        yield Read(part, sentence.document, sentence.split, is_short, key, row)
+        yield ReadSentence(part, sentence.document, sentence.split, is_short, key, row)
 
 
 def _read_shards(
     shards: Sequence[Path], kind: str, labelled: Labels, left_out: dict[str, Counter[str]]
-) -> Iterator[Read]:
+) -> Iterator[ReadSentence]:
     """The same from shards that were read before."""
     for folder in shards:
         about = load_json(folder / ABOUT, dict)
@@ -187,7 +187,7 @@ def _read_shards(
             labelled.found |= dict.fromkeys(about["labels"])
             for part, reasons in about["left out"].items():
                 left_out.setdefault(part, Counter()).update(reasons)
-            yield from (Read(**row) for row in rows(folder / SENTENCES))
+            yield from (ReadSentence(**row) for row in rows(folder / SENTENCES))
 
 
 def _key(text: str) -> bytes:
@@ -195,7 +195,7 @@ def _key(text: str) -> bytes:
 
 
 def compute(params: CorpusParams, inputs: Inputs, out: Path, shards: Sequence[Path] = ()) -> None:
-    def read(kind: str, left_out: dict[str, Counter[str]]) -> Iterator[Read]:
+    def read(kind: str, left_out: dict[str, Counter[str]]) -> Iterator[ReadSentence]:
         if shards:
             return _read_shards(shards, kind, labelled, left_out)
         return _read(params, kind, labelled, left_out)
@@ -276,7 +276,7 @@ def _count(gathered: Gathered, sentences: array) -> int:
 
 def _write_pretraining(
     sources: Sequence[str],
-    read: Callable[[str, dict[str, Counter[str]]], Iterator[Read]],
+    read: Callable[[str, dict[str, Counter[str]]], Iterator[ReadSentence]],
     labelled: Labels,
     held_out: Iterable[Path],
     out: Path,
@@ -336,7 +336,7 @@ def _refuse_empty(sources: Sequence[str], parts: Collection[str]) -> None:
             raise ValueError(f"the corpus {source} is empty: expected at least one sentence")
 
 
-def _gather(read: Iterable[Read], spool: Spool) -> Gathered:
+def _gather(read: Iterable[ReadSentence], spool: Spool) -> Gathered:
     """Keep the sentences; returns which splits and documents they are from.
 
     Where a source makes no splits, copies of a sentence are kept once, and not at all where it
