@@ -94,7 +94,7 @@ def circles() -> Sentences:
 
 
 def cascading(**changes) -> LanguageModel:
-    recipe = replace(RECIPE, tied=False, weight_dropout=0.0, encoder="cascade", hidden=4, **changes)
+    recipe = replace(RECIPE, tied=False, weight_dropout=0.0, encoder="cascade", hidden=2, **changes)
     features = Features.one_hot(WORDS)
     torch.manual_seed(1)
     return LanguageModel(recipe, features, Unigram(features, np.ones(WORDS))).eval()
@@ -125,7 +125,7 @@ def test_candidates_are_judged_by_their_correlation_with_the_errors():
 def test_a_cascade_adds_units_that_are_frozen_and_help():
     text, lines = circles(), []
     first, all_units = cascading(seconds=1e-9), cascading()
-    cascade(first, text, text, 1, lines.append, steps=30)
+    cascade(first, text, text, 1, lines.append, steps=15)
     assert len(lines) == 1 and not first.encoder.read.weight.any(), "no time for a unit"
     kept = []
 
@@ -133,7 +133,7 @@ def test_a_cascade_adds_units_that_are_frozen_and_help():
         lines.append(line)
         kept.append(all_units.encoder.read.weight.detach().clone())
 
-    cascade(all_units, text, text, 1, say, steps=30)
+    cascade(all_units, text, text, 1, say, steps=15)
     for number, weight in enumerate(kept[1:]):
         assert torch.equal(weight[: number + 1], kept[-1][: number + 1]), "frozen"
     nats = [float(line.split(": ")[1].split()[0]) for line in lines]
