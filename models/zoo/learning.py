@@ -16,7 +16,7 @@ from accord.models.common.batching import Batch, Sentences, State, batches, deta
 from accord.models.common.weights import load_weights, parameters_of
 from accord.models.encoders.recurrent import Encoder
 from accord.models.network.language_model import LanguageModel, Seen
-from accord.models.training.optimisers import uncompiled
+from accord.models.training.optimisers import ADAMW, uncompiled
 from accord.models.training.step import prepare
 from accord.models.zoo.grow_prune import NextTraining
 
@@ -240,7 +240,7 @@ def cascade(
     generator = torch.Generator().manual_seed(seed)
     best, lowest = parameters_of(model), math.inf
     for number in range(len(encoder.back) + 1):
-        optimiser = torch.optim.Adam(others, lr=recipe.learning_rate)
+        optimiser = ADAMW(others, lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
         for _ in range(steps):
             optimiser.zero_grad()
             reader.next().nats.backward()
@@ -303,7 +303,7 @@ def _add_unit(
     size = inputs + number + 2  # the words, the units before, itself, a constant
     drawn = torch.randn(size, candidates, generator=generator) * size**-0.5
     weight = nn.Parameter(drawn.to(device))
-    optimiser = torch.optim.Adam([weight], lr=rate)
+    optimiser = ADAMW([weight], lr=rate, weight_decay=0.0)
     total = torch.zeros(candidates, device=device)
     for _ in range(steps):
         seen = reader.next()
