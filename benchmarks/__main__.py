@@ -178,10 +178,12 @@ def scale(words: int, shards: int, workers: list[int], scratch: Path | None) -> 
 
 
 def sweep(rounds: int) -> None:
-    """Measure six trainings of `tiny` by a pool and by Ray."""
-    from benchmarks.scale import sweeps
+    """Measure six empty tasks and six trainings of `tiny`, by a pool and by Ray."""
+    from benchmarks.scale import empty_tasks, sweeps
 
     with TemporaryDirectory() as folder:
+        for way in ("pool", "ray"):
+            print(f"{way:>5} {empty_tasks(way, Path(folder)):7.1f} s, empty", flush=True)
         for way, seconds in sweeps(rounds, Path(folder)):
             print(f"{way:>5} {seconds:7.1f} s", flush=True)
 

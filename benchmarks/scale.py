@@ -18,6 +18,7 @@ from typing import NamedTuple
 from accord.corpora.sources import CORPORA
 from accord.pipeline.artefacts.artefact import ARTEFACTS, hashes_of
 from accord.pipeline.data.folders import data_folders, folder_of
+from accord.pipeline.runner.workers import Task, side_by_side, workers
 
 STAGES = ("corpus", "tokenise", "analyse", "featurise", "background", "encode")
 SOURCES = {"orangesum": "article", "eltec": "text"}  # and the key of a document's text
@@ -109,3 +110,15 @@ def sweeps(rounds: int, folder: Path) -> Iterator[tuple[str, float]]:
             shutil.copytree(folder / "packed", folder / "swept")
             yield way, run_measured([*command, *options], OMP_NUM_THREADS="1")[0]
             shutil.rmtree(folder / "swept")
+
+
+def empty_tasks(on: str, folder: Path) -> float:
+    """Seconds of six tasks that do nothing, two at a time, the start of Ray included."""
+    start = time.monotonic()
+    given = ("accord.models.common.files:clear_partial", folder, (), ())
+    tasks = [Task(*given, f"{on}-{number}") for number in range(6)]
+    for task in tasks:
+        (folder / task.writes).mkdir()
+    for _, ended in side_by_side(workers(on, at_once=2), tasks):
+        ended.result()
+    return time.monotonic() - start
