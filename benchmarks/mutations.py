@@ -324,8 +324,8 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
     "pipeline/stages/encode.py": [
         (
             "ends are unseen words",
-            "unseen.append(_with_ends(new, sizes, False))",
-            "unseen.append(_with_ends(new, sizes, True))",
+            "unseen.append(_with_ends(new[numbers], sizes, False))",
+            "unseen.append(_with_ends(new[numbers], sizes, True))",
         ),
         (
             "training knows words that it has once",
@@ -336,8 +336,8 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
     "pipeline/stages/tokenise.py": [
         (
             "spellings of the test are known",
-            'written if split == "train" else Counter()',
-            "written",
+            'params, written if split == "train" else Counter())',
+            "params, written)",
         ),
     ],
     "pipeline/stages/train.py": [
