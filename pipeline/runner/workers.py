@@ -3,15 +3,18 @@
 A task is a function of a folder: it reads some files of the folder and writes into one folder
 inside it. A task that runs again finds the files that it wrote before, so that a training resumes.
 
-On Ray the nodes need not share a disk. A node takes its files by their hashes and keeps them for
-the next task. It sends every checkpoint back as soon as it is written, and the results at the end.
-If a node is lost, Ray runs its tasks again elsewhere, and they resume from the last checkpoint.
+On Ray the nodes need not share a disk. Ray brings each file to a node once, however many tasks of
+the node read it. A task sends every checkpoint back as soon as it is written, and the results at
+its end. If its node is lost, it runs again elsewhere, and resumes from the last checkpoint.
+
+A task that waits for Ray lends its cores to others, which then run beside it. So a task finds its
+files there when it begins, and sends others without waiting, but for its very end.
 """
 
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     Future,
@@ -21,7 +24,6 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager
 from dataclasses import dataclass
-from getpass import getuser
 from importlib.util import find_spec
 from multiprocessing import get_context, parent_process
 from pathlib import Path
@@ -29,8 +31,11 @@ from pkgutil import resolve_name
 from threading import Event, Lock, Thread
 from typing import Any
 
+import numpy as np
+
 from accord.models.common.files import remove, write_whole
 from accord.pipeline.artefacts.artefact import cached_hash, hashes_of
+from accord.pipeline.display.messages import say
 
 PLACES = ("pool", "ray")
 AT_ONCE = 4  # tasks of a pool
@@ -103,38 +108,50 @@ class Ray:
         self._sent: dict[str, Any] = {}  # files in Ray's store, by hash
         self._sending, self._stopped = Lock(), Event()
         self._keeper = ray.remote(num_cpus=0, scheduling_strategy=here)(Keeper).remote()
-        # max_calls: a new process for each task, as in a pool.
-        limits = {"max_calls": 1, "max_retries": RETRIES, "num_cpus": cpus, "num_gpus": gpus}
+        # A new process for each task, as in a pool. Ray itself would try again with the same files.
+        limits = {"max_calls": 1, "max_retries": 0, "num_cpus": cpus, "num_gpus": gpus}
         self._remote = ray.remote(**limits)(_on_node)
 
     def call(self, task: Task) -> Any:
         """Run a task to its end on some node; the files that it wrote are then here."""
-        files = {name: self._send(task.folder / name) for name in _files(task.folder, task.reads)}
-        running = self._remote.remote(task, files, self._keeper)
+        kept = task.folder / task.writes
+        errors = self.ray.exceptions
+        for left in reversed(range(RETRIES + 1)):
+            files = _files(task.folder, [*task.reads, task.writes])
+            contents = [self._send(task.folder / name) for name in files]
+            running = self._remote.remote(task, files, self._keeper, *contents)
+            try:
+                result, written = self._wait(running)
+                break
+            except errors.RayTaskError as error:
+                raise error.cause from None
+            except errors.RayError as error:
+                if not left or isinstance(error, errors.TaskCancelledError):
+                    raise OSError(f"{task.writes}: its node was lost: {error}") from None
+                say(f"{task.writes}: its node was lost; it runs again")
+        received = hashes_of(kept)
+        if wrong := [name for name in written if received.get(name) != written[name]]:
+            raise OSError(f"{task.writes}/{wrong[0]} is not the file that the node wrote")
+        return result
+
+    def _wait(self, running: Any) -> Any:
         while not self.ray.wait([running], timeout=1)[0]:
             if self._stopped.is_set():
                 self.ray.cancel(running, force=True)
                 raise KeyboardInterrupt
-        try:
-            result, written = self.ray.get(running)
-        except self.ray.exceptions.RayTaskError as error:
-            raise error.cause from None
-        received = hashes_of(task.folder / task.writes)
-        if wrong := [name for name in written if received.get(name) != written[name]]:
-            raise OSError(f"{task.writes}/{wrong[0]} is not the file that the node wrote")
-        return result
+        return self.ray.get(running)
 
     def stop(self) -> None:
         """End the tasks."""
         self._stopped.set()
 
-    def _send(self, path: Path) -> tuple[str, Any]:
-        """The hash of a file, and its place in Ray's store, where equal files lie once."""
+    def _send(self, path: Path) -> Any:
+        """The place of a file in Ray's store, where equal files lie once."""
         digest = cached_hash(path)
         with self._sending:
             if digest not in self._sent:
-                self._sent[digest] = self.ray.put(path.read_bytes())
-            return digest, self._sent[digest]
+                self._sent[digest] = self.ray.put(np.fromfile(path, np.uint8))
+            return self._sent[digest]
 
 
 Workers = Pool | Ray
@@ -168,12 +185,9 @@ def side_by_side(
 class Keeper:
     """An actor beside the driver: it keeps the files that tasks write, in the driver's folders."""
 
-    def files(self, folder: Path) -> dict[str, bytes]:
-        """The files of an earlier try."""
-        return {name: (folder / name).read_bytes() for name in _files(folder, ("",))}
-
-    def keep(self, path: Path, content: bytes | None) -> None:
+    def keep(self, folder: Path, name: str, content: bytes | None) -> None:
         """Write a file, or remove one that the task has removed."""
+        path = folder / name
         if content is None:
             remove(path)
         else:
@@ -181,28 +195,24 @@ class Keeper:
             write_whole(path, content)
 
 
-def _on_node(task: Task, files: Mapping[str, tuple[str, Any]], keeper: Any) -> tuple[Any, dict]:
+def _on_node(
+    task: Task, files: Sequence[str], keeper: Any, *contents: np.ndarray
+) -> tuple[Any, dict[str, str]]:
     """Run a task in a folder of this node; returns its result and the hashes of its files."""
     import ray
 
-    kept = task.folder / task.writes
-    job = f"accord-{getuser()}-{ray.get_runtime_context().get_job_id()}"
-    cache = Path(tempfile.gettempdir()) / job
-    cache.mkdir(exist_ok=True)
+    kept, sending = task.folder / task.writes, []
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        for name, (digest, content) in files.items():
-            if not (cache / digest).exists():
-                write_whole(cache / digest, ray.get(content))
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).hardlink_to(cache / digest)
-        out = folder / task.writes
-        out.mkdir(parents=True, exist_ok=True)
-        for name, content in ray.get(keeper.files.remote(kept)).items():
-            (out / name).parent.mkdir(parents=True, exist_ok=True)
-            (out / name).write_bytes(content)
-        with _sent_back(out, lambda name, new: ray.get(keeper.keep.remote(kept / name, new))):
-            result = resolve_name(task.function)(folder, *task.arguments)
+        out = Path(scratch) / task.writes
+        out.mkdir(parents=True)
+        for name, content in zip(files, contents, strict=True):
+            (Path(scratch) / name).parent.mkdir(parents=True, exist_ok=True)
+            content.tofile(Path(scratch) / name)
+        try:
+            with _sent_back(out, lambda *sent: sending.append(keeper.keep.remote(kept, *sent))):
+                result = resolve_name(task.function)(Path(scratch), *task.arguments)
+        finally:
+            ray.get(sending)
         return result, hashes_of(out)
 
 
