@@ -23,6 +23,7 @@ def test_every_public_name_is_there_and_others_are_refused():
         _ = accord.scores
 
 
+@pytest.mark.slow
 def test_the_functions_answer_as_the_bundled_model_does():
     model = accord.load()
     assert accord.score("Bonjour.") == model.score("Bonjour.")

@@ -57,6 +57,7 @@ def test_meaning_makes_more_signatures():
     assert set(extra[17_600:]) == {0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_every_output_learns(output):
     training = Training(BenchSetting(output, 5_000, batch=2))

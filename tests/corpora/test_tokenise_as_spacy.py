@@ -51,6 +51,7 @@ def is_as_spacy(text: str) -> None:
     assert_as_spacy([text])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cases", [500, pytest.param(50_000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("strategy", [strung, st.text()], ids=["strung", "any"])
 def test_words_of_odd_texts_are_those_of_spacy(strategy, cases):

@@ -105,6 +105,7 @@ def test_a_part_that_finds_words_impossible_and_one_that_is_useless_are_no_troub
     assert weights[2] < 1e-3 < weights[1]
 
 
+@pytest.mark.slow
 def test_no_other_exponents_make_the_text_likelier():
     found = likeliest_exponents(stacked_distributions(PARTS, TEXT), TEXT.ids)
     best = combined(PARTS, found).mean()

@@ -28,6 +28,7 @@ def test_tied_weights_learn_from_both_sides():
     assert not torch.allclose(both, layer.weight.grad)
 
 
+@pytest.mark.slow
 def test_feature_dropout_leaves_out_features_in_training_only():
     features = random_features(words=400, width=12)
     torch.manual_seed(0)

@@ -60,6 +60,7 @@ def test_ngrams_keep_the_probabilities_of_their_highest_order():
     assert found.score(TEXT) == pytest.approx(background.ngrams.score(TEXT), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_text_is_written_as_the_network_would():
     model = network()
     told = []
@@ -73,6 +74,7 @@ def test_text_is_written_as_the_network_would():
     assert chisquare(first, p / p.sum() * 1500).pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_a_seed_writes_the_same_text_again():
     text, again, other = (written_text(in_torch(network()), 200, seed=seed) for seed in (1, 1, 2))
     assert np.array_equal(again.ids, text.ids)

@@ -108,6 +108,7 @@ def test_words_in_smaller_signatures_have_the_p_that_they_had():
     )
 
 
+@pytest.mark.slow
 def test_words_are_drawn_as_they_are_scored():
     layer, drawn = calibrated(), 4000
     h, context = random_states(1).expand(drawn, -1), contexts()[:1].expand(drawn, -1)

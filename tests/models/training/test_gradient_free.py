@@ -70,6 +70,7 @@ def test_an_output_that_is_solved_for_knows_what_comes_next():
         assert torch.equal(weight, before[name])
 
 
+@pytest.mark.slow
 def test_evolution_finds_a_better_encoder_and_the_same_one_again():
     small = replace(UNTIED, hidden=4, embedding=4)
     drawn, bred, again = untrained(small), untrained(small), untrained(small)

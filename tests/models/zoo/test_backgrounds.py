@@ -77,6 +77,7 @@ def by_paths(form, arcs, final):
     return total
 
 
+@pytest.mark.slow
 def test_the_weight_of_a_string_is_the_sum_over_its_paths_and_all_strings_sum_up():
     automaton = CharacterAutomaton(ARCS, FINAL)
     strings = ["".join(letters) for n in range(6) for letters in product("ab", repeat=n)]

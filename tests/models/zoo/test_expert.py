@@ -178,6 +178,7 @@ def test_an_expert_that_names_nothing_changes_nothing():
     assert torch.allclose(silent.log_prob(h, context), plain.log_prob(h), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_number_must_equal_one_found_in_the_context():
     """The worked example: in "5 et 3 font … 3", the last word is a number seen before.
 

@@ -20,6 +20,7 @@ def prepared(request, tmp_path_factory):
     return request.param, accord.run("tiny", set=changes, until="encode", runs=runs)
 
 
+@pytest.mark.slow
 def test_every_protocol_knows_of_the_test_what_it_says(prepared):
     protocol, run = prepared
     found = audit(run.folder)
@@ -32,6 +33,7 @@ def test_every_protocol_knows_of_the_test_what_it_says(prepared):
             assert answers[split].to_dict() == LEAKS[protocol]
 
 
+@pytest.mark.slow
 def test_a_uniform_b_knows_no_text_even_in_the_papers_protocol(tmp_path):
     changes = {"analyse.protocol": "paper", "background.kind": "uniform"}
     run = accord.run("tiny", set=changes, until="encode", runs=tmp_path)
@@ -40,6 +42,7 @@ def test_a_uniform_b_knows_no_text_even_in_the_papers_protocol(tmp_path):
     assert found.loc[("ll-rnn", "φ"), "test"] == "yes"
 
 
+@pytest.mark.slow
 def test_what_validation_chose_is_said_of_the_models_of_which_it_chose_it(tmp_path):
     config = tmp_path / "some.yaml"
     config.write_text(
@@ -58,6 +61,7 @@ def test_what_validation_chose_is_said_of_the_models_of_which_it_chose_it(tmp_pa
     assert valid.startswith("valid: used for the best epoch (linear, plateau); the learning rate")
 
 
+@pytest.mark.slow
 def test_what_cannot_be_made_again_is_not_audited(tmp_path):
     run = accord.run("tiny", until="encode", runs=tmp_path)
     made = run.artefacts["ll-rnn", "featurise"].folder / "names.json"

@@ -275,6 +275,7 @@ def test_pairs_that_a_closed_vocabulary_cannot_read_are_left_out(tmp_path):
         readable([unknown], scorer)
 
 
+@pytest.mark.slow
 def test_real_mistakes_are_mostly_found_and_right_sentences_stay():
     """The kinds that people report to French checkers; results/log/homophones.md has all."""
     rows = [*csv.DictReader((DATA / "mistakes.csv").open(encoding="utf-8"))]

@@ -41,6 +41,7 @@ def test_it_says_which_model_it_is(french, tiny_run, tmp_path):
     assert repr(accord.load(arpa)).startswith("<Accord: arpa model 'rnn.arpa', ")
 
 
+@pytest.mark.slow
 def test_surprisal_is_asked_of_a_sentence_of_several_and_of_a_table(french, tmp_path):
     words = french.surprisal(SENTENCE)
     assert words["word"].tolist() == ["La", "petite", "fille", "mange", "."]
@@ -57,6 +58,7 @@ def test_surprisal_is_asked_of_a_sentence_of_several_and_of_a_table(french, tmp_
     assert {"phrase", "p_Number_Plur"} <= {*named}
 
 
+@pytest.mark.slow
 def test_what_is_expected_is_that_of_the_features_asked_for(french):
     found = french.expect("Les petites …", "Number", "Gender")
     expected = accord.expect("Les petites …", french, ["Number", "Gender"])
@@ -158,6 +160,7 @@ QUESTIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_numpy_and_torch_give_the_same_answer(by_both, question):
     """Words and ranks are equal, numbers are within what single precision allows."""

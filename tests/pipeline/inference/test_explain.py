@@ -57,6 +57,7 @@ def rare_and_frequent() -> list[str]:
     return [*dict.fromkeys(["galeriez", "fille", "brachycéphalosaure", *drawn.tolist()])]
 
 
+@pytest.mark.slow
 def test_log_p_of_rare_words_is_what_score_says_and_all_of_it_is_explained(rare_and_frequent):
     """Any string can be spelled, known ones too: of rare ones that is most of what they have."""
     scored = bundled().score_words([["la", "petite", word] for word in rare_and_frequent])

@@ -95,6 +95,7 @@ def test_log_p_and_features_are_those_of_the_model(scorer):
             assert shown & {*UPOS} == analyses & {*UPOS} != set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1, 3])
 def test_beam_search_goes_on_after_the_start_and_reports_log_p(width):
     """By log p alone it would end at once; what it reports is log p all the same."""

@@ -141,6 +141,7 @@ def test_intervals_within_items_do_not_see_how_items_differ():
     assert spreads[0]["a"] == pytest.approx(differences.sem() / np.sqrt(2))
 
 
+@pytest.mark.slow
 def test_one_command_writes_words_regions_predictions_a_figure_and_where_they_come_from(tmp_path):
     table, to = tmp_path / "stimuli.csv", tmp_path / "words.csv"
     STIMULI.to_csv(table, index=False)
@@ -170,6 +171,7 @@ def test_one_command_writes_words_regions_predictions_a_figure_and_where_they_co
     assert {*about["columns"]["region"]} >= {*regions} - {*STIMULI, "row"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", ["bad.verbe > good.verb", "twice"])
 def test_a_prediction_that_fails_leaves_the_earlier_table_and_where_it_comes_from(tmp_path, wrong):
     table, to = tmp_path / "stimuli.csv", tmp_path / "words.csv"

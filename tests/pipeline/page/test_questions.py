@@ -58,6 +58,7 @@ def test_a_text_in_parts_is_read_as_in_one_piece(models, model, context):
             assert -choice["log2_p"] == pytest.approx(bits[at], abs=1e-3)
 
 
+@pytest.mark.slow
 def test_expectations_of_the_bundled_model_are_those_of_the_command():
     """It has many classes of unknown words, where the small models have one."""
     text = "Les zorglubs dansent."

@@ -25,6 +25,7 @@ def test_a_packed_folder_leads_nowhere_else(tmp_path, job):
         read_jobs(tmp_path)
 
 
+@pytest.mark.slow
 def test_no_flipped_bit_of_the_jobs_goes_unseen(tmp_path):
     path, jobs = tmp_path / "jobs.json", {"rnn": {"inputs": {"encode": "encode-0123"}, "seed": 1}}
     write_json(path, jobs)

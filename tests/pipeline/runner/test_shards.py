@@ -54,6 +54,7 @@ def prepared(runs: Path, changes: list[str], shards: Shards | None = None) -> Ru
     return this
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["open", "closed"])
 def test_the_bytes_do_not_depend_on_the_number_of_shards(tmp_path, changes, protocol):
     changes = [*changes, f"analyse.protocol={protocol}", "encode.merges=20"]
@@ -67,6 +68,7 @@ def test_the_bytes_do_not_depend_on_the_number_of_shards(tmp_path, changes, prot
         assert here.called >= 4 * count
 
 
+@pytest.mark.slow
 def test_an_interrupted_stage_resumes_with_the_shards_that_are_whole(
     tmp_path, changes, capsys, monkeypatch
 ):

@@ -45,6 +45,7 @@ def test_words_of_one_feature_each_share_alike_either_way(masses):
     np.testing.assert_array_equal(masses["default", "rnn"], masses["signatures", "rnn"])
 
 
+@pytest.mark.slow
 def test_b_alone_has_the_same_perplexity_in_both_models(tmp_path):
     changes = {**SMALL, "train.output": "background"}
     run = accord.run("default", set=changes, until="evaluate", runs=tmp_path)
