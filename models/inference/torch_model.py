@@ -1,5 +1,6 @@
 """Models of torch modules behind the interface that numpy implements too."""
 
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,9 @@ from accord.models.network.background_models import BackgroundOnly
 from accord.models.network.language_model import LanguageModel
 from accord.models.outputs.log_linear import LogLinear, log_linear_of
 from accord.models.outputs.softmax import SignatureOutput
+
+# Two LSTMs of oneDNN that run at the same time may round differently, so one runs at a time.
+_READING = threading.Lock()
 
 
 class TorchModel(InferenceModel):
@@ -65,7 +69,8 @@ class TorchModel(InferenceModel):
         self, words: np.ndarray, state: State, extra: Mapping[str, np.ndarray] = NOTHING
     ) -> tuple[Tensor, State]:
         known = {name: self._there(each) for name, each in extra.items()}
-        return self.network(self._there(words), state, known)
+        with _READING:
+            return self.network(self._there(words), state, known)
 
     def columns(self, state: State, chosen: np.ndarray) -> State:
         return columns(state, self._there(chosen))

@@ -1,10 +1,11 @@
 """A page to type into: `accord page`."""
 
 import signal
+import sys
 import threading
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +15,11 @@ from accord.pipeline.display.messages import echo, track
 from accord.pipeline.page.questions import Models
 from accord.pipeline.page.server import PageServer
 from accord.pipeline.trained.resolve import BUNDLED, find, holds_models
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from accord.pipeline.inference.scorer import Scorer
 
 PORT = 8420
 Served = Annotated[
@@ -49,10 +55,11 @@ def page(
     ] = None,
 ) -> None:
     """Serve a local web page to type, explain, change and compare sentences."""
-    models = Models(_loaders(run or [Path(BUNDLED)]))
+    loaders = _loaders(run or [Path(BUNDLED)])
     if save or sentences:
-        _save(models, save, sentences)
+        _save(Models(loaders), save, sentences)
         return
+    models = Models({name: partial(_load_to_serve, load) for name, load in loaders.items()})
     with PageServer(models, host, port) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
@@ -67,6 +74,17 @@ def page(
             threading.Event().wait()
         finally:
             server.shutdown()
+
+
+def _load_to_serve(load: "Callable[[], Scorer]") -> "Scorer":
+    """A model that gives one answer to a question, however many ask at the same time.
+
+    oneDNN's LSTM may round in another way while other threads compute, so torch uses its own.
+    """
+    scorer = load()
+    if torch := sys.modules.get("torch"):
+        torch.backends.mkldnn.set_flags(False)
+    return scorer
 
 
 def _save(models: Models, folder: Path | None, sentences: Path | None) -> None:
