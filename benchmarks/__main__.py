@@ -73,7 +73,7 @@ def lexicons(names: list[str]) -> None:
     """Measure how fast lexicons are parsed, opened and looked up."""
     import pandas as pd
 
-    from accord.pipeline.data.folders import folder_of
+    from accord.pipeline.data.catalogue import folder_of
     from accord.pipeline.display.tables import print_table
     from benchmarks.lookups import measure_lexicon
 
@@ -122,7 +122,7 @@ def features(names: list[str]) -> None:
     import pandas as pd
 
     from accord import lexicon
-    from accord.pipeline.data.folders import folder_of
+    from accord.pipeline.data.catalogue import folder_of
     from accord.pipeline.sections import FeaturiseParams
     from accord.pipeline.stages import featurise
 

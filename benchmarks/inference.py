@@ -16,7 +16,7 @@ from accord.models.inference.interface import InferenceModel, with_others
 from accord.models.inference.next_word import TIE, NextWord, WordValues
 from accord.models.spelling.spelling import spelled_text, with_spelling
 from accord.pipeline.artefacts.names import UNKNOWN_ID
-from accord.pipeline.data.folders import folder_of
+from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.inference.scorer import Scorer, load
 from accord.pipeline.trained.network import load_inference
 

@@ -25,7 +25,7 @@ from accord.corpora.tokenise import tokenised
 from accord.models.common.batching import Sentences
 from accord.models.common.mixture import likeliest_weights, mixed
 from accord.models.inference.interface import InferenceModel
-from accord.pipeline.data.folders import folder_of
+from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.inference.scorer import Scorer
 
 HALF_LIVES = (50, 200, 1000)  # words

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from accord import lexicon
-from accord.pipeline.data.folders import folder_of
+from accord.pipeline.data.catalogue import folder_of
 
 SYLLABLES = [consonant + vowel for consonant in "bcdfglmnprst" for vowel in "aeiou"]
 EXPONENT = 1.4  # of Zipf's law: five million words then have 80,000 types, as in French

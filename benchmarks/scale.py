@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from accord.corpora.sources import CORPORA
 from accord.pipeline.artefacts.artefact import ARTEFACTS, hashes_of
-from accord.pipeline.data.folders import data_folders, folder_of
+from accord.pipeline.data.catalogue import data_folders, folder_of
 from accord.pipeline.runner.workers import Task, side_by_side, workers
 
 STAGES = ("corpus", "tokenise", "analyse", "featurise", "background", "encode")

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from accord.lexicon.analysis import Analysis, Lexicon, absent, everything
+from accord.lexicon.analysis import Analysis, Lexicon, absent, agrees, everything
 from accord.lexicon.chain import imported
 from accord.lexicon.guesser import OPEN
-from accord.lexicon.paradigm import agrees
 
 
 def features(lexicon: Lexicon) -> list[str]:

@@ -19,13 +19,13 @@ ENCODERS = Registry(
             "Units in a cascade, each of which reads the words, the units before it, and itself.",
         ),
         "cbow": Part(
-            "accord.models.zoo.word_windows:CBOW",
+            "accord.models.zoo.reading:CBOW",
             "A bag of the last words, in no order: h_t = f(mean of ψ_t … ψ_{t−order+1}).",
             BETWEEN_LAYERS,
             order=Setting(int, 8, "words in the bag, the last one included"),
         ),
         "dilated": Part(
-            "accord.models.zoo.word_windows:Dilated",
+            "accord.models.zoo.reading:Dilated",
             "Causal convolutions over words, each layer with wider gaps than the one below.",
             BETWEEN_LAYERS,
             width=Setting(int, 2, "words that a layer reads at each step"),
@@ -317,12 +317,12 @@ INPUTS = Registry(
         ),
         "words": Part("accord.models.features.embedding:words", "Which word it is: one-hot."),
         "letters-cnn": Part(
-            "accord.models.zoo.letters:letters_cnn",
+            "accord.models.zoo.reading:letters_cnn",
             "Its letters (see featurise.letters), by a convolutional net with a highway.",
             {"reads": "letters"},
         ),
         "letters-lstm": Part(
-            "accord.models.zoo.letters:letters_lstm",
+            "accord.models.zoo.reading:letters_lstm",
             "Its letters (see featurise.letters), by two LSTMs.",
             {"reads": "letters"},
         ),

@@ -23,7 +23,7 @@ PHASES = Registry(
             epochs=AT_MOST,
         ),
         "growth": Part(
-            "accord.models.zoo.grow_prune:grow",
+            "accord.models.zoo.gradient_free:grow",
             "A network is trained while it is narrow, and widened then.",
             times=Setting(int, 2, "narrower the hidden layers are at first", least=2),
             epochs=AT_MOST,

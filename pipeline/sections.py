@@ -179,14 +179,14 @@ BACKGROUNDS = Registry(
             "n-grams of the training text; words that it lacks share as in unigram.",
         ),
         "arpa": Part(
-            "accord.pipeline.zoo.backgrounds:of_arpa",
+            "accord.pipeline.zoo.parts:of_arpa",
             "The n-grams of the file `arpa`; words that it lacks share the mass of <unk>.",
-            {"prepare": "accord.pipeline.zoo.backgrounds:prepare_arpa", "own words": True},
+            {"prepare": "accord.pipeline.zoo.parts:prepare_arpa", "own words": True},
         ),
         "labelled": Part(
-            "accord.pipeline.zoo.backgrounds:labelled",
+            "accord.pipeline.zoo.parts:labelled",
             "b(C, x): training counts by the label of the sentence, the first of corpus.labels.",
-            {"prepare": "accord.pipeline.zoo.backgrounds:prepare_topics"},
+            {"prepare": "accord.pipeline.zoo.parts:prepare_topics"},
             weight=Setting(
                 float, 0.5, "of the label's own counts beside those of all", least=0, under=1
             ),
@@ -196,7 +196,7 @@ BACKGROUNDS = Registry(
         "characters": Part(
             "accord.pipeline.trained.network:unigram",
             "The weights that an automaton over characters gives to words.",
-            {"prepare": "accord.pipeline.zoo.backgrounds:prepare_characters"},
+            {"prepare": "accord.pipeline.zoo.parts:prepare_characters"},
             automaton=Setting(
                 str | None, None, "a file of OpenFst's text form; null: n-grams of training letters"
             ),

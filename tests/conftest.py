@@ -14,8 +14,8 @@ from filelock import FileLock
 from hypothesis import settings
 
 import accord
+from accord.pipeline.data.catalogue import MissingData, folder_of
 from accord.pipeline.data.fetch import FetchError, fetch
-from accord.pipeline.data.folders import MissingData, folder_of
 
 if TYPE_CHECKING:
     from accord.pipeline.runner.run import Run

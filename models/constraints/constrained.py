@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from accord.models.background.base import Background, Chance
 from accord.models.common.batching import Sentences
-from accord.models.constraints.automaton import WordAutomaton
+from accord.models.constraints.automata import WordAutomaton
 from accord.models.features.phi import Features
 from accord.models.network.language_model import LanguageModel
 from accord.models.outputs.log_linear import log_linear_of

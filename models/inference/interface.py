@@ -25,7 +25,7 @@ from accord.models.common.batching import (
     of_like_length,
     trees,
 )
-from accord.models.constraints.automaton import WordAutomaton
+from accord.models.constraints.automata import WordAutomaton
 
 WORDS_AT_ONCE = 4096  # read in one batch, padding included
 PIECE = 256  # words of each text, of those that are longer: novels are read side by side

@@ -23,7 +23,7 @@ from accord.models.common.arrays import Shapes, Weights, check_shapes, shapes_of
 from accord.models.common.batching import Sentences
 from accord.models.common.checks import check_range
 from accord.models.common.registry import parted
-from accord.models.constraints.automaton import WordAutomaton
+from accord.models.constraints.automata import WordAutomaton
 from accord.models.features.phi import Features
 from accord.models.inference.constraints import ConstrainedModel
 from accord.models.inference.interface import (

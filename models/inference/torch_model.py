@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from accord.models.common.batching import Sentences, State, columns
-from accord.models.constraints.automaton import WordAutomaton
+from accord.models.constraints.automata import WordAutomaton
 from accord.models.constraints.constrained import constrained, switched_off
 from accord.models.features.embedding import FeatureEmbedding
 from accord.models.features.phi import Features
 from accord.models.inference.interface import NOTHING, InferenceModel, PsiVectors, ScoreTerms
-from accord.models.network.background_models import BackgroundOnly
+from accord.models.network.composed import BackgroundOnly
 from accord.models.network.language_model import LanguageModel
 from accord.models.outputs.log_linear import LogLinear, log_linear_of
 from accord.models.outputs.softmax import SignatureOutput

@@ -18,7 +18,7 @@ from accord.models.encoders.recurrent import Encoder
 from accord.models.network.language_model import LanguageModel, Seen
 from accord.models.training.optimisers import ADAMW, uncompiled
 from accord.models.training.step import prepare
-from accord.models.zoo.grow_prune import NextTraining
+from accord.models.zoo.gradient_free import NextTraining
 
 SLOWEST = 0.5  # of a rate that is left after one step, at least (Almeida et al. 1998)
 

@@ -9,7 +9,7 @@ import typer
 from accord import lexicon as lexicons
 from accord.corpora.sources import read_words
 from accord.pipeline.cli.console import command, listed, make_room
-from accord.pipeline.data.folders import folder_of
+from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.display.messages import echo, say
 from accord.pipeline.display.tables import print_table, write_table
 from accord.pipeline.evaluation.critical_words import VERB, find_words

@@ -21,7 +21,7 @@ from accord.pipeline.compare.lexicons import (
     known_beside,
     lexicon_diff,
 )
-from accord.pipeline.data.folders import MissingData, folder_of
+from accord.pipeline.data.catalogue import MissingData, folder_of
 from accord.pipeline.display.messages import counted, echo, say
 from accord.pipeline.display.tables import print_table
 from accord.pipeline.features.templates import features_of

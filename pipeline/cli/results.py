@@ -94,11 +94,11 @@ def tables(
     ] = 0,
 ) -> None:
     """Print the tables of the LL-RNN paper beside the figures of a run of the preset `paper`."""
-    from accord.pipeline.compare.paper import tables
+    from accord.pipeline.compare.tables import tables
 
     echo(tables(run), end="")
     if sentences:
-        from accord.pipeline.compare.paper import drawn_sentences
+        from accord.pipeline.compare.tables import drawn_sentences
 
         echo(f"\n{drawn_sentences(run, sentences)}", end="")
 

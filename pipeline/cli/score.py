@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 AT_ONCE = 1000  # sentences scored together
-FOLLOW = "accord.pipeline.zoo.mixture_parts:follow"
+FOLLOW = "accord.pipeline.zoo.parts:follow"
 LARGEST_NATS = math.log(sys.float_info.max)  # per word; a larger perplexity is no number here
 TABLES = (".csv", ".tsv", ".parquet")
 MARK = "*"  # of a word that had to be spelled

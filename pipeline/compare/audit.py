@@ -27,7 +27,7 @@ from accord.pipeline.dataset.unknown_words import WRITTEN
 from accord.pipeline.display.messages import track
 from accord.pipeline.stages.table import STAGES
 from accord.pipeline.stages.tokenise import SCHEMA
-from accord.pipeline.trained.start import start_artefact
+from accord.pipeline.trained.earlier_models import start_artefact
 
 VALIDATION = "valid"
 WHOLE = "whole"  # stands for the split that is missing where none is

@@ -29,8 +29,8 @@ Candidates = Mapping[str, Callable[[str], np.ndarray]]  # log p of the words of 
 Combined = list[tuple[np.ndarray, LogP]]  # weights and log p of all parts, then without each
 
 # Parts that are no models: each is a function from a model to candidates.
-CACHE = "accord.pipeline.zoo.mixture_parts:of_cache"
-NEIGHBOURS = "accord.pipeline.zoo.mixture_parts:of_neighbours"
+CACHE = "accord.pipeline.zoo.parts:of_cache"
+NEIGHBOURS = "accord.pipeline.zoo.parts:of_neighbours"
 
 
 def linear(

@@ -30,7 +30,7 @@ from accord.models.inference.interface import expect_sum
 from accord.pipeline.artefacts.artefact import FinishedRun, read_json
 from accord.pipeline.artefacts.names import CONFIG, END
 from accord.pipeline.config.configuration import Config, load_config
-from accord.pipeline.data.folders import MissingData, folder_of
+from accord.pipeline.data.catalogue import MissingData, folder_of
 from accord.pipeline.display.messages import track
 from accord.pipeline.evaluation.comparison import comparison_table, scores
 from accord.pipeline.evaluation.suites import CLAMS

@@ -24,7 +24,7 @@ import pandas as pd
 
 from accord import lexicon
 from accord.models.common.checks import nearest
-from accord.pipeline.data.folders import folder_of
+from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.data.user_tables import read_table
 from accord.pipeline.display.messages import counted, say
 from accord.pipeline.evaluation.statistics import paired_bootstrap

@@ -21,7 +21,7 @@ from accord.pipeline.config.presets import preset_names
 from accord.pipeline.dataset.unknown_words import read_chain
 from accord.pipeline.display.messages import say
 from accord.pipeline.stages.table import STAGES
-from accord.pipeline.trained.start import start_folder, start_params
+from accord.pipeline.trained.earlier_models import start_folder, start_params
 
 Sections = Mapping[str, Any]  # stage name -> its frozen dataclass
 

@@ -40,8 +40,8 @@ from accord.pipeline.data.catalogue import (
     Package,
     Wheel,
     source_names,
+    writable_data_folder,
 )
-from accord.pipeline.data.folders import writable_data_folder
 from accord.pipeline.display.messages import say
 
 

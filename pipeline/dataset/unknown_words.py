@@ -22,7 +22,7 @@ from accord.lexicon.reading import LexiconError
 from accord.models.common.files import load_json
 from accord.pipeline.artefacts.artefact import hash_of_file
 from accord.pipeline.artefacts.names import CHAIN, UNKNOWN, UNKNOWN_ID
-from accord.pipeline.data.folders import folder_of
+from accord.pipeline.data.catalogue import folder_of
 
 FEWEST = 10  # words of training that a class needs; rarer ones are in the first together
 SMALLEST = 0.05  # mean share below which an analysis is not worth keeping

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from accord.corpora.sentence import Token, Tree, features, row_kinds
 from accord.corpora.tokenise import normalise
 from accord.lexicon import Analysis, Lexicon
-from accord.lexicon.paradigm import Paradigms, agrees
+from accord.lexicon.analysis import Paradigms, agrees
 from accord.pipeline.evaluation.suites import Pair
 
 NO_TRIGGER = "none"  # of what agrees with another word

@@ -21,9 +21,9 @@ import pandas as pd
 from accord.corpora import sources
 from accord.corpora.sentence import Token, Tree, features
 from accord.lexicon import Lexicon
-from accord.lexicon.paradigm import Paradigms
+from accord.lexicon.analysis import Paradigms
 from accord.models.common.files import write_whole
-from accord.pipeline.data.folders import folder_of
+from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.display.tables import write_table
 from accord.pipeline.evaluation.participles_and_moods import (
     CLITICS,

@@ -25,7 +25,7 @@ import pandas as pd
 from accord.corpora.text import lines, parse_line, table_rows
 from accord.corpora.tokenise import tokenised
 from accord.pipeline.artefacts.names import END_ID
-from accord.pipeline.data.folders import MissingData, folder_of
+from accord.pipeline.data.catalogue import MissingData, folder_of
 from accord.pipeline.dataset.encoded import Suite
 from accord.pipeline.dataset.vocabulary import Vocabulary
 from accord.pipeline.display.messages import say

@@ -21,7 +21,7 @@ from accord.models.common.arrays import load_array, load_arrays
 from accord.models.common.batching import Sentences
 from accord.pipeline.artefacts.names import END_ID, is_special, read_as_unknown
 from accord.pipeline.artefacts.tables import batches
-from accord.pipeline.data.folders import folder_of
+from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.display.messages import say
 from accord.pipeline.features.templates import VECTORS
 from accord.pipeline.sections import SPACY

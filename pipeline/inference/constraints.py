@@ -27,9 +27,8 @@ import pandas as pd
 
 from accord.lexicon.analysis import UPOS
 from accord.models.common.checks import nearest
-from accord.models.constraints.automaton import WordAutomaton
+from accord.models.constraints.automata import Expression, WordAutomaton, matches
 from accord.models.constraints.matching import Matching
-from accord.models.constraints.regular_expression import Expression, matches
 from accord.models.spelling.spelling import Spelling
 from accord.pipeline.artefacts.names import END_ID, UNKNOWN_ID, is_special
 from accord.pipeline.dataset.vocabulary import Vocabulary

@@ -18,7 +18,7 @@ from accord import lexicon
 from accord.corpora.tokenise import normalise
 from accord.models.common.checks import nearest
 from accord.pipeline.artefacts.names import END_ID
-from accord.pipeline.data.folders import MissingData, folder_of
+from accord.pipeline.data.catalogue import MissingData, folder_of
 from accord.pipeline.data.user_tables import read_table
 from accord.pipeline.display.messages import INSTALL, meter, say
 from accord.pipeline.inference.context import Context, SplitTexts, split_texts

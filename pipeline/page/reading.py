@@ -14,7 +14,7 @@ import numpy as np
 
 from accord.corpora.detokenise import spans
 from accord.models.common.batching import Sentences
-from accord.models.constraints.automaton import WordAutomaton
+from accord.models.constraints.automata import WordAutomaton
 from accord.models.inference.interface import (
     NOTHING,
     InferenceModel,

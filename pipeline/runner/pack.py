@@ -30,7 +30,11 @@ from accord.pipeline.runner.shards import Shards
 from accord.pipeline.runner.sweep import sweep
 from accord.pipeline.runner.workers import Workers
 from accord.pipeline.stages.table import STAGES, above
-from accord.pipeline.trained import teachers
+from accord.pipeline.trained.earlier_models import (
+    packed_recipe,
+    take_teachers_along,
+    teachers_in_folder,
+)
 from accord.pipeline.trained.resolve import JOBS, RUNS, TRAINED, read_jobs, taught_by
 
 
@@ -82,10 +86,10 @@ def _job(prepared: Run, model: str, folder: Path, before: dict[str, dict]) -> di
     """A model to train and measure; its teachers may be among the jobs before it."""
     sections, training = prepared.config.models[model], STAGES["train"]
     section = sections["train"]
-    if taught := teachers.of_folder(section, folder, before):
+    if taught := teachers_in_folder(section, folder, before):
         training = replace(training, files=outside_files)  # the teachers' are not there yet
     recipe, artefact = prepared.recipe(model, training)
-    names = [] if taught else teachers.take_along(section, training.inputs, folder)
+    names = [] if taught else take_teachers_along(section, training.inputs, folder)
     # The vocabulary too, so that what was trained elsewhere can be asked before it is unpacked.
     read = {*STAGES["train"].inputs, *STAGES["evaluate"].inputs, "analyse"}
     return {
@@ -157,7 +161,7 @@ def _made_from(folder: Path, job: dict) -> dict[str, Any]:
     if not taught_by(job):
         return job["made from"]
     stage = STAGES["train"]
-    data = content_of(stage.files(teachers.recipe_of(folder, job)))
+    data = content_of(stage.files(packed_recipe(folder, job)))
     return {**job["made from"], "stage": stage.name, "data": data}
 
 

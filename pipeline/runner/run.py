@@ -31,14 +31,14 @@ from accord.pipeline.artefacts.artefact import (
 from accord.pipeline.artefacts.names import START
 from accord.pipeline.artefacts.store import Store, publish
 from accord.pipeline.config.configuration import Config, load_config
+from accord.pipeline.data.catalogue import MissingData
 from accord.pipeline.data.fetch import fetch
-from accord.pipeline.data.folders import MissingData
 from accord.pipeline.display.messages import say, short_names
 from accord.pipeline.display.tables import with_seeds
 from accord.pipeline.runner.shards import Shards
 from accord.pipeline.stages.table import STAGES, Stage, check_names
+from accord.pipeline.trained.earlier_models import check_start, start_artefact
 from accord.pipeline.trained.resolve import RUNS
-from accord.pipeline.trained.start import check_start, start_artefact
 
 State = Literal["done", "stale", "missing"]
 FILES = ("inputs", "data")  # parts of what an artefact is made from that are files' hashes

@@ -30,8 +30,8 @@ from accord.pipeline.runner.workers import AT_ONCE, PLACES, Pool, Task, Workers,
 from accord.pipeline.runner.workers import workers as workers_of
 from accord.pipeline.sections import EvaluateParams
 from accord.pipeline.stages import evaluate, train
+from accord.pipeline.trained.earlier_models import packed_recipe
 from accord.pipeline.trained.resolve import JOBS, TRAINED, packed_teachers, read_jobs, taught_by
-from accord.pipeline.trained.teachers import recipe_of
 
 LOG = "log.txt"  # in the folder of a trained model: the messages of its training
 
@@ -155,7 +155,7 @@ def _train(folder: Path, name: str) -> dict[str, Path]:
     for stage, files in READ_BY_TRAINING.items():
         Artefact.read(inputs[stage]).check(files)
     inputs["train"] = folder / TRAINED / name
-    train.compute(recipe_of(folder, job), inputs, inputs["train"])
+    train.compute(packed_recipe(folder, job), inputs, inputs["train"])
     return inputs
 
 

@@ -39,7 +39,7 @@ from accord.pipeline.artefacts.tables import (
     splits,
     word_counts,
 )
-from accord.pipeline.data.folders import folder_of
+from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.dataset.unknown_words import (
     WRITTEN,
     UnknownClasses,

@@ -26,7 +26,7 @@ from accord.models.common.files import load_json
 from accord.pipeline.artefacts.artefact import Inputs
 from accord.pipeline.artefacts.names import ABOUT, PRETRAINING
 from accord.pipeline.artefacts.tables import Spool, batches, rows, write_rows
-from accord.pipeline.data.folders import folder_of
+from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.dataset.encoded import LABELS
 from accord.pipeline.dataset.splits import (
     OWN_VALIDATION,

@@ -33,7 +33,7 @@ from accord.pipeline.artefacts.names import (
     RECIPE,
     START_WEIGHTS,
 )
-from accord.pipeline.data.folders import folder_of
+from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.dataset.encoded import (
     DOCUMENTS,
     NUMBERS,
@@ -58,7 +58,7 @@ from accord.pipeline.sections import (
     ReportParams,
     TokeniseParams,
 )
-from accord.pipeline.trained import teachers
+from accord.pipeline.trained.earlier_models import files_of_teachers
 
 
 def _reads_no_files(params: Any) -> Sequence[Path]:
@@ -173,7 +173,7 @@ def _files_of_ngrams(params: BackgroundParams) -> list[Path]:
 
 def _files_of_training(recipe: Recipe) -> list[Path]:
     """The files of parts of other packages, and of teachers."""
-    return [*outside_files(recipe), *teachers.files(recipe, READ_BY_TRAINING)]
+    return [*outside_files(recipe), *files_of_teachers(recipe, READ_BY_TRAINING)]
 
 
 def _files_of_metrics(params: EvaluateParams) -> list[Path]:

@@ -17,7 +17,7 @@ from accord.models.common.batching import Sentences
 from accord.models.common.device import choose_device
 from accord.models.common.files import WEIGHTS
 from accord.models.common.weights import load_weights, parameters_of, save_tensors
-from accord.models.network.background_models import BackgroundOnly
+from accord.models.network.composed import BackgroundOnly
 from accord.models.network.language_model import LanguageModel
 from accord.models.recipe import Recipe
 from accord.models.training import processes
@@ -30,7 +30,7 @@ from accord.pipeline.artefacts.artefact import Inputs
 from accord.pipeline.artefacts.names import PRETRAINING, RECIPE, START_WEIGHTS
 from accord.pipeline.dataset.encoded import read_text
 from accord.pipeline.display.messages import meter, say
-from accord.pipeline.trained import teachers
+from accord.pipeline.trained.earlier_models import check_same_words, find_teachers
 from accord.pipeline.trained.encoding import FullEncoding
 from accord.pipeline.trained.network import (
     build,
@@ -194,8 +194,8 @@ def distillation(
 def _teachers(names: Iterable[str], inputs: Inputs) -> list[LanguageModel]:
     loaded = []
     for name in names:
-        for found in teachers.find(name):
-            teachers.check_same_words(name, found, inputs)
+        for found in find_teachers(name):
+            check_same_words(name, found, inputs)
             teacher = load_trained(FullEncoding(found.folders, found.weights.name), FOLDS)
             if not isinstance(teacher, LanguageModel):
                 raise ValueError(

@@ -21,8 +21,7 @@ from accord.models.features.embedding import Psi, reads_letters
 from accord.models.features.phi import Features
 from accord.models.inference.interface import InferenceModel
 from accord.models.inference.torch_model import in_torch
-from accord.models.network.background_models import BackgroundOnly, FrozenModelBackground
-from accord.models.network.bidirectional import Backward
+from accord.models.network.composed import BackgroundOnly, Backward, FrozenModelBackground
 from accord.models.network.language_model import LanguageModel
 from accord.models.outputs.softmax import Described
 from accord.models.parts import CONDITIONS, HISTORIES, SMOOTHINGS

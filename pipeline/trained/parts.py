@@ -34,7 +34,7 @@ from accord.pipeline.trained.resolve import TrainedModel
 if TYPE_CHECKING:
     import pandas as pd
 
-    from accord.models.network.bidirectional import Backward
+    from accord.models.network.composed import Backward
     from accord.pipeline.dataset.subwords import Speller
 
 # Which of numpy and torch answers for a model is known here only. This is imported when a model

@@ -11,7 +11,7 @@ from accord.lexicon.dictionaries.homophones import Homophones
 from accord.pipeline.cli.agree import Corpus, Limit, Split
 from accord.pipeline.cli.console import command, listed, make_room
 from accord.pipeline.cli.options import Backward, Model, RunOrNGrams, load_backward, load_model
-from accord.pipeline.data.folders import folder_of
+from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.display.messages import counted, echo, say
 from accord.pipeline.display.tables import print_table
 

@@ -19,11 +19,10 @@ from accord.models.features.phi import Features
 from accord.models.inference.generation import written_text
 from accord.models.inference.next_word import NextWord, WordValues
 from accord.models.inference.torch_model import in_torch
-from accord.models.network.background_models import BackgroundOnly
-from accord.models.network.bidirectional import Backward, pseudo_log_likelihood
+from accord.models.network.composed import BackgroundOnly, Backward, pseudo_log_likelihood
 from accord.models.network.language_model import LanguageModel
 from accord.models.spelling.spelling import load_spelling, score_text
-from accord.models.zoo.grow_prune import prune
+from accord.models.zoo.gradient_free import prune
 from accord.models.zoo.ngrams.arpa import STOP, UNKNOWN, read_arpa, words_of_arpa, write_arpa
 from accord.models.zoo.ngrams.conversion import own_ngrams, pruned
 from accord.models.zoo.ngrams.wfst import (

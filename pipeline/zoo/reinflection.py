@@ -29,7 +29,7 @@ from accord.models.network.language_model import LanguageModel
 from accord.models.recipe import Recipe
 from accord.models.training.log import Epoch
 from accord.models.training.trainer import Trainer
-from accord.pipeline.data.folders import folder_of
+from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.display.messages import echo, say
 
 INFLECTED = ("ADJ", "NOUN", "VERB")

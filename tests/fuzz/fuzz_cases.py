@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from accord.pipeline.data.folders import MissingData, folder_of
+from accord.pipeline.data.catalogue import MissingData, folder_of
 
 CASES = pytest.mark.parametrize(
     "cases",

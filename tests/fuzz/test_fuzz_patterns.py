@@ -8,8 +8,7 @@ from fuzz_cases import CASES, fuzz
 from hypothesis import strategies as st
 from test_fuzz_constraints import ANALYSES, KNOWN, PIECES, WORDS
 
-from accord.models.constraints.automaton import WordAutomaton
-from accord.models.constraints.regular_expression import DEEPEST, MOST_TESTS
+from accord.models.constraints.automata import DEEPEST, MOST_TESTS, WordAutomaton
 from accord.pipeline.inference.constraints import pattern_automaton
 
 SENTENCES = [words for length in range(1, 4) for words in product(KNOWN.values(), repeat=length)]

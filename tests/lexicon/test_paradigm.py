@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from accord import lexicon
-from accord.lexicon.paradigm import Paradigms
+from accord.lexicon.analysis import Paradigms
 
 TABLE = Path(__file__).parents[1] / "data" / "accords.tsv"
 OTHER = {"Sing": "Plur", "Plur": "Sing", "Masc": "Fem", "Fem": "Masc"}

@@ -27,7 +27,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from accord.models.background.ngram_automaton import NGramAutomaton
+from accord.models.background.counts import NGramAutomaton
 from accord.models.background.ngrams import NGrams
 from accord.models.common.batching import END, Sentences
 from accord.models.common.files import whole, write_whole

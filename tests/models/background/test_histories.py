@@ -12,7 +12,7 @@ from accord.models.background.counts import count
 from accord.models.background.ngram_background import HistoryContext, NGramBackground, lacking
 from accord.models.background.ngrams import kneser_ney
 from accord.models.common.batching import END, Sentences
-from accord.models.network.background_models import BackgroundOnly
+from accord.models.network.composed import BackgroundOnly
 from accord.models.parts import HISTORIES, SMOOTHINGS
 from accord.models.zoo.histories import GROUPS, HistoryTree, best_sides, kinds
 from accord.models.zoo.ngrams.smoothing import witten_bell

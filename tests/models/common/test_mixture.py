@@ -18,7 +18,7 @@ from accord.models.common.mixture import (
     score,
     stacked_distributions,
 )
-from accord.models.network.background_models import BackgroundOnly
+from accord.models.network.composed import BackgroundOnly
 from accord.models.network.language_model import LanguageModel
 from accord.models.recipe import Recipe
 from accord.models.zoo.memory import Cache

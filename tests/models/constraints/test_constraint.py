@@ -18,7 +18,7 @@ from accord.models.background.base import Uniform, Unigram
 from accord.models.background.ngram_background import NGramBackground
 from accord.models.background.ngrams import kneser_ney
 from accord.models.common.batching import Sentences
-from accord.models.constraints.automaton import WordAutomaton
+from accord.models.constraints.automata import WordAutomaton
 from accord.models.constraints.constrained import Constrained, constrained
 from accord.models.network.language_model import LanguageModel
 from accord.models.recipe import Recipe

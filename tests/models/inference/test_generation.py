@@ -12,11 +12,11 @@ from accord.models.background.base import Unigram
 from accord.models.background.ngram_background import NGramBackground
 from accord.models.background.ngrams import kneser_ney
 from accord.models.common.batching import END, Sentences
-from accord.models.constraints.automaton import WordAutomaton
+from accord.models.constraints.automata import WordAutomaton
 from accord.models.constraints.constrained import Constrained
 from accord.models.inference.generation import Beam, Sampling, beam, sample
 from accord.models.inference.torch_model import TorchModel
-from accord.models.network.background_models import FrozenModelBackground
+from accord.models.network.composed import FrozenModelBackground
 from accord.models.network.language_model import LanguageModel
 from accord.models.recipe import Recipe
 

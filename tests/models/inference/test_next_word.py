@@ -11,7 +11,7 @@ from accord.models.background.ngram_background import NGramBackground
 from accord.models.inference import next_word
 from accord.models.inference.next_word import NextWord, WordValues
 from accord.models.inference.torch_model import in_torch
-from accord.models.network.background_models import BackgroundOnly
+from accord.models.network.composed import BackgroundOnly
 from accord.models.network.language_model import LanguageModel
 from accord.models.parts import SMOOTHINGS
 from accord.models.recipe import Recipe

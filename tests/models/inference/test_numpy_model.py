@@ -9,7 +9,7 @@ from ngram_cases import random_sentences
 from accord.models.background.base import Unigram
 from accord.models.common.batching import END, Sentences
 from accord.models.common.weights import parameters_of
-from accord.models.constraints.automaton import WordAutomaton
+from accord.models.constraints.automata import WordAutomaton
 from accord.models.features.phi import Features
 from accord.models.inference import numpy_model
 from accord.models.inference.constraints import likeliest_weight, primed

@@ -8,7 +8,7 @@ from scipy.special import log_softmax
 
 from accord.models.background.base import Unigram
 from accord.models.common.batching import END, Sentences
-from accord.models.constraints.automaton import WordAutomaton
+from accord.models.constraints.automata import WordAutomaton
 from accord.models.features.phi import Features
 from accord.models.inference.constraints import likeliest_weight, primed
 from accord.models.inference.next_word import NextWord, WordValues

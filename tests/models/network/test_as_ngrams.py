@@ -15,7 +15,7 @@ from accord.models.inference import next_word
 from accord.models.inference.generation import LONGEST, written_text
 from accord.models.inference.next_word import NextWord, WordValues
 from accord.models.inference.torch_model import in_torch
-from accord.models.network.background_models import BackgroundOnly
+from accord.models.network.composed import BackgroundOnly
 from accord.models.zoo.ngrams.conversion import own_ngrams
 
 TEXT = random_sentences(count=60)

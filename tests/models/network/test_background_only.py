@@ -8,7 +8,7 @@ from ngram_cases import WORDS, random_sentences, rising_prior
 
 from accord.models.background.base import Unigram
 from accord.models.background.ngram_background import NGramBackground
-from accord.models.network.background_models import BackgroundOnly
+from accord.models.network.composed import BackgroundOnly
 from accord.models.parts import SMOOTHINGS
 
 FEATURES = random_features(WORDS, width=3, real=False)

@@ -6,8 +6,8 @@ from network_cases import network
 from ngram_cases import WORDS, as_lists, random_sentences
 
 from accord.models.common.batching import END
-from accord.models.network import bidirectional
-from accord.models.network.bidirectional import Backward, pseudo_log_likelihood
+from accord.models.network import composed
+from accord.models.network.composed import Backward, pseudo_log_likelihood
 
 TEXT = random_sentences(count=12)
 
@@ -36,7 +36,7 @@ def test_a_backward_model_scores_each_word_at_its_position_by_the_words_after_it
 
 @pytest.mark.parametrize("at_once", [1, 20, 512])
 def test_both_directions_are_multiplied_and_divided_by_the_prior(at_once, monkeypatch):
-    monkeypatch.setattr(bidirectional, "AT_ONCE", at_once)
+    monkeypatch.setattr(composed, "AT_ONCE", at_once)
     forward, other = network(), network()
     for weight in other.parameters():
         weight.data.normal_(std=0.5)

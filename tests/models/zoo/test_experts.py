@@ -10,7 +10,7 @@ from training_cases import END, RECIPE, WORDS, features, model, sentences
 from accord.models.background.ngram_background import NGramBackground
 from accord.models.background.ngrams import kneser_ney
 from accord.models.common.batching import NO_WORD, Sentences
-from accord.models.constraints.automaton import WordAutomaton
+from accord.models.constraints.automata import WordAutomaton
 from accord.models.constraints.constrained import constrained
 from accord.models.features.phi import Features
 from accord.models.network.language_model import LanguageModel

@@ -5,7 +5,7 @@ import torch
 from training_cases import log_linear, model, sentences
 
 from accord.models.recipe import Recipe
-from accord.models.zoo.grow_prune import widen
+from accord.models.zoo.gradient_free import widen
 
 TEXT = sentences()
 

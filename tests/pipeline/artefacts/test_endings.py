@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from accord import lexicon
 from accord.pipeline.artefacts.names import UNKNOWN
-from accord.pipeline.data.folders import folder_of
+from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.dataset.unknown_words import UnknownClasses
 from accord.pipeline.trained.compact_lexicon import Endings, encode_endings, guesser_of
 

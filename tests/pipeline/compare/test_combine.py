@@ -15,7 +15,7 @@ from accord.pipeline.compare import combine
 from accord.pipeline.compare.scored_models import Scored, find
 from accord.pipeline.trained.encoding import FullEncoding
 from accord.pipeline.trained.network import load_trained
-from accord.pipeline.zoo.mixture_parts import of_neighbours
+from accord.pipeline.zoo.parts import of_neighbours
 
 
 @pytest.fixture(scope="module")

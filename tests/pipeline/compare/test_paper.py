@@ -13,7 +13,7 @@ from accord.models.features.phi import Features
 from accord.pipeline.artefacts.artefact import FinishedRun
 from accord.pipeline.artefacts.tables import open_table, splits
 from accord.pipeline.cli.main import app
-from accord.pipeline.compare.paper import (
+from accord.pipeline.compare.tables import (
     BEST,
     BOUNDARIES,
     CORPUS,

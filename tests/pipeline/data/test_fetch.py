@@ -17,7 +17,7 @@ from accord.corpora.formats import read_orangesum, read_paragraphs
 from accord.corpora.sources import Repository
 from accord.pipeline.cli.main import app
 from accord.pipeline.data import catalogue
-from accord.pipeline.data import folders as data
+from accord.pipeline.data import catalogue as data
 from accord.pipeline.data.fetch import FetchError, check_out, fetch, git_blob_id
 from accord.pipeline.evaluation.suites import read_suite
 

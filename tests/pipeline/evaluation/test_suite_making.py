@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from accord import lexicon
-from accord.pipeline.data.folders import folder_of
+from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.evaluation.suite_making import make_suite
 from accord.pipeline.evaluation.suites import read_suite
 

@@ -13,7 +13,7 @@ from accord.corpora.sentence import words as words_of
 from accord.lexicon.analysis import FEATURES
 from accord.lexicon.vectors import string_hashes
 from accord.pipeline.artefacts.names import END, UNKNOWN
-from accord.pipeline.data.folders import folder_of
+from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.features import word_vectors
 from accord.pipeline.features.templates import TEMPLATES, fill
 from accord.pipeline.sections import FeaturiseParams, VectorParams

@@ -16,7 +16,7 @@ from accord.models.features.phi import Features
 from accord.models.spelling.spelling import load_spelling
 from accord.pipeline.artefacts.names import END, UNKNOWN, UNKNOWN_ID, is_special
 from accord.pipeline.cli.main import app
-from accord.pipeline.data.folders import folder_of
+from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.dataset.unknown_words import SMALLEST, UnknownClasses
 from accord.pipeline.evaluation.metrics import measure
 

@@ -19,8 +19,8 @@ from accord.pipeline.config.configuration import load_config
 from accord.pipeline.dataset.encoded import read_sentences
 from accord.pipeline.evaluation.comparison import comparison_table, read_epochs, read_scores, scores
 from accord.pipeline.runner.pack import pack, unpack
-from accord.pipeline.trained import start as start_module
-from accord.pipeline.trained.start import start_artefact
+from accord.pipeline.trained import earlier_models as start_module
+from accord.pipeline.trained.earlier_models import start_artefact
 
 ROOT = Path(__file__).parents[3]
 NEW = "Le zyglotron mange une pomme et le zyglotron dort."

@@ -15,7 +15,7 @@ from received_cases import seal
 import accord
 from accord.models.recipe import MOVED, Recipe
 from accord.pipeline.artefacts.artefact import hash_of_file, read_json, write_json
-from accord.pipeline.trained.teachers import recipe_of
+from accord.pipeline.trained.earlier_models import packed_recipe
 
 SENTENCES = ["La petite fille mange une pomme.", "Le zyglotron dort.", "Les chats noirs dorment."]
 KEYS_OF_NOW = ("phases", "losses", "teachers")
@@ -140,7 +140,7 @@ def test_a_run_of_before_scores_and_is_exported_as_it_was(tiny_run, older_run, t
 def test_a_packed_job_of_before_is_the_same_recipe(tmp_path):
     recipe = Recipe()
     packed = before(asdict(recipe))
-    assert recipe_of(tmp_path, {"recipe": packed}) == recipe
+    assert packed_recipe(tmp_path, {"recipe": packed}) == recipe
 
 
 def test_what_no_version_up_to_this_one_wrote_is_refused_with_what_to_do(older):

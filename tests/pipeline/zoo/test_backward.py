@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import accord
-from accord.models.network.bidirectional import Backward
+from accord.models.network.composed import Backward
 from accord.pipeline.artefacts.names import FIGURES
 from accord.pipeline.cli.main import app
 from accord.pipeline.config.configuration import load_config

@@ -9,7 +9,7 @@ import pytest
 from accord.models.features.phi import Features
 from accord.models.recipe import Recipe
 from accord.pipeline.sections import BackgroundParams
-from accord.pipeline.zoo.backgrounds import labelled, prepare_characters, prepare_topics
+from accord.pipeline.zoo.parts import labelled, prepare_characters, prepare_topics
 
 FORMS = ["</s>", "le", "juge", "match"]
 MASS = np.array([0.4, 0.3, 0.2, 0.1])
