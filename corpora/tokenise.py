@@ -10,9 +10,11 @@ Loading spaCy's French would take longer than what most commands do.
 """
 
 import re
+import sys
 import unicodedata
-from collections.abc import Container, Iterable, Iterator
-from functools import cache, lru_cache
+from collections.abc import Container, Iterable, Iterator, Sequence
+from functools import cache, cached_property, lru_cache
+from typing import NamedTuple
 
 # œ and æ become `oe` and `ae`: DELA, Lefff and Lexique know `coeur` and `ex aequo` and hold no œ at
 # all (æ in ten proper names of Lefff), so that the ligature would hide a common word's analyses.
@@ -116,23 +118,42 @@ SIGN_RANGES = """
 """
 
 
-def _members(table: str) -> str:
-    """The characters of a table, in order."""
-    ends = (entry.partition("-") for entry in table.split())
-    spans = (range(int(first, 16), int(last or first, 16) + 1) for first, _, last in ends)
-    return "".join(chr(number) for span in spans for number in span)
+class Characters(NamedTuple):
+    """Classes of characters, as they stand between the brackets of a regular expression."""
+
+    letter: str
+    lower: str  # those without case count as both
+    upper: str
+    sign: str
 
 
-def _ranges(table: str) -> str:
-    """A table as it stands between the brackets of a regular expression."""
-    return re.sub(r"[0-9a-f]+", lambda number: chr(int(number[0], 16)), table).translate(GAPS)
+def characters(below: int = sys.maxunicode + 1) -> Characters:
+    """The classes, without what is written by higher numbers."""
+    cased, uncased, signs = (
+        [entry for entry in table.split() if int(entry.partition("-")[0], 16) < below]
+        for table in (CASED, UNCASED, SIGN_RANGES)
+    )
+    members = "".join(map(_members, cased))
+    rest = _ranges(uncased)
+    return Characters(
+        _ranges(cased) + rest,
+        "".join(filter(str.islower, members)) + "ʔ" + rest,  # which has no capital
+        "".join(filter(str.isupper, members)) + rest,
+        _ranges(signs),
+    )
 
 
-GAPS = str.maketrans("", "", " \n")
-LETTER = _ranges(CASED + UNCASED)
-LOWER = "".join(filter(str.islower, _members(CASED))) + "ʔ" + _ranges(UNCASED)  # ʔ has no capital
-UPPER = "".join(filter(str.isupper, _members(CASED))) + _ranges(UNCASED)
-SIGN = _ranges(SIGN_RANGES)
+def _members(entry: str) -> str:
+    """The characters of an entry, in order."""
+    first, _, last = entry.partition("-")
+    return "".join(map(chr, range(int(first, 16), int(last or first, 16) + 1)))
+
+
+def _ranges(entries: Sequence[str]) -> str:
+    ends = (entry.split("-") for entry in entries)
+    return "".join("-".join(chr(int(end, 16)) for end in each) for each in ends)
+
+
 PUNCTUATION = re.escape(",:;!?¿؟¡()[]{}<>_#*&。？！，、；：～·।،۔؛٪")
 QUOTE = re.escape("'\"”“`‚,„»«「」『』（）〔〕【】《》〈〉⟦⟧")
 CURRENCY = r"\$£€¥฿﷼₠-₿"
@@ -163,53 +184,62 @@ def _one_of(listed: str) -> str:
     return "|".join(listed.split())
 
 
-# A sign with its skin tone and selector, and all that joiners make one with it.
-_TONE = r"[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]{0,2}"
-SIGNS = rf"[{SIGN}]{_TONE}(?:{EMOJI_JOINER}[{EMOJI}]{_TONE})*"
-
-PREFIX = (
-    rf"(?i:{_one_of(ELIDED)})'(?=[{LETTER}\d])"
-    rf"|[§%=—–{PUNCTUATION}{QUOTE}{CURRENCY}]|{SIGNS}"
-    rf"|\+(?![0-9])|\.\.+|{DOLLARS}"
-)
-SUFFIX = (
-    rf"(?:(?<=[{LETTER}])-(?:{'|'.join(ENCLITICS)})"
-    r"|(?<=-[mt]')(?:en|y)"
-    rf"|[–—{PUNCTUATION}{QUOTE}]"
-    r"|\.\.+"
-    rf"|(?<=[0-9{LOWER}{QUOTE}()\[\]}}?:%²³+-])\."
-    rf"|(?<=[{UPPER}][{UPPER}])\."
-    r"|(?<=°[FCK])\."
-    r"|(?<=\d)h"
-    rf"|(?<=[0-9])(?:\+|[{CURRENCY}]|{DOLLARS}|{_one_of(UNITS)})"
-    r")\Z"
-)
 REACH = 12  # a suffix, dots apart, and what must stand before it are no longer
-
-INFIX = (
-    rf"\.\.+|{SIGNS}"
-    r"|(?<=[0-9])[+\-*^](?=[0-9-])"
-    rf"|(?<=[{LOWER}{QUOTE}])\.(?=[{UPPER}{QUOTE}])"
-    rf"|(?<=[{LETTER}])(?:,|[–—]|--+)(?=[{LETTER}])"
-    rf"|(?<=[{LETTER}0-9])[:<>=/](?=[{LETTER}])"
-)
-
 # ami(e)s, quel(le): with a bound on the letters, so that a text without spaces takes no longer.
 MOST_LETTERS = 100
-BRACKETED = rf"[{LETTER}]{{1,{MOST_LETTERS}}}\([{LETTER}]{{1,5}}\)[{LETTER}]{{0,{MOST_LETTERS}}}\Z"
 BRACKETED_REACH = MOST_LETTERS + 8  # a letter, (, five letters, ) and those after it
 
-# An address of the net, which nothing is split off: a scheme, a user, then numbers or names.
-_NAME = r"A-Za-z0-9\u00a1-\uffff"
-ADDRESS = (
-    r"(?:[\w+\-.]{2,}://)?(?:\S+@)?"
-    r"(?:(?!(?:10|127)(?:\.\d{1,3}){3})(?!(?:169\.254|192\.168)(?:\.\d{1,3}){2})"
-    r"(?!172\.(?:1[6-9]|2\d|3[01])(?:\.\d{1,3}){2})"  # of a net of one's own
-    r"(?:[1-9]\d?|1\d\d|2[01]\d|22[0-3])(?:\.(?:1?\d{1,2}|2[0-4]\d|25[0-5])){2}"
-    r"\.(?:[1-9]\d?|1\d\d|2[0-4]\d|25[0-4])"
-    rf"|(?:(?:[{_NAME}][{_NAME}_-]{{0,62}})?[{_NAME}]\.)+[{LOWER}]{{2,63}})"
-    r"(?::\d{2,5})?(?:[/?#]\S*)?"
-)
+
+def signs(sign: str) -> str:
+    """A sign with its skin tone and selector, and all that joiners make one with it."""
+    tone = r"[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]{0,2}"
+    return rf"[{sign}]{tone}(?:{EMOJI_JOINER}[{EMOJI}]{tone})*"
+
+
+class Rules(NamedTuple):
+    """Regular expressions for what is split off a chunk, and for chunks that stay whole."""
+
+    prefix: str
+    suffix: str
+    infix: str
+    bracketed: str
+    address: str  # of the net: a scheme, a user, then numbers or names
+
+
+def rules(of: Characters) -> Rules:
+    name = r"A-Za-z0-9\u00a1-\uffff"
+    return Rules(
+        prefix=rf"(?i:{_one_of(ELIDED)})'(?=[{of.letter}\d])"
+        rf"|[§%=—–{PUNCTUATION}{QUOTE}{CURRENCY}]|{signs(of.sign)}"
+        rf"|\+(?![0-9])|\.\.+|{DOLLARS}",
+        suffix=rf"(?:(?<=[{of.letter}])-(?:{'|'.join(ENCLITICS)})"
+        r"|(?<=-[mt]')(?:en|y)"
+        rf"|[–—{PUNCTUATION}{QUOTE}]"
+        r"|\.\.+"
+        rf"|(?<=[0-9{of.lower}{QUOTE}()\[\]}}?:%²³+-])\."
+        rf"|(?<=[{of.upper}][{of.upper}])\."
+        r"|(?<=°[FCK])\."
+        r"|(?<=\d)h"
+        rf"|(?<=[0-9])(?:\+|[{CURRENCY}]|{DOLLARS}|{_one_of(UNITS)})"
+        r")\Z",
+        infix=rf"\.\.+|{signs(of.sign)}"
+        r"|(?<=[0-9])[+\-*^](?=[0-9-])"
+        rf"|(?<=[{of.lower}{QUOTE}])\.(?=[{of.upper}{QUOTE}])"
+        rf"|(?<=[{of.letter}])(?:,|[–—]|--+)(?=[{of.letter}])"
+        rf"|(?<=[{of.letter}0-9])[:<>=/](?=[{of.letter}])",
+        bracketed=rf"[{of.letter}]{{1,{MOST_LETTERS}}}\([{of.letter}]{{1,5}}\)"
+        rf"[{of.letter}]{{0,{MOST_LETTERS}}}\Z",
+        address=r"(?:[\w+\-.]{2,}://)?(?:\S+@)?"
+        r"(?:(?!(?:10|127)(?:\.\d{1,3}){3})(?!(?:169\.254|192\.168)(?:\.\d{1,3}){2})"
+        r"(?!172\.(?:1[6-9]|2\d|3[01])(?:\.\d{1,3}){2})"  # of a net of one's own
+        r"(?:[1-9]\d?|1\d\d|2[01]\d|22[0-3])(?:\.(?:1?\d{1,2}|2[0-4]\d|25[0-5])){2}"
+        r"\.(?:[1-9]\d?|1\d\d|2[0-4]\d|25[0-4])"
+        rf"|(?:(?:[{name}][{name}_-]{{0,62}})?[{name}]\.)+[{of.lower}]{{2,63}})"
+        r"(?::\d{2,5})?(?:[/?#]\S*)?",
+    )
+
+
+MAYBE_ADDRESS = re.compile(r"\.[^\s.-]{2}|\.\d")  # no address is without
 
 
 # What looks like several words and is one, most of it from the forms of DELA, Lefff and Lexique.
@@ -240,15 +270,25 @@ class Cutter:
     """Cuts chunks into words, in time that grows as their length.
 
     Affixes are searched near the ends only, so that a megabyte without a space does not take
-    minutes. Compiling the rules takes 70 ms; a command that cuts no text does not compile them.
+    minutes. To compile all rules takes 60 ms, as many characters are letters; a tenth of that is
+    enough for Latin text. What a command does not cut it does not compile.
     """
 
-    def __init__(self) -> None:
-        self.prefix, self.suffix, self.infix = map(re.compile, (PREFIX, SUFFIX, INFIX))
-        self.bracketed, self.address = map(re.compile, (BRACKETED, ADDRESS))
+    def __init__(self, below: int = sys.maxunicode + 1) -> None:
+        """`below` is a bound of the characters that are to be cut."""
+        self.rules = rules(characters(below))
+        self.prefix, self.suffix, self.infix = map(re.compile, self.rules[:3])
+        self.bracketed = re.compile(self.rules.bracketed)
         cut = {form: self.cut(form, ()) for form in WHOLE}
         self.pieces = {tuple(pieces): form for form, pieces in cut.items() if len(pieces) > 1}
         self.sizes = sorted({len(pieces) for pieces in self.pieces}, reverse=True)
+
+    def is_address(self, word: str) -> bool:
+        return bool(MAYBE_ADDRESS.search(word) and self.address.fullmatch(word))
+
+    @cached_property
+    def address(self) -> re.Pattern:
+        return re.compile(self.rules.address)
 
     def words(self, chunk: str) -> tuple[str, ...]:
         """The words of a chunk."""
@@ -280,8 +320,7 @@ class Cutter:
                 after.append(chunk[inner_end:end])
             start, end = inner_start, inner_end
         rest = chunk[start:end]
-        is_address = "." in rest and self.address.fullmatch(rest)
-        one = is_whole(start, end) or self.bracketed.match(rest) or is_address
+        one = is_whole(start, end) or self.bracketed.match(rest) or self.is_address(rest)
         return [*before, *([rest] if one else self.at_infixes(rest)), *reversed(after)]
 
     def without_suffix(self, chunk: str, start: int, end: int) -> int:
@@ -322,6 +361,7 @@ class Cutter:
         return joined
 
 
+LATIN = 0x250  # the first number after Latin letters
 cutter = cache(Cutter)
 
 
@@ -350,7 +390,8 @@ def join_groups(number: re.Match) -> str:
 
 
 def words_of_chunk(chunk: str) -> tuple[str, ...]:
-    return cutter().words(chunk)
+    of_chunk = cutter(LATIN) if max(chunk) < chr(LATIN) else cutter()
+    return of_chunk.words(chunk)
 
 
 _remembered = lru_cache(REMEMBERED)(words_of_chunk)

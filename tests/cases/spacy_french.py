@@ -13,10 +13,11 @@ from accord.corpora.tokenise import (
     ENCLITICS,
     GROUPED_NUMBER,
     JOINER,
-    SIGNS,
     WHOLE,
+    characters,
     join_groups,
     normalise,
+    signs,
 )
 
 
@@ -33,11 +34,12 @@ def tokenizer() -> Tokenizer:
 
     defaults = French.Defaults
     bracketed = re.compile(rf"[{ALPHA}]+\([{ALPHA}]{{1,5}}\)[{ALPHA}]*\Z")  # ami(e)s, quel(le)
-    prefixes = [rf"(?i:{ELIDED.replace(' ', '|')})'(?=[{ALPHA}\d])", SIGNS, *defaults.prefixes]
+    sign = signs(characters().sign)
+    prefixes = [rf"(?i:{ELIDED.replace(' ', '|')})'(?=[{ALPHA}\d])", sign, *defaults.prefixes]
     suffixes = [rf"(?<=[{ALPHA}])-{enclitic}" for enclitic in ENCLITICS]
     suffixes += [r"(?<=-[mt]')(?:en|y)", "[–—]", r"(?<=[\[\])}²³])\.", r"(?<=\d)h"]
     suffixes += [rule for rule in defaults.suffixes if "clés" not in rule]  # its enclitics
-    infixes = [SIGNS]
+    infixes = [sign]
     infixes += [rule for rule in defaults.infixes if HYPHENS not in rule and "['’]" not in rule]
     infixes += [rf"(?<=[{ALPHA}])(?:[–—]|--+)(?=[{ALPHA}])"]
     suffix_search = compile_suffix_regex(suffixes).search

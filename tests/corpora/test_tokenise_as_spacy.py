@@ -11,7 +11,7 @@ from spacy.lang import char_classes
 from spacy_french import spacy_words
 
 from accord.corpora import sources, tokenise
-from accord.corpora.tokenise import WHOLE, tokenised
+from accord.corpora.tokenise import LATIN, WHOLE, cutter, tokenised
 
 TEXTS = ("ud-french-1.4", "ud-french-sequoia", "wiktionnaire")
 EVERY = 25  # of the sentences, in the ordinary test
@@ -60,14 +60,18 @@ def test_words_of_odd_texts_are_those_of_spacy(strategy, cases):
 
 def test_characters_are_those_of_spacy():
     """Every class of characters, asked of every character that Unicode assigns."""
-    for ours, theirs in (
-        (tokenise.LETTER, char_classes.ALPHA),
-        (tokenise.LOWER, char_classes.ALPHA_LOWER),
-        (tokenise.UPPER, char_classes.ALPHA_UPPER),
-        (tokenise.SIGN, char_classes.ICONS),
-    ):
+    classes = ("ALPHA", "ALPHA_LOWER", "ALPHA_UPPER", "ICONS")
+    spacy = (getattr(char_classes, name) for name in classes)
+    for ours, theirs in zip(tokenise.characters(), spacy, strict=True):
         found, expected = ({*re.findall(f"[{each}]", ASSIGNED)} for each in (ours, theirs))
         assert found == expected
+
+
+@settings(max_examples=300)
+@given(st.text(st.characters(max_codepoint=LATIN - 1), min_size=1) | strung)
+def test_rules_for_latin_letters_cut_latin_text_as_all_rules_do(text):
+    for chunk in filter(lambda chunk: max(chunk) < chr(LATIN), text.split()):
+        assert cutter(LATIN).words(chunk) == cutter().words(chunk)
 
 
 ASSIGNED = "".join(c for c in map(chr, range(0x110000)) if unicodedata.category(c) != "Cn")
