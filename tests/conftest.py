@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from accord.pipeline.runner.run import Run
 
 # The same cases at every run, so that chance breaks no change; `make test-long` draws new ones.
-settings.register_profile("same", deadline=None, derandomize=True)
+settings.register_profile("same", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=20)
 settings.register_profile("long", deadline=None)
 settings.load_profile("same")

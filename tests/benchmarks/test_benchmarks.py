@@ -69,11 +69,11 @@ def test_every_output_learns(output):
 @pytest.mark.slow
 def test_memory_is_that_of_the_setting_alone():
     small, large = measure(
-        [BenchSetting("softmax", words, batch=2) for words in (4_000, 40_000)], 2
+        [BenchSetting("softmax", words, batch=2) for words in (4_000, 24_000)], 2
     )
     assert len(small.seconds) == len(large.seconds) == 2
     # Weights, their gradients and the optimiser's two moments, of 256 numbers of four bytes each.
-    assert large.peak_bytes - small.peak_bytes > 36_000 * 256 * 4 * 4
+    assert large.peak_bytes - small.peak_bytes > 20_000 * 256 * 4 * 4
 
 
 def test_verdicts_compare_round_by_round():
@@ -119,7 +119,7 @@ def test_it_explains_itself_and_each_command(printed):
         assert "--help" in printed(command, "--help")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_machine_that_only_trains_measures_a_step():
     program = """
 import runpy, sys
@@ -181,6 +181,6 @@ def cpu_seconds(process: int) -> float:
 
 @pytest.mark.slow
 def test_steps_of_two_checkouts_are_measured_in_turn(printed):
-    before, now, ratio = printed("step", "--before", str(ROOT), "--rounds", "2").splitlines()
+    before, now, ratio = printed("step", "--before", str(ROOT), "--rounds", "1").splitlines()
     assert before.split()[0] == "before" and now.split()[0] == "now"
     assert float(ratio.split()[0]) > 0

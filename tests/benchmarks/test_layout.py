@@ -60,8 +60,14 @@ def defining(*names: str) -> set[str]:
     ("trace", "on", "off"),
     [
         ("score", ["program", "Scorer", "NumpyModel"], ["Trainer", "LogLinear", "features_of"]),
-        ("step", ["Trainer", "Steps", "LogLinear"], ["Scorer", "Recipe", "features_of"]),
-        ("φ", ["features_of", "Chain", "Guesser"], ["LanguageModel", "Scorer"]),
+        pytest.param(
+            *("step", ["Trainer", "Steps", "LogLinear"], ["Scorer", "Recipe", "features_of"]),
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            *("φ", ["features_of", "Chain", "Guesser"], ["LanguageModel", "Scorer"]),
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_files_are_on_a_path_whose_functions_run_there(trace, on, off):

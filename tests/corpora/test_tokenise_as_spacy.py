@@ -14,7 +14,7 @@ from accord.corpora import sources, tokenise
 from accord.corpora.tokenise import LATIN, WHOLE, cutter, tokenised
 
 TEXTS = ("ud-french-1.4", "ud-french-sequoia", "wiktionnaire")
-EVERY = 25  # of the sentences, in the ordinary test
+EVERY = 100  # of the sentences, in the ordinary test
 
 
 def assert_as_spacy(texts: Iterable[str]) -> None:

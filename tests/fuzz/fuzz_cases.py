@@ -13,7 +13,7 @@ from accord.pipeline.data.catalogue import MissingData, folder_of
 CASES = pytest.mark.parametrize(
     "cases",
     [
-        pytest.param(100, marks=pytest.mark.slow),
+        pytest.param(40, marks=pytest.mark.slow),
         pytest.param(10_000, marks=pytest.mark.long),
     ],
     ids=["few", "many"],

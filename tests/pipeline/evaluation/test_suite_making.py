@@ -79,7 +79,7 @@ def test_a_text_without_trees_is_asked_only_what_is_beyond_doubt(accords, tmp_pa
 
 TEXT = """
 Il oublie les échecs qu'ils ont subis.
-Elle regarde la main qu'il n'avait pas encore prise.
+Elle regarde la fenêtre qu'il n'avait pas encore fermée.
 Nous les avons vus ensemble.
 Vous la leur avez donnée.
 Bien qu'il soit malade, il vient.
@@ -105,10 +105,10 @@ Pour que tu parles, il paie.
 def of_text(fetched, tmp_path_factory):
     """The pairs of participles and moods of both texts, each with its row of the table."""
     folder = tmp_path_factory.mktemp("text")
-    fetched("dela")
-    dela = lexicon.load(["closed", "dela"], folder=folder_of)
+    fetched("lexique")
+    words = lexicon.load(["closed", "lexique"], folder=folder_of)
     (folder / "text.txt").write_text(TEXT + DOUBTFUL, encoding="utf-8")
-    table = make_suite(str(folder / "text.txt"), dela, folder / "suite")
+    table = make_suite(str(folder / "text.txt"), words, folder / "suite")
     rows = zip(read_suite(str(folder / "suite")).pairs, table.itertuples(), strict=True)
     chosen = ("participle", "subjunctive")
     return {flipped(pair): row for pair, row in rows if pair.construction.startswith(chosen)}
@@ -119,15 +119,15 @@ def test_a_participle_of_a_text_agrees_with_an_object_before_it(of_text):
     assert {*found} == {
         ("participle_object_number", "subis", "subi"),
         ("participle_object_gender", "subis", "subies"),
-        ("participle_object_number", "prise", "prises"),
-        ("participle_object_gender", "prise", "pris"),
+        ("participle_object_number", "fermée", "fermées"),
+        ("participle_object_gender", "fermée", "fermé"),
         ("participle_object_number", "vus", "vu"),
         ("participle_object_number", "donnée", "données"),
         ("participle_object_gender", "donnée", "donné"),
     }
     row = found["participle_object_number", "subis", "subi"]
     assert (row.distance, row.attractors) == (3, 0)  # qu'ils ont
-    row = found["participle_object_gender", "prise", "pris"]
+    row = found["participle_object_gender", "fermée", "fermé"]
     assert (row.distance, row.attractors) == (6, 1)  # il is masculine
 
 
