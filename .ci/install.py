@@ -14,8 +14,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PINS = ROOT / "constraints.txt"
-# PyTorch's own wheel without CUDA (2.13.0, Linux, ARM, Python 3.11), which PyPI does not have.
-FURTHER = {"torch": {"84453b69508ec79902f899c5ed9495acb9e2bbe9fda5f1d5d6f19e3c3842e1a7"}}
+# PyTorch's own wheels without CUDA (2.13.0, Linux, Python 3.11), which PyPI does not have.
+FURTHER = {
+    "torch": {
+        "84453b69508ec79902f899c5ed9495acb9e2bbe9fda5f1d5d6f19e3c3842e1a7",  # ARM
+        "6746dbcbeb526eb61330b76b41ff1b4eb848951103a892eeb080dfa2b264667b",  # x86
+    }
+}
 
 
 def hashes_by_version(text: str) -> dict[str, set[str]]:
