@@ -12,7 +12,7 @@ pyarrow and numpy. Floats that are counted are rounded to six digits, as machine
 order. What is trained or scored differs more from machine to machine, and a hash of rounded values
 would differ wherever one of thousands lies between two steps. There a file is held to its size and
 to three figures of each array, with a tolerance. Times are left out, and so are the figures'
-drawings, which are matplotlib's own.
+drawings, which are matplotlib's own, and the sums of explained words.
 """
 
 import argparse
@@ -53,6 +53,8 @@ MEASURED = {  # files whose numbers were trained or scored
 }
 TIMED = re.compile(r"second|words_per")
 DRAWN = {".png", ".svg"}
+# Of a page: drawings, and explained words, whose features stand in the order of their weights.
+LEFT_OUT = re.compile(r"<(svg|fieldset)\b.*?</\1>", re.DOTALL)
 NUMBER = re.compile(r"[-−+]?\d[\d.,:]*(e[-+]?\d+)?")
 CLOSE = {"rtol": 1e-3, "atol": 1e-4}
 TO_RAISE = (
@@ -151,11 +153,9 @@ def content(path: Path, stage: str) -> Any:
         return "drawn"
     measured = MEASURED.get(stage, set()) & {path.name, "*"}
     if path.suffix in (".html", ".md", ".txt"):
-        without_drawings = re.sub(
-            r"<svg.*?</svg>", "", path.read_text(encoding="utf-8"), flags=re.S
-        )
+        rest = LEFT_OUT.sub("", path.read_text(encoding="utf-8"))
         # The widths of a table's columns follow the digits of measured times.
-        return _hash(re.sub(r"[ -]+", " ", NUMBER.sub("#", without_drawings)))
+        return _hash(re.sub(r"[ -]+", " ", NUMBER.sub("#", rest)))
     return READ[path.suffix](path, _figures if measured else _hash)
 
 
