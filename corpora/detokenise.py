@@ -7,6 +7,7 @@ there is no space.
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from accord.corpora.tokenise import EMOJI_JOINER, ENCLITICS, LOOSE_JOINER, RESPELLED, normalise
@@ -57,10 +58,11 @@ def spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
     character, its marks, and the deleted characters after it. Words and text must then have the
     same letters in the same order, whatever the spaces.
     """
-    letters = [(c, piece) for piece in _pieces(text) for c in _letters(text[slice(*piece)])]
+    letters_of = cache(_letters)  # a text has few different pieces
+    letters = [(c, piece) for piece in _pieces(text) for c in letters_of(text[slice(*piece)])]
     found, at = [], 0
     for word in words:
-        own = _letters(word)
+        own = letters_of(word)
         there = letters[at : at + len(own)]
         if not own or own != "".join(letter for letter, _ in there):
             rest = text[there[0][1][0] :] if there else ""
@@ -86,6 +88,7 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
+@lru_cache(4096)
 def _is_bound(character: str) -> bool:
     """Whether a character may be composed with one before it, or is deleted."""
     return (

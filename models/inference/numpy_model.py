@@ -70,16 +70,18 @@ class LSTMLayer(NamedTuple):
     def read(self, inputs: np.ndarray, state: LayerState) -> tuple[np.ndarray, LayerState]:
         """Outputs (T × B × H) for inputs (T × B × E), and the state after them."""
         steps, columns, _ = inputs.shape
-        gates = inputs.reshape(steps * columns, -1) @ self.input_weight.T + self.bias
-        gates = gates.reshape(steps, columns, -1)
+        # A large matrix times a narrow one is quicker than the other way round, so each state is a
+        # column here.
+        gates = self.input_weight @ inputs.reshape(steps * columns, -1).T + self.bias[:, None]
+        gates = gates.reshape(-1, steps, columns)
         outputs = np.empty((steps, columns, self.width), np.float32)
-        h, c = state
-        for step, of_step in enumerate(gates):
-            of_step += h @ self.recurrent_weight.T
-            i, f, g, o = np.split(of_step, 4, axis=1)
+        h, c = (each.T for each in state)
+        for step in range(steps):
+            i, f, g, o = np.split(gates[:, step] + self.recurrent_weight @ h, 4)
             c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
-            h = outputs[step] = sigmoid(o) * np.tanh(c)
-        return outputs, (h, c)
+            h = sigmoid(o) * np.tanh(c)
+            outputs[step] = h.T
+        return outputs, (h.T, c.T)
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
@@ -209,16 +211,20 @@ class NumpyModel(InferenceModel):
     def _logits(self, h: np.ndarray) -> np.ndarray:
         """(log B_s + θ_s)/T + a_t·φ_s of every signature: (N × S)."""
         if len(h) <= self.few:
-            scores = product(self.features, self.adaptor(h).T.copy(), self._every).T
+            scores = product(self.features, self._weights_of_features(h), self._every).T
             return scores + self.log_prior * np.float32(self.sharpness)
         rows, bias = self.rows
-        scores = (h * np.float32(self.sharpness)) @ rows.T
+        scores = (rows @ (h * np.float32(self.sharpness)).T).T
         scores += bias
         return scores
 
     def adaptor(self, h: np.ndarray) -> np.ndarray:
         """a_t = (W·h_t + c)/T, one weight per feature: (N × F)."""
-        return (h @ self.weight.T + self.bias) * np.float32(self.sharpness)
+        return self._weights_of_features(h).T
+
+    def _weights_of_features(self, h: np.ndarray) -> np.ndarray:
+        """The same with a column for each state: (F × N)."""
+        return (self.weight @ h.T + self.bias[:, None]) * np.float32(self.sharpness)
 
     @cached_property
     def rows(self) -> tuple[np.ndarray, np.ndarray]:

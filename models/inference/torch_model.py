@@ -1,6 +1,5 @@
 """Models of torch modules behind the interface that numpy implements too."""
 
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,9 +17,6 @@ from accord.models.network.composed import BackgroundOnly
 from accord.models.network.language_model import LanguageModel
 from accord.models.outputs.log_linear import LogLinear, log_linear_of
 from accord.models.outputs.softmax import SignatureOutput
-
-# Two LSTMs of oneDNN that run at the same time may round differently, so one runs at a time.
-_READING = threading.Lock()
 
 
 class TorchModel(InferenceModel):
@@ -69,8 +65,7 @@ class TorchModel(InferenceModel):
         self, words: np.ndarray, state: State, extra: Mapping[str, np.ndarray] = NOTHING
     ) -> tuple[Tensor, State]:
         known = {name: self._there(each) for name, each in extra.items()}
-        with _READING:
-            return self.network(self._there(words), state, known)
+        return self.network(self._there(words), state, known)
 
     def columns(self, state: State, chosen: np.ndarray) -> State:
         return columns(state, self._there(chosen))

@@ -1,5 +1,6 @@
 """A page to type into: `accord page`."""
 
+import os
 import signal
 import sys
 import threading
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from accord.pipeline.inference.scorer import Scorer
 
 PORT = 8420
+SWITCH_SECONDS = 5e-4
 Served = Annotated[
     list[Path] | None,
     typer.Option(
@@ -59,6 +61,10 @@ def page(
     if save or sentences:
         _save(Models(loaders), save, sentences)
         return
+    # Several questions are computed side by side, each by one thread. Where one runs Python, the
+    # others get their turn soon: numpy gives its turn away at every product of matrices.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    sys.setswitchinterval(SWITCH_SECONDS)
     models = Models({name: partial(_load_to_serve, load) for name, load in loaders.items()})
     with PageServer(models, host, port) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -12,14 +12,12 @@ So the changes that are reported are the fewest that the score asks for.
 import math
 import re
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from accord.corpora.detokenise import spans
 from accord.lexicon.dictionaries.homophones import Homophones
-from accord.models.inference.interface import InferenceModel
 from accord.pipeline.correction.candidates import Candidates, Change, Prior, changed
 from accord.pipeline.correction.search import Search
 from accord.pipeline.inference.context import split_texts
@@ -101,9 +99,7 @@ class Corrector:
         homophones: Homophones | None = None,
         backward: Scorer | None = None,
     ):
-        self.scorer, self.backward = copy(scorer), backward
-        if isinstance(scorer.model, InferenceModel):
-            self.scorer.model = scorer.model.for_many()
+        self.scorer, self.backward = scorer.for_many(), backward
         self.candidates = Candidates(scorer, homophones)
 
     def meant(self, words: Sequence[str], prior: Prior) -> list[Kept]:

@@ -1,6 +1,7 @@
 """A trained model for sentences as a person types them."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -13,6 +14,7 @@ from accord.corpora.text import HALF
 from accord.corpora.tokenise import normalise, tokenised
 from accord.models.common.batching import Sentences
 from accord.models.common.registry import imported
+from accord.models.inference.interface import InferenceModel
 from accord.models.spelling.spelling import WrittenText, score_text
 from accord.pipeline.artefacts.names import END, END_ID, UNKNOWN_ID
 from accord.pipeline.display.messages import say
@@ -110,6 +112,13 @@ class Scorer:
     def agree(self, suite: str, by: str = "construction") -> "pd.DataFrame":
         """How often the right sentence of a minimal pair is the likelier one, by kinds of pairs."""
         return imported(ANSWERS["agree"])(self, suite, by)
+
+    def for_many(self) -> "Scorer":
+        """The same, for someone who asks it hundreds of times, a few states each."""
+        other = copy(self)
+        if isinstance(self.model, InferenceModel):
+            other.model = self.model.for_many()
+        return other
 
     @property
     def is_open(self) -> bool:

@@ -116,7 +116,6 @@ class AskedModel:
         """Read in advance what the first curves and the first explanation need."""
         if self.over_words:
             _ = self.expectations
-            getattr(self.scorer.model, "rows", None)  # Φ·W, by which numpy scores many words
         if self.explainer:
             _ = self.scorer.parts.encoding.readings
 

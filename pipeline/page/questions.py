@@ -28,7 +28,8 @@ class OpenModel:
     def __init__(self, scorer: "Scorer"):
         from accord.pipeline.page.reading import TextReader
 
-        self.scorer, self.reader = scorer, TextReader(scorer)
+        self.scorer = scorer.for_many()
+        self.reader = TextReader(self.scorer)
         self._first = threading.Lock()
 
     def without(self, off: "Sequence[str]" = ()) -> "AskedModel":
@@ -177,7 +178,7 @@ QUESTIONS: dict[str, type[Question]] = {
     "card": Card,
 }
 AT_ONCE = 2  # short questions that are computed side by side
-PATIENCE, MOMENT = 1.0, 0.01  # seconds that a long text waits for short questions, and for a look
+PATIENCE, MOMENT = 3.0, 0.01  # seconds that a long text waits for short questions, and for a look
 LATER = 10  # seconds that each second of computing sends a question back in the row
 
 
