@@ -151,11 +151,11 @@ def surprisal(
     import pandas as pd
 
     from accord.pipeline.data.user_tables import read_table
+    from accord.pipeline.inference.context import CONTEXT
     from accord.pipeline.inference.context import Context as Reading
     from accord.pipeline.inference.provenance import check_sidecar, write_sidecar
     from accord.pipeline.inference.regions import REGION_MEASURES, by_region, predicted
     from accord.pipeline.inference.surprisal import (
-        CONTEXT,
         MEASURES,
         OF_FEATURES,
         surprisal_pieces,

@@ -7,6 +7,8 @@ from typing import NamedTuple
 from accord.corpora.segment import sentence_spans
 from accord.corpora.tokenise import normalise
 
+CONTEXT = "context"  # the column of a table with what is read before each row
+
 
 class Context(StrEnum):
     """What a word is conditioned on."""

@@ -1,4 +1,4 @@
-"""Regions of stimuli: their surprisal, and whether it is as a person predicted.
+"""Regions of stimuli: where they are, their surprisal, and whether it is as a person predicted.
 
 A prediction is a formula over conditions and regions, as in SyntaxGym (Gauthier et al. 2020):
 
@@ -12,8 +12,9 @@ An item is a success if the formula holds for it. `&` joins formulas that must h
 import ast
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isnan, nan
 
 import pandas as pd
@@ -21,6 +22,61 @@ import pandas as pd
 from accord.models.common.checks import nearest
 from accord.pipeline.display.messages import counted, say
 from accord.pipeline.evaluation.agreement import wilson
+from accord.pipeline.inference.context import CONTEXT
+
+BAR = "|"  # between two regions of a sentence: 'Le chien | du voisin | aboie.'
+
+
+def without_bars(sentence: str) -> str:
+    """What is read: as long as the sentence, so that every word stands where it stood."""
+    return sentence.replace(BAR, " ")
+
+
+class StimulusRegions:
+    """The regions of each sentence: from where, and their names, numbers where none are given.
+
+    `names` has those of each sentence, separated by bars or by spaces: one for each part between
+    the sentence's bars or, if it has none, for each word between its spaces.
+    """
+
+    names: Sequence[Sequence[int | str]]
+    of_context: int | str = 0  # the region of what is read before a row
+
+    def __init__(self, sentences: Sequence[str], names: Sequence[str] | None = None):
+        self.starts = [
+            list(_parts(sentence, by_space=names is not None and BAR not in sentence))
+            for sentence in sentences
+        ]
+        if names is None:
+            self.names = [range(1, len(starts) + 1) for starts in self.starts]
+            return
+        given = [_split(each) for each in names]
+        self.names, self.of_context = given, CONTEXT
+        for number, (starts, own) in enumerate(zip(self.starts, given, strict=True), start=1):
+            if len(starts) != len(own):
+                raise ValueError(
+                    f"row {number}: expected {len(starts)} names of regions, as the sentence has "
+                    f"parts; got {len(own)}: {', '.join(own)}"
+                )
+
+    def of(self, sentence: int, place: int) -> int | str:
+        """The region in which a place of a sentence is."""
+        starts = self.starts[sentence]
+        return self.names[sentence][max(sum(start <= place for start in starts) - 1, 0)]
+
+
+def _parts(sentence: str, by_space: bool) -> Iterator[int]:
+    """Where each part begins that holds more than spaces."""
+    borders = [n for n, c in enumerate(sentence) if (c.isspace() if by_space else c == BAR)]
+    for before, after in pairwise([-1, *borders, len(sentence)]):
+        if sentence[before + 1 : after].strip():
+            yield before + 1
+
+
+def _split(names: str) -> list[str]:
+    parts = names.split(BAR) if BAR in names else names.split()
+    return [part.strip() for part in parts if part.strip()]
+
 
 REGION_MEASURES = {
     "region": "the region",

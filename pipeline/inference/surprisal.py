@@ -7,7 +7,6 @@ regions by bars, which count as spaces: `Le chien | du voisin | aboie.`
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,12 +20,12 @@ from accord.pipeline.artefacts.names import END_ID
 from accord.pipeline.data.catalogue import MissingData, folder_of
 from accord.pipeline.data.user_tables import read_table
 from accord.pipeline.display.messages import INSTALL, meter, say
-from accord.pipeline.inference.context import Context, SplitTexts, split_texts
+from accord.pipeline.inference.context import CONTEXT, Context, SplitTexts, split_texts
 from accord.pipeline.inference.expectations import ReadWords, SentenceReader, by_name, probabilities
+from accord.pipeline.inference.regions import BAR, StimulusRegions, without_bars
 from accord.pipeline.inference.scorer import Scorer
 
 LEXICON = "lexique"
-CONTEXT = "context"  # the column with what is read before a row
 
 
 class Frequency:
@@ -53,9 +52,6 @@ class Frequency:
             of_french = np.asarray(self.lexicon.frequency(distinct.tolist()))
             found = np.where(of_french > 0, of_french, found)
         return np.log10(np.where(found > 0, found, np.nan))[which]
-
-
-BAR = "|"
 
 
 def sentences(table: pd.DataFrame, column: str) -> list[str]:
@@ -88,57 +84,6 @@ def without_empty(table: pd.DataFrame, column: str) -> pd.DataFrame:
     if lacking := [str(number) for number, each in enumerate(has, start=1) if not each]:
         say(f"left out without a sentence in '{column}': row {', '.join(lacking)}")
     return table[has]
-
-
-def without_bars(sentence: str) -> str:
-    """What is read: as long as the sentence, so that every word stands where it stood."""
-    return sentence.replace(BAR, " ")
-
-
-class StimulusRegions:
-    """The regions of each sentence: from where, and their names, numbers where none are given.
-
-    `names` has those of each sentence, separated by bars or by spaces: one for each part between
-    the sentence's bars or, if it has none, for each word between its spaces.
-    """
-
-    names: Sequence[Sequence[int | str]]
-    of_context: int | str = 0  # the region of what is read before a row
-
-    def __init__(self, sentences: Sequence[str], names: Sequence[str] | None = None):
-        self.starts = [
-            list(_parts(sentence, by_space=names is not None and BAR not in sentence))
-            for sentence in sentences
-        ]
-        if names is None:
-            self.names = [range(1, len(starts) + 1) for starts in self.starts]
-            return
-        given = [_split(each) for each in names]
-        self.names, self.of_context = given, CONTEXT
-        for number, (starts, own) in enumerate(zip(self.starts, given, strict=True), start=1):
-            if len(starts) != len(own):
-                raise ValueError(
-                    f"row {number}: expected {len(starts)} names of regions, as the sentence has "
-                    f"parts; got {len(own)}: {', '.join(own)}"
-                )
-
-    def of(self, sentence: int, place: int) -> int | str:
-        """The region in which a place of a sentence is."""
-        starts = self.starts[sentence]
-        return self.names[sentence][max(sum(start <= place for start in starts) - 1, 0)]
-
-
-def _parts(sentence: str, by_space: bool) -> Iterator[int]:
-    """Where each part begins that holds more than spaces."""
-    borders = [n for n, c in enumerate(sentence) if (c.isspace() if by_space else c == BAR)]
-    for before, after in pairwise([-1, *borders, len(sentence)]):
-        if sentence[before + 1 : after].strip():
-            yield before + 1
-
-
-def _split(names: str) -> list[str]:
-    parts = names.split(BAR) if BAR in names else names.split()
-    return [part.strip() for part in parts if part.strip()]
 
 
 BITS = 1 / math.log(2)  # in a nat
@@ -221,7 +166,7 @@ def surprisal_pieces(
     if taken := [name for name in ("model", "row", *MEASURES) if name in kept]:
         raise ValueError(f"the table has a column '{taken[0]}', as the result has: rename it")
     marked = None
-    if regions or any("|" in sentence for sentence in found):
+    if regions or any(BAR in sentence for sentence in found):
         marked = StimulusRegions(found, table[regions].astype(str).tolist() if regions else None)
     stimuli = Stimuli.of([without_bars(sentence) for sentence in found], before)
     for name, scorer in by_name(models).items():

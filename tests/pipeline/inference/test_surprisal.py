@@ -12,7 +12,8 @@ import accord
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.user_tables import read_table
 from accord.pipeline.inference.expectations import SentenceReader
-from accord.pipeline.inference.surprisal import MEASURES, StimulusRegions, surprisal
+from accord.pipeline.inference.regions import StimulusRegions
+from accord.pipeline.inference.surprisal import MEASURES, surprisal
 
 STIMULI = Path(__file__).parents[2] / "data" / "stimuli.csv"
 
