@@ -177,6 +177,13 @@ def scale(words: int, shards: int, workers: list[int], scratch: Path | None) -> 
                 print(found, flush=True)
 
 
+def amounts(folder: Path, words: list[int]) -> None:
+    """Write texts of several sizes, each the beginning of the next."""
+    from benchmarks.amounts import write
+
+    write(words, folder)
+
+
 def sweep(rounds: int) -> None:
     """Measure six empty tasks and six trainings of `tiny`, by a pool and by Ray."""
     from benchmarks.scale import empty_tasks, sweeps
@@ -370,6 +377,10 @@ def parser() -> argparse.ArgumentParser:
     option("--shards", type=int, default=8, help="of each stage (default: 8)")
     option("--workers", type=int, nargs="*", default=[1, 2], help="at a time (default: 1 and 2)")
     option("--scratch", type=Path, help="folder to prepare the texts in; they are removed after")
+
+    option = command("amounts", amounts)
+    option("folder", type=Path, help="new; gets a folder for each size")
+    option("words", type=int, nargs="+", help="sizes of the training text")
 
     rounds(command("sweep", sweep), 2, "times that each way is measured")
 

@@ -106,8 +106,9 @@ def columns() -> str:
     lines = ["# Columns", "", MADE]
     lines += _table("`accord surprisal`: one row per word", "column", MEASURES | OF_FEATURES)
     lines += [
-        "The columns of your own table come first, after `row`, the number of the sentence. With "
-        "`--models` a column `model` is added, with `--expect` a column per value of a feature.",
+        "The columns of your own table come first, after `row`, the number of the row in your "
+        "file. With `--models` a column `model` is added, with `--expect` a column per value of a "
+        "feature.",
         "",
     ]
     per_region = "`accord surprisal --per region`: one row per region"

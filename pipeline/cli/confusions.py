@@ -18,7 +18,7 @@ SHOWN = 4  # so many reasons are printed
 Margin = Annotated[
     float,
     typer.Option(
-        help="Further nats that a sentence must gain from each change: above 0 for fewer "
+        help="Further bits that a sentence must gain from each change: above 0 for fewer "
         "suggestions, below 0 for more."
     ),
 ]

@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -151,19 +152,21 @@ def surprisal(
     import pandas as pd
 
     from accord.pipeline.data.user_tables import read_table
+    from accord.pipeline.inference import regions as measured
     from accord.pipeline.inference.context import CONTEXT
     from accord.pipeline.inference.context import Context as Reading
     from accord.pipeline.inference.provenance import check_sidecar, write_sidecar
-    from accord.pipeline.inference.regions import REGION_MEASURES, by_region, predicted
     from accord.pipeline.inference.surprisal import (
         MEASURES,
         OF_FEATURES,
+        chances,
+        frequency_source,
         surprisal_pieces,
         with_joined_punctuation,
         without_empty,
     )
 
-    _check_files(to, plot)
+    _check_files(to, plot, table)
     if to:
         check_sidecar(to)
     if not is_path(str(table)):
@@ -175,16 +178,15 @@ def surprisal(
         by = CONDITION
     if by is not None and by not in found:
         raise ValueError(f"--by: expected a column of {table}: {', '.join(found)}; got {by!r}")
+    if by == item:
+        raise ValueError(f"--by and --item: expected two columns, got {by!r} for both")
     asked = _chosen(run, model, models, condition, prime, prime_weight, prime_tune)
     rows, found = found.index.to_numpy() + 1, found.reset_index(drop=True)  # as in the file
     options = {"column": column, "regions": regions, "expect": listed(expect or "")}
     options |= {"context": context, "keep_context": keep_context}
     joins = with_joined_punctuation if punctuation == Punctuation.joined else lambda piece: piece
     pieces = (
-        rounded(
-            piece.assign(row=rows[piece["row"] - 1]),
-            [*MEASURES, *(name for name in piece if name.startswith("p_"))],
-        )
+        rounded(piece.assign(row=rows[piece["row"] - 1]), [*MEASURES, *chances(piece)])
         for piece in map(joins, surprisal_pieces(found, asked, **options))
     )
     per_region = per == Per.region
@@ -202,26 +204,31 @@ def surprisal(
             if plot:
                 kept.append(piece)
             if per_region or expects:
-                regional.append(by_region(piece))
+                names = [*measured.REGION_MEASURES, *chances(piece)]
+                regional.append(rounded(measured.by_region(piece), names))
         # Before the table gets its name: a formula that cannot be meant leaves no file.
         of_regions = pd.concat(regional, ignore_index=True) if regional else None
-        checked = [predicted(of_regions, each, by or CONDITION, item) for each in expects or ()]
+        places = by or CONDITION, item
+        checked = [measured.predicted(of_regions, each, *places) for each in expects or ()]
     if to:
         echo(f"{counted(words, 'word')} of {counted(sentences, 'sentence')}: {to}")
         columns = {"word": MEASURES | OF_FEATURES}
-        columns |= {"region": REGION_MEASURES | OF_FEATURES} if per_region else {}
+        columns |= {"region": measured.REGION_MEASURES | OF_FEATURES} if per_region else {}
         # A column of contexts is read by default, whatever the model was trained for.
         read_in = context or (Reading.text if CONTEXT in found else None)
-        counts = {"sentences": sentences, "words": words, "spelled": spelled}
-        results = [row for each in checked for row in each.summary.to_dict("records")]
-        about = {"counts": counts} | ({"predictions": results} if results else {})
-        beside = write_sidecar(to, asked, table, columns, read_in, about)
+        further = _write_beside(to, spreadsheet, of_regions if per_region else None, checked)
+        about = {
+            "files": [path.name for path in (to, *further, *filter(None, [plot]))],
+            "counts": {"sentences": sentences, "words": words, "spelled": spelled},
+            "log_frequency": frequency_source(),
+            "predictions": measured.records(checked),
+        }
+        beside = write_sidecar(to, asked, table, columns, about, read_in)
         echo(f"where it comes from: {beside}")
-        _write_beside(to, spreadsheet, of_regions if per_region else None, checked)
     elif per_region:
         echo(csv(of_regions, spreadsheet=spreadsheet), end="")
     if checked:
-        print_table(pd.concat([each.summary for each in checked], ignore_index=True))
+        print_table(measured.shown(checked))
     if plot:
         from accord.pipeline.display.reading_figures import draw, surprisal_by_region
 
@@ -231,27 +238,38 @@ def surprisal(
 
 def _write_beside(
     to: Path, spreadsheet: bool, regional: "pd.DataFrame | None", checked: "list[Prediction]"
-) -> None:
+) -> list[Path]:
     """Beside the table of words: one of regions, and one of items for each prediction."""
+    tables = []
     if regional is not None:
-        path = to.with_name(f"{to.stem}.regions{to.suffix}")
-        write_table(regional, path, spreadsheet)
-        echo(f"{counted(len(regional), 'region')}: {path}")
-    for number, prediction in enumerate(checked, start=1):
-        path = to.with_name(f"{to.stem}.prediction{number}{to.suffix}")
-        write_table(prediction.items, path, spreadsheet)
-        echo(f"{prediction.formula}: {path}")
+        tables.append(("regions", regional, counted(len(regional), "region")))
+    tables += [(f"prediction{n}", each.items, each.formula) for n, each in enumerate(checked, 1)]
+    written = [to.with_name(f"{to.stem}.{name}{to.suffix}") for name, _, _ in tables]
+    for path, (_, table, label) in zip(written, tables, strict=True):
+        write_table(table, path, spreadsheet)
+        echo(f"{label}: {path}")
+    return written
 
 
 @command
-def cite(run: TrainedRun = None, model: Model = None) -> None:
-    """Print a sentence for the Methods section of a paper, and BibTeX.
+def cite(
+    table: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[TABLE]", help="A table of `accord surprisal`, with its .json beside it."
+        ),
+    ] = None,
+    run: TrainedRun = None,
+    model: Model = None,
+) -> None:
+    """Print some sentences for the Methods section of a paper, and BibTeX.
 
-    The sentence names the model, its size and the hash of its weights.
+    They name the model, its size and the hash of its weights; for a table, which this model must
+    have made, also its words and what they were conditioned on.
     """
     from accord.pipeline.inference.provenance import citation
 
-    echo(citation(load_model(run, model)))
+    echo(citation(load_model(run, model), table))
 
 
 @command
@@ -327,7 +345,7 @@ def norms(
     """
     from accord.pipeline.compare.norms import norms as hold
 
-    _check_files(to, plot)
+    _check_files(to, plot, Path(source))
     asked = _chosen(run, model, models, None)
     held = hold(source, asked, item=item, measure=measure, text=text)
     print_table(held.table)
@@ -368,8 +386,12 @@ def _named(run: Path | None, name: str) -> "Scorer":
     return load_model(Path(name), None)
 
 
-def _check_files(to: Path | None, plot: Path | None) -> None:
+def _check_files(to: Path | None, plot: Path | None, source: Path | None = None) -> None:
     """What cannot be written is refused before anything is computed, and what can has a folder."""
+    if to and source and to.resolve() == source.resolve():
+        raise ValueError(f"--to: {to} is the table that is read; choose another name")
+    if plot:
+        import_module("matplotlib")  # or say now that it is missing
     if to and to.suffix not in TABLES:
         raise ValueError(f"--to: expected a name that ends in {', '.join(TABLES)}; got {to}")
     if plot and plot.suffix not in DRAWN:

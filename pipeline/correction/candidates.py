@@ -57,9 +57,9 @@ class Prior:
         of_kinds = sum(self.costs[kind] for kind in change.kinds)
         return of_kinds + self.costs["frequency"] * change.frequency
 
-    def stricter(self, nats: float) -> "Prior":
+    def stricter(self, bits: float) -> "Prior":
         """The same with a further cost of every change."""
-        return Prior({**self.costs, "change": self.costs["change"] + nats})
+        return Prior({**self.costs, "change": self.costs["change"] + bits * math.log(2)})
 
 
 # Tuned for F0.5 on 300 sentences of UD French train and the same with one to three planted errors

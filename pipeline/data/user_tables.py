@@ -1,5 +1,6 @@
 """A person's own tables: CSV, TSV, Parquet, Excel; a text is a table of its lines."""
 
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -53,6 +54,11 @@ def _empty_lines(rows: Sequence[tuple[int, dict[str, str]]]) -> list[int]:
 
 def _encoding(path: Path) -> str:
     """UTF-8, or the encoding of older programs where a file is not UTF-8 and can be that."""
+    with path.open("rb") as file:
+        if file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE):
+            raise ValueError(
+                f"{path}: expected UTF-8, found UTF-16; save it as UTF-8 (in Excel: CSV UTF-8)"
+            )
     try:
         for _ in lines(path):
             pass

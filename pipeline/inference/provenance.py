@@ -11,6 +11,7 @@ from typing import Any
 from accord.models.common.files import whole
 from accord.pipeline.artefacts.artefact import hash_of_file, read_json
 from accord.pipeline.artefacts.names import CONFIG
+from accord.pipeline.display.messages import counted
 from accord.pipeline.inference.scorer import Scorer
 
 VERSION = sys.modules["accord"].__version__  # not imported: that package imports this one
@@ -90,13 +91,13 @@ def write_sidecar(
     models: Scorer | Mapping[str, Scorer],
     source: Path,
     columns: Mapping[str, Mapping[str, str]],
+    results: Mapping[str, Any],
     context: str | None = None,
-    results: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write which models made a table, from what, when and by which command.
 
     `columns` says what those of a row per word and of a row per region mean. `results` is added as
-    it is: counts, what predictions gave.
+    it is: files, counts, what predictions gave.
     """
     named = {"": models} if isinstance(models, Scorer) else models
     about = {
@@ -109,7 +110,7 @@ def write_sidecar(
             name or each["model"] or "model": each
             for name, each in ((name, described(of, context)) for name, of in named.items())
         },
-        **(results or {}),
+        **results,
         "columns": {name: dict(each) for name, each in columns.items()},
     }
     with whole(sidecar(table)) as partial:
@@ -118,9 +119,29 @@ def write_sidecar(
     return sidecar(table)
 
 
-def methods(scorer: Scorer) -> str:
-    """A sentence or two for the Methods section of a paper."""
-    about = described(scorer)
+def of_table(scorer: Scorer, table: Path) -> dict[str, Any]:
+    """What a table's sidecar says, if this model made the table."""
+    beside = sidecar(table)
+    about = _json(beside)
+    if not {"models", "counts", "log_frequency"} <= about.keys():
+        raise ValueError(
+            f"expected a table that `accord surprisal --to` wrote, with {beside.name} beside it; "
+            f"found none at {table}"
+        )
+    own = weights_of(scorer)
+    made = [each for each in about["models"].values() if each["weights"] == own]
+    if not made:
+        raise ValueError(
+            f"{table} was made by another model, {', '.join(about['models'])}: name it by --run "
+            f"and --model"
+        )
+    return about | made[0]
+
+
+def methods(scorer: Scorer, table: Path | None = None) -> str:
+    """Some sentences for the Methods section of a paper, about a table if one is given."""
+    made = of_table(scorer, table) if table else None
+    about = described(scorer, made and made["context"])
     recipe = scorer.parts.encoding.recipe
     digests = [f"{each[:SHOWN]}…" for each in about["weights"].values()]
     which = "bundled French model" if about["kind"] == "bundled" else f"model {about['model']}"
@@ -141,15 +162,23 @@ def methods(scorer: Scorer) -> str:
     )
     read = (
         "Words are conditioned on all words before them in their text."
-        if scorer.reads_documents
+        if about["context"] == "text"
         else "Words are conditioned on the words before them in their sentence."
     )
+    version, counts = VERSION, ""
+    if made:
+        version, found = made["accord"], made["counts"]
+        counts = (
+            f" The table has {counted(found['words'], 'word')} and marks of "
+            f"{counted(found['sentences'], 'sentence')}; {found['spelled']:,} of them were spelled "
+            f"by the character model. Frequencies are those of {made['log_frequency']}."
+        )
     return (
-        f"Surprisal, −log₂ p(word | preceding words), was computed with Accord {VERSION} and "
-        f"its {which} ({'; '.join(facts)}; Dymetman and Xiao, 2016). {read} {known}"
+        f"Surprisal, −log₂ p(word | preceding words), was computed with Accord {version} and "
+        f"its {which} ({'; '.join(facts)}; Dymetman and Xiao, 2016). {read} {known}{counts}"
     )
 
 
-def citation(scorer: Scorer) -> str:
-    """The sentence for Methods, and BibTeX for what it names."""
-    return f"{methods(scorer)}\n\n{ACCORD}\n\n{PAPER}"
+def citation(scorer: Scorer, table: Path | None = None) -> str:
+    """The sentences for Methods, and BibTeX for what they name."""
+    return f"{methods(scorer, table)}\n\n{ACCORD}\n\n{PAPER}"

@@ -10,12 +10,14 @@ An item is a success if the formula holds for it. `&` joins formulas that must h
 """
 
 import ast
+import json
 import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isnan, nan
+from typing import Any, NoReturn
 
 import pandas as pd
 
@@ -81,6 +83,7 @@ def _split(names: str) -> list[str]:
 REGION_MEASURES = {
     "region": "the region",
     "words": "how many words it has",
+    "spelled": "how many of them the character model spelled",
     "surprisal": "the sum of its words' surprisal, in bits",
     "mean_surprisal": "the mean of its words' surprisal",
     "first_surprisal": "the surprisal of its first word",
@@ -102,12 +105,12 @@ def by_region(words: pd.DataFrame) -> pd.DataFrame:
     grouped = words.groupby(keys, sort=False)
     bits = grouped["surprisal"]
     found = grouped[[name for name in own if name not in keys]].first()
-    found["words"], found["surprisal"] = bits.size(), bits.sum()
+    found["words"], found["spelled"] = bits.size(), grouped["spelled"].sum()
+    found["surprisal"] = bits.sum()
     found["mean_surprisal"], found["first_surprisal"] = bits.mean(), bits.first()
     firsts = words.loc[grouped.head(1).index].set_index(keys)  # `first` would pass missing ones
     kept = ["previous_surprisal", "previous_surprisal_2", "entropy"]
-    chances = [name for name in words if name.startswith("p_")]
-    for name in [*kept, *chances]:
+    for name in [*kept, *(name for name in words if name.startswith("p_"))]:
         if name in firsts:
             found[name] = firsts[name]
     found = found.reset_index()
@@ -126,7 +129,7 @@ class Prediction:
     @property
     def summary(self) -> pd.DataFrame:
         """The share of items for which it holds, with Wilson's interval of 95 %, and the mean
-        difference of its two sides in bits, with its standard error."""
+        difference of its two sides in bits, with its standard error; NaN of several formulas."""
         models = self.items.groupby("model", sort=False) if "model" in self.items else None
         rows = []
         for name, own in models if models is not None else [(None, self.items)]:
@@ -136,14 +139,41 @@ class Prediction:
                 ({"model": name} if name is not None else {})
                 | {
                     "prediction": self.formula,
-                    "items": str(len(own)),
-                    "holds": f"{own['success'].sum()}: {own['success'].mean():.3f}",
-                    "95 %": f"{low:.3f} to {high:.3f}",
-                    "difference": "" if isnan(mean) else f"{mean:+.2f} bits",
-                    "SE": "" if isnan(error) else f"{error:.2f}",
+                    "items": len(own),
+                    "holds": int(own["success"].sum()),
+                    "share": own["success"].mean(),
+                    "low": low,
+                    "high": high,
+                    "difference": mean,
+                    "SE": error,
                 }
             )
         return pd.DataFrame(rows)
+
+
+def records(checked: Sequence[Prediction]) -> list[dict[str, Any]]:
+    """The summaries of predictions for JSON; None for what a prediction has not."""
+    if not checked:
+        return []
+    return json.loads(_summaries(checked).to_json(orient="records", double_precision=6))
+
+
+def _summaries(checked: Sequence[Prediction]) -> pd.DataFrame:
+    return pd.concat([each.summary for each in checked], ignore_index=True)
+
+
+def shown(checked: Sequence[Prediction]) -> pd.DataFrame:
+    """The summaries of predictions as a person reads them."""
+    summary = _summaries(checked)
+    found = summary[[name for name in ("model", "prediction") if name in summary]].copy()
+    found["items"] = summary["items"].astype(str)
+    of_items = zip(summary["holds"], summary["share"], strict=True)
+    found["holds"] = [f"{holds}: {share:.3f}" for holds, share in of_items]
+    bounds = zip(summary["low"], summary["high"], strict=True)
+    found["95 %"] = [f"{low:.3f} to {high:.3f}" for low, high in bounds]
+    found["difference"] = ["" if isnan(e) else f"{e:+.2f} bits" for e in summary["difference"]]
+    found["SE"] = ["" if isnan(each) else f"{each:.2f}" for each in summary["SE"]]
+    return found
 
 
 def predicted(regions: pd.DataFrame, formula: str, condition: str, item: str) -> Prediction:
@@ -200,7 +230,7 @@ def _parsed(formula: str, conditions: list[str], regions: list[str]) -> tuple[as
 
     names = [f"{condition}.{region}" for condition in conditions for region in regions]
     longest = sorted(names, key=len, reverse=True)
-    text = re.sub("|".join(map(re.escape, longest)), named, formula)
+    text = re.sub(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest))})(?!\w)", named, formula)
     text = re.sub(r"&+", " and ", text)
     try:
         tree = ast.parse(text.strip(), mode="eval").body
@@ -208,12 +238,31 @@ def _parsed(formula: str, conditions: list[str], regions: list[str]) -> tuple[as
     except SyntaxError:
         is_formula = False
     if not is_formula:
+        if unknown := PLACE.search(re.sub(r"\bv\d+\b", " ", text)):
+            _refuse_place(unknown, conditions, regions)
         raise ValueError(
             f"--expects: expected a formula such as 'bad.verb > good.verb', got {formula!r}; "
             f"conditions are {', '.join(sorted(conditions)):.200}, "
             f"regions are {', '.join(sorted(regions)):.200}"
         )
     return _renamed(tree, used), used
+
+
+PLACE = re.compile(r"([^\W\d]\w*)\.(\w+)")  # CONDITION.REGION, as it is mostly written
+
+
+def _refuse_place(place: re.Match, conditions: list[str], regions: list[str]) -> NoReturn:
+    """Say which name of a place is unknown."""
+    for kind, name, there, option in (
+        ("condition", place[1], conditions, "--by names their column"),
+        ("region", place[2], regions, "--regions names a column of their names"),
+    ):
+        if name not in there:
+            raise ValueError(
+                f"--expects: {place[0]} names the {kind} {name!r}{nearest(name, there)}; "
+                f"{kind}s are {', '.join(sorted(there)):.200} ({option})"
+            )
+    raise ValueError(f"--expects: expected an operator beside {place[0]}")
 
 
 ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}

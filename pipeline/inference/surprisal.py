@@ -7,6 +7,8 @@ regions by bars, which count as spaces: `Le chien | du voisin | aboie.`
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +17,7 @@ import pandas as pd
 
 from accord import lexicon
 from accord.corpora.tokenise import normalise
+from accord.lexicon.analysis import Lexicon
 from accord.models.common.checks import nearest
 from accord.pipeline.artefacts.names import END_ID
 from accord.pipeline.data.catalogue import MissingData, folder_of
@@ -28,21 +31,35 @@ from accord.pipeline.inference.scorer import Scorer
 LEXICON = "lexique"
 
 
+def lacking_frequencies() -> str:
+    """What brings the frequencies of French; empty if they are there."""
+    missing = [] if find_spec("pyarrow") else [f"`{INSTALL}`"]
+    try:
+        folder_of(LEXICON)
+    except MissingData:
+        missing.append(f"`accord fetch {LEXICON}`")
+    return " and ".join(missing)
+
+
+def frequency_source() -> str:
+    """Where the column `log_frequency` comes from on this machine."""
+    own = "the training text"
+    return own if lacking_frequencies() else f"Lexique and, for words that it lacks, {own}"
+
+
 class Frequency:
     """log10 of how often forms come in a million words: of Lexique, or of the training text."""
 
     def __init__(self, scorer: Scorer):
-        self.lexicon, self.known = None, scorer.vocabulary.known
+        self.lexicon: Lexicon | None = None
+        self.known = scorer.vocabulary.known
         counts = scorer.parts.encoding.counts().astype(float)
         counts[END_ID] = 0
         self.per_million = counts * (1e6 / max(counts.sum(), 1))
-        own = "log_frequency is that of the model's training text"
-        try:
+        if lacking := lacking_frequencies():
+            say(f"log_frequency is of the model's training text: {lacking} brings that of French")
+        else:
             self.lexicon = lexicon.load([LEXICON], folder=folder_of, lowercase=scorer.lowercase)
-        except MissingData:
-            say(f"{own}: `accord fetch {LEXICON}` brings frequencies of French")
-        except ModuleNotFoundError as error:
-            say(f"{own}: {error.name} is missing to read those of French, `{INSTALL}` brings it")
 
     def of(self, forms: Sequence[str]) -> np.ndarray:
         """Lexique's if it has the form, else that of the training text; NaN if neither has it."""
@@ -92,7 +109,8 @@ MEASURES = {
     "row's context, −1 the one before",
     "position": "position of the word in its sentence, from 1",
     "word": "the word as it is written",
-    "start": "offset of its first character in the text of the row, from 0",
+    "start": "offset of its first character in the text of the row, from 0; bars between regions "
+    "count",
     "end": "offset behind its last character",
     "region": "its region, if the table marks regions",
     "surprisal": "−log₂ p of the word, in bits",
@@ -209,10 +227,19 @@ def _table(given: pd.DataFrame | str | Path, column: str) -> pd.DataFrame:
 
 def _contexts(table: pd.DataFrame, context: str | None) -> list[str] | None:
     """The texts that the rows are read after, where the table has some."""
-    if CONTEXT not in table or context == Context.none:
+    if context == Context.none:
         return None
-    say(f"each row is read after its column '{CONTEXT}'; with the context none it would not be")
-    return [without_bars(each) if isinstance(each, str) else "" for each in table[CONTEXT]]
+    if CONTEXT not in table:
+        for name in get_close_matches(CONTEXT, map(str, table), n=1, cutoff=0.8):
+            say(f"the column '{name}' is kept and not read; one that is read is called '{CONTEXT}'")
+        return None
+    found = [without_bars(each) if isinstance(each, str) else "" for each in table[CONTEXT]]
+    count = sum(bool(each.strip()) for each in found)
+    say(
+        f"{count:,} of {len(found):,} rows are read after their column '{CONTEXT}'; "
+        f"`--context none` reads every sentence alone"
+    )
+    return found
 
 
 class Stimuli(NamedTuple):
@@ -282,6 +309,11 @@ def _rows(
         columns[name] = np.where(position > back, np.roll(bits, back), np.nan)[at]
     chances = probabilities(reader, words).iloc[at].rename(columns=_chance)
     return pd.DataFrame(columns | dict(chances.items()))
+
+
+def chances(table: pd.DataFrame) -> list[str]:
+    """The columns with probabilities of features."""
+    return [name for name in table if name.startswith("p_")]
 
 
 def _chance(value: str) -> str:

@@ -51,6 +51,13 @@ def test_a_file_of_an_older_program_is_recognised_and_it_is_said(tmp_path, capsy
     assert "is not UTF-8: it is read as Windows-1252" in capsys.readouterr().err
 
 
+def test_a_table_in_utf_16_is_refused_by_its_name(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("sentence\nElle dort.\n", encoding="utf-16")
+    with pytest.raises(ValueError, match=r"table\.csv: expected UTF-8, found UTF-16"):
+        read_table(path, "sentence")
+
+
 def test_bytes_that_no_encoding_has_are_refused(tmp_path):
     path = tmp_path / "bytes.csv"
     path.write_bytes(b"sentence\nl'\xe9t\xe9 \x81\n")

@@ -135,7 +135,7 @@ def test_the_first_word_of_a_second_sentence_does_not_pay_for_the_end():
 def test_a_row_is_read_after_its_context(reader, capsys):
     table = pd.DataFrame({"context": ["Marie dort. Il part.", None], "sentence": [TEXT, TEXT]})
     words = surprisal(table, reader)
-    assert "each row is read after its column 'context'" in capsys.readouterr().err
+    assert "1 of 2 rows are read after their column 'context'" in capsys.readouterr().err
     first, second = (of_row for _, of_row in words.groupby("row"))
     assert first["sentence_number"].tolist() == second["sentence_number"].tolist()
     assert {*first["sentence_number"]} == {1, 2, 3}
@@ -216,3 +216,11 @@ def test_a_long_text_is_read_in_pieces(reader, monkeypatch):
     assert log_p(reader.score(text)) == pytest.approx(whole, abs=1e-4)
     several = reader.score_all([text, TEXT, f"{text} Il part."])
     assert log_p(several[0]) == pytest.approx(whole, abs=1e-4)
+
+
+def test_a_column_whose_name_is_nearly_context_is_named(reader, capsys):
+    table = pd.DataFrame({"contexte": ["Marie est malade."], "sentence": ["Elle dort."]})
+    alone = surprisal(table, reader)
+    assert "the column 'contexte' is kept and not read" in capsys.readouterr().err
+    without = surprisal(table[["sentence"]], reader)
+    assert alone["surprisal"].tolist() == without["surprisal"].tolist()

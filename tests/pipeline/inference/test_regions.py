@@ -13,7 +13,7 @@ from accord.pipeline.artefacts.artefact import hash_of_file
 from accord.pipeline.cli.main import app
 from accord.pipeline.display.reading_figures import _within_items
 from accord.pipeline.inference.provenance import methods, weights_of
-from accord.pipeline.inference.regions import by_region, predicted
+from accord.pipeline.inference.regions import by_region, predicted, records, shown
 from accord.pipeline.inference.surprisal import with_joined_punctuation
 
 SUBJECTS = ("La fille", "La voiture", "La porte")
@@ -71,9 +71,12 @@ def test_a_prediction_holds_for_the_items_for_which_it_is_true(words):
     difference = found.items["bad.verb"] - found.items["good.verb"]
     assert found.items["difference"].tolist() == pytest.approx(difference.tolist())
     (row,) = found.summary.to_dict("records")
-    assert row["holds"] == "3: 1.000"
-    assert row["difference"] == f"{difference.mean():+.2f} bits"
-    assert row["SE"] == f"{difference.std() / np.sqrt(3):.2f}"
+    assert row["holds"] == 3 and row["share"] == 1
+    assert row["difference"] == pytest.approx(difference.mean())
+    assert row["SE"] == pytest.approx(difference.std() / np.sqrt(3))
+    (in_words,) = shown([found]).to_dict("records")
+    assert in_words["holds"] == "3: 1.000"
+    assert in_words["difference"] == f"{difference.mean():+.2f} bits"
     other = predicted(regions, "bad.verb < good.verb", "condition", "item")
     assert not other.items["success"].any()
     middle = regions.pivot(index="item", columns=["condition", "region"], values="surprisal")
@@ -84,7 +87,8 @@ def test_a_prediction_holds_for_the_items_for_which_it_is_true(words):
     both = f"bad.verb - good.verb > {bound} & bad.verb > 1000"
     joined = predicted(regions, both, "condition", "item")
     assert not joined.items["success"].any()
-    assert joined.summary["difference"].item() == ""
+    assert shown([joined])["difference"].item() == ""
+    assert records([found, joined])[1]["difference"] is None
 
 
 def test_names_that_are_parts_of_each_other_are_told_apart():
@@ -100,12 +104,24 @@ def test_names_that_are_parts_of_each_other_are_told_apart():
 @pytest.mark.parametrize(
     "formula",
     [
-        *("bad.verb", "bad.verb > ", "good.verb > bad.nothing", "bad.verb > print(1)"),
+        *("bad.verb", "bad.verb > ", "bad.verb > print(1)"),
         *("bad.verb == good.verb", "bad.verb > good.verb > 1", "bad.verb ** 9 > 1"),
     ],
 )
 def test_what_is_no_prediction_is_refused(words, formula):
     with pytest.raises(ValueError, match="--expects: expected a formula"):
+        predicted(by_region(words), formula, "condition", "item")
+
+
+@pytest.mark.parametrize(
+    ("formula", "said"),
+    [
+        ("bad.verbe > good.verb", "'verbe'; the nearest is 'verb'; regions are"),
+        ("bad.verb > goud.verb", "'goud'; the nearest is 'good'; conditions are bad, good"),
+    ],
+)
+def test_a_name_that_a_formula_has_wrong_is_said(words, formula, said):
+    with pytest.raises(ValueError, match=f"--expects: .* names the .*{said}"):
         predicted(by_region(words), formula, "condition", "item")
 
 
@@ -166,7 +182,11 @@ def test_one_command_writes_words_regions_predictions_a_figure_and_where_they_co
     assert written["spelled"].dtype == bool
     assert {*about["columns"]["word"]} >= {*written} - {*STIMULI, "row"}
     assert about["counts"]["words"] == len(written)
-    assert about["predictions"][0]["holds"].endswith(": 1.000")
+    assert about["predictions"][0]["share"] == 1
+    assert {*about["files"], "stimuli.csv", "words.json"} == made
+    cited = CliRunner().invoke(app, ["cite", str(to)])
+    assert f"The table has {len(written)} words and marks of" in cited.output
+    assert about["log_frequency"] in cited.output
     regions = pd.read_csv(tmp_path / "words.regions.csv")
     assert {*about["columns"]["region"]} >= {*regions} - {*STIMULI, "row"}
 
@@ -185,6 +205,34 @@ def test_a_prediction_that_fails_leaves_the_earlier_table_and_where_it_comes_fro
     done = CliRunner().invoke(app, [*command, "--expects", wrong])
     assert done.exit_code == 2
     assert {path.name: path.read_bytes() for path in tmp_path.glob("words*")} == before
+
+
+def test_the_stimuli_are_not_replaced_by_their_words(tmp_path):
+    table = tmp_path / "stimuli.csv"
+    STIMULI.to_csv(table, index=False)
+    before = table.read_bytes()
+    beside = ["--regions", "regions", "--to", str(table)]
+    done = CliRunner().invoke(app, ["surprisal", str(table), *beside])
+    assert done.exit_code == 2 and "is the table that is read" in done.output
+    assert table.read_bytes() == before
+
+
+def test_a_column_of_items_is_none_of_conditions(tmp_path):
+    table = tmp_path / "stimuli.csv"
+    STIMULI.to_csv(table, index=False)
+    done = CliRunner().invoke(app, ["surprisal", str(table), "--by", "item"])
+    assert done.exit_code == 2 and "expected two columns, got 'item' for both" in done.output
+
+
+def test_a_table_is_cited_by_the_model_that_made_it_alone(tmp_path):
+    table = tmp_path / "words.csv"
+    with pytest.raises(ValueError, match=r"with words\.json beside it; found none"):
+        methods(accord.load(), table)
+    made = {"weights": {"other": "0"}, "context": "none"}
+    about = {"accord": "1", "counts": {}, "log_frequency": "", "models": {"mine": made}}
+    table.with_suffix(".json").write_text(json.dumps(about), encoding="utf-8")
+    with pytest.raises(ValueError, match="made by another model, mine"):
+        methods(accord.load(), table)
 
 
 def test_a_file_of_the_users_own_is_not_replaced_by_the_one_beside_a_table(tmp_path):
