@@ -163,6 +163,7 @@ def as_text(sequences: Sequence[Sequence[int]]) -> Sentences:
     )
 
 
+WORDS_AT_ONCE = 1 << 15  # whose spellings are held together
 NGRAM, NEURAL = "spelling.json", "spelling.safetensors"
 KINDS = {  # by the file that holds it
     NEURAL: "accord.models.spelling.neural:NeuralSpelling",
@@ -190,16 +191,25 @@ def open_score(
     """
     classes = range(unknown, unknown + spelling.classes)
     log_p = model.score_beside(sentences, classes)
-    is_unknown = np.isin(sentences.ids, classes)
-    return with_spelling(log_p, spelled_text(spelling, text), is_unknown)
+    is_unknown, of_form = np.isin(sentences.ids, classes), _spelled_forms(spelling, text)
+    parts = range(0, len(log_p), WORDS_AT_ONCE)
+    for part in (slice(start, start + WORDS_AT_ONCE) for start in parts):
+        spelled = of_form[text.positions[part]]
+        log_p[part, 0] = with_spelling(log_p[part], spelled, is_unknown[part])
+    return log_p[:, 0].copy()
 
 
 def spelled_text(spelling: Spelling, text: WrittenText) -> np.ndarray:
     """log spell(u | s) of every word and unknown-word class (N × S); −inf of sentence ends."""
-    of_form = np.full((len(text.forms) + 1, spelling.classes), -np.inf)  # the last is that of ends
+    return _spelled_forms(spelling, text)[text.positions]
+
+
+def _spelled_forms(spelling: Spelling, text: WrittenText) -> np.ndarray:
+    """The same of every form, and last of the sentence end."""
+    of_form = np.full((len(text.forms) + 1, spelling.classes), -np.inf)
     if text.forms:
         of_form[:-1] = spelling.log_prob(text.forms)
-    return of_form[text.positions]
+    return of_form
 
 
 def score_text(
