@@ -54,8 +54,8 @@ class TorchModel(InferenceModel):
         return self.network.embedding.weight.device
 
     def _there(self, array: np.ndarray) -> Tensor:
-        """An array on the model's device."""
-        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+        """An array on the model's device; torch shares no memory that is read-only."""
+        return torch.from_numpy(np.require(array, requirements=["C", "W"])).to(self.device)
 
     def initial_state(self, columns: int) -> State:
         return self.network.encoder.initial_state(columns)

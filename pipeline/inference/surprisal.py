@@ -57,7 +57,7 @@ class Frequency:
         counts[END_ID] = 0
         self.per_million = counts * (1e6 / max(counts.sum(), 1))
         if lacking := lacking_frequencies():
-            say(f"log_frequency is of the model's training text: {lacking} brings that of French")
+            say(f"log_frequency is of the model's training text; that of French needs {lacking}")
         else:
             self.lexicon = lexicon.load([LEXICON], folder=folder_of, lowercase=scorer.lowercase)
 
