@@ -93,7 +93,7 @@ PANELS: dict[str, Rows] = {
         ),
         "cite": (
             "cli.surprisal",
-            "Print a sentence for the Methods section of a paper, and BibTeX.",
+            "Print some sentences for the Methods section of a paper, and BibTeX.",
         ),
         "expect": (
             "cli.surprisal",
