@@ -135,6 +135,7 @@ def test_packages_import_those_to_their_left_and_nothing_in_a_circle():
         ("pipeline/stages/corpus.py", "import accord", "accord"),
     ],
 )
+@pytest.mark.slow
 def test_a_planted_wrong_arrow_is_found(tmp_path, file, line, arrow):
     for package in PACKAGES:
         shutil.copytree(ROOT / package, tmp_path / package, symlinks=True)

@@ -36,6 +36,7 @@ def guesser(tiny):
     return learned_lstm_guesser(tiny, "", steps=5)
 
 
+@pytest.mark.slow
 def test_any_string_has_analyses_whose_weights_sum_to_one(guesser):
     rows = guesser.lookup(STRINGS)
     assert rows["word"].nunique() == len(STRINGS)
@@ -50,6 +51,7 @@ def test_a_word_has_an_analysis_where_all_of_very_many_are_unlikely():
     assert guesser.lookup(["blouguette"])["weight"].sum() == pytest.approx(1, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_word_alone_is_guessed_as_among_others(guesser):
     together = guesser.lookup(STRINGS * 500)  # more than are asked at once
     for place, form in enumerate(STRINGS, start=499 * len(STRINGS)):

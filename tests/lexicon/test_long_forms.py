@@ -15,6 +15,7 @@ def chain():
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.slow
 def test_lookup_and_guess(chain, shape):
     def ask(length: int) -> None:
         form = (shape * length)[:length] + "!?"

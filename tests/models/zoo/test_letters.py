@@ -39,6 +39,7 @@ def test_a_word_is_read_the_same_among_any_others(name):
 
 
 @every_reader
+@pytest.mark.slow
 def test_what_one_word_teaches_the_others_with_its_letters_know(name):
     read, words = reader(name), torch.tensor([0, 3])
     before = read(words).detach()

@@ -24,6 +24,7 @@ def started(*words: str, **options) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, **options)
 
 
+@pytest.mark.slow
 def test_lexicon_show_names_the_lexicon_of_a_chain_that_answers(accord):
     for word, answering in {"fille": "tiny", "1999": "closed", "blouguette": "guesser"}.items():
         shown = accord("lexicon", "show", word, "--lexicon", "closed,tiny,guesser")
@@ -133,6 +134,7 @@ def test_a_bad_corpus_is_named(accord, tmp_path, content, said):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_no_network_at_the_first_run_says_which_command_to_run(tmp_path):
     environment = {
         "PATH": "/usr/bin:/bin",

@@ -28,6 +28,7 @@ POINTS = [
 
 
 @pytest.mark.parametrize("command", [["list"], ["show", "schtroumpf", "--lexicon", "comic"]])
+@pytest.mark.slow
 def test_a_broken_plug_in_is_named_and_left_out(tmp_path, monkeypatch, command):
     install(tmp_path, "comic-tales", {"comic_tales": PLUGIN}, {"accord.lexicons": POINTS})
     monkeypatch.syspath_prepend(tmp_path)

@@ -94,6 +94,7 @@ def test_names_in_a_card_are_no_html_and_no_links(tmp_path):
     assert rows[0].replace(r"\|", "").count("|") == 4
 
 
+@pytest.mark.slow
 def test_an_empty_lexicon_is_named_and_the_others_are_listed(tmp_path, monkeypatch):
     (tmp_path / "fra").mkdir()
     (tmp_path / "fra" / "fra").touch()

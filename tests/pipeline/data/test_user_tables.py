@@ -72,6 +72,7 @@ def test_a_damaged_workbook_is_refused(tmp_path):
         read_table(path, "sentence")
 
 
+@pytest.mark.slow
 def test_rows_without_a_sentence_are_named_and_left_out_where_that_is_asked(tmp_path, capsys):
     path = tmp_path / "some.csv"
     path.write_text("item,sentence\n1,Il pleut.\n2,\n3, \n4,Il neige.\n", encoding="utf-8")
@@ -96,6 +97,7 @@ def test_empty_lines_inside_a_table_are_said(tmp_path, capsys):
     )
 
 
+@pytest.mark.slow
 def test_the_pieces_of_a_table_of_words_are_the_table(monkeypatch):
     model = accord.load()
     table = pd.DataFrame({"sentence": ["Il pleut.", "Elle dort.", "Tu viens ?"]})

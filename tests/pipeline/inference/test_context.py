@@ -122,6 +122,7 @@ def test_an_exported_model_keeps_what_it_was_trained_for(run, reader, tmp_path, 
     assert log_p(exported.score(TEXT)) == pytest.approx(log_p(reader.score(TEXT)), abs=0.05)
 
 
+@pytest.mark.slow
 def test_the_first_word_of_a_second_sentence_does_not_pay_for_the_end():
     """The bundled model once had 12.4 bits for this `Elle`, as it expected the sentence end."""
     model = accord.load()

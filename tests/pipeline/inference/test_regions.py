@@ -235,6 +235,7 @@ def test_a_table_is_cited_by_the_model_that_made_it_alone(tmp_path):
         methods(accord.load(), table)
 
 
+@pytest.mark.slow
 def test_a_file_of_the_users_own_is_not_replaced_by_the_one_beside_a_table(tmp_path):
     table, to, own = (tmp_path / name for name in ("in.csv", "out.csv", "out.json"))
     pd.DataFrame({"sentence": ["Elle dort."]}).to_csv(table, index=False)
@@ -278,6 +279,7 @@ def test_marks_are_joined_to_their_words_and_no_bit_is_lost(text, words):
 
 
 @pytest.mark.parametrize(("option", "said"), [([], "text"), (["--context", "none"], "none")])
+@pytest.mark.slow
 def test_the_file_beside_a_table_says_whether_a_column_of_contexts_was_read(tmp_path, option, said):
     rows = {"context": ["Marie est malade."], "sentence": ["Elle dort."]}
     pd.DataFrame(rows).to_csv(tmp_path / "in.csv", index=False)

@@ -103,6 +103,7 @@ def test_a_place_is_explained_and_its_terms_sum_to_log_p(models, scorer):
     assert end["asked"][0]["word"] == END
 
 
+@pytest.mark.slow
 def test_classes_of_unknown_words_are_not_among_the_likeliest():
     french = Models({"french": accord.load})
     asked = {"ask": "place", "model": "french", "text": "The cat is on the table.", "at": 1}
@@ -128,6 +129,7 @@ console.log(JSON.stringify(termsOf(%s).map((term) => [term.name, term.bits])));
 """
 
 
+@pytest.mark.slow
 def test_a_place_has_the_surprisal_of_the_sentence_above_it():
     """Also of a known word that has most of its probability by being spelled."""
     french = Models({"french": accord.load})
@@ -208,6 +210,7 @@ def test_the_lexicon_says_what_a_word_can_be(models):
     assert sum(reading["share"] for reading in found["petite"]) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_errors_are_found_sentence_by_sentence_where_they_stand():
     text = "Il est beau. Les chats dort."
     french = Models({"french": accord.load})

@@ -55,6 +55,7 @@ def test_the_weights_that_a_training_begins_with_are_those_of_its_seed(tmp_path)
     assert torch.allclose(drawn.std(), second["embedding.weight"].std(), rtol=0.1)
 
 
+@pytest.mark.slow
 def test_the_jobs_of_a_sweep_have_the_seeds(tmp_path):
     pack("tiny", tmp_path / "packed", seeds=3, runs=tmp_path / "runs")
     jobs = read_jobs(tmp_path / "packed")

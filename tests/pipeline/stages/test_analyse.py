@@ -14,6 +14,7 @@ def run(tmp_path, **overrides):
     return accord.run("tiny", set=keys, until="analyse", runs=tmp_path / "runs")
 
 
+@pytest.mark.slow
 def test_a_bad_row_is_left_out_and_named(tmp_path, capsys):
     run(tmp_path)
     said = capsys.readouterr().err
@@ -21,6 +22,7 @@ def test_a_bad_row_is_left_out_and_named(tmp_path, capsys):
     assert "mine.tsv:3" in said
 
 
+@pytest.mark.slow
 def test_a_text_whose_words_no_lexicon_has_is_doubted(tmp_path, capsys):
     run(tmp_path)
     assert "Is the text French?" not in capsys.readouterr().err
