@@ -61,8 +61,8 @@ def page(
     if save or sentences:
         _save(Models(loaders), save, sentences)
         return
-    # Several questions are computed side by side, each by one thread. Where one runs Python, the
-    # others get their turn soon: numpy gives its turn away at every product of matrices.
+    # Two questions are computed side by side, so each gets one thread. numpy releases Python's lock
+    # in every matrix product; with a short switch interval it soon has the lock again.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.setswitchinterval(SWITCH_SECONDS)
     models = Models({name: partial(_load_to_serve, load) for name, load in loaders.items()})
