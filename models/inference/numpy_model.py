@@ -77,7 +77,10 @@ class LSTMLayer(NamedTuple):
         outputs = np.empty((steps, columns, self.width), np.float32)
         h, c = (each.T for each in state)
         for step in range(steps):
-            i, f, g, o = np.split(gates[:, step] + self.recurrent_weight @ h, 4)
+            now = gates[:, step]
+            if h.any():  # before the first word h is zero, and so is the largest product
+                now = now + self.recurrent_weight @ h
+            i, f, g, o = np.split(now, 4)
             c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
             h = sigmoid(o) * np.tanh(c)
             outputs[step] = h.T

@@ -113,7 +113,9 @@ class AskedModel:
         self._one_at_a_time = threading.Lock()
 
     def prepare(self) -> None:
-        """Read in advance what the first curves and the first explanation need."""
+        """Read in advance what the first unknown word, curves and explanation need."""
+        if self.over_words and self.scorer.is_open:
+            self.scorer.id_of("aaaa")
         if self.over_words:
             _ = self.expectations
         if self.explainer:
@@ -175,12 +177,13 @@ class AskedModel:
     def expect(self, text: str, context: str | None = None) -> Iterator[Answer | None]:
         """What was expected before each word of a text that is not too long."""
         beginning = beginning_of(text)
-        count = sum(len(words) + 1 for words, _, _ in sentences_of(beginning))
+        sentences = sentences_of(beginning)
+        count = sum(len(each.words) + 1 for each in sentences)
         if not self.over_words or count > FOLLOWED + 1:
             yield {"followed": FOLLOWED if self.over_words else None}
             return
         names, next_word = self.expectations
-        for part in self.reader.expect(beginning, context, next_word):
+        for part in self.reader.expect(sentences, context, next_word):
             values: dict[str, dict[str, list[float]]] = {}
             for name, column in zip(names, part.means.T, strict=True):
                 feature, _, value = name.partition("=")

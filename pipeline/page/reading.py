@@ -69,26 +69,32 @@ class ReadPart(NamedTuple):
     is_last: bool
 
 
-def sentences_of(text: str) -> list[tuple[list[str], int, str]]:
-    """Each sentence: its words, where it begins, and how it is written. Too long a text is refused.
+class ReadSentence(NamedTuple):
+    """A sentence of a text."""
 
-    Nothing is a sentence without words.
-    """
+    words: list[str]
+    start: int  # in the text
+    written: str
+
+
+def sentences_of(text: str) -> list[ReadSentence]:
+    """Each sentence of a text. Too long a text is refused. Nothing is a sentence without words."""
     if len(text) > MOST_LETTERS:
         raise ValueError(f"expected at most {MOST_LETTERS:,} characters, got {len(text):,}")
     split = split_texts([text])
     words = [list(each) for each in tokens(split.sentences)]
     if (count := sum(map(len, words)) + max(0, len(words) - 1)) > LONGEST:
         raise ValueError(f"expected at most {LONGEST:,} words, got {count:,}")
-    found = list(zip(words, split.start, split.sentences, strict=True))
-    return found or [([], 0, "")]
+    found = list(map(ReadSentence, words, split.start, split.sentences))
+    return found or [ReadSentence([], 0, "")]
 
 
-def parts(text: str, most: int, in_a_row: int | None) -> Iterator[TextPart]:
+def parts(
+    sentences: Sequence[ReadSentence], most: int, in_a_row: int | None
+) -> Iterator[TextPart]:
     """Sentences of at most so many words together; one longer than `in_a_row` is cut."""
     gathered: list[list[str]] = []
     places: list[tuple[int, int]] = []
-    sentences = sentences_of(text)
     for number, (words, start, written) in enumerate(sentences, start=1):
         is_last = number == len(sentences)
         is_long = in_a_row is not None and len(words) > in_a_row
@@ -207,8 +213,10 @@ class TextReader:
     def answer(self, text: str, context: str | None = None) -> Iterator[Answer | None]:
         """The surprisal of each word and sentence end of a text, for JSON. None is a pause."""
         beginning = beginning_of(text)
-        is_gap = beginning != text or not sentences_of(text)[0][0]
-        for part in self.read(beginning, context):
+        sentences = sentences_of(beginning)
+        is_gap = beginning != text or not sentences[0].words
+        yield None  # to split a long text takes a while, and so does to read it
+        for part in self.read(sentences, context):
             words = [
                 {
                     "form": "" if is_end else beginning[start:end],
@@ -223,28 +231,32 @@ class TextReader:
             if not part.is_last:
                 yield None
 
-    def read(self, text: str, context: str | None) -> Iterator[ReadPart]:
+    def read(self, sentences: Sequence[ReadSentence], context: str | None) -> Iterator[ReadPart]:
         """The surprisal of each word of a text and of the ends of its sentences."""
-        for part, scorer, batch, written in self._parts(text, context):
+        for part, scorer, batch, written in self._parts(sentences, context):
             log_p, spelled = scorer.score_encoded(batch, written)
             is_end = written.positions < 0
             yield ReadPart(part.places, is_end, -log_p, spelled, part.is_last)
 
-    def expect(self, text: str, context: str | None, next_word: NextWord) -> Iterator[Expected]:
+    def expect(
+        self, sentences: Sequence[ReadSentence], context: str | None, next_word: NextWord
+    ) -> Iterator[Expected]:
         """What is expected before each of them."""
         next_word = copy(next_word)
-        for _, scorer, batch, written in self._parts(text, context):
+        for _, scorer, batch, written in self._parts(sentences, context):
             next_word.model = scorer.model
             letters = scorer.spelling and spelled_text(scorer.spelling, written)
             yield next_word.ask(batch, letters)
 
-    def _parts(self, text: str, context: str | None) -> Iterator[tuple[TextPart, Scorer, Any, Any]]:
+    def _parts(
+        self, sentences: Sequence[ReadSentence], context: str | None
+    ) -> Iterator[tuple[TextPart, Scorer, Any, Any]]:
         """Each part, the scorer at that place, and the part in ids and as it is written."""
         carried = self.scorer.in_context(context)
         cut = is_cut(self.scorer.model)
         most = (IN_A_ROW if carried else PART) if cut or not carried else LONGEST
         bookmark, begins = Bookmark(), True  # a sentence
-        for part in parts(text, most, IN_A_ROW if cut else None):
+        for part in parts(sentences, most, IN_A_ROW if cut else None):
             scorer = self.scorer
             if cut and (carried or not (begins and part.ends)):
                 scorer = copy(scorer)
