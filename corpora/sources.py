@@ -271,6 +271,13 @@ def files_and_splits(source: str, folder: Folder | None) -> dict[Path, str | Non
     return dict(zip(paths, splits if fixed else [None] * len(paths), strict=True))
 
 
+def held_out_in_name(source: str, folder: Folder | None = None) -> str | None:
+    """`test` or the like, if files are named so that nevertheless have no split of their own."""
+    found = {} if source.startswith(formats.HUB) else files_and_splits(source, folder)
+    names = {split_in_name(path) for path, split in found.items() if split is None}
+    return names.pop() if len(names) == 1 and not names & {None, "train"} else None
+
+
 def named_files(name: str, folder: Folder | None) -> dict[Path, str | None]:
     corpus = CORPORA[name]
     if corpus.folder is None:

@@ -89,9 +89,7 @@ def sentences_of(text: str) -> list[ReadSentence]:
     return found or [ReadSentence([], 0, "")]
 
 
-def parts(
-    sentences: Sequence[ReadSentence], most: int, in_a_row: int | None
-) -> Iterator[TextPart]:
+def parts(sentences: Sequence[ReadSentence], most: int, in_a_row: int | None) -> Iterator[TextPart]:
     """Sentences of at most so many words together; one longer than `in_a_row` is cut."""
     gathered: list[list[str]] = []
     places: list[tuple[int, int]] = []

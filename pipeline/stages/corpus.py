@@ -18,7 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accord.corpora.sentence import Sentence
-from accord.corpora.sources import CORPORA, SourcePiece, part_names, read_parts
+from accord.corpora.sources import (
+    CORPORA,
+    SourcePiece,
+    held_out_in_name,
+    part_names,
+    read_parts,
+)
 from accord.corpora.sources import shards as shards_of
 from accord.corpora.tokenise import comparable
 from accord.models.common.checks import nearest
@@ -227,6 +233,10 @@ def compute(params: CorpusParams, inputs: Inputs, out: Path, shards: Sequence[Pa
             shown = _without_documents(spool.rows(numbers), alone if drawn.get(split) else ())
             write_rows(out / f"{split}.arrow", schema, shown)
     labelled.check(params.source, out / "train.arrow")
+    for source in params.source:
+        if name := held_out_in_name(source, folder_of):
+            use = "its sentences are trained on" if given else "its splits are drawn"
+            say(f"corpus: {source} is named {name}, but no file beside it has another split: {use}")
     say("corpus: " + ", ".join(f"{len(part):,} {split}" for split, part in parts.items()))
     if 0 < len(parts.get("test", ())) < FEW:
         say(

@@ -275,6 +275,18 @@ def test_beside_a_source_of_documents_one_without_is_split_by_sentence(tmp_path,
     assert "corpus: alone.txt: one document" in capsys.readouterr().err
 
 
+def test_it_is_said_that_a_file_named_test_by_itself_is_no_test(tmp_path, capsys):
+    alone = write(tmp_path / "alone", test=phrases("alone", 100))
+    bank = write(tmp_path / "bank", train=phrases("a", 9), dev=["B."], test=["C."])
+    made(tmp_path / "drawn", alone)
+    assert f"{alone} is named test, but no file beside it" in capsys.readouterr().err
+    parts = made(tmp_path / "trained", bank, alone, valid=0)
+    assert {*phrases("alone", 100)} <= {*parts["train"]}
+    assert "has another split: its sentences are trained on" in capsys.readouterr().err
+    made(tmp_path / "quiet", bank, valid=0)
+    assert "is named" not in capsys.readouterr().err
+
+
 def test_a_copy_of_the_test_does_not_get_into_the_text_to_pretrain_on(tmp_path, capsys):
     """However it is spelled, spaced or capitalised; the training text may be read twice."""
     bank = {split: [f"L'{split} n° {each} d'oeuvre." for each in range(9)] for split in SPLITS}
