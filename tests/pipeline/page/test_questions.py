@@ -58,6 +58,11 @@ def test_a_text_in_parts_is_read_as_in_one_piece(models, model, context):
             assert -choice["log2_p"] == pytest.approx(bits[at], abs=1e-3)
 
 
+def test_others_may_be_answered_between_the_split_of_a_text_and_its_first_words(models):
+    first, second, *_ = models.loaded("ll-rnn").reader.answer(LONG)
+    assert first is None and second["words"]
+
+
 @pytest.mark.slow
 def test_expectations_of_the_bundled_model_are_those_of_the_command():
     """It has many classes of unknown words, where the small models have one."""
