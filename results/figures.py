@@ -1,4 +1,4 @@
-"""The two figures of results/README.md, drawn from tables that stand elsewhere in the repository.
+"""The figures of results/README.md, drawn from tables that stand elsewhere in the repository.
 
 python results/figures.py
 """
@@ -14,7 +14,13 @@ import matplotlib.pyplot as plt
 
 HERE = Path(__file__).parent
 PERPLEXITY, AGREEMENT = HERE / "perplexity.svg", HERE / "agreement.svg"
-BLUE, ORANGE, GREY = "#3f51b5", "#c77800", "#8a8a8a"
+SCALING = HERE / "scaling.svg"
+BLUE, ORANGE, GREEN, GREY = "#3f51b5", "#c77800", "#2e7d32", "#8a8a8a"
+WORDS = {1e5: "0.1", 3e5: "0.3", 1e6: "1", 3e6: "3", 1e7: "10", 3.34e7: "33"}
+TITLES = {
+    "bits per character": "bits per character (lower is better)",
+    "CLAMS": "agreement: pairs of CLAMS judged rightly",
+}
 WITH_LEXICON = "LL-RNN"
 
 
@@ -42,6 +48,19 @@ def agreements() -> dict[str, dict[str, float]]:
     chosen = {at: title for at, title in enumerate(titles) if title.endswith("sentence")}
     names = {at: re.split(r" \(|,", title)[0] for at, title in chosen.items()}
     return {name: {names[at]: float(values[at]) for at in names} for name, _, *values in rows}
+
+
+def scaling() -> dict[str, dict[str, list[list[float]]]]:
+    """Bits per character and CLAMS: title, then model, then pairs of words and figure."""
+    titles, *rows = table(HERE / "log" / "scaling.md", "words of training")
+    found: dict[str, dict[str, list[list[float]]]] = {}
+    words = 0
+    for first, model, *values in rows:
+        words = int(first.replace(",", "")) if first else words
+        for title, value in zip(titles[2:], values, strict=True):
+            if title in ("bits per character", "CLAMS"):
+                found.setdefault(title, {}).setdefault(model, []).append([words, float(value)])
+    return found
 
 
 def draw_perplexity() -> plt.Figure:
@@ -74,7 +93,27 @@ def draw_agreement() -> plt.Figure:
     return figure
 
 
-DATA = {PERPLEXITY: perplexities, AGREEMENT: agreements}
+def draw_scaling() -> plt.Figure:
+    figure, panels = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")
+    styles = {"LL-RNN": (BLUE, "o"), "RNN": (ORANGE, "s"), "BPE-LSTM": (GREEN, "^")}
+    for axes, (title, of_models) in zip(panels, scaling().items(), strict=True):
+        for model, points in sorted(of_models.items(), key=lambda each: -len(each[0])):
+            colour, mark = styles.get(model, (GREY, "D"))
+            axes.plot(*zip(*points, strict=True), color=colour, marker=mark, ms=5, label=model)
+        axes.set_xscale("log")
+        axes.set_xticks([*WORDS], [*WORDS.values()])
+        axes.minorticks_off()
+        axes.set_xlabel("million words of training")
+        axes.set_title(TITLES[title], fontsize=10)
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(
+        *axes.get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False
+    )
+    return figure
+
+
+DATA = {PERPLEXITY: perplexities, AGREEMENT: agreements, SCALING: scaling}
 
 
 def write(figure: plt.Figure, path: Path) -> None:
@@ -88,3 +127,4 @@ def write(figure: plt.Figure, path: Path) -> None:
 if __name__ == "__main__":
     write(draw_perplexity(), PERPLEXITY)
     write(draw_agreement(), AGREEMENT)
+    write(draw_scaling(), SCALING)
