@@ -179,7 +179,8 @@ class Crowd(NamedTuple):
 def measure_crowd(runs: Sequence[Path], texts: Sequence[str], askers: int) -> Iterator[Crowd]:
     """For each of the worst texts: it is asked, then all others ask at once."""
     with served(runs) as page:
-        _answer(page, {"ask": "readings", "model": page.model, "words": ["le"]})  # all is loaded
+        for kind in ({"ask": "readings", "words": ["le"]}, {"ask": "expect", "text": "Le"}):
+            _answer(page, {"model": page.model, **kind})  # all is loaded
         for name, worst in WORST.items():
             given = [
                 {"ask": "read", "model": page.model, "text": texts[number % len(texts)]}

@@ -47,6 +47,8 @@ def _capitalised(text: str) -> str:
     return text[:at] + text[at : at + 1].upper() + text[at + 1 :]
 
 
+SPACES = re.compile("[ \t\n\u00a0\u202f]*")  # others may mean something
+FIRST_MARK = "\u0300"  # that may be bound to the character before it
 DELETED = {chr(code) for code, spelling in RESPELLED.items() if spelling == ""} | {EMOJI_JOINER}
 JAMO = range(0x1160, 0x1200)  # Korean vowels and finals, which are composed with what is before
 
@@ -56,8 +58,26 @@ def spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
 
     `normalise` respells the text. So the text is cut into pieces that are respelled together: a
     character, its marks, and the deleted characters after it. Words and text must then have the
-    same letters in the same order, whatever the spaces.
+    same letters in the same order, whatever the spaces. Most texts need no respelling, and their
+    words are found in a fraction of the time.
     """
+    return _spans_as_written(text, words) or _spans_respelled(text, words)
+
+
+def _spans_as_written(text: str, words: Sequence[str]) -> list[tuple[int, int]] | None:
+    """The same, if the words stand in the text letter for letter; else None."""
+    if max(text, default="") >= FIRST_MARK:
+        return None
+    found, at = [], 0
+    for word in words:
+        at = SPACES.match(text, at).end()
+        if not word or not text.startswith(word, at):
+            return None
+        found.append((at, at := at + len(word)))
+    return found if SPACES.fullmatch(text, at) else None
+
+
+def _spans_respelled(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
     letters_of = cache(_letters)  # a text has few different pieces
     letters = [(c, piece) for piece in _pieces(text) for c in letters_of(text[slice(*piece)])]
     found, at = [], 0

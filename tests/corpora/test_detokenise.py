@@ -94,6 +94,15 @@ def test_any_text_is_aligned_with_its_own_normal_form(text):
     assert all(word in each for word, each in zip(found, cut, strict=True))
 
 
+@pytest.mark.parametrize("text", [each.text for each in sources.read("tiny")][:200])
+def test_words_stand_in_the_same_places_however_an_apostrophe_is_written(text):
+    """A text that is to be respelled takes another way."""
+    straight = f"L'ami  dit: {text} D'accord ?\u00a0"
+    (words,) = tokenised([straight])
+    assert spans(straight, words) == spans(straight.replace("'", "’"), words)
+    assert [straight[start:end] for start, end in spans(straight, words)] == list(words)
+
+
 def test_a_word_that_is_not_there_is_named():
     with pytest.raises(ValueError, match="expected the word 'chat' in 'le chien'; found 'chien'"):
         spans("le chien", ["le", "chat"])
