@@ -15,6 +15,7 @@ def test_sizes_are_nested_and_tests_are_of_other_documents(tmp_path, monkeypatch
     source.write_text("\n\n".join(documents), encoding="utf-8")
     monkeypatch.setattr(amounts, "SHARES", {str(source): 0.5})
     monkeypatch.setattr(amounts, "HELD_OUT_WORDS", 200)
+    monkeypatch.setattr(amounts, "NOVELS", str(source))
     amounts.write([400, 2000], tmp_path / "texts")
     small, large = (tmp_path / "texts" / size for size in ("400", "2000"))
     assert read(large, "train").startswith(read(small, "train"))
@@ -33,3 +34,7 @@ def test_sizes_are_nested_and_tests_are_of_other_documents(tmp_path, monkeypatch
     }
     assert not of_split["train"] & (of_split["dev"] | of_split["test"])
     assert not of_split["dev"] & of_split["test"]
+    unread = {given[line] for line in (tmp_path / "texts" / "pairs.txt").read_text().splitlines()}
+    assert len(unread) == amounts.PAIRED
+    assert not unread & (of_split["train"] | of_split["dev"])
+    assert {*read(tmp_path / "texts" / "novels", "dev").split()} == {"Bonjour."}
