@@ -69,15 +69,15 @@ class ReadPart(NamedTuple):
     is_last: bool
 
 
-class ReadSentence(NamedTuple):
-    """A sentence of a text."""
+class TypedSentence(NamedTuple):
+    """A sentence as it stands in a text."""
 
     words: list[str]
     start: int  # in the text
     written: str
 
 
-def sentences_of(text: str) -> list[ReadSentence]:
+def sentences_of(text: str) -> list[TypedSentence]:
     """Each sentence of a text. Too long a text is refused. Nothing is a sentence without words."""
     if len(text) > MOST_LETTERS:
         raise ValueError(f"expected at most {MOST_LETTERS:,} characters, got {len(text):,}")
@@ -85,11 +85,14 @@ def sentences_of(text: str) -> list[ReadSentence]:
     words = [list(each) for each in tokens(split.sentences)]
     if (count := sum(map(len, words)) + max(0, len(words) - 1)) > LONGEST:
         raise ValueError(f"expected at most {LONGEST:,} words, got {count:,}")
-    found = list(map(ReadSentence, words, split.start, split.sentences))
-    return found or [ReadSentence([], 0, "")]
+    rows = zip(words, split.start, split.sentences, strict=True)
+    found = [TypedSentence(*each) for each in rows]
+    return found or [TypedSentence([], 0, "")]
 
 
-def parts(sentences: Sequence[ReadSentence], most: int, in_a_row: int | None) -> Iterator[TextPart]:
+def parts(
+    sentences: Sequence[TypedSentence], most: int, in_a_row: int | None
+) -> Iterator[TextPart]:
     """Sentences of at most so many words together; one longer than `in_a_row` is cut."""
     gathered: list[list[str]] = []
     places: list[tuple[int, int]] = []
@@ -229,7 +232,7 @@ class TextReader:
             if not part.is_last:
                 yield None
 
-    def read(self, sentences: Sequence[ReadSentence], context: str | None) -> Iterator[ReadPart]:
+    def read(self, sentences: Sequence[TypedSentence], context: str | None) -> Iterator[ReadPart]:
         """The surprisal of each word of a text and of the ends of its sentences."""
         for part, scorer, batch, written in self._parts(sentences, context):
             log_p, spelled = scorer.score_encoded(batch, written)
@@ -237,7 +240,7 @@ class TextReader:
             yield ReadPart(part.places, is_end, -log_p, spelled, part.is_last)
 
     def expect(
-        self, sentences: Sequence[ReadSentence], context: str | None, next_word: NextWord
+        self, sentences: Sequence[TypedSentence], context: str | None, next_word: NextWord
     ) -> Iterator[Expected]:
         """What is expected before each of them."""
         next_word = copy(next_word)
@@ -247,7 +250,7 @@ class TextReader:
             yield next_word.ask(batch, letters)
 
     def _parts(
-        self, sentences: Sequence[ReadSentence], context: str | None
+        self, sentences: Sequence[TypedSentence], context: str | None
     ) -> Iterator[tuple[TextPart, Scorer, Any, Any]]:
         """Each part, the scorer at that place, and the part in ids and as it is written."""
         carried = self.scorer.in_context(context)
