@@ -231,7 +231,7 @@ def load(run: list[Path], questions: int, at_once: int) -> None:
                 "seconds": f"{each.seconds:,.1f}",
                 "median wait, ms": f"{1000 * median(each.waits):,.0f}",
                 "longest wait, ms": f"{1000 * max(each.waits):,.0f}",
-                "memory, MiB": f"{each.memory / (1 << 20):,.0f}",
+                "memory by quarters, MiB": ", ".join(f"{size >> 20:,}" for size in each.memory),
             }
             for name, each in passes.items()
         )

@@ -92,6 +92,7 @@ def _models(page: str) -> list[str]:
 
 WARM_UP = 100  # questions, after which all is loaded that is ever kept
 KINDS = 20  # questions in turn, of which one lets the model write, which takes longest
+SHARES = 4  # after which the memory is read
 MEMORY = Path("/proc")  # where Linux tells what a process takes
 
 
@@ -101,7 +102,7 @@ class Pass(NamedTuple):
     answers: list[bytes]
     waits: list[float]  # seconds for each
     seconds: float  # for all
-    memory: int  # bytes that the server takes afterwards
+    memory: list[int]  # bytes that the server takes after each of a few equal shares of them
 
 
 class Load(NamedTuple):
@@ -219,10 +220,14 @@ def _ask(page: Served, given: Sequence[dict[str, Any]], askers: int) -> Pass:
     start = time.perf_counter()
     with ThreadPoolExecutor(askers) as threads:
         in_order = threads.map(partial(_timed, page), (given[number] for number in order))
-        found = dict(zip(order, in_order, strict=True))
+        found, memory = {}, []
+        for number, answer in zip(order, in_order, strict=True):
+            found[number] = answer
+            if len(found) * SHARES // len(given) > len(memory):
+                memory.append(_memory(page))
     seconds = time.perf_counter() - start
     answers, waits = zip(*(found[number] for number in range(len(given))), strict=True)
-    return Pass(list(answers), list(waits), seconds, _memory(page))
+    return Pass(list(answers), list(waits), seconds, memory)
 
 
 def _timed(page: Served, question: dict[str, Any]) -> tuple[bytes, float]:
