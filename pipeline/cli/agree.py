@@ -113,8 +113,9 @@ def agree(
     make_room(items)
     pairs = read_suite(suite, columns=Columns.named(good, bad))
     rows = [groups(pairs, by)]
-    if by != "construction":
-        rows.append(groups(pairs, by, pooled=True))
+    pooled = groups(pairs, by, pooled=True)
+    if pooled.nunique() < rows[0].nunique():  # of one construction both would be the same
+        rows.append(pooled)
     chain = lexicons.load(listed(lexicon), folder=folder_of) if score == VERB else None
     words = find_words(pairs, score, chain) if score else None
     asked = judged(runs or [Path(BUNDLED)], pairs, words)
