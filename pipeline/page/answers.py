@@ -93,7 +93,7 @@ LIKELIEST, SENTENCES = 12, 5  # so many words and sentences are shown
 FOLLOWED = 1000  # words of a text along which curves and entropy are shown, while one types
 MOST_OTHERS = 20  # words that one is compared with
 CHECKED = 1000  # words of a text that are searched for errors
-KEPT = 8  # choices of features that are switched off, held ready
+KEPT = 4  # choices of features that are switched off, held ready: each takes 56 MB of French
 # Imported for the first check and the first card, which need more than all other answers.
 CORRECTIONS = "accord.pipeline.correction.correct:corrections"
 DESCRIBE, CARD = "accord.pipeline.trained.export:describe", "accord.pipeline.trained.card:card"
