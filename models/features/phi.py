@@ -281,10 +281,9 @@ def _check_rows(
 BY_FEATURE = {"embedding.weight", "output.weight", "output.bias", "output.label_weight"}
 
 
-def with_words(features: Features, read_as: np.ndarray) -> Features:
-    """Add words, each in the signature of an existing word."""
-    more = features.signature[read_as]
-    return replace(features, signature=np.concatenate([features.signature, more]))
+def of_words(features: Features, words: np.ndarray) -> Features:
+    """The rows of some words, each of which may come more than once."""
+    return replace(features, signature=features.signature[words]).split_by(np.zeros_like(words))
 
 
 def with_own_features(features: Features, words: np.ndarray, first: int) -> Features:

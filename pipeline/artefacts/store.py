@@ -145,9 +145,10 @@ def publish(artefact: Artefact, folder: Path) -> None:
         if there.meta == artefact.meta and not [*there.faults()]:
             return
     gone = former.keys() - artefact.meta["files"].keys()
-    for path in folder.rglob("*"):
-        if path.relative_to(folder).as_posix() in gone:
-            path.unlink(missing_ok=True)  # another process may do the same
+    for place, _, names in os.walk(folder):  # not rglob: others remove their partial folders
+        for path in (Path(place, name) for name in names):
+            if path.relative_to(folder).as_posix() in gone:
+                path.unlink(missing_ok=True)  # another process may do the same
     shutil.copytree(artefact.folder, folder, copy_function=_copy_whole, dirs_exist_ok=True)
 
 

@@ -156,11 +156,14 @@ def _check_start(start: str, sections: Sections) -> None:
 def _refuse_others(
     start: str, kept: Mapping[str, Mapping], of_start: Sections, found: Sections, where: str
 ) -> None:
-    """Reject settings that differ from those of the initial checkpoint."""
+    """Reject settings that differ from those of the initial checkpoint.
+
+    The vocabulary may be closed: it is then that of the corpus alone.
+    """
     for section, keys in kept.items():
         for key in keys:
             has, stated = (getattr(each[section], key) for each in (of_start, found))
-            if has != stated:
+            if has != stated and (key, stated) != ("protocol", "closed"):
                 raise ValueError(
                     f"{where}, {section}.{key}: expected {has}, as in {start}, the model to "
                     f"fine-tune; found {stated}"

@@ -2,7 +2,7 @@
 
 The start's words keep their ids, then come the words of the text that it does not know. The
 checkpoint reads such a word as the unknown word of its class, and φ of the class stays that of the
-word.
+word. Under the `closed` protocol only the corpus's words are known, whatever the start knows.
 
 Under the `open` protocol the known words are the lexicon's forms and the words of training. A
 word outside the lexicon that is seen once also stands for the words of its class that will be met
@@ -58,38 +58,6 @@ COUNTS = "counts.json"  # in a shard: how often each split has each word
 FEW = 0.4  # share of analysed words: French has more with any lexicon of its content words
 
 
-def beyond_start(
-    start: Path, words: Iterable[str], counts: Mapping[str, int], sentences: int, out: Path
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The words of the initial checkpoint and new ones, with their counts and analyses.
-
-    The lexicons are saved too, for later words, and the sources of the checkpoint.
-    """
-    about = load_json(start / "config.json", dict)
-    made_of = {key: about[key] for key in ("name", "corpora", "lexicons")}
-    (out / MADE_OF).write_text(json.dumps(made_of, ensure_ascii=False, indent=1))
-    known, chain = Vocabulary.load(start), read_chain(start)
-    save_chain(out, **chain)
-    if (start / SAVED).exists():
-        save(load_chain(start), out)
-    elif len(known.unknown) > 1:  # which lexicons tell apart that lie where data do
-        save_hashes(out, chain["names"])
-    new = sorted(word for word in words if word not in known.known and not is_special(word))
-    forms = [*known.forms, *new]
-    types = pd.DataFrame({"form": forms, "count": [counts.get(form, 0) for form in forms]})
-    types.loc[END_ID, "count"] = sentences
-    types["unknown"] = 0  # the checkpoint knows its words, however rare they are in the text
-    classes = range(UNKNOWN_ID, UNKNOWN_ID + len(known.unknown))
-    types.loc[classes, "unknown"] = classes
-    types.loc[len(known.forms) :, "unknown"] = known.ids(new)
-    types["share"] = 1.0
-    analyses = pd.read_parquet(start / "analyses.parquet")
-    read_as = types["unknown"][len(known.forms) :].rename("class").rename_axis("id").reset_index()
-    of_class = read_as.merge(analyses, left_on="class", right_on="word")
-    of_class = of_class.assign(word=of_class["id"])[analyses.columns]
-    return types, pd.concat([analyses, of_class], ignore_index=True)
-
-
 class Texts(NamedTuple):
     """How often each split has each word, and how many sentences it has."""
 
@@ -124,10 +92,7 @@ def compute(
             counts[split].update(of_shard)
     texts = Texts(counts, {split: open_table(path).num_rows for split, path in paths.items()})
     if START in inputs:
-        counts, sentences = texts.counts["train"], texts.sentences["train"]
-        words = counts if known is None else known
-        types, analyses = beyond_start(inputs[START], words, counts, sentences, out)
-        suites = _read_suites(params, read_chain(out)["lowercase"])
+        types, analyses, suites = _of_start(params, inputs[START], out, texts, known)
     else:
         types, analyses, suites = _look_up(params, inputs, out, texts, known)
     types.to_parquet(out / "types.parquet")
@@ -164,6 +129,53 @@ def _look_up(
     if of_class is not None:
         analyses = _by_class(types, analyses, of_class)
     return types, analyses, suites
+
+
+def _of_start(
+    params: AnalyseParams, start: Path, out: Path, texts: Texts, known: Sequence[str] | None
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, list[Pair]]]:
+    """The known words beside an initial checkpoint, their analyses, and the suites.
+
+    The column `start` has the word of the checkpoint that a word is read as, whose φ it has. The
+    lexicons are saved too, for later words, and the sources of the checkpoint.
+    """
+    about = load_json(start / "config.json", dict)
+    made_of = {key: about[key] for key in ("name", "corpora", "lexicons")}
+    (out / MADE_OF).write_text(json.dumps(made_of, ensure_ascii=False, indent=1))
+    before, chain = Vocabulary.load(start), read_chain(start)
+    save_chain(out, **chain)
+    if (start / SAVED).exists():
+        save(load_chain(start), out)
+    elif len(before.unknown) > 1:  # which lexicons tell apart that lie where data do
+        save_hashes(out, chain["names"])
+    suites = _read_suites(params, chain["lowercase"])
+    counted = texts.counts["train"], texts.sentences["train"]
+    if params.protocol == "open":
+        types = _beyond_start(before, texts.counts["train"] if known is None else known, *counted)
+    else:
+        types = _types(_words_of_corpus(texts, suites) if known is None else known, *counted)
+        types["start"] = [END_ID, *before.ids(types["form"].tolist()[1:])]
+    types["share"] = 1.0
+    analyses = pd.read_parquet(start / "analyses.parquet")
+    read_as = types["start"].rename("as").rename_axis("id").reset_index()
+    of_types = read_as.merge(analyses, left_on="as", right_on="word")
+    return types, of_types.assign(word=of_types["id"])[analyses.columns], suites
+
+
+def _beyond_start(
+    before: Vocabulary, words: Iterable[str], counts: Mapping[str, int], sentences: int
+) -> pd.DataFrame:
+    """The words of the initial checkpoint, which keep their ids, and new ones."""
+    new = sorted(word for word in words if word not in before.known and not is_special(word))
+    forms, read_as = [*before.forms, *new], before.ids(new)
+    types = pd.DataFrame({"form": forms, "count": [counts.get(form, 0) for form in forms]})
+    types.loc[END_ID, "count"] = sentences
+    types["start"] = [*range(len(before.forms)), *read_as]
+    types["unknown"] = 0  # the checkpoint knows its words, however rare they are in the text
+    classes = range(UNKNOWN_ID, UNKNOWN_ID + len(before.unknown))
+    types.loc[classes, "unknown"] = classes
+    types.loc[len(before.forms) :, "unknown"] = read_as
+    return types
 
 
 def _load_chain(params: AnalyseParams, lowercase: bool, out: Path) -> lexicon.Lexicon:

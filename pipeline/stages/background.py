@@ -84,11 +84,18 @@ def _about(params: BackgroundParams) -> dict[str, Any]:
 
 
 def _go_on(params: BackgroundParams, start: Path, types: pd.DataFrame, out: Path) -> None:
-    """b and spelling of the initial checkpoint, adapted to the training text."""
-    before = load_array(start / "b.npy")
-    counts, read_as = types["count"].to_numpy(), types["unknown"].to_numpy()
-    np.save(out / "b.npy", adapted(before, counts, read_as))
+    """b and spelling of the initial checkpoint, adapted to the training text.
+
+    A closed vocabulary has the checkpoint's b of its words; new words share that of their class.
+    """
+    before, counts = load_array(start / "b.npy"), types["count"].to_numpy()
     (out / "about.json").write_text(json.dumps(_about(params), indent=1))
+    if "unknown" not in types:
+        read_as = types["start"].to_numpy()
+        before = before[read_as] / np.bincount(read_as)[read_as]
+        np.save(out / "b.npy", adapted(before / before.sum(), counts, read_as))
+        return
+    np.save(out / "b.npy", adapted(before, counts, types["unknown"].to_numpy()))
     spelling = load_spelling(start)
     if isinstance(spelling, NGramSpelling):  # a network is not trained anew for a few words
         once = types[read_as_unknown(types)]

@@ -14,7 +14,7 @@ import pandas as pd
 
 from accord.models.common.files import load_json
 from accord.models.common.weights import load_tensors, save_tensors
-from accord.models.features.phi import Features, by_name, with_own_features, with_words
+from accord.models.features.phi import Features, by_name, of_words, with_own_features
 from accord.pipeline.artefacts.artefact import Inputs
 from accord.pipeline.artefacts.names import DESCRIBED, END, MODEL, NOT_TOP, START, START_WEIGHTS
 from accord.pipeline.display.messages import say
@@ -96,13 +96,12 @@ def build(
 
 
 def _go_on(params: FeaturiseParams, start: Path, types: pd.DataFrame, out: Path) -> Built:
-    """Φ and Ψ of the initial checkpoint for all words, and its weights.
+    """Φ and Ψ of the initial checkpoint for the known words, and its weights.
 
     New words have the rows of their classes. A word that the text has often enough, and that has no
     feature of its own, has one more, whose weights are zero before training.
     """
     before, phi = load_json(start / "names.json", list), Features.load(start / "phi.npz")
-    read_as = types["unknown"].to_numpy()[phi.vocabulary_size :]
     of_form = "form=" + types["form"]
     own = (types["count"] >= OWN_FEATURE) & ~of_form.isin(before) & (NOT_TOP in before)
     words = np.flatnonzero(own)
@@ -112,7 +111,7 @@ def _go_on(params: FeaturiseParams, start: Path, types: pd.DataFrame, out: Path)
     save_tensors(by_name(weights, before, names), out / START_WEIGHTS)
 
     def grown(features: Features, side: Sequence[str] | None) -> Features:
-        features = with_words(features, read_as)
+        features = of_words(features, types["start"].to_numpy())
         if side is None or "form" in map(str.lower, side):
             return with_own_features(features, words, first)
         more = len(names) - len(before)  # that no word has

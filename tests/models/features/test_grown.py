@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from accord.models.features.embedding import FeatureProduct
-from accord.models.features.phi import BY_FEATURE, Features, by_name, with_own_features, with_words
+from accord.models.features.phi import BY_FEATURE, Features, by_name, of_words, with_own_features
 
 SPARSE = Features.from_rows([0, 2, 3, 5, 5], [0, 1, 2, 0, 1], np.ones(5), 3)
 DENSE = SPARSE.with_vectors(np.eye(3, 2, dtype=np.float32), np.array([0, 1, 2, 2]))
@@ -22,9 +22,8 @@ def test_words_and_features_that_are_added_change_nothing_at_first(features):
     before = [f"old {number}" for number in range(features.feature_count)]
     after = [*before[: features.sparse_count], "new a", "new b", *before[features.sparse_count :]]
     weight = torch.randn(len(before), 5)
-    grown = with_own_features(
-        with_words(features, np.array([2, 0])), np.array([1, 4]), features.sparse_count
-    )
+    words = of_words(features, np.array([0, 1, 2, 3, 2, 0]))
+    grown = with_own_features(words, np.array([1, 4]), features.sparse_count)
     assert grown.feature_count == len(after)
     tensors = {"embedding.weight": weight, "encoder.weight": torch.ones(7, 3)}
     new = by_name(tensors, before, after)
@@ -35,6 +34,14 @@ def test_words_and_features_that_are_added_change_nothing_at_first(features):
     added[features.sparse_count + 1] = 1.0  # the second new feature, which is word 4's
     changed = (rows_of_words(grown, added) - expected).abs().amax(dim=1) > 0.5
     assert changed.tolist() == [False, False, False, False, True, False]
+
+
+@pytest.mark.parametrize("features", [SPARSE, DENSE], ids=["sparse", "dense"])
+def test_some_words_keep_their_rows_and_no_others_remain(features):
+    weight, words = torch.randn(features.feature_count, 5), np.array([3, 1, 3])
+    found = of_words(features, words)
+    assert found.signature_count == 2
+    assert torch.equal(rows_of_words(found, weight), rows_of_words(features, weight)[words])
 
 
 def test_what_is_read_has_the_same_features_as_what_is_predicted():

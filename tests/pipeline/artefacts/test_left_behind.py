@@ -11,7 +11,7 @@ import pytest
 
 import accord
 from accord.models.common.files import _of_process, clear_partial, write_whole
-from accord.pipeline.artefacts.store import Store, faults
+from accord.pipeline.artefacts.store import Store, faults, publish
 
 # Does what the store does, up to the named moment, and dies there.
 KILLED = """
@@ -127,6 +127,28 @@ def test_what_another_process_makes_is_left_to_it(tmp_path):
     process.communicate("\n")
     assert process.returncode == 0
     assert Store(tmp_path).find("tokenise-0123")
+
+
+def test_a_report_is_published_while_another_process_writes_beside_it(tmp_path):
+    """Its unfinished files come and go, also between two looks at the folder."""
+    store, folder = Store(tmp_path), tmp_path / "report"
+    two = [
+        store.make(f"report-{number}", {"stage": "report", "number": number}, _written_before, False)
+        for number in range(2)
+    ]
+    publish(two[0], folder)
+    code = "import sys; from pathlib import Path; from accord.models.common.files import write_whole"
+    writing = f"{code}\nwhile True: write_whole(Path(sys.argv[1]), b'other')"
+    other = subprocess.Popen([sys.executable, "-c", writing, str(folder / "other.txt")])
+    while not (folder / "other.txt").exists():
+        time.sleep(0.01)
+    try:
+        for number in range(1, 2000):
+            publish(two[number % 2], folder)
+    finally:
+        other.kill()
+        other.wait()
+    assert (folder / "file.txt").read_text() == "before"
 
 
 def test_half_written_files_of_the_dead_are_removed_and_those_of_others_are_not(tmp_path):

@@ -176,6 +176,29 @@ def test_words_of_the_text_become_known_and_the_features_stay(mine, start, text,
     assert np.load(folder(run, "background") / "b.npy").sum() == pytest.approx(1)
 
 
+def test_a_closed_vocabulary_begins_as_the_start_does_among_its_words(mine, start, text, tmp_path):
+    """log p(x|K) is that of the start but for b, over the words of the corpus alone."""
+    changes = {"corpus.source": text, "corpus.seed": 3, "analyse.protocol": "closed"}
+    run = go_on(mine, start, tmp_path / "runs", "evaluate", **changes)
+    before, after = accord.load(start), accord.load(run.folder)
+    assert {*before.vocabulary.forms} - {*after.vocabulary.forms}
+    assert after.vocabulary.knows(["zyglotron", "blorpe", "pomme"]) and not after.is_open
+    types = pd.read_parquet(folder(run, "analyse") / "types.parquet")
+    as_start = types["start"].to_numpy()
+    masses = [np.load(at / "b.npy") for at in (start, folder(run, "background"))]
+    assert masses[1].sum() == pytest.approx(1)
+    valid = read_sentences(folder(run, "encode"), "valid")
+    log_p = before.model.log_distributions(valid._replace(ids=as_start[valid.ids]))[:, as_start]
+    log_p = log_p - np.log(masses[0])[as_start] + np.log(masses[1])
+    log_p = log_p - np.logaddexp.reduce(log_p, axis=1, keepdims=True)
+    nats = -np.take_along_axis(log_p, valid.ids[:, None].astype(int), axis=1).mean()
+    assert read_epochs(folder(run, "train"))["valid_nats"][0] == pytest.approx(nats, abs=1e-5)
+    exported = accord.load(accord.export(run.folder, "mine", tmp_path / "closed"))
+    assert [word.log_p for word in exported.score(NEW)] == pytest.approx(
+        [word.log_p for word in after.score(NEW)], abs=1e-4
+    )
+
+
 def test_it_never_ends_worse_than_it_began(mine, start, text, tmp_path):
     run = go_on(
         mine,
@@ -262,6 +285,7 @@ def test_an_interrupted_training_ends_as_one_that_was_not(mine, start, text, tmp
         ),
         ("tokenise.lowercase", False, r"tokenise\.lowercase: expected True, .* found False"),
         ("background.kind", "uniform", r"background\.kind: expected unigram, .* found uniform"),
+        ("analyse.protocol", "paper", r"analyse\.protocol: expected open, .* found paper"),
         ("train.phases", {"pretraining": {}}, r"expected no pretraining, .* found initialise"),
     ],
 )
