@@ -129,22 +129,31 @@ def test_what_another_process_makes_is_left_to_it(tmp_path):
     assert Store(tmp_path).find("tokenise-0123")
 
 
+COMING_AND_GOING = """
+import sys
+from pathlib import Path
+
+partial = [Path(sys.argv[1], f".file-{number}.partial") for number in range(300)]
+while True:
+    for folder in partial:
+        folder.mkdir()
+    for folder in partial:
+        folder.rmdir()
+"""
+
+
 def test_a_report_is_published_while_another_process_writes_beside_it(tmp_path):
-    """Its unfinished files come and go, also between two looks at the folder."""
+    """Its partial folders come and go, also between two looks at the folder."""
     store, folder = Store(tmp_path), tmp_path / "report"
-    two = [
-        store.make(f"report-{number}", {"stage": "report", "number": number}, _written_before, False)
-        for number in range(2)
-    ]
-    publish(two[0], folder)
-    code = "import sys; from pathlib import Path; from accord.models.common.files import write_whole"
-    writing = f"{code}\nwhile True: write_whole(Path(sys.argv[1]), b'other')"
-    other = subprocess.Popen([sys.executable, "-c", writing, str(folder / "other.txt")])
-    while not (folder / "other.txt").exists():
-        time.sleep(0.01)
+    recipes = [{"stage": "report", "number": number} for number in range(2)]
+    reports = [store.make(f"report-{r['number']}", r, _written_before, False) for r in recipes]
+    publish(reports[0], folder)
+    other = subprocess.Popen([sys.executable, "-c", COMING_AND_GOING, str(folder)])
+    while not (folder / ".file-0.partial").exists():
+        time.sleep(0.001)
     try:
-        for number in range(1, 2000):
-            publish(two[number % 2], folder)
+        for number in range(1, 50):
+            publish(reports[number % 2], folder)
     finally:
         other.kill()
         other.wait()
