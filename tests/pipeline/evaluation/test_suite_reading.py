@@ -278,9 +278,13 @@ def test_pairs_of_equal_length_are_reported_apart(tiny_run, tmp_path):
     rows = ["length equal", "length right one shorter", "length right one longer"]
     assert groups(read_suite(suite), "length", pooled=True).tolist() == rows
     asked = ["agree", str(tiny_run.folder), "--suite", suite, "--by", "length"]
-    done = CliRunner().invoke(app, asked)
-    assert done.exit_code == 0, done.output
-    assert "| sujet, length equal " in done.output and "| length equal " in done.output
+    one = CliRunner().invoke(app, asked)
+    assert one.exit_code == 0, one.output
+    assert "| sujet, length equal " in one.output
+    assert "| length equal " not in one.output, "a second table would say the same"
+    written(tmp_path / "mine", "verbe.txt", CONTEXT)
+    both = CliRunner().invoke(app, asked)
+    assert "| verbe, length equal " in both.output and "| length equal " in both.output
     own = written(tmp_path, "own.csv", "good,bad,length\nun chat,une chat,7\n") + "/own.csv"
     assert groups(read_suite(own), "length", pooled=True).tolist() == ["length 7"]
 
