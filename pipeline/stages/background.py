@@ -1,6 +1,7 @@
 """Stage `background`: the prior mass b of every known word, and the spelling of all others."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,12 @@ RAREST = 0.01  # per million: frequency of a word that the lexicon of frequencie
 def compute(params: BackgroundParams, inputs: Inputs, out: Path) -> None:
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
     group, share = _groups(params, inputs, types), types["share"].to_numpy(np.float64)
-    if START in inputs:
+    if START in inputs and "unknown" in types:
         _save_prior(group, share, out)
         _go_on(params, inputs[START], types, out)
         return
+    if START in inputs:  # a closed vocabulary, for which no lexicon's frequencies were looked up
+        params = replace(params, unseen="alike")
     counts = types["count"].to_numpy(np.float64)
     share = share * _frequency(params, types)
     kind, _ = parted(params.kind)
@@ -86,16 +89,13 @@ def _about(params: BackgroundParams) -> dict[str, Any]:
 def _go_on(params: BackgroundParams, start: Path, types: pd.DataFrame, out: Path) -> None:
     """b and spelling of the initial checkpoint, adapted to the training text.
 
-    A closed vocabulary has the checkpoint's b of its words; new words share that of their class.
+    A closed vocabulary has a b of its own instead: most of its unseen words are in the test, so
+    that they are likelier than the checkpoint takes them to be.
     """
-    before, counts = load_array(start / "b.npy"), types["count"].to_numpy()
+    before = load_array(start / "b.npy")
+    counts, read_as = types["count"].to_numpy(), types["unknown"].to_numpy()
+    np.save(out / "b.npy", adapted(before, counts, read_as))
     (out / "about.json").write_text(json.dumps(_about(params), indent=1))
-    if "unknown" not in types:
-        read_as = types["start"].to_numpy()
-        before = before[read_as] / np.bincount(read_as)[read_as]
-        np.save(out / "b.npy", adapted(before / before.sum(), counts, read_as))
-        return
-    np.save(out / "b.npy", adapted(before, counts, types["unknown"].to_numpy()))
     spelling = load_spelling(start)
     if isinstance(spelling, NGramSpelling):  # a network is not trained anew for a few words
         once = types[read_as_unknown(types)]
