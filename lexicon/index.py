@@ -118,8 +118,12 @@ class Index(Lexicon):
         lists = self._analyses.take(pa.array(rows))
         entries = pc.list_flatten(lists)
         texts = {name: pc.struct_field(entries, name) for name in ("lemma", "upos", "feats")}
-        # Taken rather than cast: a cast would decode the dictionary of the whole lexicon.
-        texts = {name: text.dictionary.take(text.indices) for name, text in texts.items()}
+        # Taken rather than cast: a cast would decode the dictionary of the whole lexicon. Large
+        # strings, as the analyses of many forms may have more than 2 GiB together.
+        texts = {
+            name: text.dictionary.cast(pa.large_string()).take(text.indices)
+            for name, text in texts.items()
+        }
         found = pa.table(texts).to_pandas()
         found.insert(0, "word", word[pc.list_parent_indices(lists).to_numpy()])
         found["count"] = pc.struct_field(entries, "count").to_numpy()
