@@ -128,6 +128,8 @@ def with_start(layers: Sequence[Layer], where: str, checked: Checked) -> Section
     without = {"analyse": {"frequency": None}, "featurise": {"vectors": None}}
     if not is_compact(start_folder(start)):
         without["analyse"]["lexicon"] = ()
+    if found["analyse"].protocol == "closed":  # b is the text's own, and has no frequencies
+        without["background"] = {"unseen": "alike"}
     return {**found, **{name: replace(found[name], **keys) for name, keys in without.items()}}
 
 

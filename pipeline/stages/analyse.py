@@ -136,19 +136,11 @@ def _of_start(
 ) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, list[Pair]]]:
     """The known words beside an initial checkpoint, their analyses, and the suites.
 
-    The column `start` has the word of the checkpoint that a word is read as, whose φ it has. The
-    lexicons are saved too, for later words, and the sources of the checkpoint.
+    The column `start` has the word of the checkpoint that a word is read as, whose φ it has.
     """
-    about = load_json(start / "config.json", dict)
-    made_of = {key: about[key] for key in ("name", "corpora", "lexicons")}
-    (out / MADE_OF).write_text(json.dumps(made_of, ensure_ascii=False, indent=1))
-    before, chain = Vocabulary.load(start), read_chain(start)
-    save_chain(out, **chain)
-    if (start / SAVED).exists():
-        save(load_chain(start), out)
-    elif len(before.unknown) > 1:  # which lexicons tell apart that lie where data do
-        save_hashes(out, chain["names"])
-    suites = _read_suites(params, chain["lowercase"])
+    before = Vocabulary.load(start)
+    lowercase = _save_sources(start, len(before.unknown), out)
+    suites = _read_suites(params, lowercase)
     counted = texts.counts["train"], texts.sentences["train"]
     if params.protocol == "open":
         types = _beyond_start(before, texts.counts["train"] if known is None else known, *counted)
@@ -160,6 +152,22 @@ def _of_start(
     read_as = types["start"].rename("as").rename_axis("id").reset_index()
     of_types = read_as.merge(analyses, left_on="as", right_on="word")
     return types, of_types.assign(word=of_types["id"])[analyses.columns], suites
+
+
+def _save_sources(start: Path, classes: int, out: Path) -> bool:
+    """Save the checkpoint's texts and lexicons, for later words; say whether words are lowercased.
+
+    Lexicons that lie where data do are hashed if they tell classes of unknown words apart.
+    """
+    about, chain = load_json(start / "config.json", dict), read_chain(start)
+    made_of = {key: about[key] for key in ("name", "corpora", "lexicons")}
+    (out / MADE_OF).write_text(json.dumps(made_of, ensure_ascii=False, indent=1))
+    save_chain(out, **chain)
+    if (start / SAVED).exists():
+        save(load_chain(start), out)
+    elif classes > 1:
+        save_hashes(out, chain["names"])
+    return chain["lowercase"]
 
 
 def _beyond_start(

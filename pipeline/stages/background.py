@@ -1,7 +1,6 @@
 """Stage `background`: the prior mass b of every known word, and the spelling of all others."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +36,6 @@ def compute(params: BackgroundParams, inputs: Inputs, out: Path) -> None:
         _save_prior(group, share, out)
         _go_on(params, inputs[START], types, out)
         return
-    if START in inputs:  # a closed vocabulary, for which no lexicon's frequencies were looked up
-        params = replace(params, unseen="alike")
     counts = types["count"].to_numpy(np.float64)
     share = share * _frequency(params, types)
     kind, _ = parted(params.kind)

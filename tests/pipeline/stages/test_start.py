@@ -303,6 +303,14 @@ def test_what_agrees_with_the_start_may_be_stated(mine, start, tmp_path):
     assert config.models["mine"]["train"].embedding == 48
 
 
+@pytest.mark.parametrize(("protocol", "unseen"), [("open", "frequency"), ("closed", "alike")])
+def test_words_of_a_closed_vocabulary_share_mass_alike_and_the_settings_say_so(
+    mine, protocol, unseen
+):
+    config = load_config(mine, ["train.start=french", f"analyse.protocol={protocol}"])
+    assert config.models["mine"]["background"].unseen == unseen
+
+
 @pytest.mark.slow
 def test_only_a_model_of_features_of_an_open_vocabulary_is_a_start(mine, tmp_path):
     closed = tiny({"analyse.protocol": "closed", "train.epochs": 1}, tmp_path)
