@@ -133,7 +133,8 @@ class FeaturiseParams:
     # Vectors of words, such as {source: spacy, dimensions: 64}. Source: spacy, or the path of a
     # .vec file (compressed or not) or of an .npz with the arrays forms and vectors. Dimensions: so
     # many principal components are dense features; 0: the vectors only make classes. Unknown: an
-    # unknown word has the mean of its class (mean) or no vector (none).
+    # unknown word has the mean of its class (mean) or no vector (none). With train.start only a
+    # closed vocabulary may add them, to a model that has none.
     vectors: VectorParams | None = None
     # ψ: the templates that are read, `vectors` for the dense features; null: all of them.
     read: tuple[str, ...] | None = None

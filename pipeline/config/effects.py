@@ -13,6 +13,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import yaml
 
+from accord.models.common.checks import expect
+from accord.models.common.files import load_json
 from accord.models.common.registry import Registry, parted, parts_chosen
 from accord.models.parts import ENCODERS
 from accord.models.recipe import Recipe
@@ -20,6 +22,7 @@ from accord.pipeline.artefacts.names import is_compact
 from accord.pipeline.config.presets import preset_names
 from accord.pipeline.dataset.unknown_words import read_chain
 from accord.pipeline.display.messages import say
+from accord.pipeline.features.word_vectors import is_dense
 from accord.pipeline.stages.table import STAGES
 from accord.pipeline.trained.earlier_models import start_folder, start_params
 
@@ -117,6 +120,9 @@ def with_start(layers: Sequence[Layer], where: str, checked: Checked) -> Section
     kept = _kept(start)
     of_start = checked([kept], f"train.start, {start}")
     _check_start(start, of_start)
+    if asked["analyse"].protocol == "closed":
+        kept = _of_closed(start, kept)
+        of_start = checked([kept], where)
     found = checked([kept, *layers], where)
     _refuse_others(start, kept, of_start, found, where)
     if pretraining != "none":
@@ -125,11 +131,13 @@ def with_start(layers: Sequence[Layer], where: str, checked: Checked) -> Section
             f"found {pretraining}"
         )
     # They lie in its folder, and are looked for nowhere else; a compact form has no lexicons.
-    without = {"analyse": {"frequency": None}, "featurise": {"vectors": None}}
+    without: dict[str, dict[str, Any]] = {"analyse": {"frequency": None}}
+    if "vectors" in kept["featurise"]:
+        without["featurise"] = {"vectors": None}
+    elif added := found["featurise"].vectors:  # classes of them would be other templates
+        expect(f"{where}, featurise.vectors: dimensions", added.dimensions > 0, "1 or more", 0)
     if not is_compact(start_folder(start)):
         without["analyse"]["lexicon"] = ()
-    if found["analyse"].protocol == "closed":  # b is the text's own, and has no frequencies
-        without["background"] = {"unseen": "alike"}
     return {**found, **{name: replace(found[name], **keys) for name, keys in without.items()}}
 
 
@@ -145,6 +153,24 @@ def _kept(start: str) -> dict[str, dict[str, Any]]:
     }
 
 
+def _of_closed(start: str, kept: Mapping[str, Mapping]) -> dict[str, dict[str, Any]]:
+    """The settings that a closed vocabulary takes from the initial checkpoint.
+
+    Its φ may have vectors, if the checkpoint has none. b is the text's own, and has no frequencies.
+    """
+    featurise = dict(kept["featurise"])
+    # A checkpoint that was fine-tuned itself may have vectors that its settings do not name.
+    names = load_json(start_folder(start) / "names.json", list)
+    if not featurise["vectors"] and not any(map(is_dense, names)):
+        del featurise["vectors"]
+    own = {
+        "analyse": {**kept["analyse"], "protocol": "closed"},
+        "featurise": featurise,
+        "background": {**kept["background"], "unseen": "alike"},
+    }
+    return {**kept, **own}
+
+
 def _check_start(start: str, sections: Sections) -> None:
     for section, keys in EXPECTED.items():
         for key, expected in keys.items():
@@ -158,14 +184,11 @@ def _check_start(start: str, sections: Sections) -> None:
 def _refuse_others(
     start: str, kept: Mapping[str, Mapping], of_start: Sections, found: Sections, where: str
 ) -> None:
-    """Reject settings that differ from those of the initial checkpoint.
-
-    The vocabulary may be closed: it is then that of the corpus alone.
-    """
+    """Reject settings that differ from those of the initial checkpoint."""
     for section, keys in kept.items():
         for key in keys:
             has, stated = (getattr(each[section], key) for each in (of_start, found))
-            if has != stated and (key, stated) != ("protocol", "closed"):
+            if has != stated:
                 raise ValueError(
                     f"{where}, {section}.{key}: expected {has}, as in {start}, the model to "
                     f"fine-tune; found {stated}"

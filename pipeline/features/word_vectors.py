@@ -24,7 +24,7 @@ from accord.pipeline.artefacts.tables import batches
 from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.display.messages import say
 from accord.pipeline.features.templates import VECTORS
-from accord.pipeline.sections import SPACY
+from accord.pipeline.sections import SPACY, VectorParams
 
 TEXTS = (".vec", ".vec.gz", ".vec.bz2", ".vec.xz")
 ROUNDING = 1e-12  # of the largest number: what differs by less differs by the mean's last digits
@@ -122,13 +122,19 @@ def reduced(found: WordVectors, dimensions: int) -> np.ndarray:
     return np.concatenate([np.zeros((1, dimensions)), short]).astype(np.float32)
 
 
+def _find(source: str, types: pd.DataFrame, analyses: pd.DataFrame) -> WordVectors:
+    """The vectors of a source; a message says how many words have one."""
+    found = find(source, types, analyses)
+    words, tokens = _coverage(found, types)
+    say(f"featurise: {words:.1%} of the known words and {tokens:.1%} of their uses have a vector")
+    return found
+
+
 def rows(
     params, templates: Sequence[str], types: pd.DataFrame, analyses: pd.DataFrame
 ) -> tuple[dict[str, pd.DataFrame], WordVectors | None]:
     """The sparse rows of each template that is made of vectors, and the dense features."""
-    found = find(params.vectors.source, types, analyses)
-    words, tokens = _coverage(found, types)
-    say(f"featurise: {words:.1%} of the known words and {tokens:.1%} of their uses have a vector")
+    found = _find(params.vectors.source, types, analyses)
     mean = params.vectors.unknown == "mean" and "unknown" in types
     features, dense = {}, None
     for template in templates:
@@ -140,6 +146,21 @@ def rows(
         dense = WordVectors(reduced(found, params.vectors.dimensions), found.row)
         dense = _with_means(dense, types) if mean else dense
     return {name: _rows(each, types, mean, params.steps) for name, each in features.items()}, dense
+
+
+def dense_rows(params: VectorParams, types: pd.DataFrame, analyses: pd.DataFrame) -> WordVectors:
+    """The dense features alone, of a closed vocabulary, where no word is unknown."""
+    found = _find(params.source, types, analyses)
+    return WordVectors(reduced(found, params.dimensions), found.row)
+
+
+def dense_names(dense: WordVectors) -> list[str]:
+    return [f"vector[{number}]" for number in range(dense.vectors.shape[1])]
+
+
+def is_dense(name: str) -> bool:
+    """Whether a feature of this name is a dense one."""
+    return name.startswith("vector[")
 
 
 def _coverage(found: WordVectors, types: pd.DataFrame) -> tuple[float, float]:

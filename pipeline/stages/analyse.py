@@ -92,7 +92,7 @@ def compute(
             counts[split].update(of_shard)
     texts = Texts(counts, {split: open_table(path).num_rows for split, path in paths.items()})
     if START in inputs:
-        types, analyses, suites = _of_start(params, inputs[START], out, texts, known)
+        types, analyses, suites = _of_start(params, inputs, out, texts, known)
     else:
         types, analyses, suites = _look_up(params, inputs, out, texts, known)
     types.to_parquet(out / "types.parquet")
@@ -132,22 +132,25 @@ def _look_up(
 
 
 def _of_start(
-    params: AnalyseParams, start: Path, out: Path, texts: Texts, known: Sequence[str] | None
+    params: AnalyseParams, inputs: Inputs, out: Path, texts: Texts, known: Sequence[str] | None
 ) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, list[Pair]]]:
     """The known words beside an initial checkpoint, their analyses, and the suites.
 
     The column `start` has the word of the checkpoint that a word is read as, whose φ it has.
     """
+    start = inputs[START]
     before = Vocabulary.load(start)
     lowercase = _save_sources(start, len(before.unknown), out)
     suites = _read_suites(params, lowercase)
     counted = texts.counts["train"], texts.sentences["train"]
     if params.protocol == "open":
         types = _beyond_start(before, texts.counts["train"] if known is None else known, *counted)
+        share = 1.0
     else:
         types = _types(_words_of_corpus(texts, suites) if known is None else known, *counted)
         types["start"] = [END_ID, *before.ids(types["form"].tolist()[1:])]
-    types["share"] = 1.0
+        share = _shares(types["form"], texts.counts, suites)
+    _add_columns(types, params, inputs, texts, share, lowercase)
     analyses = pd.read_parquet(start / "analyses.parquet")
     read_as = types["start"].rename("as").rename_axis("id").reset_index()
     of_types = read_as.merge(analyses, left_on="as", right_on="word")

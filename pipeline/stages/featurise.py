@@ -20,7 +20,13 @@ from accord.pipeline.artefacts.names import DESCRIBED, END, MODEL, NOT_TOP, STAR
 from accord.pipeline.display.messages import say
 from accord.pipeline.features import word_vectors
 from accord.pipeline.features.templates import VECTORS, check, chosen, fill, known_names, sides
-from accord.pipeline.features.word_vectors import WordVectors, clusters_of, spelled
+from accord.pipeline.features.word_vectors import (
+    WordVectors,
+    clusters_of,
+    dense_names,
+    is_dense,
+    spelled,
+)
 from accord.pipeline.sections import FeaturiseParams
 
 OWN_FEATURE = 3  # times that a text has a word for it to get a feature beside those of a start
@@ -30,7 +36,7 @@ def compute(params: FeaturiseParams, inputs: Inputs, out: Path) -> None:
     types = pd.read_parquet(inputs["analyse"] / "types.parquet")
     analyses = pd.read_parquet(inputs["analyse"] / "analyses.parquet")
     if START in inputs:
-        built = _go_on(params, inputs[START], types, out)
+        built = _go_on(params, inputs[START], types, analyses, out)
     else:
         built = build(params, types, analyses, inputs["tokenise"] / "train.arrow")
     built.phi.save(out / "phi.npz")
@@ -78,44 +84,48 @@ def build(
     for template in sorted({*templates} - {*table["template"]}):
         say(f"featurise: no word has a feature of the template '{template}'")
     of_table = table["feature"].cat.categories.tolist()
-    dimensions = range(dense.vectors.shape[1] if dense else 0)
+    of_dense = dense_names(dense) if dense else []
 
     def of(side: Set[str]) -> Features:
         """The features of some templates; those of others keep their numbers in it."""
         rows = table[table["template"].isin({END, *side})]
         if VECTORS in side or not dense:
             return _features(rows, len(of_table), len(types), dense)
-        return _features(rows, len(of_table) + len(dimensions), len(types))
+        return _features(rows, len(of_table) + len(of_dense), len(types))
 
     read, predicted = sides(params, names)
-    return Built(
-        of(predicted),
-        of(read) if read != predicted else None,
-        [*of_table, *(f"vector[{number}]" for number in dimensions)],
-    )
+    psi = of(read) if read != predicted else None
+    return Built(of(predicted), psi, [*of_table, *of_dense])
 
 
-def _go_on(params: FeaturiseParams, start: Path, types: pd.DataFrame, out: Path) -> Built:
+def _go_on(
+    params: FeaturiseParams, start: Path, types: pd.DataFrame, analyses: pd.DataFrame, out: Path
+) -> Built:
     """Φ and Ψ of the initial checkpoint for the known words, and its weights.
 
     New words have the rows of their classes. A word that the text has often enough, and that has no
-    feature of its own, has one more, whose weights are zero before training.
+    feature of its own, has one more. A checkpoint without vectors may be given some. Weights of new
+    features are zero before training.
     """
     before, phi = load_json(start / "names.json", list), Features.load(start / "phi.npz")
     of_form = "form=" + types["form"]
     own = (types["count"] >= OWN_FEATURE) & ~of_form.isin(before) & (NOT_TOP in before)
     words = np.flatnonzero(own)
-    first = sum(not name.startswith("vector[") for name in before)  # the dense ones come last
+    first = sum(not is_dense(name) for name in before)  # the dense ones come last
     names = [*before[:first], *of_form[own], *before[first:]]
+    dense = word_vectors.dense_rows(params.vectors, types, analyses) if params.vectors else None
+    if dense:
+        names += dense_names(dense)
     weights = {name: tensor.float() for name, tensor in load_tensors(start / MODEL).items()}
     save_tensors(by_name(weights, before, names), out / START_WEIGHTS)
 
     def grown(features: Features, side: Sequence[str] | None) -> Features:
         features = of_words(features, types["start"].to_numpy())
         if side is None or "form" in map(str.lower, side):
-            return with_own_features(features, words, first)
-        more = len(names) - len(before)  # that no word has
-        return replace(features, feature_count=features.feature_count + more)
+            features = with_own_features(features, words, first)
+        if dense and side is None:  # a side that names templates cannot name these
+            features = features.with_vectors(dense.vectors, dense.row)
+        return replace(features, feature_count=len(names))  # some of which no word may have
 
     psi = start / "psi.npz"
     psi = grown(Features.load(psi), params.read) if psi.exists() else None

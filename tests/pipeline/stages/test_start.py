@@ -134,14 +134,20 @@ def test_a_small_form_of_another_version_is_unfolded_anew(tiny_run, tmp_path, mo
     assert start_artefact(small).folder != before
 
 
+@pytest.fixture
+def vectors(tmp_path) -> dict:
+    """Random vectors of the words of the tiny lexicon, of which three dimensions are taken."""
+    forms = (ROOT / "lexicon/dictionaries/tiny.tsv").read_text(encoding="utf-8").split()[::4]
+    drawn = np.random.default_rng(1).normal(size=(len(forms), 6)).astype(np.float32)
+    np.savez(tmp_path / "vectors.npz", forms=np.array(forms), vectors=drawn)
+    return {"source": str(tmp_path / "vectors.npz"), "dimensions": 3}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("read", [["form", "pos"], ["pos", "vectors"]], ids=" ".join)
-def test_vectors_and_what_is_read_are_the_starts_own(mine, tmp_path, read):
-    forms = (ROOT / "lexicon/dictionaries/tiny.tsv").read_text(encoding="utf-8").split()[::4]
-    vectors = np.random.default_rng(1).normal(size=(len(forms), 6)).astype(np.float32)
-    np.savez(tmp_path / "vectors.npz", forms=np.array(forms), vectors=vectors)
+def test_vectors_and_what_is_read_are_the_starts_own(mine, vectors, tmp_path, read):
     meaning = {
-        "featurise.vectors": {"source": str(tmp_path / "vectors.npz"), "dimensions": 3},
+        "featurise.vectors": vectors,
         "featurise.read": read,
         "train.tied": False,
         "train.output": {"temperature": True},
@@ -149,13 +155,17 @@ def test_vectors_and_what_is_read_are_the_starts_own(mine, tmp_path, read):
     }
     first = tiny(meaning, tmp_path)
     start = accord.export(first.folder, "ll-rnn", tmp_path / "start")
-    (tmp_path / "vectors.npz").unlink()  # none is needed any more
+    Path(vectors["source"]).unlink()  # none is needed any more
     run = go_on(mine, start, tmp_path / "runs", until="evaluate", **OLD_TEXT)
     assert (folder(run, "featurise") / "psi.npz").exists()
     valid = read_sentences(first.artefacts["ll-rnn", "encode"].folder, "valid")
     assert np.array_equal(valid.ids, read_sentences(folder(run, "encode"), "valid").ids)
     nats = -accord.load(start).model.score(valid).mean()
     assert read_epochs(folder(run, "train"))["valid_nats"][0] == pytest.approx(nats, abs=1e-6)
+    others = ["analyse.protocol=closed", "featurise.vectors={source: spacy}"]
+    for each in (start, accord.export(run.folder, "mine", tmp_path / "again")):
+        with pytest.raises(ValueError, match=r"featurise\.vectors: expected .*found .*spacy"):
+            load_config(mine, [f"train.start={each}", *others])
 
 
 def test_words_of_the_text_become_known_and_the_features_stay(mine, start, text, tmp_path):
@@ -176,9 +186,13 @@ def test_words_of_the_text_become_known_and_the_features_stay(mine, start, text,
     assert np.load(folder(run, "background") / "b.npy").sum() == pytest.approx(1)
 
 
-def test_a_closed_vocabulary_begins_as_the_start_does_among_its_words(mine, start, text, tmp_path):
-    """log p(x|K) is that of the start but for b, over the words of the corpus alone."""
+@pytest.mark.parametrize("dimensions", [0, 3])
+def test_a_closed_vocabulary_begins_as_the_start_does_among_its_words(
+    mine, start, text, vectors, dimensions, tmp_path
+):
+    """log p(x|K) is that of the start but for b; new vectors have no weight before training."""
     changes = {"corpus.source": text, "corpus.seed": 3, "analyse.protocol": "closed"}
+    changes |= {"featurise.vectors": vectors} if dimensions else {}
     run = go_on(mine, start, tmp_path / "runs", "evaluate", **changes)
     before, after = accord.load(start), accord.load(run.folder)
     assert {*before.vocabulary.forms} - {*after.vocabulary.forms}
@@ -193,6 +207,11 @@ def test_a_closed_vocabulary_begins_as_the_start_does_among_its_words(mine, star
     log_p = log_p - np.logaddexp.reduce(log_p, axis=1, keepdims=True)
     nats = -np.take_along_axis(log_p, valid.ids[:, None].astype(int), axis=1).mean()
     assert read_epochs(folder(run, "train"))["valid_nats"][0] == pytest.approx(nats, abs=1e-5)
+    names = load_json(folder(run, "featurise") / "names.json", list)
+    assert names[len(names) - dimensions :] == [f"vector[{each}]" for each in range(dimensions)]
+    assert after.model.features.dimensions == dimensions
+    weights = load_tensors(folder(run, "train") / "weights.safetensors")["embedding.weight"]
+    assert len(weights) == len(names) and weights[len(names) - dimensions :].all()
     exported = accord.load(accord.export(run.folder, "mine", tmp_path / "closed"))
     assert [word.log_p for word in exported.score(NEW)] == pytest.approx(
         [word.log_p for word in after.score(NEW)], abs=1e-4
@@ -286,6 +305,7 @@ def test_an_interrupted_training_ends_as_one_that_was_not(mine, start, text, tmp
         ("tokenise.lowercase", False, r"tokenise\.lowercase: expected True, .* found False"),
         ("background.kind", "uniform", r"background\.kind: expected unigram, .* found uniform"),
         ("analyse.protocol", "paper", r"analyse\.protocol: expected open, .* found paper"),
+        ("featurise.vectors", {"source": "spacy"}, r"vectors: expected None, .* found .*'spacy'"),
         ("train.phases", {"pretraining": {}}, r"expected no pretraining, .* found initialise"),
     ],
 )
@@ -295,6 +315,12 @@ def test_what_contradicts_the_start_is_refused_with_both_values(
     with pytest.raises(ValueError, match=both):
         go_on(mine, start, tmp_path, **{key: value})
     assert not (tmp_path / "artefacts").exists()
+
+
+def test_vectors_that_are_added_have_dimensions(mine, start):
+    changes = ["analyse.protocol=closed", "featurise.vectors={dimensions: 0}"]
+    with pytest.raises(ValueError, match=r"vectors: dimensions: expected 1 or more, got 0"):
+        load_config(mine, [f"train.start={start}", *changes])
 
 
 def test_what_agrees_with_the_start_may_be_stated(mine, start, tmp_path):
