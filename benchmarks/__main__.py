@@ -5,7 +5,6 @@ safetensors alone.
 """
 
 import argparse
-import csv
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +28,8 @@ def output(
 
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     sizes = outputs.SIZES if words is None else words
+    if small := [each for each in sizes if each < outputs.SMALLEST]:
+        raise SystemExit(f"--words {small[0]:,}: expected at least {outputs.SMALLEST:,}")
     rows = []
     for row in outputs.table(device, precision, sizes, batch=batch, rounds=rounds):
         print(
@@ -37,10 +38,7 @@ def output(
         )
         rows.append(row)
     if table:
-        with table.open("w", newline="") as file:
-            writer = csv.DictWriter(file, fieldnames=list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+        outputs.save(rows, table)
     if figure:
         outputs.draw(rows, figure)
 
@@ -78,14 +76,9 @@ def lexicons(names: list[str]) -> None:
     from benchmarks.lookups import measure_lexicon
 
     table = pd.DataFrame([measure_lexicon(name, folder=folder_of) for name in names])
-    for column, digits in (
-        ("forms", 0),
-        ("parse_seconds", 1),
-        ("open_seconds", 3),
-        ("lookup_per_second", 0),
-        ("analyses_per_second", 0),
-    ):
-        table[column] = table[column].map(f"{{:,.{digits}f}}".format)
+    digits = {"parse_seconds": 1, "open_seconds": 3}
+    for column in table.columns.drop("name"):
+        table[column] = table[column].map(f"{{:,.{digits.get(column, 0)}f}}".format)
     print_table(table)
 
 
@@ -116,33 +109,18 @@ def names(source: str, run: Path | None, documents: int, words: int, seed: int) 
 
 def features(names: list[str]) -> None:
     """Measure how long Φ and its signatures take to build for all forms of some lexicons."""
-    import resource
-    import time
-
-    import pandas as pd
-
-    from accord import lexicon
     from accord.pipeline.data.catalogue import folder_of
-    from accord.pipeline.sections import FeaturiseParams
-    from accord.pipeline.stages import featurise
+    from benchmarks.lookups import measure_features
 
-    chain = lexicon.load(names, folder=folder_of)
-    forms = sorted(chain)
-    start = time.perf_counter()
-    types = pd.DataFrame({"form": forms, "count": 0})
-    phi = featurise.build(FeaturiseParams(), types, chain.lookup(forms)).phi
-    seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    found = measure_features(names, folder=folder_of)
     print(
-        f"{len(forms):,} forms, {phi.signature_count:,} signatures: {seconds:.1f} s, "
-        f"{peak:,.0f} MiB at most"
+        f"{found.forms:,} forms, {found.signatures:,} signatures: {found.seconds:.1f} s, "
+        f"{found.mebibytes:,.0f} MiB at most"
     )
 
 
 def memory(words: int, processes: int, scratch: Path | None) -> None:
     """Measure the peak memory of each stage that prepares a text, on two generated texts."""
-    from tempfile import TemporaryDirectory
-
     from accord.pipeline.display.tables import print_table
     from benchmarks.preparation import compared, measure
 
@@ -328,14 +306,11 @@ def parser() -> argparse.ArgumentParser:
     def rounds(option: Callable[..., argparse.Action], default: int, of: str) -> None:
         option("--rounds", type=int, default=default, help=f"{of} (default: {default})")
 
-    def batch(option: Callable[..., argparse.Action]) -> None:
-        option("--batch", type=int, default=32, help="texts a step (default: 32)")
-
     option = command("output", output)
     option("--device", choices=["cpu", "cuda"], help="default: cuda where there is one")
     option("--precision", nargs="+", choices=["float32", "bfloat16"], default=["float32"])
     option("--words", nargs="*", type=int, help="vocabulary sizes beside those always compared")
-    batch(option)
+    option("--batch", type=int, default=32, help="texts a step (default: 32)")
     rounds(option, 10, "steps measured of each output layer")
     option("--csv", dest="table", type=Path, help="file to write the table to")
     option("--figure", type=Path, help="file to write the figure to")

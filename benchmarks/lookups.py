@@ -1,6 +1,7 @@
 """How fast lexicons are read and asked, and an open vocabulary scores, whatever its size."""
 
 import os
+import resource
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -10,9 +11,10 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
+import pandas as pd
 import torch
 
-from accord.lexicon.chain import find
+from accord.lexicon.chain import find, load
 from accord.lexicon.index import TextLexicon
 from accord.lexicon.reading import LexiconError
 from accord.models.background.base import Unigram
@@ -21,6 +23,8 @@ from accord.models.network.language_model import LanguageModel
 from accord.models.recipe import Recipe
 from accord.models.spelling.ngram import NGramSpelling
 from accord.models.spelling.spelling import WrittenText, open_score
+from accord.pipeline.sections import FeaturiseParams
+from accord.pipeline.stages import featurise
 from benchmarks.outputs import vocabulary
 
 
@@ -60,6 +64,27 @@ def measure_lexicon(name: str, *, folder: Callable[[str], Path]) -> Speed:
         len(forms) / lookup_seconds,
         len(few) / one_by_one,
     )
+
+
+class FeatureCost(NamedTuple):
+    """What Φ of so many forms takes; `mebibytes` is the peak of the whole process."""
+
+    forms: int
+    signatures: int
+    seconds: float
+    mebibytes: float
+
+
+def measure_features(names: Sequence[str], *, folder: Callable[[str], Path]) -> FeatureCost:
+    """Looks all forms of some lexicons up, and builds their features and signatures."""
+    chain = load(names, folder=folder)
+    types = pd.DataFrame({"form": sorted(chain), "count": 0})
+    forms = types["form"].tolist()
+    seconds, built = timed(
+        lambda: featurise.build(FeaturiseParams(), types, chain.lookup(forms)).phi
+    )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return FeatureCost(len(forms), built.signature_count, seconds, peak)
 
 
 def timed(work: Callable):

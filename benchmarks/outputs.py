@@ -4,6 +4,7 @@ The vocabulary is made here and shaped like that of French, so that no corpus is
 numpy and safetensors are enough.
 """
 
+import csv
 import multiprocessing
 import os
 import statistics
@@ -29,6 +30,7 @@ from accord.models.outputs.softmax import Adaptive, Softmax
 
 FREQUENT = 2_500  # words with a feature of their own
 BUNDLES = 800  # combinations of morphological features
+SMALLEST = FREQUENT + BUNDLES  # words, so that each of these is there
 MORPHOLOGY = 60  # morphological features
 # As spaCy's vectors are for French: of 42,500 words of a text 88 % have one, of 465,000 of a text
 # and a lexicon 140,000.
@@ -50,7 +52,7 @@ def vocabulary(words: int, meaning: Meaning = "no meaning") -> tuple[Features, n
     bundles = _bundles(generator)
     share = 1 / np.arange(1, BUNDLES + 1)
     bundle = generator.choice(BUNDLES, size=words, p=share / share.sum())
-    bundle[FREQUENT : FREQUENT + BUNDLES] = np.arange(BUNDLES)  # so that each has a word
+    bundle[FREQUENT:SMALLEST] = np.arange(BUNDLES)  # so that each has a word
     identity = np.arange(words) < FREQUENT
     rows = np.concatenate([identity[:, None], bundles[bundle]], axis=1)
     row, column = np.nonzero(rows)
@@ -348,6 +350,13 @@ def _row(cost: OutputCost) -> dict:
         "milliseconds": round(1e3 * statistics.median(cost.seconds), 2),
         "peak_mebibytes": round(cost.peak_bytes / 2**20, 1),
     }
+
+
+def save(rows: Sequence[dict], path: Path) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def draw(rows: Sequence[dict], path: Path) -> None:
