@@ -189,9 +189,10 @@ def _refuse_others(
         for key in keys:
             has, stated = (getattr(each[section], key) for each in (of_start, found))
             if has != stated:
+                hint = "; analyse.protocol: closed may add them" if key == "vectors" else ""
                 raise ValueError(
-                    f"{where}, {section}.{key}: expected {has}, as in {start}, the model to "
-                    f"fine-tune; found {stated}"
+                    f"{where}, {section}.{key}: expected {_as_yaml(has)}, as in {start}, the model "
+                    f"to fine-tune{hint}; found {_as_yaml(stated)}"
                 )
 
 

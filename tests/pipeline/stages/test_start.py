@@ -300,12 +300,12 @@ def test_an_interrupted_training_ends_as_one_that_was_not(mine, start, text, tmp
         (
             "analyse.lexicon",
             "[closed, tiny]",
-            r"analyse\.lexicon: expected .*'tiny'.*'closed', 'tiny'",
+            r"analyse\.lexicon: expected \[tiny\], .* found \[closed, tiny\]",
         ),
-        ("tokenise.lowercase", False, r"tokenise\.lowercase: expected True, .* found False"),
+        ("tokenise.lowercase", False, r"tokenise\.lowercase: expected true, .* found false"),
         ("background.kind", "uniform", r"background\.kind: expected unigram, .* found uniform"),
         ("analyse.protocol", "paper", r"analyse\.protocol: expected open, .* found paper"),
-        ("featurise.vectors", {"source": "spacy"}, r"vectors: expected None, .* found .*'spacy'"),
+        ("featurise.vectors", {"source": "spacy"}, r"vectors: expected null, .*closed may add"),
         ("train.phases", {"pretraining": {}}, r"expected no pretraining, .* found initialise"),
     ],
 )
