@@ -13,7 +13,9 @@ from accord.pipeline.display.tables import EXCEL, PARQUET, TABLES
 
 NO_TEXTS = (".json", ".jsonl", ".xls", ".ods")  # tables too, which would read as lines
 SEPARATORS = "\t;,"
-OLD_ENCODING = "cp1252"  # of files that older programs on Windows wrote, a superset of Latin-1
+# Of files that older programs on Windows wrote, a superset of Latin-1, and Excel on a Mac.
+OLD_ENCODINGS = {"cp1252": "Windows-1252 (Latin-1)", "mac_roman": "Mac Roman"}
+FRENCH_LETTERS = frozenset("àâçèéêëîïôùûœ")
 
 
 def read_table(path: Path, column: str) -> pd.DataFrame:
@@ -53,7 +55,10 @@ def _empty_lines(rows: Sequence[tuple[int, dict[str, str]]]) -> list[int]:
 
 
 def _encoding(path: Path) -> str:
-    """UTF-8, or the encoding of older programs where a file is not UTF-8 and can be that."""
+    """UTF-8, or the older encoding in which a file that is not UTF-8 has most French letters.
+
+    Any bytes are Mac Roman, so a file is that only if it has some of these letters.
+    """
     with path.open("rb") as file:
         if file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE):
             raise ValueError(
@@ -63,14 +68,21 @@ def _encoding(path: Path) -> str:
         for _ in lines(path):
             pass
     except CorpusError as fault:
-        try:
-            for _ in lines(path, OLD_ENCODING):
-                pass
-        except CorpusError:
+        windows, mac = (_french_letters(path, encoding) for encoding in OLD_ENCODINGS)
+        if windows is None and not mac:
             raise fault from None
-        say(f"{path} is not UTF-8: it is read as Windows-1252 (Latin-1)")
-        return OLD_ENCODING
+        encoding = "mac_roman" if mac > (windows or 0) else "cp1252"
+        say(f"{path} is not UTF-8: it is read as {OLD_ENCODINGS[encoding]}")
+        return encoding
     return "utf-8"
+
+
+def _french_letters(path: Path, encoding: str) -> int | None:
+    """How many a file has in an encoding; nothing if it has bytes that mean nothing there."""
+    try:
+        return sum(letter in FRENCH_LETTERS for line in lines(path, encoding) for letter in line)
+    except CorpusError:
+        return None
 
 
 def _excel(path: Path) -> pd.DataFrame:

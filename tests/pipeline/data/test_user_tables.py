@@ -42,13 +42,25 @@ def test_a_table_in_pieces_is_the_table_at_once(tmp_path, ending):
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".txt"])
-def test_a_file_of_an_older_program_is_recognised_and_it_is_said(tmp_path, capsys, ending):
+@pytest.mark.parametrize(
+    ("encoding", "name"), [("cp1252", "Windows-1252"), ("mac_roman", "Mac Roman")]
+)
+@pytest.mark.parametrize("sentence", ["L'été est fini.", "Où ça ? À l'hôtel, dit « Zoé »."])
+def test_a_file_of_an_older_program_is_recognised_and_it_is_said(
+    tmp_path, capsys, ending, encoding, name, sentence
+):
     path = tmp_path / f"old{ending}"
-    separator = "\t" if ending == ".tsv" else ","
-    text = "L'été est fini." if ending == ".txt" else f"item{separator}sentence\n1{separator}été\n"
-    path.write_bytes(text.encode("cp1252"))
-    assert "été" in read_table(path, "sentence")["sentence"][0]
-    assert "is not UTF-8: it is read as Windows-1252" in capsys.readouterr().err
+    rows = [sentence] if ending == ".txt" else ["sentence", f'"{sentence}"']
+    path.write_bytes("\n".join(rows).encode(encoding))
+    assert read_table(path, "sentence")["sentence"][0] == sentence
+    assert f"is not UTF-8: it is read as {name}" in capsys.readouterr().err
+
+
+def test_a_file_of_no_known_encoding_is_refused(tmp_path):
+    path = tmp_path / "items.txt"
+    path.write_bytes(b"\x81 abc")
+    with pytest.raises(ValueError, match="expected UTF-8, found byte 0x81"):
+        read_table(path, "sentence")
 
 
 def test_a_table_in_utf_16_is_refused_by_its_name(tmp_path):
