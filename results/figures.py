@@ -97,7 +97,7 @@ def draw_scaling() -> plt.Figure:
     figure, panels = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")
     styles = {"LL-RNN": (BLUE, "o"), "RNN": (ORANGE, "s"), "BPE-LSTM": (GREEN, "^")}
     for axes, (title, of_models) in zip(panels, scaling().items(), strict=True):
-        for model, points in sorted(of_models.items(), key=lambda each: -len(each[0])):
+        for model, points in of_models.items():
             colour, mark = styles.get(model, (GREY, "D"))
             axes.plot(*zip(*points, strict=True), color=colour, marker=mark, ms=5, label=model)
         axes.set_xscale("log")
