@@ -15,7 +15,7 @@ NO_TEXTS = (".json", ".jsonl", ".xls", ".ods")  # tables too, which would read a
 SEPARATORS = "\t;,"
 # Of files that older programs on Windows wrote, a superset of Latin-1, and Excel on a Mac.
 OLD_ENCODINGS = {"cp1252": "Windows-1252 (Latin-1)", "mac_roman": "Mac Roman"}
-FRENCH_LETTERS = frozenset("àâçèéêëîïôùûœ")
+FRENCH_SIGNS = frozenset("àâçèéêëîïôùûœÀÇÉ’«»…–—")
 
 
 def read_table(path: Path, column: str) -> pd.DataFrame:
@@ -55,9 +55,9 @@ def _empty_lines(rows: Sequence[tuple[int, dict[str, str]]]) -> list[int]:
 
 
 def _encoding(path: Path) -> str:
-    """UTF-8, or the older encoding in which a file that is not UTF-8 has most French letters.
+    """UTF-8, or the older encoding in which a file that is not UTF-8 has most French signs.
 
-    Any bytes are Mac Roman, so a file is that only if it has some of these letters.
+    Any bytes are Mac Roman, so a file is that only if it has some of these signs.
     """
     with path.open("rb") as file:
         if file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE):
@@ -68,7 +68,7 @@ def _encoding(path: Path) -> str:
         for _ in lines(path):
             pass
     except CorpusError as fault:
-        windows, mac = (_french_letters(path, encoding) for encoding in OLD_ENCODINGS)
+        windows, mac = (_french_signs(path, encoding) for encoding in OLD_ENCODINGS)
         if windows is None and not mac:
             raise fault from None
         encoding = "mac_roman" if mac > (windows or 0) else "cp1252"
@@ -77,10 +77,10 @@ def _encoding(path: Path) -> str:
     return "utf-8"
 
 
-def _french_letters(path: Path, encoding: str) -> int | None:
+def _french_signs(path: Path, encoding: str) -> int | None:
     """How many a file has in an encoding; nothing if it has bytes that mean nothing there."""
     try:
-        return sum(letter in FRENCH_LETTERS for line in lines(path, encoding) for letter in line)
+        return sum(sign in FRENCH_SIGNS for line in lines(path, encoding) for sign in line)
     except CorpusError:
         return None
 

@@ -45,7 +45,9 @@ def test_a_table_in_pieces_is_the_table_at_once(tmp_path, ending):
 @pytest.mark.parametrize(
     ("encoding", "name"), [("cp1252", "Windows-1252"), ("mac_roman", "Mac Roman")]
 )
-@pytest.mark.parametrize("sentence", ["L'été est fini.", "Où ça ? À l'hôtel, dit « Zoé »."])
+@pytest.mark.parametrize(
+    "sentence", ["L'été est fini.", "Où ça ? À l'hôtel, dit « Zoé ».", "Émile dort…", "L’ami dort."]
+)
 def test_a_file_of_an_older_program_is_recognised_and_it_is_said(
     tmp_path, capsys, ending, encoding, name, sentence
 ):
