@@ -13,8 +13,9 @@ from accord.pipeline.display.tables import EXCEL, PARQUET, TABLES
 
 NO_TEXTS = (".json", ".jsonl", ".xls", ".ods")  # tables too, which would read as lines
 SEPARATORS = "\t;,"
-# Of files that older programs on Windows wrote, a superset of Latin-1, and Excel on a Mac.
-OLD_ENCODINGS = {"cp1252": "Windows-1252 (Latin-1)", "mac_roman": "Mac Roman"}
+# Windows-1252, a superset of Latin-1, is that of older programs on Windows, Mac Roman of a Mac.
+WINDOWS, MAC = "cp1252", "mac_roman"
+OLD_ENCODINGS = {WINDOWS: "Windows-1252 (Latin-1)", MAC: "Mac Roman"}
 FRENCH_SIGNS = frozenset("àâçèéêëîïôùûœÀÇÉ’«»…–—")
 
 
@@ -27,6 +28,7 @@ def read_table(path: Path, column: str) -> pd.DataFrame:
     if kind(path) == EXCEL:
         return _excel(path)
     encoding = _encoding(path)
+    _check_line_ends(path, encoding)
     if kind(path) not in TABLES:
         text = (line.removeprefix("\ufeff").strip() for line in lines(path, encoding))
         found = [each for each in enumerate(text, start=1) if each[1]]
@@ -57,7 +59,7 @@ def _empty_lines(rows: Sequence[tuple[int, dict[str, str]]]) -> list[int]:
 def _encoding(path: Path) -> str:
     """UTF-8, or the older encoding in which a file that is not UTF-8 has most French signs.
 
-    Any bytes are Mac Roman, so a file is that only if it has some of these signs.
+    Every byte means something in Mac Roman, so a file without such signs is not taken for that.
     """
     with path.open("rb") as file:
         if file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE):
@@ -68,21 +70,30 @@ def _encoding(path: Path) -> str:
         for _ in lines(path):
             pass
     except CorpusError as fault:
-        windows, mac = (_french_signs(path, encoding) for encoding in OLD_ENCODINGS)
-        if windows is None and not mac:
+        signs = {encoding: _french_signs(path, encoding) for encoding in OLD_ENCODINGS}
+        encoding = max(signs, key=signs.__getitem__)  # Windows-1252 if both have as many
+        if encoding == MAC and not signs[MAC]:
             raise fault from None
-        encoding = "mac_roman" if mac > (windows or 0) else "cp1252"
         say(f"{path} is not UTF-8: it is read as {OLD_ENCODINGS[encoding]}")
         return encoding
     return "utf-8"
 
 
-def _french_signs(path: Path, encoding: str) -> int | None:
-    """How many a file has in an encoding; nothing if it has bytes that mean nothing there."""
+def _french_signs(path: Path, encoding: str) -> int:
+    """How many a file has in an encoding; −1 if some of its bytes mean nothing there."""
     try:
         return sum(sign in FRENCH_SIGNS for line in lines(path, encoding) for sign in line)
     except CorpusError:
-        return None
+        return -1
+
+
+def _check_line_ends(path: Path, encoding: str) -> None:
+    """Reject carriage returns alone: all lines would be read as one."""
+    if "\r" in next(lines(path, encoding), "").rstrip("\r\n"):
+        raise ValueError(
+            f"{path}: expected lines that end in a line feed, found carriage returns alone; save "
+            f"it as UTF-8 (in Excel: CSV UTF-8)"
+        )
 
 
 def _excel(path: Path) -> pd.DataFrame:

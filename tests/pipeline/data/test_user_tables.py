@@ -65,6 +65,14 @@ def test_a_file_of_no_known_encoding_is_refused(tmp_path):
         read_table(path, "sentence")
 
 
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".txt"])
+def test_lines_that_end_in_carriage_returns_alone_are_refused(tmp_path, ending):
+    path = tmp_path / f"mac{ending}"
+    path.write_bytes("sentence\rL'été est fini.\rZoé dort.\r".encode("mac_roman"))
+    with pytest.raises(ValueError, match="found carriage returns alone"):
+        read_table(path, "sentence")
+
+
 def test_a_table_in_utf_16_is_refused_by_its_name(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("sentence\nElle dort.\n", encoding="utf-16")
