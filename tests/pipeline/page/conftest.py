@@ -1,10 +1,12 @@
 """The page of the tiny run's models, and that of the bundled model in one browser."""
 
+import json
 import shutil
 import subprocess
 import threading
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -17,6 +19,7 @@ FLAGS = (
     "--disable-background-networking --disable-component-update --disable-sync "
     "--disable-dev-shm-usage --host-resolver-rules=MAP\t*\t~NOTFOUND"
 )
+OWN = ("data", "blob", "about", "file", "chrome")  # schemes of what a browser has in itself
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
 
@@ -130,6 +133,21 @@ class Page:
 
     def unfold(self, css: str) -> None:
         self.browser.execute_script("document.querySelector(arguments[0]).open = true", css)
+
+    def check_its_logs(self) -> None:
+        """No request left the machine and no script failed, as far as the browser's logs go."""
+        log = self.browser.get_log("performance")
+        events = [json.loads(entry["message"])["message"] for entry in log]
+        asked = [
+            event["params"]["request"]["url"]
+            for event in events
+            if event["method"] == "Network.requestWillBeSent"
+        ]
+        assert asked
+        for url in map(urlsplit, asked):
+            assert url.scheme in OWN or url.hostname == "127.0.0.1"
+        log = self.browser.get_log("browser")
+        assert [entry for entry in log if "400" not in entry["message"]] == []
 
     def look(self, width: int, scheme: str) -> None:
         """A window so wide, light or dark."""
