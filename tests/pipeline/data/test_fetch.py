@@ -72,6 +72,23 @@ def wheel(tmp_path, monkeypatch, slow):
     return entry
 
 
+def git(repository: Path, *command: str) -> str:
+    """What git prints in a repository of this machine."""
+    named = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org", *command]
+    done = subprocess.run(named, cwd=repository, check=True, capture_output=True)
+    return done.stdout.decode().strip()
+
+
+def committed(repository: Path) -> str:
+    """Make a folder a repository that gives parts of itself away; the name of its commit."""
+    git(repository, "init", "-q")
+    git(repository, "config", "uploadpack.allowFilter", "true")
+    git(repository, "config", "uploadpack.allowAnySHA1InWant", "true")
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "first")
+    return git(repository, "rev-parse", "HEAD")
+
+
 def left(home) -> list[str]:
     """What lies in the data folder, locks aside."""
     return [path.name for path in home.iterdir() if path.suffix != ".lock"]
@@ -149,9 +166,7 @@ def test_unimorph_is_cloned_by_its_package(home, tmp_path, monkeypatch):
     repository = tmp_path / "repositories" / "fra.git"
     repository.mkdir(parents=True)
     (repository / "fra").write_text("chanter\tchante\tV;IND;PRS;3;SG\n", encoding="utf-8")
-    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
-    for command in (["init", "-q"], ["add", "fra"], ["commit", "-qm", "sample"]):
-        subprocess.run([*git, *command], cwd=repository, check=True)
+    committed(repository)
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.{repository.parent.as_uri()}/.insteadOf")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", "https://github.com/unimorph/")
@@ -172,20 +187,9 @@ def articles(tmp_path, monkeypatch):
         text = json.dumps(article, indent=4, ensure_ascii=False)
         (repository / "docs" / "parsed" / f"{number}.json").write_text(text, encoding="utf-8")
     (repository / "docs" / "large.bin").write_bytes(b"x" * 100_000)
-    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
-
-    def asked(*command: str) -> str:
-        done = subprocess.run([*git, *command], cwd=repository, check=True, capture_output=True)
-        return done.stdout.decode().strip()
-
-    asked("init", "-q")
-    asked("config", "uploadpack.allowFilter", "true")
-    asked("config", "uploadpack.allowAnySHA1InWant", "true")
-    asked("add", ".")
-    asked("commit", "-qm", "articles")
-    commit, tree = asked("rev-parse", "HEAD"), asked("rev-parse", "HEAD:docs/parsed")
-    asked("rm", "-q", "docs/parsed/9.json")
-    asked("commit", "-qm", "one less")
+    commit, tree = committed(repository), git(repository, "rev-parse", "HEAD:docs/parsed")
+    git(repository, "rm", "-q", "docs/parsed/9.json")
+    git(repository, "commit", "-qm", "one less")
     entry = catalogue.Articles(
         repository.as_uri(), commit, "docs/parsed", tree, "articles.jsonl.xz", "MIT"
     )
@@ -246,7 +250,6 @@ salle<note>Une note.</note>.</p><p>Elle le</p><pb n="2"/><p>regarda longtemps.</
 @pytest.fixture
 def novels(tmp_path, monkeypatch):
     """Two repositories of this machine. The second has a novel of the first again."""
-    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
     commits = {}
     for name, titles in {"one": ["Mon village"], "two": ["Mon Village", "La mare"]}.items():
         repository = tmp_path / name
@@ -254,18 +257,7 @@ def novels(tmp_path, monkeypatch):
         for title in titles:
             text = NOVEL.format(title=title, author="Sand, George (1804-1876)")
             (repository / "level1" / f"{title}.xml").write_text(text, encoding="utf-8")
-        for command in (
-            ["init", "-q"],
-            ["config", "uploadpack.allowFilter", "true"],
-            ["config", "uploadpack.allowAnySHA1InWant", "true"],
-            ["add", "."],
-            ["commit", "-qm", "novels"],
-        ):
-            subprocess.run([*git, *command], cwd=repository, check=True)
-        found = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=repository, capture_output=True, text=True, check=True
-        )
-        commits[repository.as_uri()] = found.stdout.strip()
+        commits[repository.as_uri()] = committed(repository)
     entry = catalogue.Novels(commits, "level1", "novels.jsonl.xz", "public domain")
     monkeypatch.setitem(catalogue.NOVELS, "novels", entry)
     return entry
@@ -346,10 +338,7 @@ def test_a_package_that_is_not_the_catalogues_is_refused(home, package, monkeypa
 
 def test_the_blob_id_is_gits_own(tmp_path):
     (tmp_path / "file").write_bytes(TEXT)
-    found = subprocess.run(
-        ["git", "hash-object", "file"], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert git_blob_id(TEXT) == found.stdout.strip()
+    assert git_blob_id(TEXT) == git(tmp_path, "hash-object", "file")
 
 
 def test_an_unknown_source_names_the_nearest(home):
