@@ -1,10 +1,12 @@
-"""A packed folder that comes from elsewhere names only what lies in it."""
+"""A packed folder names only what lies in it; it is refused until its models are measured."""
 
 import json
 
 import pytest
+from typer.testing import CliRunner
 
 from accord.pipeline.artefacts.artefact import write_json
+from accord.pipeline.cli.main import app
 from accord.pipeline.runner.sweep import read_jobs
 
 
@@ -43,3 +45,15 @@ def test_jobs_that_an_earlier_version_packed_have_no_hash_and_are_read(tmp_path)
     jobs = {"rnn": {"inputs": {"encode": "encode-0123"}}}
     (tmp_path / "jobs.json").write_text(json.dumps(jobs))
     assert read_jobs(tmp_path) == jobs
+
+
+@pytest.mark.parametrize("command", ["agree", "combine", "compare"])
+def test_models_that_are_trained_and_not_measured_yet_are_not_compared(tmp_path, command):
+    (tmp_path / "jobs.json").write_text('{"rnn": {"protocol": "open", "inputs": {}}}')
+    trained = tmp_path / "trained" / "rnn"
+    trained.mkdir(parents=True)
+    (trained / "weights.safetensors").touch()
+    told = CliRunner().invoke(app, [command, str(tmp_path)])
+    assert told.exit_code == 1
+    assert "is not finished: expected a model that has scored its splits" in told.stderr
+    assert f"sweep {tmp_path}` goes on" in told.stderr.replace("\n", "")
