@@ -253,7 +253,8 @@ def export(
         raise ValueError(f"{to}: expected a file .vec, as --words and --retrofit are of vectors")
     found = one(run, model)
     if found.kind != "run":
-        raise ValueError(f"{run}: expected a run, whose models were measured; it is {found.kind}")
+        hint = "; `accord unpack` and `accord run` make it one" if found.kind == "packed" else ""
+        raise ValueError(f"{run}: expected a measured run; it is of the kind {found.kind}{hint}")
     found.check(*found.folders, "evaluate")
     how = {"order": order, "samples": samples, "prune": prune, "states": states}
     if to.name.endswith(CONVERTED):

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from accord.pipeline.artefacts.artefact import write_json
 from accord.pipeline.cli.main import app
 from accord.pipeline.runner.sweep import read_jobs
+from accord.pipeline.trained.export import export
 
 
 @pytest.mark.parametrize(
@@ -47,13 +48,25 @@ def test_jobs_that_an_earlier_version_packed_have_no_hash_and_are_read(tmp_path)
     assert read_jobs(tmp_path) == jobs
 
 
-@pytest.mark.parametrize("command", ["agree", "combine", "compare"])
-def test_models_that_are_trained_and_not_measured_yet_are_not_compared(tmp_path, command):
+@pytest.fixture
+def trained(tmp_path):
+    """A packed folder whose model is trained and not measured yet."""
     (tmp_path / "jobs.json").write_text('{"rnn": {"protocol": "open", "inputs": {}}}')
-    trained = tmp_path / "trained" / "rnn"
-    trained.mkdir(parents=True)
-    (trained / "weights.safetensors").touch()
-    told = CliRunner().invoke(app, [command, str(tmp_path)])
+    folder = tmp_path / "trained" / "rnn"
+    folder.mkdir(parents=True)
+    (folder / "weights.safetensors").touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", ["agree", "combine", "compare"])
+def test_models_that_are_trained_and_not_measured_yet_are_not_compared(trained, command):
+    told = CliRunner().invoke(app, [command, str(trained)])
     assert told.exit_code == 1
     assert "is not finished: expected a model that has scored its splits" in told.stderr
-    assert f"sweep {tmp_path}` goes on" in told.stderr.replace("\n", "")
+    assert f"sweep {trained}` goes on" in told.stderr.replace("\n", "")
+
+
+def test_a_packed_model_is_exported_from_a_run(trained):
+    with pytest.raises(ValueError, match="kind packed; `accord unpack` and `accord run` make it one"):
+        export(trained, "rnn", trained / "out")
+    assert not (trained / "out").exists()
