@@ -20,7 +20,7 @@ from accord.pipeline.dataset.encoded import (
 from accord.pipeline.display.messages import short_names
 from accord.pipeline.display.tables import without_seed
 from accord.pipeline.trained import resolve
-from accord.pipeline.trained.resolve import SWEEP, TrainedModel
+from accord.pipeline.trained.resolve import TrainedModel, unfinished
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,7 @@ def find(name: str) -> list[Scored]:
             )
     scored = [Scored(**vars(model), shown_in=model.place) for model in found if model.scores]
     if not scored:  # a sweep that was interrupted while it measured a model
-        folder = found[0].place
-        raise FileNotFoundError(
-            f"{folder} is not finished: expected a model that has scored its splits, found none. "
-            f"`{SWEEP} {folder}` goes on with it."
-        )
+        raise unfinished(found[0].place, "a model that has scored its splits")
     return scored
 
 

@@ -13,7 +13,7 @@ from accord.pipeline.display.tables import EXCEL, PARQUET, TABLES
 
 NO_TEXTS = (".json", ".jsonl", ".xls", ".ods")  # tables too, which would read as lines
 SEPARATORS = "\t;,"
-# Windows-1252, a superset of Latin-1, is that of older programs on Windows, Mac Roman of a Mac.
+# What older programs wrote: on Windows a superset of Latin-1, on a Mac Mac Roman.
 WINDOWS, MAC = "cp1252", "mac_roman"
 OLD_ENCODINGS = {WINDOWS: "Windows-1252 (Latin-1)", MAC: "Mac Roman"}
 FRENCH_SIGNS = frozenset("àâçèéêëîïôùûœÀÇÉ’«»…–—")

@@ -137,12 +137,16 @@ def _chosen(models: Mapping[str, TrainedModel], name: str, folder: Path) -> Trai
 
 def _expect_some(models: Mapping[str, TrainedModel], folder: Path) -> Mapping[str, TrainedModel]:
     if not models:
-        goes_on = "accord run" if (folder / MANIFEST).is_file() else f"{SWEEP} {folder}"
-        raise FileNotFoundError(
-            f"{folder} is not finished: expected a trained model, found none. `{goes_on}` goes on "
-            f"with it."
-        )
+        raise unfinished(folder, "a trained model")
     return models
+
+
+def unfinished(folder: Path, expected: str) -> FileNotFoundError:
+    """The error of a run or packed folder that has not come so far."""
+    goes_on = "accord run" if (folder / MANIFEST).is_file() else f"{SWEEP} {folder}"
+    return FileNotFoundError(
+        f"{folder} is not finished: expected {expected}, found none. `{goes_on}` goes on with it."
+    )
 
 
 def is_bundled(name: str | Path | None) -> bool:
