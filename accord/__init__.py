@@ -14,15 +14,15 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from accord.pipeline.compare.norms import norms
-    from accord.pipeline.inference.expectations import expect
-    from accord.pipeline.inference.scorer import explain_words as explain
-    from accord.pipeline.inference.scorer import generate_sentences as generate
-    from accord.pipeline.inference.scorer import load
-    from accord.pipeline.inference.scorer import score_sentence as score
-    from accord.pipeline.inference.surprisal import surprisal
-    from accord.pipeline.runner.run import run
-    from accord.pipeline.trained.export import export
+    from accord.pipeline.ask.expectations import expect
+    from accord.pipeline.ask.scorer import explain_words as explain
+    from accord.pipeline.ask.scorer import generate_sentences as generate
+    from accord.pipeline.ask.scorer import load
+    from accord.pipeline.ask.scorer import score_sentence as score
+    from accord.pipeline.ask.surprisal import surprisal
+    from accord.pipeline.model.export import export
+    from accord.pipeline.run.run import run
+    from accord.pipeline.study.norms import norms
 
 __version__ = "0.2.0"
 
@@ -33,15 +33,15 @@ __version__ = "0.2.0"
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 PLACES = {
-    "expect": "accord.pipeline.inference.expectations:expect",
-    "explain": "accord.pipeline.inference.scorer:explain_words",
-    "export": "accord.pipeline.trained.export:export",
-    "generate": "accord.pipeline.inference.scorer:generate_sentences",
-    "load": "accord.pipeline.inference.scorer:load",
-    "norms": "accord.pipeline.compare.norms:norms",
-    "run": "accord.pipeline.runner.run:run",
-    "score": "accord.pipeline.inference.scorer:score_sentence",
-    "surprisal": "accord.pipeline.inference.surprisal:surprisal",
+    "expect": "accord.pipeline.ask.expectations:expect",
+    "explain": "accord.pipeline.ask.scorer:explain_words",
+    "export": "accord.pipeline.model.export:export",
+    "generate": "accord.pipeline.ask.scorer:generate_sentences",
+    "load": "accord.pipeline.ask.scorer:load",
+    "norms": "accord.pipeline.study.norms:norms",
+    "run": "accord.pipeline.run.run:run",
+    "score": "accord.pipeline.ask.scorer:score_sentence",
+    "surprisal": "accord.pipeline.ask.surprisal:surprisal",
 }
 __all__ = [
     "__version__",

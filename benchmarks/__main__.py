@@ -71,8 +71,8 @@ def lexicons(names: list[str]) -> None:
     """Measure how fast lexicons are parsed, opened and looked up."""
     import pandas as pd
 
+    from accord.pipeline.base.tables import print_table
     from accord.pipeline.data.catalogue import folder_of
-    from accord.pipeline.display.tables import print_table
     from benchmarks.lookups import measure_lexicon
 
     table = pd.DataFrame([measure_lexicon(name, folder=folder_of) for name in names])
@@ -96,7 +96,7 @@ def open_vocabulary(rounds: int) -> None:
 def names(source: str, run: Path | None, documents: int, words: int, seed: int) -> None:
     """Measure what a name costs when it comes again in a document, by context and cache."""
     from accord import load
-    from accord.pipeline.display.tables import print_table
+    from accord.pipeline.base.tables import print_table
     from benchmarks.names import documents as read
     from benchmarks.names import measure
 
@@ -121,7 +121,7 @@ def features(names: list[str]) -> None:
 
 def memory(words: int, processes: int, scratch: Path | None) -> None:
     """Measure the peak memory of each stage that prepares a text, on two generated texts."""
-    from accord.pipeline.display.tables import print_table
+    from accord.pipeline.base.tables import print_table
     from benchmarks.preparation import compared, measure
 
     overrides = [f"tokenise.processes={processes}"]
@@ -196,7 +196,7 @@ def load(run: list[Path], questions: int, at_once: int) -> None:
     import pandas as pd
 
     from accord.corpora import sources
-    from accord.pipeline.display.tables import print_table
+    from accord.pipeline.base.tables import print_table
     from benchmarks.page import WARM_UP, differing, measure_load
 
     texts = [sentence.text for sentence in sources.read("tiny")]
@@ -227,7 +227,7 @@ def crowd(run: list[Path], at_once: int) -> None:
     import pandas as pd
 
     from accord.corpora import sources
-    from accord.pipeline.display.tables import print_table
+    from accord.pipeline.base.tables import print_table
     from benchmarks.page import measure_crowd
 
     texts = [sentence.text for sentence in sources.read("tiny")]
@@ -266,7 +266,7 @@ def flips(count: int, seed: int) -> None:
     """Flip random bits in every kind of file that Accord reads: found, made anew or harmless."""
     import pandas as pd
 
-    from accord.pipeline.display.tables import markdown
+    from accord.pipeline.base.tables import markdown
     from benchmarks.flips import measure as flip_bits
 
     with TemporaryDirectory() as scratch:

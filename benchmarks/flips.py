@@ -17,10 +17,10 @@ from pathlib import Path
 
 import accord
 from accord import lexicon
-from accord.pipeline.artefacts.artefact import _digest_once
-from accord.pipeline.artefacts.store import faults
-from accord.pipeline.runner.pack import pack, unpack
-from accord.pipeline.trained.resolve import bundled
+from accord.pipeline.base.artefact import _digest_once
+from accord.pipeline.base.store import faults
+from accord.pipeline.model.find import bundled
+from accord.pipeline.run.pack import pack, unpack
 
 SENTENCE = "La petite fille mange une blouguette."
 WORDS = ["petite", "Les", "1999", "blouguettes", "du", "fille"]
@@ -54,7 +54,7 @@ def targets(scratch: Path) -> list[Target]:
     compact = accord.export(run, "ll-rnn", scratch / "compact", compact=True)
     french = Path(shutil.copytree(bundled(), scratch / "french"))
     pack("tiny", packed, set=BRIEF, models=["ll-rnn"], runs=scratch / "other")
-    sweep = [sys.executable, "-m", "accord.pipeline.runner.sweep", str(packed)]
+    sweep = [sys.executable, "-m", "accord.pipeline.run.sweep", str(packed)]
     subprocess.run(sweep, check=True, stdout=subprocess.DEVNULL)
 
     def verified() -> object:

@@ -11,14 +11,14 @@ from statistics import median
 import numpy as np
 
 from accord.corpora.sources import read_words
-from accord.models.common.batching import Sentences
+from accord.models.data import Sentences
 from accord.models.inference.interface import InferenceModel, with_others
 from accord.models.inference.next_word import TIE, NextWord, WordValues
 from accord.models.spelling.spelling import spelled_text, with_spelling
-from accord.pipeline.artefacts.names import UNKNOWN_ID
+from accord.pipeline.ask.scorer import Scorer, load
+from accord.pipeline.base.names import UNKNOWN_ID
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.inference.scorer import Scorer, load
-from accord.pipeline.trained.network import load_inference
+from accord.pipeline.model.network import load_inference
 
 CORPORA = ("ud-french-1.4", "ud-french-sequoia")
 ODD = ["zyglotron", "3x", "***", "Ωμέγα", "IBM", "l'", "12e", "œufs", ".", "schtroumpfer"]

@@ -17,9 +17,9 @@ import torch
 from accord.lexicon.chain import find, load
 from accord.lexicon.index import TextLexicon
 from accord.lexicon.reading import LexiconError
-from accord.models.background.base import Unigram
-from accord.models.common.batching import END, Sentences
-from accord.models.network.language_model import LanguageModel
+from accord.models.background import Unigram
+from accord.models.data import END, Sentences
+from accord.models.model import LanguageModel
 from accord.models.recipe import Recipe
 from accord.models.spelling.ngram import NGramSpelling
 from accord.models.spelling.spelling import WrittenText, open_score

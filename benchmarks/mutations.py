@@ -12,35 +12,35 @@ TESTS = {
     "corpora/tokenise.py": ("corpora/test_tokenise.py",),
     "lexicon/chain.py": ("lexicon/test_chain.py",),
     "lexicon/guesser.py": ("lexicon/test_guesser_by_definition.py", "lexicon/test_guesser.py"),
-    "models/background/mass.py": (
-        "models/background/test_prior.py",
-        "models/background/test_background.py",
-        "models/background/test_adapted.py",
-        "models/background/test_background_masses.py",
-        "models/outputs/test_log_linear.py",
+    "models/mass.py": (
+        "models/test_prior.py",
+        "models/test_background.py",
+        "models/test_adapted.py",
+        "models/test_background_masses.py",
+        "models/test_log_linear.py",
     ),
-    "models/background/ngram_background.py": ("models/background/test_background_ngram.py",),
-    "models/background/counts.py": ("models/background/test_ngram.py",),
-    "models/features/embedding.py": (
-        "models/features/test_dense_block.py",
-        "models/features/test_embedding.py",
-        "models/training/test_regularisation.py",
+    "models/ngram_background.py": ("models/test_background_ngram.py",),
+    "models/counts.py": ("models/test_ngram.py",),
+    "models/embedding.py": (
+        "models/test_dense_block.py",
+        "models/test_embedding.py",
+        "models/test_regularisation.py",
     ),
-    "models/features/phi.py": ("models/features/test_features.py", "models/features/test_grown.py"),
+    "models/phi.py": ("models/test_features.py", "models/test_grown.py"),
     "models/inference/generation.py": ("models/inference/test_generation.py",),
     "models/inference/next_word.py": ("models/inference/test_next_word.py",),
     "models/inference/numpy_model.py": ("models/inference/test_numpy_model.py",),
-    "models/network/states.py": (
-        "models/network/test_prefix_tree.py",
-        "models/training/test_trainer.py",
+    "models/states.py": (
+        "models/test_prefix_tree.py",
+        "models/test_trainer.py",
     ),
-    "models/outputs/log_linear.py": (
-        "models/outputs/test_log_linear.py",
-        "models/zoo/test_expert.py",
+    "models/log_linear.py": (
+        "models/test_log_linear.py",
+        "zoo/test_expert.py",
     ),
-    "models/outputs/signatures.py": (
-        "models/outputs/test_calibration.py",
-        "models/outputs/test_log_linear.py",
+    "models/signatures.py": (
+        "models/test_calibration.py",
+        "models/test_log_linear.py",
     ),
     "models/spelling/neural.py": ("models/spelling/test_spelling.py",),
     "models/spelling/ngram.py": ("models/spelling/test_spelling.py",),
@@ -48,37 +48,37 @@ TESTS = {
         "models/spelling/test_spelling.py",
         "models/spelling/test_open_vocabulary.py",
     ),
-    "models/training/calibration.py": (
-        "models/training/test_temperature.py",
-        "models/training/test_fit_calibration.py",
+    "models/calibration.py": (
+        "models/test_temperature.py",
+        "models/test_fit_calibration.py",
     ),
-    "models/training/checkpoint.py": (
-        "models/training/test_regularisation.py",
-        "models/training/test_trainer.py",
+    "models/checkpoint.py": (
+        "models/test_regularisation.py",
+        "models/test_trainer.py",
     ),
-    "models/training/optimisers.py": ("models/training/test_optimisers.py",),
-    "models/training/regularisers.py": (
-        "models/training/test_regularisation.py",
-        "models/training/test_regularisers.py",
+    "models/optimisers.py": ("models/test_optimisers.py",),
+    "models/regularisers.py": (
+        "models/test_regularisation.py",
+        "models/test_regularisers.py",
     ),
-    "models/training/step.py": (
-        "models/training/test_trainer.py",
-        "models/training/test_optimisers.py",
-        "models/training/test_regularisation.py",
+    "models/step.py": (
+        "models/test_trainer.py",
+        "models/test_optimisers.py",
+        "models/test_regularisation.py",
     ),
-    "models/training/trainer.py": (
-        "models/training/test_trainer.py",
-        "models/training/test_optimisers.py",
+    "models/train.py": (
+        "models/test_trainer.py",
+        "models/test_optimisers.py",
     ),
-    "pipeline/compare/combine.py": ("pipeline/compare/test_combine.py",),
-    "pipeline/dataset/unknown_words.py": ("pipeline/dataset", "pipeline/stages/test_open_stage.py"),
-    "pipeline/dataset/vocabulary.py": ("pipeline/dataset", "pipeline/stages/test_pretraining.py"),
+    "pipeline/study/combine.py": ("pipeline/study/test_combine.py",),
+    "pipeline/data/unknown_words.py": ("pipeline/dataset", "pipeline/stages/test_open_stage.py"),
+    "pipeline/data/vocabulary.py": ("pipeline/dataset", "pipeline/stages/test_pretraining.py"),
     "pipeline/evaluation/agreement.py": ("pipeline/evaluation/test_agreement.py",),
     "pipeline/evaluation/metrics.py": ("pipeline/evaluation/test_metrics.py",),
-    "pipeline/evaluation/statistics.py": ("pipeline/compare/test_significance.py",),
-    "pipeline/features/templates.py": (
-        "pipeline/features/test_templates.py",
-        "pipeline/features/test_factors.py",
+    "pipeline/evaluation/statistics.py": ("pipeline/study/test_significance.py",),
+    "pipeline/data/templates.py": (
+        "pipeline/data/test_templates.py",
+        "pipeline/data/test_factors.py",
     ),
     "pipeline/stages/analyse.py": (
         "pipeline/stages/test_protocol.py",
@@ -90,9 +90,9 @@ TESTS = {
     ),
     "pipeline/stages/tokenise.py": (
         "pipeline/stages/test_tokenise_stage.py",
-        "pipeline/dataset/test_written_forms.py",
+        "pipeline/data/test_written_forms.py",
     ),
-    "pipeline/stages/train.py": ("pipeline/runner/test_seeds.py",),
+    "pipeline/stages/train.py": ("pipeline/run/test_seeds.py",),
 }
 
 
@@ -137,7 +137,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
             "",
         ),
     ],
-    "models/background/mass.py": [
+    "models/mass.py": [
         (
             "what a signature frees is lost if all of it was seen",
             "receives = (counts == 0) | (unseen[signature] == 0)",
@@ -145,7 +145,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ),
         ("a word finds itself in the text", "others = (counts - 1)", "others = counts"),
     ],
-    "models/background/ngram_background.py": [
+    "models/ngram_background.py": [
         (
             "the prior of a part is that of the whole text",
             "masses.append(prior(counts))",
@@ -153,14 +153,14 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ),
         ("a text in training finds itself", "if training and self.folds:", "if False:"),
     ],
-    "models/background/counts.py": [
+    "models/counts.py": [
         (
             "n-grams at a start are counted by company",
             "np.where(level.at_start, level.counts, company) if number else company",
             "company",
         ),
     ],
-    "models/features/embedding.py": [
+    "models/embedding.py": [
         (
             "features are dropped in evaluation",
             "if not self.training or not self.dropout:",
@@ -172,7 +172,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
             "len(self.product.dense), 1).bernoulli_(kept)",
         ),
     ],
-    "models/features/phi.py": [
+    "models/phi.py": [
         ("zeros make another signature", "kept = values != 0", "kept = values == values"),
         ("weights by number, not by name", "= found[rows]", "= found[: len(rows)]"),
     ],
@@ -193,10 +193,10 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
             "return scores + self.log_prior",
         ),
     ],
-    "models/network/states.py": [
+    "models/states.py": [
         ("dropout stays on in validation", "    model.train(False)\n", ""),
     ],
-    "models/outputs/log_linear.py": [
+    "models/log_linear.py": [
         ("Z over the wrong axis", "logits.logsumexp(dim=1)", "logits.logsumexp(dim=0)"),
         (
             "one contender too few",
@@ -204,7 +204,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
             "contenders(max(1, k - 1 + classes.named.shape[1]))",
         ),
     ],
-    "models/outputs/signatures.py": [
+    "models/signatures.py": [
         ("shares are not mixed", "(1 - share).log() + without", "share.log() + without"),
         ("T twice", "share / self.sharpness", "share * self.sharpness"),
     ],
@@ -230,7 +230,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
             "known = log_p[:, 0]",
         ),
     ],
-    "models/training/calibration.py": [
+    "models/calibration.py": [
         (
             "a worse temperature is taken",
             "    if not loss(best) < unchanged:\n        loss(before)\n",
@@ -242,29 +242,29 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
             "likeliest_theta(seen.p, seen.octave)",
         ),
     ],
-    "models/training/checkpoint.py": [
+    "models/checkpoint.py": [
         (
             "nats of all epochs are added up",
             "self.nats, self.encoder = torch.zeros_like(self.nats), None",
             "self.encoder = None",
         ),
     ],
-    "models/training/optimisers.py": [
+    "models/optimisers.py": [
         (
             "no weight decay",
             "ADAMW([*model.parameters(), *further], lr=lr, weight_decay=weight_decay)",
             "ADAMW([*model.parameters(), *further], lr=lr, weight_decay=0.0)",
         ),
     ],
-    "models/training/regularisers.py": [
+    "models/regularisers.py": [
         ("the second run teaches nothing", "(one + other) / 2 + self", "one + self"),
     ],
-    "models/training/step.py": [
+    "models/step.py": [
         ("no clipping", "self.recipe.max_grad_norm)", 'float("inf"))'),
         ("every epoch in one order", "[self.recipe.seed, self.now.epoch]", "[self.recipe.seed, 0]"),
         ("every window begins anew", "goes_on = batch.goes_on and not", "goes_on = False and not"),
     ],
-    "models/training/trainer.py": [
+    "models/train.py": [
         (
             "averaged weights are not validated",
             "with now.average.applied(self.model) if now.average else nullcontext():",
@@ -277,21 +277,21 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
             "if valid_nats < best:",
         ),
     ],
-    "pipeline/compare/combine.py": [
+    "pipeline/study/combine.py": [
         (
             "weights are tuned on the test",
             'likeliest_weights(stacked["valid"])',
             'likeliest_weights(stacked["test"])',
         ),
     ],
-    "pipeline/dataset/unknown_words.py": [
+    "pipeline/data/unknown_words.py": [
         (
             "an analysis weighs as often as words have it",
             'shares["weight"] /= shares["word"].map(rows.groupby("word")["form"].nunique())',
             'shares["weight"] /= 1',
         ),
     ],
-    "pipeline/dataset/vocabulary.py": [
+    "pipeline/data/vocabulary.py": [
         (
             "words of pretraining alone stay known",
             "        if not with_pretraining:\n",
@@ -307,7 +307,7 @@ MISTAKES: Mapping[str, Sequence[tuple[str, str, str]]] = {
     "pipeline/evaluation/statistics.py": [
         ("an interval of 90 %", "tail = (1 - LEVEL) / 2", "tail = 1 - LEVEL"),
     ],
-    "pipeline/features/templates.py": [
+    "pipeline/data/templates.py": [
         (
             "a word that training has once has its own feature",
             '(types["count"] > (1 if params.forms is None else 0))',

@@ -22,11 +22,11 @@ import pandas as pd
 
 from accord.corpora import sources
 from accord.corpora.tokenise import tokenised
-from accord.models.common.batching import Sentences
-from accord.models.common.mixture import likeliest_weights, mixed
+from accord.models.data import Sentences
 from accord.models.inference.interface import InferenceModel
+from accord.models.mixture import likeliest_weights, mixed
+from accord.pipeline.ask.scorer import Scorer
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.inference.scorer import Scorer
 
 HALF_LIVES = (50, 200, 1000)  # words
 SHARPNESS = (5.0, 10.0, 20.0, 40.0)  # θ

@@ -21,12 +21,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accord.models.background.base import Unigram
-from accord.models.features.embedding import FeatureEmbedding
-from accord.models.features.phi import Features
-from accord.models.network.language_model import encoder
-from accord.models.outputs.log_linear import LogLinear
-from accord.models.outputs.softmax import Adaptive, Softmax
+from accord.models.background import Unigram
+from accord.models.embedding import FeatureEmbedding
+from accord.models.log_linear import LogLinear
+from accord.models.model import encoder
+from accord.models.phi import Features
+from accord.models.softmax import Adaptive, Softmax
 
 FREQUENT = 2_500  # words with a feature of their own
 BUNDLES = 800  # combinations of morphological features
@@ -365,7 +365,7 @@ def draw(rows: Sequence[dict], path: Path) -> None:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    from accord.pipeline.display.figures import COLOURS, STYLE, save
+    from accord.pipeline.base.figures import COLOURS, STYLE, save
 
     with rc_context(STYLE):
         figure = Figure(figsize=(7, 4))

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from accord.corpora.sources import CORPORA
-from accord.pipeline.artefacts.artefact import ARTEFACTS, hashes_of
+from accord.pipeline.base.artefact import ARTEFACTS, hashes_of
 from accord.pipeline.data.catalogue import data_folders, folder_of
-from accord.pipeline.runner.workers import Task, side_by_side, workers
+from accord.pipeline.run.workers import Task, side_by_side, workers
 
 STAGES = ("corpus", "tokenise", "analyse", "featurise", "background", "encode")
 SOURCES = {"orangesum": "article", "eltec": "text"}  # and the key of a document's text
@@ -100,11 +100,11 @@ def run_measured(command: Sequence[object], **environment: str) -> tuple[float, 
 
 def sweeps(rounds: int, folder: Path) -> Iterator[tuple[str, float]]:
     """Seconds of six trainings of `tiny`, by a pool and by Ray in turn, two at a time."""
-    from accord.pipeline.runner.pack import pack
+    from accord.pipeline.run.pack import pack
 
     pack("tiny", folder / "packed", seeds=3, runs=folder / "runs")
     ways = {"pool": ["--at-once", "2"], "ray": ["--at-once", "2", "--on", "ray"]}
-    command = [sys.executable, "-m", "accord.pipeline.runner.sweep", folder / "swept"]
+    command = [sys.executable, "-m", "accord.pipeline.run.sweep", folder / "swept"]
     for _ in range(rounds):
         for way, options in ways.items():
             shutil.copytree(folder / "packed", folder / "swept")

@@ -25,13 +25,13 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from accord.models.background.base import Unigram
-from accord.models.background.ngram_background import NGramBackground
-from accord.models.background.ngrams import kneser_ney
-from accord.models.common.batching import END, Sentences
-from accord.models.network.language_model import LanguageModel
+from accord.models.background import Unigram
+from accord.models.data import END, Sentences
+from accord.models.model import LanguageModel
+from accord.models.ngram_background import NGramBackground
+from accord.models.ngrams import kneser_ney
 from accord.models.recipe import Recipe
-from accord.models.training.trainer import Trainer
+from accord.models.train import Trainer
 from benchmarks.outputs import vocabulary
 
 HERE = Path(__file__).parents[1]

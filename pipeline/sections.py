@@ -168,26 +168,26 @@ BACKGROUNDS = Registry(
     "accord.backgrounds",
     {
         "unigram": Part(
-            "accord.pipeline.trained.network:unigram",
+            "accord.pipeline.model.network:unigram",
             "Training counts; words that training lacks share the discounted mass.",
         ),
         "uniform": Part(
-            "accord.pipeline.trained.network:unigram",
+            "accord.pipeline.model.network:unigram",
             "Every known word alike, as in a softmax.",
         ),
         "ngram": Part(
-            "accord.pipeline.trained.network:ngrams",
+            "accord.pipeline.model.network:ngrams",
             "n-grams of the training text; words that it lacks share as in unigram.",
         ),
         "arpa": Part(
-            "accord.pipeline.zoo.parts:of_arpa",
+            "accord.zoo.parts:of_arpa",
             "The n-grams of the file `arpa`; words that it lacks share the mass of <unk>.",
-            {"prepare": "accord.pipeline.zoo.parts:prepare_arpa", "own words": True},
+            {"prepare": "accord.zoo.parts:prepare_arpa", "own words": True},
         ),
         "labelled": Part(
-            "accord.pipeline.zoo.parts:labelled",
+            "accord.zoo.parts:labelled",
             "b(C, x): training counts by the label of the sentence, the first of corpus.labels.",
-            {"prepare": "accord.pipeline.zoo.parts:prepare_topics"},
+            {"prepare": "accord.zoo.parts:prepare_topics"},
             weight=Setting(
                 float, 0.5, "of the label's own counts beside those of all", least=0, under=1
             ),
@@ -195,9 +195,9 @@ BACKGROUNDS = Registry(
             boost=Setting(float, 10.0, "how many times as heavy words of `topics` are", least=1),
         ),
         "characters": Part(
-            "accord.pipeline.trained.network:unigram",
+            "accord.pipeline.model.network:unigram",
             "The weights that an automaton over characters gives to words.",
-            {"prepare": "accord.pipeline.zoo.parts:prepare_characters"},
+            {"prepare": "accord.zoo.parts:prepare_characters"},
             automaton=Setting(
                 str | None, None, "a file of OpenFst's text form; null: n-grams of training letters"
             ),

@@ -18,7 +18,7 @@ from accord.pipeline.data.catalogue import MissingData, folder_of
 from accord.pipeline.data.fetch import FetchError, fetch
 
 if TYPE_CHECKING:
-    from accord.pipeline.runner.run import Run
+    from accord.pipeline.run.run import Run
 
 # The same cases at every run, so that chance breaks no change; `make test-long` draws new ones.
 settings.register_profile("same", deadline=None, derandomize=True, max_examples=50)
@@ -51,7 +51,7 @@ def no_training_unawares(request) -> Iterator[None]:
     if "not slow" not in request.config.option.markexpr:
         yield
         return
-    from accord.models.training.trainer import Trainer
+    from accord.models.train import Trainer
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Trainer, "fit", _refused)

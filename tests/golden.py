@@ -37,9 +37,9 @@ from accord.lexicon.analysis import everything
 from accord.lexicon.closed import Closed
 from accord.lexicon.dictionaries import ladl, lexique, table, treebank, unimorph
 from accord.lexicon.reading import Report
-from accord.pipeline.artefacts.artefact import hash_of_value
-from accord.pipeline.artefacts.tables import open_table
-from accord.pipeline.runner.run import WHOLE_RUN, Run
+from accord.pipeline.base.arrow import open_table
+from accord.pipeline.base.artefact import hash_of_value
+from accord.pipeline.run.run import WHOLE_RUN, Run
 from accord.pipeline.stages.table import STAGES
 
 GOLDEN = Path(__file__).with_name("golden.json")

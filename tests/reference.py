@@ -9,13 +9,13 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-from accord.models.training.log import Epoch
+from accord.models.log import Epoch
+from accord.pipeline.ask.regions import REGION_MEASURES
+from accord.pipeline.ask.surprisal import MEASURES, OF_FEATURES
 from accord.pipeline.cli.console import Group, Later
 from accord.pipeline.cli.main import PANELS, commands_of
 from accord.pipeline.config.effects import explanations
 from accord.pipeline.evaluation.metrics import METRICS
-from accord.pipeline.inference.regions import REGION_MEASURES
-from accord.pipeline.inference.surprisal import MEASURES, OF_FEATURES
 from accord.pipeline.stages.table import STAGES
 from tests.systems import PAGE, page
 

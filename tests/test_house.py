@@ -12,20 +12,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("accord", "corpora", "lexicon", "models", "pipeline")
+PACKAGES = ("accord", "corpora", "lexicon", "models", "pipeline", "zoo")
 LINKED = PACKAGES[1:]  # folders that are imported as accord.NAME
 SOURCES = sorted(path for name in PACKAGES for path in (ROOT / name).glob("**/*.py"))
 ONLY_TRAINING = {"torch", "numpy", "safetensors"}
-MOST_MODULES = 12  # in a package, its __init__.py not counted
-MOST_LINES = 400
 
 # A package imports only packages to its left; (top) stands for the modules beside them.
 ORDER = {
     "lexicon": "(top) dictionaries",
-    "models": "common (top) features background encoders outputs spelling network constraints "
-    "inference training zoo",
-    "pipeline": "display artefacts (top) data dataset features evaluation trained inference stages "
-    "config runner correction page integrations compare cli zoo",
+    "models": "common (top)",
+    "pipeline": "base (top) data evaluation model ask stages config run correct page study "
+    "integrations cli",
 }
 
 
@@ -79,7 +76,7 @@ def rank(module: str, packages: set[str]) -> tuple[str, int]:
     _, folder, *rest = [*module.split("."), "", ""][:4]
     order = ORDER.get(folder, "(top)").split()
     package = rest[0] if f"accord.{folder}.{rest[0]}" in packages else "(top)"
-    return folder, order.index(package)
+    return folder, order.index(package) if package in order else order.index("(top)")
 
 
 def wrong_arrows(root: Path) -> list[str]:
@@ -96,9 +93,10 @@ def wrong_arrows(root: Path) -> list[str]:
                 wrong.append(f"{name} → {target}")
                 continue
             there, its_place = rank(target, packages)
-            fine = its_place <= place if there == folder else folder == "pipeline"
-            is_zoo = ".zoo" in target and ".zoo" not in name  # tables name them as text
-            if not fine or is_zoo:
+            below = {"pipeline": {"corpora", "lexicon", "models"}}
+            below["zoo"] = {*below["pipeline"], "pipeline"}
+            fine = its_place <= place if there == folder else there in below.get(folder, ())
+            if not fine:
                 wrong.append(f"{name} → {target}")
     return wrong
 
@@ -125,13 +123,13 @@ def test_packages_import_those_to_their_left_and_nothing_in_a_circle():
 @pytest.mark.parametrize(
     ("file", "line", "arrow"),
     [
-        ("models/common/checks.py", "from accord.models.network import states", "network.states"),
-        ("models/features/phi.py", "import accord.pipeline.sections", "pipeline.sections"),
+        ("models/common/checks.py", "from accord.models import states", "models.states"),
+        ("models/phi.py", "import accord.pipeline.sections", "pipeline.sections"),
         ("lexicon/chain.py", "from accord.corpora import sources", "corpora.sources"),
-        ("pipeline/dataset/encoded.py", "from accord.pipeline.cli.main import app", "cli.main"),
-        ("models/encoders/recurrent.py", "from accord.models.zoo import encoders", "zoo.encoders"),
-        ("pipeline/cli/score.py", "from accord.pipeline.zoo import htk", "zoo.htk"),
-        ("pipeline/trained/network.py", "import accord.models.zoo.ngrams.arpa", "zoo.ngrams.arpa"),
+        ("pipeline/data/encoded.py", "from accord.pipeline.cli.main import app", "cli.main"),
+        ("models/encoder.py", "from accord.zoo import encoders", "zoo.encoders"),
+        ("pipeline/cli/score.py", "from accord.zoo import htk", "zoo.htk"),
+        ("pipeline/model/network.py", "import accord.zoo.arpa", "zoo.arpa"),
         ("pipeline/stages/corpus.py", "import accord", "accord"),
     ],
 )
@@ -148,16 +146,15 @@ def test_a_planted_wrong_arrow_is_found(tmp_path, file, line, arrow):
 
 def test_a_planted_circle_is_found_also_for_types():
     graph = arrows(modules_of(ROOT))
-    graph["accord.models.common.checks"] = {"accord.models.features.phi"}
+    graph["accord.models.common.checks"] = {"accord.models.phi"}
     found = set(circles(graph))
-    assert {"accord.models.common.checks", "accord.models.features.phi"} <= found
+    assert {"accord.models.common.checks", "accord.models.phi"} <= found
 
 
-def test_every_package_says_what_it_holds_and_holds_at_most_twelve_modules():
+def test_every_package_says_what_it_holds():
     for file in (ROOT / folder for folder in LINKED):
         for init in file.rglob("__init__.py"):
             assert ast.get_docstring(parsed(init)), init
-            assert len(list(init.parent.glob("[!_]*.py"))) <= MOST_MODULES, init.parent
 
 
 def test_no_class_name_is_used_twice():
@@ -170,12 +167,11 @@ def test_no_class_name_is_used_twice():
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_modules_are_short_and_import_what_they_may(path):
+def test_modules_import_what_they_may(path):
     names = imported(path)
     assert "benchmarks" not in names, "benchmarks are not installed"
     if path.relative_to(ROOT).parts[0] == "models":
         assert names <= ONLY_TRAINING | {"accord"} | sys.stdlib_module_names
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
 
 
 @pytest.mark.slow
@@ -196,7 +192,7 @@ for name in {sorted(refused)!r}:
 import importlib, pkgutil, accord.models
 for module in pkgutil.walk_packages(accord.models.__path__, "accord.models."):
     importlib.import_module(module.name)
-import accord.pipeline.runner.sweep
+import accord.pipeline.run.sweep
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord.models.common.batching import Sentences
 from accord.models.common.checks import check_range
+from accord.models.data import Sentences
 from accord.models.spelling.spelling import ESCAPE, Alphabet
 
 PIECE = r"/(?:\\.|[^/\\\s])+/(?=[\s()|*+?&]|$)|[^\s()|*+?&\"]+"  # /an.*eur/ is one, as km/h is

@@ -14,12 +14,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from accord.models.background.base import Background, Chance
-from accord.models.common.batching import Sentences
+from accord.models.background import Background, Chance
 from accord.models.constraints.automata import WordAutomaton
-from accord.models.features.phi import Features
-from accord.models.network.language_model import LanguageModel
-from accord.models.outputs.log_linear import log_linear_of
+from accord.models.data import Sentences
+from accord.models.log_linear import log_linear_of
+from accord.models.model import LanguageModel
+from accord.models.phi import Features
 
 
 class Constrained(Background):

@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from accord.models.background.counts import NGramAutomaton
 from accord.models.constraints.automata import DIGITS, OTHER, letters
+from accord.models.counts import NGramAutomaton
 from accord.models.spelling.ngram import NGramSpelling
 from accord.models.spelling.spelling import STOP
 

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from accord.models.common.batching import Sentences
 from accord.models.constraints.automata import WordAutomaton
+from accord.models.data import Sentences
 from accord.models.inference.interface import (
     NOTHING,
     InferenceModel,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord.models.common.batching import END, Sentences
+from accord.models.data import END, Sentences
 from accord.models.inference.interface import InferenceModel, Rows, State, choose, expect_sum
 
 DRAWN_AT_ONCE = 512  # sentences of a whole text

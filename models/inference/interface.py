@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from accord.models.common.batching import (
+from accord.models.constraints.automata import WordAutomaton
+from accord.models.data import (
     END,
     NO_WORD,
     Sentences,
@@ -25,7 +26,6 @@ from accord.models.common.batching import (
     of_like_length,
     trees,
 )
-from accord.models.constraints.automata import WordAutomaton
 
 WORDS_AT_ONCE = 4096  # read in one batch, padding included
 PIECE = 256  # words of each text, of those that are longer: novels are read side by side

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord.models.common.batching import Sentences
+from accord.models.data import Sentences
 from accord.models.inference.interface import InferenceModel, with_others
 from accord.models.spelling.spelling import with_spelling
 

@@ -18,13 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord.models.background.mass import checked_mass, log_sums
 from accord.models.common.arrays import Shapes, Weights, check_shapes, shapes_of
-from accord.models.common.batching import Sentences
 from accord.models.common.checks import check_range
 from accord.models.common.registry import parted
 from accord.models.constraints.automata import WordAutomaton
-from accord.models.features.phi import Features
+from accord.models.data import Sentences
 from accord.models.inference.constraints import ConstrainedModel
 from accord.models.inference.interface import (
     NOTHING,
@@ -33,6 +31,8 @@ from accord.models.inference.interface import (
     ScoreTerms,
     log_sum_exp,
 )
+from accord.models.mass import checked_mass, log_sums
+from accord.models.phi import Features
 from accord.models.recipe import Recipe
 
 FEW = 64  # states whose signatures are scored feature by feature; those of more, by rows Φ·W

@@ -7,16 +7,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from accord.models.common.batching import Sentences, State, columns
+from accord.models.composed import BackgroundOnly
 from accord.models.constraints.automata import WordAutomaton
 from accord.models.constraints.constrained import constrained, switched_off
-from accord.models.features.embedding import FeatureEmbedding
-from accord.models.features.phi import Features
+from accord.models.data import Sentences, State, columns
+from accord.models.embedding import FeatureEmbedding
 from accord.models.inference.interface import NOTHING, InferenceModel, PsiVectors, ScoreTerms
-from accord.models.network.composed import BackgroundOnly
-from accord.models.network.language_model import LanguageModel
-from accord.models.outputs.log_linear import LogLinear, log_linear_of
-from accord.models.outputs.softmax import SignatureOutput
+from accord.models.log_linear import LogLinear, log_linear_of
+from accord.models.model import LanguageModel
+from accord.models.phi import Features
+from accord.models.softmax import SignatureOutput
 
 
 class TorchModel(InferenceModel):

@@ -10,8 +10,8 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from accord.models.common.batching import NO_WORD, by_length, of_like_length
 from accord.models.common.weights import load_tensors, load_weights
+from accord.models.data import NO_WORD, by_length, of_like_length
 from accord.models.spelling.spelling import (
     NEURAL,
     STOP,

@@ -11,15 +11,15 @@ from typing import NamedTuple, TypedDict
 
 import numpy as np
 
-from accord.models.background.counts import (
+from accord.models.common.files import load_json
+from accord.models.counts import (
     Level,
     NGramTables,
     count,
     discount,
     kneser_ney_tables,
 )
-from accord.models.common.batching import in_a_row
-from accord.models.common.files import load_json
+from accord.models.data import in_a_row
 from accord.models.spelling.spelling import (
     NGRAM,
     STOP,

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord.models.common.batching import END, Model, Sentences
 from accord.models.common.checks import check_finite
+from accord.models.data import END, Model, Sentences
 from accord.models.spelling.subwords import SubwordModel, Subwords
 
 CODE_POINTS = 0x110000 - 0x800  # all characters of Unicode; halves of surrogate pairs are none

@@ -7,8 +7,8 @@ from typing import Protocol
 import numpy as np
 
 from accord.models.common.arrays import load_array, load_arrays
-from accord.models.common.batching import Sentences, in_a_row
 from accord.models.common.files import load_json
+from accord.models.data import Sentences, in_a_row
 
 BOUNDARY = "\n"  # ends every word, and is in none
 SPELLER = "subwords.json"  # what spells any string, in the form of the `tokenizers` package

@@ -8,14 +8,14 @@ import typer
 
 from accord import lexicon as lexicons
 from accord.corpora.sources import read_words
+from accord.pipeline.base.messages import echo, say
+from accord.pipeline.base.tables import print_table, write_table
 from accord.pipeline.cli.console import command, listed, make_room
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.display.messages import echo, say
-from accord.pipeline.display.tables import print_table, write_table
 from accord.pipeline.evaluation.critical_words import VERB, find_words
 from accord.pipeline.evaluation.suite_making import make_suite
 from accord.pipeline.evaluation.suites import Columns, read_suite
-from accord.pipeline.trained.resolve import BUNDLED
+from accord.pipeline.model.find import BUNDLED
 
 Corpus = Annotated[
     str, typer.Argument(metavar="CORPUS", help="Treebank or text to use: its name, or its path.")
@@ -106,9 +106,9 @@ def agree(
 
     A tie counts one half.
     """
-    from accord.pipeline.compare import agreement
-    from accord.pipeline.compare.agreement import groups, judged, side_by_side
     from accord.pipeline.evaluation.agreement import SCORINGS
+    from accord.pipeline.study import agreement
+    from accord.pipeline.study.agreement import groups, judged, side_by_side
 
     make_room(items)
     pairs = read_suite(suite, columns=Columns.named(good, bad))
@@ -184,9 +184,9 @@ def plant(
 
     The forms of words are those that the bundled model knows.
     """
-    from accord.pipeline.correction import confuse
-    from accord.pipeline.correction.candidates import Candidates
-    from accord.pipeline.inference.scorer import bundled
+    from accord.pipeline.ask.scorer import bundled
+    from accord.pipeline.correct import confuse
+    from accord.pipeline.correct.candidates import Candidates
 
     if to.suffix != ".csv":
         raise ValueError(f"--to: expected a name that ends in .csv, got {to}")

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from accord.pipeline.base.messages import counted, echo, say, track
 from accord.pipeline.cli.console import command
 from accord.pipeline.cli.options import Backward, Model, TrainedRun, load_backward, load_model
 from accord.pipeline.cli.score import Text, numbered_sentences
-from accord.pipeline.display.messages import counted, echo, say, track
 
 if TYPE_CHECKING:
-    from accord.pipeline.correction.correct import Correction
+    from accord.pipeline.correct.correct import Correction
 
 SHOWN = 4  # so many reasons are printed
 Margin = Annotated[
@@ -40,8 +40,8 @@ def correct(
     All errors of a sentence are corrected together. A suggestion says by how many bits the
     sentence gains from it: n bits are 2 to the power of n times likelier.
     """
-    from accord.pipeline.correction.candidates import Prior
-    from accord.pipeline.correction.correct import corrected, corrections
+    from accord.pipeline.correct.candidates import Prior
+    from accord.pipeline.correct.correct import corrected, corrections
 
     sentences = numbered_sentences(text)
     scorer, prior, count = load_model(run, model), Prior().stricter(margin), 0
@@ -84,10 +84,10 @@ def corrections(
 
     Both sentences of each pair are corrected: the wrong one has errors, the right one has none.
     """
-    from accord.pipeline.correction import measure
-    from accord.pipeline.correction.candidates import Prior
-    from accord.pipeline.correction.correct import Corrector
-    from accord.pipeline.display.tables import print_table
+    from accord.pipeline.base.tables import print_table
+    from accord.pipeline.correct import measure
+    from accord.pipeline.correct.candidates import Prior
+    from accord.pipeline.correct.correct import Corrector
     from accord.pipeline.evaluation.suites import read_suite
 
     pairs, development = read_suite(suite).pairs, read_suite(tune).pairs if tune else ()

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from accord.pipeline.display.messages import INSTALL, echo, printable
+from accord.pipeline.base.messages import INSTALL, echo, printable
 
 Set = Annotated[
     list[str] | None,

@@ -12,19 +12,19 @@ from accord.lexicon import Lexicon, evaluation
 from accord.lexicon.chain import find
 from accord.lexicon.chain import names as lexicon_names
 from accord.lexicon.reading import LexiconError
+from accord.pipeline.base.messages import counted, echo, say
+from accord.pipeline.base.tables import print_table
 from accord.pipeline.cli.console import Configuration, Runs, Set, command, listed, make_room
 from accord.pipeline.cli.options import Model, TrainedRun, load_model
-from accord.pipeline.compare.lexicons import (
+from accord.pipeline.data.catalogue import MissingData, folder_of
+from accord.pipeline.data.templates import features_of
+from accord.pipeline.study.lexicons import (
     compare_lexicons,
     counted_words,
     guesser_table,
     known_beside,
     lexicon_diff,
 )
-from accord.pipeline.data.catalogue import MissingData, folder_of
-from accord.pipeline.display.messages import counted, echo, say
-from accord.pipeline.display.tables import print_table
-from accord.pipeline.features.templates import features_of
 
 Chain = Annotated[
     str,

@@ -13,46 +13,46 @@ from typing import Annotated
 
 import typer
 
+from accord.pipeline.base.messages import echo, set_level
 from accord.pipeline.cli import console
 from accord.pipeline.cli.console import Group, Later
-from accord.pipeline.display.messages import echo, set_level
 
-# Name → the module below `accord.pipeline` and the line of help; of a group, its rows and its line.
+# Name → the module below `accord` and the line of help; of a group, its rows and its line.
 Rows = Mapping[str, "tuple[str | Rows, str]"]
 
 SUITE: Rows = {
     "make": (
-        "cli.agree",
+        "pipeline.cli.agree",
         "Make minimal pairs: a real sentence, and the same with a word that no longer agrees.",
     ),
     "plant": (
-        "cli.agree",
+        "pipeline.cli.agree",
         "Plant errors in sentences: words that sound the same, or that agree otherwise.",
     ),
 }
 LEXICON: Rows = {
     "list": (
-        "cli.lexicon:list_lexicons",
+        "pipeline.cli.lexicon:list_lexicons",
         "List all lexicons with their size and licence, and whether their data is here.",
     ),
     "show": (
-        "cli.lexicon",
+        "pipeline.cli.lexicon",
         "Show what every lexicon that is here says of a word, and the φ that --lexicon gives it.",
     ),
     "coverage": (
-        "cli.lexicon",
+        "pipeline.cli.lexicon",
         "Show how much of a corpus lexicons cover, by part of speech where the corpus has them.",
     ),
     "diff": (
-        "cli.lexicon",
+        "pipeline.cli.lexicon",
         "List words that two chains of lexicons analyse differently, and what that costs in bits.",
     ),
     "compare": (
-        "cli.lexicon",
+        "pipeline.cli.lexicon",
         "Train the last model of a configuration with each chain of lexicons, and compare them.",
     ),
     "guesser": (
-        "cli.lexicon",
+        "pipeline.cli.lexicon",
         "Measure guessers on the forms of a tenth of the lemmas, which they do not learn from.",
     ),
 }
@@ -61,51 +61,63 @@ LEXICON: Rows = {
 PANELS: dict[str, Rows] = {
     "Ask a model": {
         "score": (
-            "cli.score",
+            "pipeline.cli.score",
             "Score a text: log p of each word and sentence, perplexity, bits per character.",
         ),
         "explain": (
-            "cli.model",
+            "pipeline.cli.model",
             "List the likeliest next words and explain each: background, features, −log Z, "
             "spelling.",
         ),
-        "generate": ("cli.model", "Generate sentences, by sampling or by beam search."),
+        "generate": (
+            "pipeline.cli.model",
+            "Generate sentences, by sampling or by beam search.",
+        ),
         "correct": (
-            "cli.confusions",
+            "pipeline.cli.confusions",
             "Suggest words that agree better, or that sound the same and fit better, and say why.",
         ),
-        "nearest": ("cli.model", "List the words whose vectors are nearest to that of a word."),
-        "analogy": ("cli.model", "List the words that are to C as B is to A, by their vectors."),
-        "odd": ("cli.model", "Say which of several words is unlike the others, by their vectors."),
+        "nearest": (
+            "pipeline.cli.model",
+            "List the words whose vectors are nearest to that of a word.",
+        ),
+        "analogy": (
+            "pipeline.cli.model",
+            "List the words that are to C as B is to A, by their vectors.",
+        ),
+        "odd": (
+            "pipeline.cli.model",
+            "Say which of several words is unlike the others, by their vectors.",
+        ),
         "page": (
-            "cli.page",
+            "pipeline.cli.page",
             "Serve a local web page to type, explain, change and compare sentences.",
         ),
     },
     "Stimuli": {
         "surprisal": (
-            "cli.surprisal",
+            "pipeline.cli.surprisal",
             "Turn a table of sentences into a table of words with their surprisal in bits.",
         ),
         "norms": (
-            "cli.surprisal",
+            "pipeline.cli.surprisal",
             "Hold models against people: what surprisal explains beyond length and frequency.",
         ),
         "cite": (
-            "cli.surprisal",
+            "pipeline.cli.surprisal",
             "Print some sentences for the Methods section of a paper, and BibTeX.",
         ),
         "expect": (
-            "cli.surprisal",
+            "pipeline.cli.surprisal",
             "Show the probability of each gender, number or part of speech before every word.",
         ),
         "agree": (
-            "cli.agree",
+            "pipeline.cli.agree",
             "Score minimal pairs: how often a model finds the right sentence likelier.",
         ),
         "suite": (SUITE, "Make minimal pairs from your own sentences."),
         "corrections": (
-            "cli.confusions",
+            "pipeline.cli.confusions",
             "Measure `accord correct` on planted errors: how many it repairs, how often it is"
             " wrong.",
         ),
@@ -120,50 +132,56 @@ PANELS: dict[str, Rows] = {
     },
     "Train": {
         "run": (
-            "cli.run",
+            "pipeline.cli.run",
             "Train the models of a configuration: run each stage that is not done, print the "
             "results.",
         ),
-        "config": ("cli.run", "Explain every key of a configuration, or print a preset to copy."),
+        "config": (
+            "pipeline.cli.run",
+            "Explain every key of a configuration, or print a preset to copy.",
+        ),
         "stages": (
-            "cli.run",
+            "pipeline.cli.run",
             "Show whether each stage of a configuration is done, stale or missing, and why.",
         ),
-        "pack": ("cli.run", "Pack models and the code that trains them for another machine."),
+        "pack": (
+            "pipeline.cli.run",
+            "Pack models and the code that trains them for another machine.",
+        ),
         "unpack": (
-            "cli.run",
+            "pipeline.cli.run",
             "Take in models trained on another machine, so that `accord run` can continue.",
         ),
     },
     "Compare": {
         "lexicon": (LEXICON, "Look words up in lexicons; measure, compare and swap lexicons."),
         "compare": (
-            "cli.results",
+            "pipeline.cli.results",
             "Compare the models of several runs in one table; train those that are not trained.",
         ),
         "significance": (
-            "cli.results",
+            "pipeline.cli.results",
             "Test by a paired bootstrap which differences between a run's models are real.",
         ),
         "combine": (
-            "cli.results",
+            "pipeline.cli.results",
             "Combine models with weights tuned on validation; show the perplexity without each.",
         ),
         "audit": (
-            "cli.results",
+            "pipeline.cli.results",
             "Check a run for leaks: which splits its vocabulary, φ and b have seen.",
         ),
         "condition": (
-            "cli.score",
+            "pipeline.cli.score",
             "Compare the perplexity with the right label of a sentence, with none and with a "
             "wrong one.",
         ),
         "inflection": (
-            "cli.model",
+            "pipeline.cli.model",
             "Measure how often vector arithmetic finds another form of a lemma.",
         ),
         "tables": (
-            "cli.results",
+            "pipeline.cli.results",
             "Print the tables of the LL-RNN paper beside the figures of a run of the preset "
             "`paper`.",
         ),
@@ -178,15 +196,15 @@ PANELS: dict[str, Rows] = {
     },
     "Maintain": {
         "fetch": (
-            "cli.run",
+            "pipeline.cli.run",
             "Download corpora and lexicons into the data folder and check their hashes.",
         ),
         "export": (
-            "cli.results",
+            "pipeline.cli.results",
             "Export a model with its card: a folder for `load`, n-grams, an automaton, or vectors.",
         ),
         "verify": (
-            "cli.results",
+            "pipeline.cli.results",
             "Read every file of a run and name those that are changed or damaged.",
         ),
     },
@@ -198,7 +216,7 @@ def commands_of(rows: Rows, panel: str | None = None) -> dict[str, Later | Group
     found: dict[str, Later | Group] = {}
     for name, (place, line) in rows.items():
         if isinstance(place, str):
-            module, _, function = f"accord.pipeline.{place}".partition(":")
+            module, _, function = f"accord.{place}".partition(":")
             found[name] = Later(name, f"{module}:{function or name}", line, panel)
         else:
             found[name] = Group(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from accord.models.common.files import write_whole
+from accord.pipeline.base.messages import echo
+from accord.pipeline.base.tables import print_table
 from accord.pipeline.cli.console import (
     command,
     listed,
@@ -25,13 +27,11 @@ from accord.pipeline.cli.options import (
     load_model,
     under,
 )
-from accord.pipeline.display.messages import echo
-from accord.pipeline.display.tables import print_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from accord.pipeline.inference.generate import NewWord
+    from accord.pipeline.ask.generate import NewWord
 
 
 @command
@@ -68,8 +68,8 @@ def explain(
     """List the likeliest next words and explain each: background, features, −log Z, spelling."""
     import pandas as pd
 
-    from accord.pipeline.inference import explain_page
-    from accord.pipeline.inference.explain import (
+    from accord.pipeline.ask import explain_page
+    from accord.pipeline.ask.explain import (
         SPLIT,
         Explainer,
         beginning_words,
@@ -164,7 +164,7 @@ def generate(
     ] = 1,
 ) -> None:
     """Generate sentences, by sampling or by beam search."""
-    from accord.pipeline.inference.generate import generate as new_sentences
+    from accord.pipeline.ask.generate import generate as new_sentences
 
     scorer = under(load_model(run, model), condition, prime, prime_weight, prime_tune)
     sentences = new_sentences(
@@ -212,7 +212,7 @@ def analogy(
     most: Annotated[int, typer.Option(min=1, help="Number of answers.")] = 5,
 ) -> None:
     """List the words that are to C as B is to A, by their vectors."""
-    from accord.pipeline.inference.vectors import ReadVectors
+    from accord.pipeline.ask.vectors import ReadVectors
 
     table = ReadVectors(load_model(run, model)).analogy(a, b, c, most)
     print_table(table.assign(**{n: table[n].map("{:.3f}".format) for n in ("sum", "product")}))
@@ -225,7 +225,7 @@ def odd(
     model: Model = None,
 ) -> None:
     """Say which of several words is unlike the others, by their vectors."""
-    from accord.pipeline.inference.vectors import ReadVectors
+    from accord.pipeline.ask.vectors import ReadVectors
 
     table = ReadVectors(load_model(run, model)).odd_one_out(words)
     print_table(
@@ -247,8 +247,8 @@ def inflection(
     ] = None,
 ) -> None:
     """Measure how often vector arithmetic finds another form of a lemma."""
-    from accord.pipeline.inference.vectors import ReadVectors
-    from accord.pipeline.inference.vectors import inflection as measure
+    from accord.pipeline.ask.vectors import ReadVectors
+    from accord.pipeline.ask.vectors import inflection as measure
 
     scorer = load_model(run, model)
     analyses = scorer.parts.analyses(["word", "lemma", "upos", "feats", "source"])

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from accord.pipeline.ask.context import Context as Conditioning
+from accord.pipeline.base.messages import say
 from accord.pipeline.cli.console import is_path
-from accord.pipeline.display.messages import say
-from accord.pipeline.inference.context import Context as Conditioning
 
 if TYPE_CHECKING:
-    from accord.pipeline.inference.scorer import Scorer
+    from accord.pipeline.ask.scorer import Scorer
 
 TrainedRun = Annotated[
     Path | None,
@@ -98,7 +98,7 @@ def under(
 ) -> "Scorer":
     """The model, conditioned on labels and primed with words."""
     if condition:
-        from accord.pipeline.inference.conditioning import tell
+        from accord.pipeline.ask.conditioning import tell
 
         tell(scorer, condition)
     if not prime and (prime_weight is not None or prime_tune):
@@ -106,7 +106,7 @@ def under(
     if prime_weight is not None and prime_tune:
         raise ValueError("expected --prime-weight or --prime-tune, got both")
     if prime:
-        from accord.pipeline.inference import conditioning
+        from accord.pipeline.ask import conditioning
 
         words = conditioning.read_words(scorer, prime)
         tune = conditioning.read_lines(prime_tune) if prime_tune else ()
@@ -128,7 +128,7 @@ def load_model(run: Path | None, model: str | None) -> "Scorer":
     """The model that --run and --model name."""
     if model and run is None:
         raise ValueError(f"--model {model}: a model is chosen of a run; give --run FOLDER too")
-    from accord.pipeline.inference.scorer import load
+    from accord.pipeline.ask.scorer import load
 
     return load(run, model)
 

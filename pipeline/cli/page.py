@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from accord.pipeline.base.messages import echo, track
 from accord.pipeline.cli.console import command
 from accord.pipeline.cli.options import load_model
-from accord.pipeline.display.messages import echo, track
+from accord.pipeline.model.find import BUNDLED, find, holds_models
 from accord.pipeline.page.questions import Models
 from accord.pipeline.page.server import PageServer
-from accord.pipeline.trained.resolve import BUNDLED, find, holds_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from accord.pipeline.inference.scorer import Scorer
+    from accord.pipeline.ask.scorer import Scorer
 
 PORT = 8420
 SWITCH_SECONDS = 5e-4

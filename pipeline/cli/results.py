@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from accord.pipeline.artefacts.store import faults
+from accord.pipeline.base.messages import echo
+from accord.pipeline.base.store import faults
+from accord.pipeline.base.tables import print_table
 from accord.pipeline.cli.console import FAILED, Runs, Seeds, Set, command
-from accord.pipeline.compare import audit as auditing
-from accord.pipeline.compare.scored_models import difference_in_text, find_all
-from accord.pipeline.display.messages import echo
-from accord.pipeline.display.tables import print_table
+from accord.pipeline.study import audit as auditing
+from accord.pipeline.study.scored_models import difference_in_text, find_all
 
 RunFolder = Annotated[
     Path, typer.Argument(metavar="RUN", help="Folder of a run, such as runs/paper.")
@@ -54,7 +54,7 @@ def compare(
     ] = None,
 ) -> None:
     """Compare the models of several runs in one table; train those that are not trained."""
-    from accord.pipeline.compare import tables as comparing  # here, as it loads matplotlib
+    from accord.pipeline.study import tables as comparing  # here, as it loads matplotlib
 
     found = comparing.find_or_run(sources, set=set or (), seeds=seeds, runs=runs)
     scores = comparing.gather(found)
@@ -78,7 +78,7 @@ def significance(
     ] = None,
 ) -> None:
     """Test by a paired bootstrap which differences between a run's models are real."""
-    from accord.pipeline.compare.tables import compare  # here, as it loads matplotlib
+    from accord.pipeline.study.tables import compare  # here, as it loads matplotlib
 
     print_table(compare(run, against))
 
@@ -94,11 +94,11 @@ def tables(
     ] = 0,
 ) -> None:
     """Print the tables of the LL-RNN paper beside the figures of a run of the preset `paper`."""
-    from accord.pipeline.compare.tables import tables
+    from accord.pipeline.study.tables import tables
 
     echo(tables(run), end="")
     if sentences:
-        from accord.pipeline.compare.tables import drawn_sentences
+        from accord.pipeline.study.tables import drawn_sentences
 
         echo(f"\n{drawn_sentences(run, sentences)}", end="")
 
@@ -138,7 +138,7 @@ def combine(
     ] = False,
 ) -> None:
     """Combine models with weights tuned on validation; show the perplexity without each."""
-    from accord.pipeline.compare import combine as combining
+    from accord.pipeline.study import combine as combining
 
     options = {"--cache": cache, "--neighbours": neighbours, "--uniform": uniform}
     given = ", ".join(name for name, value in options.items() if value)
@@ -224,7 +224,7 @@ def export(
     ] = None,
 ) -> None:
     """Export a model with its card: a folder for `load`, n-grams, an automaton, or vectors."""
-    from accord.pipeline.trained.export import export as write
+    from accord.pipeline.model.export import export as write
 
     how = {"order": order, "samples": samples, "prune": prune, "states": states}
     echo(write(run, model, to, compact, **how, words=words, retrofit=retrofit))

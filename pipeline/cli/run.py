@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
-from accord.pipeline.artefacts.names import FACTORS
+from accord.pipeline.base.messages import counted, echo
+from accord.pipeline.base.names import FACTORS
+from accord.pipeline.base.tables import print_markdown, print_table
 from accord.pipeline.cli.console import (
     Configuration,
     Models,
@@ -22,8 +24,6 @@ from accord.pipeline.cli.console import (
 from accord.pipeline.config.presets import preset_text
 from accord.pipeline.data import fetch as fetching
 from accord.pipeline.data.catalogue import origin, source_names
-from accord.pipeline.display.messages import counted, echo
-from accord.pipeline.display.tables import print_markdown, print_table
 
 
 @command
@@ -73,15 +73,15 @@ def run(
     """Train the models of a configuration: run each stage that is not done, print the results."""
     chosen = {"set": set or (), "models": models or (), "name": name, "seeds": seeds, "runs": runs}
     chosen |= {"until": until, "force": force or ()}
-    from accord.pipeline.runner.run import run as bring_up_to_date
-    from accord.pipeline.runner.shards import Shards
-    from accord.pipeline.runner.workers import workers
+    from accord.pipeline.run.run import run as bring_up_to_date
+    from accord.pipeline.run.shards import Shards
+    from accord.pipeline.run.workers import workers
 
     place = workers(on or "pool", at_once, cpus, gpus) if on or shards else None
     if shards:
         chosen["shards"] = Shards(shards, place)
     if on:
-        from accord.pipeline.runner.pack import run_on  # which loads torch
+        from accord.pipeline.run.pack import run_on  # which loads torch
 
         finished = run_on(place, config, **chosen)
     else:
@@ -108,7 +108,7 @@ def stages(
     import pandas as pd
 
     from accord.pipeline.config.configuration import load_config
-    from accord.pipeline.runner.run import Run
+    from accord.pipeline.run.run import Run
     from accord.pipeline.stages import table
 
     if declared:
@@ -135,7 +135,7 @@ def pack(
     runs: Runs = Path("runs"),
 ) -> None:
     """Pack models and the code that trains them for another machine."""
-    from accord.pipeline.runner.pack import pack as pack_models
+    from accord.pipeline.run.pack import pack as pack_models
 
     jobs = pack_models(
         config, to, set=set or (), models=models or (), name=name, seeds=seeds, runs=runs
@@ -151,7 +151,7 @@ def unpack(
     runs: Runs = Path("runs"),
 ) -> None:
     """Take in models trained on another machine, so that `accord run` can continue."""
-    from accord.pipeline.runner.pack import unpack as take_in
+    from accord.pipeline.run.pack import unpack as take_in
 
     echo(f"taken in: {', '.join(take_in(folder, runs=runs)) or 'nothing was finished'}")
 

@@ -15,6 +15,9 @@ import typer
 from accord.corpora.text import lines
 from accord.corpora.tokenise import normalise
 from accord.models.common.registry import imported
+from accord.pipeline.ask.context import pieces, split_texts
+from accord.pipeline.base.messages import counted, echo, say
+from accord.pipeline.base.tables import print_table
 from accord.pipeline.cli.console import command, is_path
 from accord.pipeline.cli.options import (
     Condition,
@@ -28,16 +31,13 @@ from accord.pipeline.cli.options import (
     load_model,
     under,
 )
-from accord.pipeline.display.messages import counted, echo, say
-from accord.pipeline.display.tables import print_table
-from accord.pipeline.inference.context import pieces, split_texts
 
 if TYPE_CHECKING:
-    from accord.pipeline.inference.scorer import Scorer, Word
+    from accord.pipeline.ask.scorer import Scorer, Word
 
 
 AT_ONCE = 1000  # sentences scored together
-FOLLOW = "accord.pipeline.zoo.parts:follow"
+FOLLOW = "accord.zoo.parts:follow"
 LARGEST_NATS = math.log(sys.float_info.max)  # per word; a larger perplexity is no number here
 TABLES = (".csv", ".tsv", ".parquet")
 MARK = "*"  # of a word that had to be spelled
@@ -236,7 +236,7 @@ def condition(
     split: Annotated[str, typer.Option(help="Split of the run to score.")] = "test",
 ) -> None:
     """Compare the perplexity with the right label of a sentence, with none and with a wrong one."""
-    from accord.pipeline.inference.conditioning import perplexities
+    from accord.pipeline.ask.conditioning import perplexities
 
     table = perplexities(load_model(run, model), kind, split)
     shown = {name: table[name].map("{:,.1f}".format) for name in ("right", "none", "wrong")}

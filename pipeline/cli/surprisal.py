@@ -8,6 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from accord.pipeline.base.messages import counted, echo, say
+from accord.pipeline.base.tables import (
+    TABLES,
+    csv,
+    print_table,
+    rounded,
+    table_writer,
+    write_table,
+)
 from accord.pipeline.cli.console import command, is_path, listed, make_room
 from accord.pipeline.cli.options import (
     Beginning,
@@ -22,22 +31,13 @@ from accord.pipeline.cli.options import (
     load_model,
     under,
 )
-from accord.pipeline.display.messages import counted, echo, say
-from accord.pipeline.display.tables import (
-    TABLES,
-    csv,
-    print_table,
-    rounded,
-    table_writer,
-    write_table,
-)
-from accord.pipeline.trained import resolve
+from accord.pipeline.model import find as resolve
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from accord.pipeline.inference.regions import Prediction
-    from accord.pipeline.inference.scorer import Scorer
+    from accord.pipeline.ask.regions import Prediction
+    from accord.pipeline.ask.scorer import Scorer
 
 
 Models = Annotated[
@@ -151,12 +151,11 @@ def surprisal(
     """
     import pandas as pd
 
-    from accord.pipeline.data.user_tables import read_table
-    from accord.pipeline.inference import regions as measured
-    from accord.pipeline.inference.context import CONTEXT
-    from accord.pipeline.inference.context import Context as Reading
-    from accord.pipeline.inference.provenance import check_sidecar, write_sidecar
-    from accord.pipeline.inference.surprisal import (
+    from accord.pipeline.ask import regions as measured
+    from accord.pipeline.ask.context import CONTEXT
+    from accord.pipeline.ask.context import Context as Reading
+    from accord.pipeline.ask.provenance import check_sidecar, write_sidecar
+    from accord.pipeline.ask.surprisal import (
         MEASURES,
         OF_FEATURES,
         chances,
@@ -165,6 +164,7 @@ def surprisal(
         with_joined_punctuation,
         without_empty,
     )
+    from accord.pipeline.data.user_tables import read_table
 
     _check_files(to, plot, table)
     if to:
@@ -230,7 +230,7 @@ def surprisal(
     if checked:
         print_table(measured.shown(checked))
     if plot:
-        from accord.pipeline.display.reading_figures import draw, surprisal_by_region
+        from accord.pipeline.base.reading_figures import draw, surprisal_by_region
 
         draw(surprisal_by_region(pd.concat(kept, ignore_index=True), by, item), plot)
         (echo if to else say)(f"figure: {plot}")  # not among the rows of a CSV
@@ -267,7 +267,7 @@ def cite(
     They name the model, its size and the hash of its weights; for a table, which this model must
     have made, also its words and what they were conditioned on.
     """
-    from accord.pipeline.inference.provenance import citation
+    from accord.pipeline.ask.provenance import citation
 
     echo(citation(load_model(run, model), table))
 
@@ -291,7 +291,7 @@ def expect(
 
     Over the values of a feature, 'none' among them, they sum to one.
     """
-    from accord.pipeline.inference.expectations import expect as measure
+    from accord.pipeline.ask.expectations import expect as measure
 
     expect_words(text)
     _check_files(to, plot)
@@ -302,7 +302,7 @@ def expect(
         print_table(_of_feature(table, feature))
         echo()
     if plot:
-        from accord.pipeline.display.reading_figures import draw, expectations
+        from accord.pipeline.base.reading_figures import draw, expectations
 
         draw(expectations(table, listed(features)), plot)
         echo(f"figure: {plot}")
@@ -343,7 +343,7 @@ def norms(
     surprisal makes the measures (ΔLogLik), on all items and on items that were held out. --to
     writes the items with their predictors, --plot draws the partial effect of surprisal.
     """
-    from accord.pipeline.compare.norms import norms as hold
+    from accord.pipeline.study.norms import norms as hold
 
     _check_files(to, plot, Path(source))
     asked = _chosen(run, model, models, None)
@@ -355,7 +355,7 @@ def norms(
         write_table(held.data, to)
         echo(f"{counted(len(held.data), 'item')}: {to}")
     if plot:
-        from accord.pipeline.display.reading_figures import draw, partial_effects
+        from accord.pipeline.base.reading_figures import draw, partial_effects
 
         draw(partial_effects(held.partial, held.label), plot)
         echo(f"figure: {plot}")

@@ -18,9 +18,9 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from accord.models.common.checks import nearest
 from accord.models.common.registry import trust_files
 from accord.models.recipe import MOVED, Recipe, Teachers
+from accord.pipeline.base.messages import say
 from accord.pipeline.config.effects import Sections, effective, with_start
 from accord.pipeline.config.presets import base_of, layered, parse, short
-from accord.pipeline.display.messages import say
 from accord.pipeline.sections import FeaturiseParams
 from accord.pipeline.stages.table import STAGES
 

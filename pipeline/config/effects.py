@@ -18,13 +18,13 @@ from accord.models.common.files import load_json
 from accord.models.common.registry import Registry, parted, parts_chosen
 from accord.models.parts import ENCODERS
 from accord.models.recipe import Recipe
-from accord.pipeline.artefacts.names import is_compact
+from accord.pipeline.base.messages import say
+from accord.pipeline.base.names import is_compact
 from accord.pipeline.config.presets import preset_names
-from accord.pipeline.dataset.unknown_words import read_chain
-from accord.pipeline.display.messages import say
-from accord.pipeline.features.word_vectors import is_dense
+from accord.pipeline.data.unknown_words import read_chain
+from accord.pipeline.data.word_vectors import is_dense
+from accord.pipeline.model.earlier_models import start_folder, start_params
 from accord.pipeline.stages.table import STAGES
-from accord.pipeline.trained.earlier_models import start_folder, start_params
 
 Sections = Mapping[str, Any]  # stage name -> its frozen dataclass
 

@@ -26,7 +26,8 @@ from filelock import FileLock
 
 from accord.corpora.sources import CORPORA, Repository
 from accord.models.common.checks import nearest
-from accord.pipeline.artefacts.artefact import hash_of_file
+from accord.pipeline.base.artefact import hash_of_file
+from accord.pipeline.base.messages import say
 from accord.pipeline.data.catalogue import (
     ARTICLES,
     NOVELS,
@@ -42,7 +43,6 @@ from accord.pipeline.data.catalogue import (
     source_names,
     writable_data_folder,
 )
-from accord.pipeline.display.messages import say
 
 
 def check_out(url: str, commit: str, path: str, into: Path) -> Path:

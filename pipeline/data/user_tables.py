@@ -8,8 +8,8 @@ import pandas as pd
 
 from accord.corpora.text import CorpusError, kind, lines, table_rows
 from accord.lexicon.index import parquet
-from accord.pipeline.display.messages import counted, say
-from accord.pipeline.display.tables import EXCEL, PARQUET, TABLES
+from accord.pipeline.base.messages import counted, say
+from accord.pipeline.base.tables import EXCEL, PARQUET, TABLES
 
 NO_TEXTS = (".json", ".jsonl", ".xls", ".ods")  # tables too, which would read as lines
 SEPARATORS = "\t;,"

@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from accord.models.common.batching import Model
+from accord.models.data import Model
 from accord.models.spelling.spelling import Spelling, WrittenText, score_text
-from accord.pipeline.artefacts.names import UNKNOWN_ID
-from accord.pipeline.dataset.encoded import Suite, read_encoded_suite
+from accord.pipeline.base.names import UNKNOWN_ID
+from accord.pipeline.data.encoded import Suite, read_encoded_suite
 
 
 class CriticalRegions(NamedTuple):

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from accord.models.common.files import load_json
-from accord.models.training.log import CURVE
-from accord.pipeline.artefacts.names import FIGURES
-from accord.pipeline.dataset.encoded import read_sizes
-from accord.pipeline.display.tables import by_seed, mean_and_spread, without_seed
+from accord.models.log import CURVE
+from accord.pipeline.base.names import FIGURES
+from accord.pipeline.base.tables import by_seed, mean_and_spread, without_seed
+from accord.pipeline.data.encoded import read_sizes
 from accord.pipeline.evaluation.agreement import wilson
 from accord.pipeline.evaluation.metrics import METRICS, OF_START
 

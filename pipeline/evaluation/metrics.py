@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accord.models.common.arrays import load_array
-from accord.models.common.batching import Model
 from accord.models.common.checks import check_finite
 from accord.models.common.registry import Registry
+from accord.models.data import Model
+from accord.models.log import CURVE, PHASE_CURVES, read_curve
 from accord.models.spelling.spelling import Spelling, score_text
-from accord.models.training.log import CURVE, PHASE_CURVES, read_curve
-from accord.pipeline.artefacts.names import END_ID, UNKNOWN_ID
-from accord.pipeline.dataset.encoded import (
+from accord.pipeline.base.messages import say
+from accord.pipeline.base.names import END_ID, UNKNOWN_ID
+from accord.pipeline.data.encoded import (
     DOCUMENTS,
     read_forms,
     read_parts,
     read_sentences,
     read_sizes,
 )
-from accord.pipeline.display.messages import say
 
 if TYPE_CHECKING:
-    from accord.models.network.language_model import LanguageModel
+    from accord.models.model import LanguageModel
 
 METRICS = Registry("metric", "accord.metrics", modules=(__name__,))
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from accord.models.common.arrays import load_array
-from accord.pipeline.dataset.encoded import is_same_text
-from accord.pipeline.display.tables import by_seed
+from accord.pipeline.base.tables import by_seed
+from accord.pipeline.data.encoded import is_same_text
 
 RESAMPLES = 10_000
 AT_ONCE = 500  # resamples drawn together: a matrix of so many rows, a column for each sentence

@@ -23,8 +23,8 @@ from accord.corpora.sentence import Token, Tree, features
 from accord.lexicon import Lexicon
 from accord.lexicon.analysis import Paradigms
 from accord.models.common.files import write_whole
+from accord.pipeline.base.tables import write_table
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.display.tables import write_table
 from accord.pipeline.evaluation.participles_and_moods import (
     CLITICS,
     SUBJECTS,

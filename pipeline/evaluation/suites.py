@@ -24,11 +24,11 @@ import pandas as pd
 
 from accord.corpora.text import lines, parse_line, table_rows
 from accord.corpora.tokenise import tokenised
-from accord.pipeline.artefacts.names import END_ID
+from accord.pipeline.base.messages import say
+from accord.pipeline.base.names import END_ID
 from accord.pipeline.data.catalogue import MissingData, folder_of
-from accord.pipeline.dataset.encoded import Suite
-from accord.pipeline.dataset.vocabulary import Vocabulary
-from accord.pipeline.display.messages import say
+from accord.pipeline.data.encoded import Suite
+from accord.pipeline.data.vocabulary import Vocabulary
 
 KINDS = (".txt", ".csv", ".tsv", ".jsonl")
 GROUPS = ("construction", "UID", "phenomenon", "linguistics_term")  # the first that is there

@@ -13,8 +13,8 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 from lm_eval.api.registry import register_model
 
-from accord.pipeline.inference.expectations import SentenceReader
-from accord.pipeline.inference.scorer import load
+from accord.pipeline.ask.expectations import SentenceReader
+from accord.pipeline.ask.scorer import load
 
 
 class SpanInText(NamedTuple):

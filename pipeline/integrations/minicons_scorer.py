@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from accord.pipeline.artefacts.names import END
-from accord.pipeline.inference.expectations import ReadWords, SentenceReader
-from accord.pipeline.inference.scorer import load
+from accord.pipeline.ask.expectations import ReadWords, SentenceReader
+from accord.pipeline.ask.scorer import load
+from accord.pipeline.base.names import END
 
 Scored = list[tuple[str, float]] | list[tuple[str, float, int]]
 

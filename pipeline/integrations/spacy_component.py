@@ -22,13 +22,13 @@ from spacy.tokens import Doc, Token
 from spacy.util import minibatch
 
 from accord.corpora.segment import sentence_spans
-from accord.pipeline.inference.expectations import (
+from accord.pipeline.ask.expectations import (
     FEATURES,
     ReadWords,
     SentenceReader,
     probabilities,
 )
-from accord.pipeline.inference.scorer import load
+from accord.pipeline.ask.scorer import load
 
 NAME = "accord"
 ENTROPY = "entropy"

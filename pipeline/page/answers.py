@@ -13,13 +13,14 @@ from accord.lexicon.analysis import feature_names
 from accord.models.common.registry import imported
 from accord.models.inference.interface import InferenceModel
 from accord.models.inference.next_word import NextWord
-from accord.pipeline.artefacts.artefact import read_json
-from accord.pipeline.artefacts.names import CONFIG, END, END_ID, NOT_TOP, UNKNOWN_ID, is_unknown
-from accord.pipeline.inference.expectations import FEATURES, POS, FeatureValues
-from accord.pipeline.inference.explain import Choice, Explainer
-from accord.pipeline.inference.generate import ASKED, Generator
-from accord.pipeline.inference.provenance import VERSION, citation, weights_of
-from accord.pipeline.inference.scorer import Scorer
+from accord.pipeline.ask.expectations import FEATURES, POS, FeatureValues
+from accord.pipeline.ask.explain import Choice, Explainer
+from accord.pipeline.ask.generate import ASKED, Generator
+from accord.pipeline.ask.provenance import VERSION, citation, weights_of
+from accord.pipeline.ask.scorer import Scorer
+from accord.pipeline.base.artefact import read_json
+from accord.pipeline.base.names import CONFIG, END, END_ID, NOT_TOP, UNKNOWN_ID, is_unknown
+from accord.pipeline.model.readings import Reading
 from accord.pipeline.page.reading import (
     BITS,
     Answer,
@@ -31,7 +32,6 @@ from accord.pipeline.page.reading import (
     sentences_of,
     words_before,
 )
-from accord.pipeline.trained.readings import Reading
 
 CROSSED = re.compile(r"×(?=[A-Za-z]+=)")  # no word's own ×
 MEANING = "meaning"  # the dimensions of a vector
@@ -95,8 +95,8 @@ MOST_OTHERS = 20  # words that one is compared with
 CHECKED = 1000  # words of a text that are searched for errors
 KEPT = 4  # choices of features that are switched off, held ready: each takes 56 MB of French
 # Imported for the first check and the first card, which need more than all other answers.
-CORRECTIONS = "accord.pipeline.correction.correct:corrections"
-DESCRIBE, CARD = "accord.pipeline.trained.export:describe", "accord.pipeline.trained.card:card"
+CORRECTIONS = "accord.pipeline.correct.correct:corrections"
+DESCRIBE, CARD = "accord.pipeline.model.export:describe", "accord.pipeline.model.card:card"
 
 
 class AskedModel:

@@ -15,7 +15,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:  # imported on first use, so that the page is there before
-    from accord.pipeline.inference.scorer import Scorer
+    from accord.pipeline.ask.scorer import Scorer
     from accord.pipeline.page.answers import AskedModel
     from accord.pipeline.page.reading import Answer, TextReader
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from accord.corpora.detokenise import spans
-from accord.models.common.batching import Sentences
 from accord.models.constraints.automata import WordAutomaton
+from accord.models.data import Sentences
 from accord.models.inference.interface import (
     NOTHING,
     InferenceModel,
@@ -24,9 +24,9 @@ from accord.models.inference.interface import (
 )
 from accord.models.inference.next_word import Expected, NextWord
 from accord.models.spelling.spelling import spelled_text
-from accord.pipeline.artefacts.names import END, END_ID
-from accord.pipeline.inference.context import split_texts
-from accord.pipeline.inference.scorer import Scorer, tokens
+from accord.pipeline.ask.context import split_texts
+from accord.pipeline.ask.scorer import Scorer, tokens
+from accord.pipeline.base.names import END, END_ID
 
 PART = 120  # words of sentences that are read side by side
 IN_A_ROW = 40  # words that are read one after the other, which takes longer

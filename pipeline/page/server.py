@@ -19,7 +19,7 @@ from string import Template
 from typing import Any
 from urllib.parse import urlsplit
 
-from accord.pipeline.artefacts.names import END
+from accord.pipeline.base.names import END
 from accord.pipeline.page.questions import Models
 
 SCRIPT = (  # its parts, in order

@@ -21,8 +21,16 @@ import pandas as pd
 from accord import lexicon
 from accord.lexicon.chain import SAVED, save
 from accord.models.common.files import load_json
-from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.artefacts.names import (
+from accord.pipeline.base.arrow import (
+    Ranges,
+    batch_ranges,
+    open_table,
+    splits,
+    word_counts,
+)
+from accord.pipeline.base.artefact import Inputs
+from accord.pipeline.base.messages import say
+from accord.pipeline.base.names import (
     END,
     END_ID,
     MADE_OF,
@@ -32,15 +40,8 @@ from accord.pipeline.artefacts.names import (
     is_special,
     read_as_unknown,
 )
-from accord.pipeline.artefacts.tables import (
-    Ranges,
-    batch_ranges,
-    open_table,
-    splits,
-    word_counts,
-)
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.dataset.unknown_words import (
+from accord.pipeline.data.unknown_words import (
     WRITTEN,
     UnknownClasses,
     load_chain,
@@ -49,8 +50,7 @@ from accord.pipeline.dataset.unknown_words import (
     save_chain,
     save_hashes,
 )
-from accord.pipeline.dataset.vocabulary import Vocabulary
-from accord.pipeline.display.messages import say
+from accord.pipeline.data.vocabulary import Vocabulary
 from accord.pipeline.evaluation.suites import Pair, read_suite, suite_name, suite_words
 from accord.pipeline.sections import AnalyseParams
 

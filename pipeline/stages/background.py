@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from accord.models.background.mass import adapted, discounted, groups_of
 from accord.models.common.arrays import load_array
 from accord.models.common.registry import imported, outside_files, parted
-from accord.models.features.phi import Features
+from accord.models.mass import adapted, discounted, groups_of
+from accord.models.phi import Features
 from accord.models.spelling.neural import NeuralSpelling
 from accord.models.spelling.ngram import NGramSpelling
 from accord.models.spelling.spelling import load_spelling, save_spelling
-from accord.pipeline.artefacts.artefact import Inputs, hash_of_file
-from accord.pipeline.artefacts.names import (
+from accord.pipeline.base.artefact import Inputs, hash_of_file
+from accord.pipeline.base.names import (
     PRETRAINING,
     PRETRAINING_MASS,
     START,
@@ -23,7 +23,7 @@ from accord.pipeline.artefacts.names import (
     is_special,
     read_as_unknown,
 )
-from accord.pipeline.features.templates import factors_of
+from accord.pipeline.data.templates import factors_of
 from accord.pipeline.sections import BACKGROUNDS, BackgroundParams
 
 RAREST = 0.01  # per million: frequency of a word that the lexicon of frequencies lacks

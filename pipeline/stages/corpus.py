@@ -29,19 +29,19 @@ from accord.corpora.sources import shards as shards_of
 from accord.corpora.tokenise import comparable
 from accord.models.common.checks import nearest
 from accord.models.common.files import load_json
-from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.artefacts.names import ABOUT, PRETRAINING
-from accord.pipeline.artefacts.tables import Spool, batches, rows, write_rows
+from accord.pipeline.base.arrow import Spool, batches, rows, write_rows
+from accord.pipeline.base.artefact import Inputs
+from accord.pipeline.base.messages import counted, say, track
+from accord.pipeline.base.names import ABOUT, PRETRAINING
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.dataset.encoded import LABELS
-from accord.pipeline.dataset.splits import (
+from accord.pipeline.data.encoded import LABELS
+from accord.pipeline.data.splits import (
     OWN_VALIDATION,
     Splits,
     split_as_given,
     split_by_document,
     split_by_sentence,
 )
-from accord.pipeline.display.messages import counted, say, track
 from accord.pipeline.sections import SOURCE, CorpusParams
 
 

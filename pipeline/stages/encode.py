@@ -12,19 +12,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accord.models.common.arrays import load_array
-from accord.models.common.batching import Sentences
 from accord.models.common.files import load_json
+from accord.models.data import Sentences
 from accord.models.spelling.subwords import COUNTS, count_subwords
-from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.artefacts.names import (
+from accord.pipeline.base.arrow import ArrayFile, Ranges, batch_ranges, batches, splits
+from accord.pipeline.base.artefact import Inputs
+from accord.pipeline.base.messages import say
+from accord.pipeline.base.names import (
     END,
     END_ID,
     PRETRAINING,
     is_special,
     read_as_unknown,
 )
-from accord.pipeline.artefacts.tables import ArrayFile, Ranges, batch_ranges, batches, splits
-from accord.pipeline.dataset.encoded import (
+from accord.pipeline.data.encoded import (
     DOCUMENTS,
     NUMBERS,
     PARTS,
@@ -33,11 +34,10 @@ from accord.pipeline.dataset.encoded import (
     read_forms,
     read_sentences,
 )
-from accord.pipeline.dataset.subwords import Speller
-from accord.pipeline.dataset.vocabulary import Vocabulary
-from accord.pipeline.display.messages import say
+from accord.pipeline.data.subwords import Speller
+from accord.pipeline.data.vocabulary import Vocabulary
+from accord.pipeline.data.word_vectors import word_classes
 from accord.pipeline.evaluation.suites import Pair, encode_suite
-from accord.pipeline.features.word_vectors import word_classes
 from accord.pipeline.sections import EncodeParams
 from accord.pipeline.stages.corpus import label_numbers, label_values
 

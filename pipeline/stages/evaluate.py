@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from accord.models.common.batching import Model, Sentences
 from accord.models.common.weights import load_weights
-from accord.models.network.language_model import LanguageModel
-from accord.models.network.states import states
-from accord.models.outputs.softmax import SelfNormalised, SignatureOutput
+from accord.models.data import Model, Sentences
+from accord.models.model import LanguageModel
+from accord.models.softmax import SelfNormalised, SignatureOutput
 from accord.models.spelling.spelling import load_spelling
-from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.artefacts.names import FIGURES, START_WEIGHTS
-from accord.pipeline.dataset.encoded import held_out, read_sentences, suites
-from accord.pipeline.display.messages import say
+from accord.models.states import states
+from accord.pipeline.base.artefact import Inputs
+from accord.pipeline.base.messages import say
+from accord.pipeline.base.names import FIGURES, START_WEIGHTS
+from accord.pipeline.data.encoded import held_out, read_sentences, suites
 from accord.pipeline.evaluation.agreement import measure_agreement
 from accord.pipeline.evaluation.metrics import (
     OF_START,
@@ -29,9 +29,9 @@ from accord.pipeline.evaluation.metrics import (
     measure_parts,
     training_figures,
 )
+from accord.pipeline.model.encoding import FullEncoding
+from accord.pipeline.model.network import load_trained
 from accord.pipeline.sections import EvaluateParams
-from accord.pipeline.trained.encoding import FullEncoding
-from accord.pipeline.trained.network import load_trained
 
 
 @torch.inference_mode()

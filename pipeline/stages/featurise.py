@@ -14,13 +14,13 @@ import pandas as pd
 
 from accord.models.common.files import load_json
 from accord.models.common.weights import load_tensors, save_tensors
-from accord.models.features.phi import Features, by_name, of_words, with_own_features
-from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.artefacts.names import DESCRIBED, END, MODEL, NOT_TOP, START, START_WEIGHTS
-from accord.pipeline.display.messages import say
-from accord.pipeline.features import word_vectors
-from accord.pipeline.features.templates import VECTORS, check, chosen, fill, known_names, sides
-from accord.pipeline.features.word_vectors import (
+from accord.models.phi import Features, by_name, of_words, with_own_features
+from accord.pipeline.base.artefact import Inputs
+from accord.pipeline.base.messages import say
+from accord.pipeline.base.names import DESCRIBED, END, MODEL, NOT_TOP, START, START_WEIGHTS
+from accord.pipeline.data import word_vectors
+from accord.pipeline.data.templates import VECTORS, check, chosen, fill, known_names, sides
+from accord.pipeline.data.word_vectors import (
     WordVectors,
     clusters_of,
     dense_names,

@@ -10,10 +10,10 @@ import pandas as pd
 from accord.models.common.files import load_json
 from accord.models.recipe import Recipe
 from accord.models.spelling.subwords import count_subwords
-from accord.pipeline.artefacts.artefact import Artefact, Inputs
-from accord.pipeline.artefacts.names import FACTORS, RECIPE
-from accord.pipeline.display import report_page
-from accord.pipeline.display.figures import (
+from accord.pipeline.ask import explain_page
+from accord.pipeline.base import report_page
+from accord.pipeline.base.artefact import Artefact, Inputs
+from accord.pipeline.base.figures import (
     agreement_dots,
     for_page,
     learning_curve,
@@ -21,8 +21,9 @@ from accord.pipeline.display.figures import (
     perplexity_bars,
     save,
 )
-from accord.pipeline.display.messages import say
-from accord.pipeline.display.tables import by_seed, markdown
+from accord.pipeline.base.messages import say
+from accord.pipeline.base.names import FACTORS, RECIPE
+from accord.pipeline.base.tables import by_seed, markdown
 from accord.pipeline.evaluation import comparison
 from accord.pipeline.evaluation.comparison import (
     by_size,
@@ -33,7 +34,6 @@ from accord.pipeline.evaluation.comparison import (
     test_splits,
 )
 from accord.pipeline.evaluation.statistics import compare_with_first
-from accord.pipeline.inference import explain_page
 from accord.pipeline.sections import ReportParams
 from accord.pipeline.stages.table import STAGES
 

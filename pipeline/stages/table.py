@@ -19,11 +19,11 @@ from accord.lexicon.reading import Report
 from accord.models.common.checks import expect, nearest
 from accord.models.common.files import WEIGHTS
 from accord.models.common.registry import outside_files
+from accord.models.log import CURVE, PHASE_CURVES
 from accord.models.recipe import Recipe
 from accord.models.spelling.subwords import COUNTS, SPELLER
-from accord.models.training.log import CURVE, PHASE_CURVES
-from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.artefacts.names import (
+from accord.pipeline.base.artefact import Inputs
+from accord.pipeline.base.names import (
     ABOUT,
     DESCRIBED,
     FACTORS,
@@ -33,8 +33,9 @@ from accord.pipeline.artefacts.names import (
     RECIPE,
     START_WEIGHTS,
 )
+from accord.pipeline.data import word_vectors
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.dataset.encoded import (
+from accord.pipeline.data.encoded import (
     DOCUMENTS,
     NUMBERS,
     PARTS,
@@ -42,12 +43,12 @@ from accord.pipeline.dataset.encoded import (
     SIZES,
     VALUES,
 )
-from accord.pipeline.dataset.encoded import WRITTEN as SAME_TEXT
-from accord.pipeline.dataset.unknown_words import WRITTEN
+from accord.pipeline.data.encoded import WRITTEN as SAME_TEXT
+from accord.pipeline.data.templates import TEMPLATES, check
+from accord.pipeline.data.unknown_words import WRITTEN
 from accord.pipeline.evaluation.metrics import METRICS
 from accord.pipeline.evaluation.suites import suite_files
-from accord.pipeline.features import word_vectors
-from accord.pipeline.features.templates import TEMPLATES, check
+from accord.pipeline.model.earlier_models import files_of_teachers
 from accord.pipeline.sections import (
     AnalyseParams,
     BackgroundParams,
@@ -58,7 +59,6 @@ from accord.pipeline.sections import (
     ReportParams,
     TokeniseParams,
 )
-from accord.pipeline.trained.earlier_models import files_of_teachers
 
 
 def _reads_no_files(params: Any) -> Sequence[Path]:

@@ -16,8 +16,7 @@ import pyarrow as pa
 from accord.corpora.sentence import words as words_of
 from accord.corpora.tokenise import normalise, tokenised
 from accord.models.common.files import load_json
-from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.artefacts.tables import (
+from accord.pipeline.base.arrow import (
     Ranges,
     batch_ranges,
     batches,
@@ -26,9 +25,10 @@ from accord.pipeline.artefacts.tables import (
     splits,
     write_batches,
 )
-from accord.pipeline.dataset.encoded import LABELS
-from accord.pipeline.dataset.unknown_words import save_written
-from accord.pipeline.display.messages import meter, say
+from accord.pipeline.base.artefact import Inputs
+from accord.pipeline.base.messages import meter, say
+from accord.pipeline.data.encoded import LABELS
+from accord.pipeline.data.unknown_words import save_written
 from accord.pipeline.sections import TokeniseParams
 
 SCHEMA = pa.schema({"words": pa.list_(pa.string())})

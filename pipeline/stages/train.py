@@ -12,27 +12,27 @@ from pathlib import Path
 
 import torch
 
-from accord.models.background.ngram_background import FOLDS
-from accord.models.common.batching import Sentences
 from accord.models.common.device import choose_device
 from accord.models.common.files import WEIGHTS
 from accord.models.common.weights import load_weights, parameters_of, save_tensors
-from accord.models.network.composed import BackgroundOnly
-from accord.models.network.language_model import LanguageModel
+from accord.models.composed import BackgroundOnly
+from accord.models.data import Sentences
+from accord.models.distillation import Distillation
+from accord.models.gpu import processes
+from accord.models.log import CURVE, Epoch, write_curve
+from accord.models.model import LanguageModel
+from accord.models.ngram_background import FOLDS
 from accord.models.recipe import Recipe
-from accord.models.training import processes
-from accord.models.training.distillation import Distillation
-from accord.models.training.log import CURVE, Epoch, write_curve
-from accord.models.training.regularisers import LossTerm
-from accord.models.training.trainer import Trainer
+from accord.models.regularisers import LossTerm
+from accord.models.train import Trainer
 from accord.models.training_parts import PHASES, SOLVERS
-from accord.pipeline.artefacts.artefact import Inputs
-from accord.pipeline.artefacts.names import PRETRAINING, RECIPE, START_WEIGHTS
-from accord.pipeline.dataset.encoded import read_text
-from accord.pipeline.display.messages import meter, say
-from accord.pipeline.trained.earlier_models import check_same_words, find_teachers
-from accord.pipeline.trained.encoding import FullEncoding
-from accord.pipeline.trained.network import (
+from accord.pipeline.base.artefact import Inputs
+from accord.pipeline.base.messages import meter, say
+from accord.pipeline.base.names import PRETRAINING, RECIPE, START_WEIGHTS
+from accord.pipeline.data.encoded import read_text
+from accord.pipeline.model.earlier_models import check_same_words, find_teachers
+from accord.pipeline.model.encoding import FullEncoding
+from accord.pipeline.model.network import (
     build,
     build_pretraining,
     expect_pretraining,

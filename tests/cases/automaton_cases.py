@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.models.zoo.ngrams.wfst import PHI
+from accord.zoo.wfst import PHI
 
 
 class Automaton:

@@ -15,7 +15,7 @@ from pathlib import Path
 from training_cases import RECIPE, model, sentences
 
 from accord.models.common.files import WEIGHTS
-from accord.models.training.trainer import Trainer
+from accord.models.train import Trainer
 
 TEXT = sentences()
 # No training may import torch's compiler, which takes longer than these trainings do.

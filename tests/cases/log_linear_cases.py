@@ -4,10 +4,10 @@ import numpy as np
 import torch
 from hypothesis import strategies
 
-from accord.models.background.base import Background, Unigram
-from accord.models.common.batching import preceding
-from accord.models.features.phi import Features
-from accord.models.outputs.log_linear import LogLinear
+from accord.models.background import Background, Unigram
+from accord.models.data import preceding
+from accord.models.log_linear import LogLinear
+from accord.models.phi import Features
 
 DOUBLE = torch.float64
 

@@ -4,8 +4,8 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, rising_prior
 
-from accord.models.background.base import Unigram
-from accord.models.network.language_model import LanguageModel
+from accord.models.background import Unigram
+from accord.models.model import LanguageModel
 from accord.models.recipe import Recipe
 
 FEATURES = random_features(WORDS, width=3, real=False)

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-from accord.models.common.batching import Sentences
+from accord.models.data import Sentences
 
 WORDS = 9  # the last two never occur
 

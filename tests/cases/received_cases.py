@@ -5,7 +5,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from accord.pipeline.artefacts.artefact import hash_of_file, read_json, write_json
+from accord.pipeline.base.artefact import hash_of_file, read_json, write_json
 from accord.pipeline.cli.main import app
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from accord.pipeline.artefacts.artefact import FinishedRun
+from accord.pipeline.base.artefact import FinishedRun
 from accord.pipeline.evaluation.comparison import of_models
-from accord.pipeline.runner.sweep import train_and_measure
-from accord.pipeline.trained.resolve import read_jobs
+from accord.pipeline.model.find import read_jobs
+from accord.pipeline.run.sweep import train_and_measure
 
 
 def train_packed(folder: Path) -> None:

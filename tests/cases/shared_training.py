@@ -15,7 +15,7 @@ from torch import distributed
 from training_cases import RECIPE, model, sentences
 
 from accord.models.common.files import WEIGHTS
-from accord.models.training.trainer import Trainer
+from accord.models.train import Trainer
 
 TEXT = sentences(100)
 PENALTIES = {

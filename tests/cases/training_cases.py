@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from accord.models.background.base import Unigram
-from accord.models.common.batching import Sentences
-from accord.models.features.phi import Features
-from accord.models.network.language_model import LanguageModel
+from accord.models.background import Unigram
+from accord.models.data import Sentences
+from accord.models.model import LanguageModel
+from accord.models.phi import Features
 from accord.models.recipe import Recipe
 
 END, WORDS = 0, 12

@@ -9,8 +9,8 @@ import torch
 from fuzz_cases import CASES, damaged, fuzz, outcome
 from hypothesis import strategies as st
 
-from accord.models.background.ngrams import NGrams
-from accord.models.zoo.ngrams.arpa import read_arpa, write_arpa
+from accord.models.ngrams import NGrams
+from accord.zoo.arpa import read_arpa, write_arpa
 
 FORMS = ["</s>", "le", "été"]
 ARPA = """\

@@ -12,8 +12,8 @@ import pytest
 from fuzz_cases import CASES, damaged, fuzz
 
 import accord
-from accord.pipeline.artefacts.artefact import hash_of_file, read_json, write_json
-from accord.pipeline.inference.explain import Explainer
+from accord.pipeline.ask.explain import Explainer
+from accord.pipeline.base.artefact import hash_of_file, read_json, write_json
 
 TOLD = (
     ValueError,

@@ -11,8 +11,8 @@ from fuzz_cases import CASES, damaged, fuzz, outcome
 from hypothesis import strategies as st
 
 import accord
+from accord.pipeline.ask.surprisal import surprisal
 from accord.pipeline.data.user_tables import read_table
-from accord.pipeline.inference.surprisal import surprisal
 
 ROWS = [
     ("1", "Le chien | du voisin | aboie.", "a b c"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from accord.lexicon.vectors import VectorFile, of_arrays, of_spacy, of_text
 from accord.models.common.arrays import load_arrays
-from accord.pipeline.features.word_vectors import find, reduced
+from accord.pipeline.data.word_vectors import find, reduced
 
 FORMS = ["de", "la", "Paris", "été", "aujourd'hui"]
 MATRIX = np.arange(15, dtype=np.float32).reshape(5, 3) / 8

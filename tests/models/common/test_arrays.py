@@ -11,7 +11,7 @@ import torch
 
 from accord.models.common.arrays import load_array, load_arrays
 from accord.models.common.weights import load_weights, save_tensors
-from accord.models.features.phi import Features
+from accord.models.phi import Features
 
 
 def header(shape: tuple[int, ...], kind: str = "<i8") -> bytes:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from accord.models.common.batching import NO_WORD, Sentences, batches
+from accord.models.data import NO_WORD, Sentences, batches
 from accord.models.recipe import Recipe
 
 COUNT = 400

@@ -10,9 +10,9 @@ import pytest
 import torch
 from training_cases import RECIPE, model, sentences
 
-from accord.models.common.batching import batches
-from accord.models.training.step import STEPS
-from accord.models.training.trainer import Trainer
+from accord.models.data import batches
+from accord.models.step import STEPS
+from accord.models.train import Trainer
 
 TEXT = sentences()
 SAVING = replace(RECIPE, checkpoint_steps=4)

@@ -6,11 +6,10 @@ import torch
 from log_linear_cases import random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from accord.models.background.base import Unigram
-from accord.models.background.ngram_background import NGramBackground
-from accord.models.background.ngrams import kneser_ney
-from accord.models.common.batching import END, Sentences
-from accord.models.common.mixture import (
+from accord.models.background import Unigram
+from accord.models.composed import BackgroundOnly
+from accord.models.data import END, Sentences
+from accord.models.mixture import (
     chunks,
     likeliest_exponents,
     likeliest_weights,
@@ -18,10 +17,11 @@ from accord.models.common.mixture import (
     score,
     stacked_distributions,
 )
-from accord.models.network.composed import BackgroundOnly
-from accord.models.network.language_model import LanguageModel
+from accord.models.model import LanguageModel
+from accord.models.ngram_background import NGramBackground
+from accord.models.ngrams import kneser_ney
 from accord.models.recipe import Recipe
-from accord.models.zoo.memory import Cache
+from accord.zoo.memory import Cache
 
 FEATURES = random_features(WORDS, width=3, real=False)
 MASS = np.arange(1.0, WORDS + 1)

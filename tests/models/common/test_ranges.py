@@ -5,7 +5,7 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from accord.models.common.batching import in_a_row, in_columns
+from accord.models.data import in_a_row, in_columns
 
 CASES = [([5, 0, 9], [2, 3, 1]), ([7, 7, 1], [0, 4, 0]), ([3], [0]), ([], [])]
 

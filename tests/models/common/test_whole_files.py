@@ -8,11 +8,11 @@ import pytest
 from full_disk import full_disk
 from ngram_cases import WORDS, random_sentences
 
-from accord.models.background.counts import count
-from accord.models.background.ngrams import kneser_ney
 from accord.models.common.files import whole, write_whole
-from accord.models.zoo.ngrams.arpa import write_arpa
-from accord.models.zoo.ngrams.wfst import ngram_automaton, write_wfst
+from accord.models.counts import count
+from accord.models.ngrams import kneser_ney
+from accord.zoo.arpa import write_arpa
+from accord.zoo.wfst import ngram_automaton, write_wfst
 
 
 def test_a_file_appears_when_it_is_written(tmp_path):

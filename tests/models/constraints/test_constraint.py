@@ -14,13 +14,13 @@ from log_linear_cases import (
     sparse,
 )
 
-from accord.models.background.base import Uniform, Unigram
-from accord.models.background.ngram_background import NGramBackground
-from accord.models.background.ngrams import kneser_ney
-from accord.models.common.batching import Sentences
+from accord.models.background import Uniform, Unigram
 from accord.models.constraints.automata import WordAutomaton
 from accord.models.constraints.constrained import Constrained, constrained
-from accord.models.network.language_model import LanguageModel
+from accord.models.data import Sentences
+from accord.models.model import LanguageModel
+from accord.models.ngram_background import NGramBackground
+from accord.models.ngrams import kneser_ney
 from accord.models.recipe import Recipe
 
 PLURAL, NOUN = 0, 1

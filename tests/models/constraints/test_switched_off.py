@@ -6,11 +6,11 @@ import torch
 from log_linear_cases import by_definition, dense, random_features, random_mass
 from ngram_cases import WORDS, random_sentences
 
-from accord.models.background.base import Unigram
+from accord.models.background import Unigram
 from accord.models.constraints.constrained import switched_off
-from accord.models.network.language_model import LanguageModel
-from accord.models.network.states import states
+from accord.models.model import LanguageModel
 from accord.models.recipe import Recipe
+from accord.models.states import states
 
 FEATURES = random_features(WORDS, width=6)
 TEXT = random_sentences(seed=5, count=10, words=WORDS)

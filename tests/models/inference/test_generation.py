@@ -8,16 +8,16 @@ import torch
 from log_linear_cases import random_features, random_mass
 from scipy.stats import chisquare
 
-from accord.models.background.base import Unigram
-from accord.models.background.ngram_background import NGramBackground
-from accord.models.background.ngrams import kneser_ney
-from accord.models.common.batching import END, Sentences
+from accord.models.background import Unigram
+from accord.models.composed import FrozenModelBackground
 from accord.models.constraints.automata import WordAutomaton
 from accord.models.constraints.constrained import Constrained
+from accord.models.data import END, Sentences
 from accord.models.inference.generation import Beam, Sampling, beam, sample
 from accord.models.inference.torch_model import TorchModel
-from accord.models.network.composed import FrozenModelBackground
-from accord.models.network.language_model import LanguageModel
+from accord.models.model import LanguageModel
+from accord.models.ngram_background import NGramBackground
+from accord.models.ngrams import kneser_ney
 from accord.models.recipe import Recipe
 
 WORDS = 7

@@ -6,13 +6,13 @@ import torch
 from log_linear_cases import Bigram, random_features
 from ngram_cases import WORDS, random_sentences, rising_prior
 
-from accord.models.background.base import Unigram
-from accord.models.background.ngram_background import NGramBackground
+from accord.models.background import Unigram
+from accord.models.composed import BackgroundOnly
 from accord.models.inference import next_word
 from accord.models.inference.next_word import NextWord, WordValues
 from accord.models.inference.torch_model import in_torch
-from accord.models.network.composed import BackgroundOnly
-from accord.models.network.language_model import LanguageModel
+from accord.models.model import LanguageModel
+from accord.models.ngram_background import NGramBackground
 from accord.models.parts import SMOOTHINGS
 from accord.models.recipe import Recipe
 

@@ -6,18 +6,18 @@ import torch
 from log_linear_cases import random_features, random_mass
 from ngram_cases import random_sentences
 
-from accord.models.background.base import Unigram
-from accord.models.common.batching import END, Sentences
+from accord.models.background import Unigram
 from accord.models.common.weights import parameters_of
 from accord.models.constraints.automata import WordAutomaton
-from accord.models.features.phi import Features
+from accord.models.data import END, Sentences
 from accord.models.inference import numpy_model
 from accord.models.inference.constraints import likeliest_weight, primed
 from accord.models.inference.generation import Sampling, beam, sample
 from accord.models.inference.next_word import NextWord, WordValues
 from accord.models.inference.numpy_model import NumpyModel, computes
 from accord.models.inference.torch_model import TorchModel
-from accord.models.network.language_model import LanguageModel
+from accord.models.model import LanguageModel
+from accord.models.phi import Features
 from accord.models.recipe import Recipe
 
 WORDS = 40

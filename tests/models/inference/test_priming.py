@@ -6,14 +6,14 @@ import torch
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
-from accord.models.background.base import Unigram
-from accord.models.common.batching import END, Sentences
+from accord.models.background import Unigram
 from accord.models.constraints.automata import WordAutomaton
-from accord.models.features.phi import Features
+from accord.models.data import END, Sentences
 from accord.models.inference.constraints import likeliest_weight, primed
 from accord.models.inference.next_word import NextWord, WordValues
 from accord.models.inference.torch_model import TorchModel
-from accord.models.network.language_model import LanguageModel
+from accord.models.model import LanguageModel
+from accord.models.phi import Features
 from accord.models.recipe import Recipe
 
 WORDS, CHOSEN = 9, np.array([2, 5])

@@ -6,7 +6,7 @@ from spelling_cases import COUNT, made
 
 from accord.models.spelling import neural
 from accord.models.spelling.subwords import Subwords
-from accord.pipeline.dataset.subwords import Speller
+from accord.pipeline.data.subwords import Speller
 
 LETTERS = ("a", "ab", "7", "7,", "é", "☃")
 

@@ -9,8 +9,8 @@ from accord.models.recipe import MOVED
 from accord.pipeline.config.configuration import load_config
 from accord.pipeline.config.effects import explain, explanations
 from accord.pipeline.config.presets import layered, preset_names
+from accord.pipeline.model.find import BUNDLED_FOLDER
 from accord.pipeline.stages.table import STAGES
-from accord.pipeline.trained.resolve import BUNDLED_FOLDER
 
 
 def write(tmp_path, text: str) -> str:

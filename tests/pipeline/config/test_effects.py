@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from accord.models.background.base import Uniform
-from accord.models.features.phi import Features
-from accord.models.network.language_model import LanguageModel
+from accord.models.background import Uniform
+from accord.models.model import LanguageModel
 from accord.models.parts import ENCODERS
+from accord.models.phi import Features
 from accord.pipeline.config.configuration import load_config
 
 

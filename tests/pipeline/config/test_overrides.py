@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from accord.pipeline.config.configuration import load_config
-from accord.pipeline.runner.run import _overrides
+from accord.pipeline.run.run import _overrides
 from accord.pipeline.sections import FeaturiseParams
 
 

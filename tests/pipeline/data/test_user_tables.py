@@ -7,10 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 import accord
+from accord.pipeline.ask.surprisal import surprisal_pieces, without_empty
+from accord.pipeline.base.tables import TABLES, table_writer, write_table
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.user_tables import read_table
-from accord.pipeline.display.tables import TABLES, table_writer, write_table
-from accord.pipeline.inference.surprisal import surprisal_pieces, without_empty
 
 STIMULI = pd.DataFrame(
     {
@@ -124,7 +124,7 @@ def test_the_pieces_of_a_table_of_words_are_the_table(monkeypatch):
     model = accord.load()
     table = pd.DataFrame({"sentence": ["Il pleut.", "Elle dort.", "Tu viens ?"]})
     whole = model.surprisal(table)
-    monkeypatch.setattr("accord.pipeline.inference.expectations.AT_ONCE", 1)
+    monkeypatch.setattr("accord.pipeline.ask.expectations.AT_ONCE", 1)
     pieces = list(surprisal_pieces(table, model))
     assert len(pieces) == 3
     together = pd.concat(pieces, ignore_index=True)

@@ -8,10 +8,8 @@ from typer.testing import CliRunner
 import accord
 from accord.models.common.arrays import load_array
 from accord.pipeline.cli.main import app
-from accord.pipeline.compare import agreement, tables
-from accord.pipeline.compare.scored_models import find
-from accord.pipeline.dataset.encoded import Suite, suites
-from accord.pipeline.dataset.vocabulary import Vocabulary
+from accord.pipeline.data.encoded import Suite, suites
+from accord.pipeline.data.vocabulary import Vocabulary
 from accord.pipeline.evaluation import comparison
 from accord.pipeline.evaluation.agreement import (
     agreement_figures,
@@ -21,6 +19,8 @@ from accord.pipeline.evaluation.agreement import (
 )
 from accord.pipeline.evaluation.comparison import constructions
 from accord.pipeline.evaluation.suites import Pair, encode_suite, is_made_of, read_suite
+from accord.pipeline.study import agreement, tables
+from accord.pipeline.study.scored_models import find
 
 PAIRS = [
     Pair("simple", "la fille mange une pomme .", "la fille mangent une pomme ."),

@@ -8,10 +8,10 @@ from typer.testing import CliRunner
 import accord
 from accord.lexicon import load
 from accord.pipeline.cli.main import app
-from accord.pipeline.compare.agreement import groups, items, judged, side_by_side
 from accord.pipeline.data.catalogue import folder_of
 from accord.pipeline.evaluation.critical_words import find_words
 from accord.pipeline.evaluation.suites import read_suite, words_of
+from accord.pipeline.study.agreement import groups, items, judged, side_by_side
 
 
 def suite_of(folder, *rows):

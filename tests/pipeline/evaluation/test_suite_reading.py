@@ -9,15 +9,6 @@ from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.cli.main import app
-from accord.pipeline.compare.agreement import (
-    groups,
-    items,
-    judged,
-    of_different_lengths,
-    side_by_side,
-    summary,
-    telling,
-)
 from accord.pipeline.evaluation.agreement import SCORINGS
 from accord.pipeline.evaluation.suites import (
     Pair,
@@ -27,6 +18,15 @@ from accord.pipeline.evaluation.suites import (
     suite_name,
     text_of,
     words_of,
+)
+from accord.pipeline.study.agreement import (
+    groups,
+    items,
+    judged,
+    of_different_lengths,
+    side_by_side,
+    summary,
+    telling,
 )
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import accord
-from accord.pipeline.artefacts.names import END
-from accord.pipeline.inference.expectations import expect
-from accord.pipeline.inference.explain import Explainer
+from accord.pipeline.ask.expectations import expect
+from accord.pipeline.ask.explain import Explainer
+from accord.pipeline.base.names import END
 from accord.pipeline.page.answers import all_families, families, members
 from accord.pipeline.page.questions import Models
 

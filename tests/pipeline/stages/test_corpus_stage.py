@@ -7,7 +7,7 @@ from itertools import groupby
 
 import pytest
 
-from accord.pipeline.artefacts.tables import rows, splits
+from accord.pipeline.base.arrow import rows, splits
 from accord.pipeline.sections import CorpusParams
 from accord.pipeline.stages import corpus
 

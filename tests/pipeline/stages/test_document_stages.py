@@ -7,8 +7,8 @@ import pytest
 
 import accord
 from accord.corpora.sources import read
-from accord.pipeline.artefacts.tables import rows
-from accord.pipeline.dataset.encoded import read_sentences, weighted
+from accord.pipeline.base.arrow import rows
+from accord.pipeline.data.encoded import read_sentences, weighted
 from accord.pipeline.evaluation.comparison import read_scores
 
 

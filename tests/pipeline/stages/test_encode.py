@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from accord.pipeline.artefacts.names import END_ID
-from accord.pipeline.artefacts.tables import rows
+from accord.pipeline.base.arrow import rows
+from accord.pipeline.base.names import END_ID
 
 
 @pytest.mark.parametrize("split", ["train", "valid", "test"])

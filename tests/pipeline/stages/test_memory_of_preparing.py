@@ -5,8 +5,8 @@ import tracemalloc
 import pandas as pd
 import pytest
 
-from accord.pipeline.artefacts import tables
-from accord.pipeline.artefacts.names import END, UNKNOWN
+from accord.pipeline.base import arrow as tables
+from accord.pipeline.base.names import END, UNKNOWN
 from accord.pipeline.sections import CorpusParams, EncodeParams
 from accord.pipeline.stages import corpus, encode, tokenise
 

@@ -9,9 +9,9 @@ from run_cases import scores_of
 
 import accord
 from accord import export
-from accord.models.zoo.ngrams.arpa import read_arpa
-from accord.pipeline.compare.scored_models import find
-from accord.pipeline.dataset.vocabulary import Vocabulary
+from accord.pipeline.data.vocabulary import Vocabulary
+from accord.pipeline.study.scored_models import find
+from accord.zoo.arpa import read_arpa
 
 
 @pytest.mark.slow

@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 import accord
 from accord import lexicon
 from accord.corpora.tokenise import normalise
-from accord.models.features.phi import Features
+from accord.models.phi import Features
 from accord.models.spelling.spelling import load_spelling
-from accord.pipeline.artefacts.names import END, UNKNOWN, UNKNOWN_ID, is_special
+from accord.pipeline.base.names import END, UNKNOWN, UNKNOWN_ID, is_special
 from accord.pipeline.cli.main import app
 from accord.pipeline.data.catalogue import folder_of
-from accord.pipeline.dataset.unknown_words import SMALLEST, UnknownClasses
+from accord.pipeline.data.unknown_words import SMALLEST, UnknownClasses
 from accord.pipeline.evaluation.metrics import measure
 
 STRANGE = "La xylophoniste zorglube 1987 fois à Tchernihiv, dit Łukasz ☺."

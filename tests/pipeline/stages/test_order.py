@@ -4,8 +4,8 @@ from fnmatch import fnmatch
 
 import pytest
 
+from accord.pipeline.model.export import EXPORTED
 from accord.pipeline.stages.table import STAGES, above
-from accord.pipeline.trained.export import EXPORTED
 
 
 def test_what_lies_above_a_stage_is_all_that_it_depends_on():

@@ -5,20 +5,20 @@ import pytest
 from run_cases import scores_of
 
 import accord
-from accord.models.common.batching import Sentences
+from accord.models.data import Sentences
 from accord.models.spelling.spelling import score_text
 from accord.models.spelling.subwords import count_subwords
-from accord.pipeline.artefacts.names import UNKNOWN_ID
+from accord.pipeline.ask.explain import Explainer
+from accord.pipeline.ask.generate import Generator
+from accord.pipeline.ask.vectors import ReadVectors
+from accord.pipeline.base.names import UNKNOWN_ID
 from accord.pipeline.cli.score import Total, Unit
-from accord.pipeline.compare.agreement import judged
-from accord.pipeline.dataset.encoded import read_forms, read_sentences, read_text
-from accord.pipeline.dataset.subwords import BOUNDARY, Speller
+from accord.pipeline.data.encoded import read_forms, read_sentences, read_text
+from accord.pipeline.data.subwords import BOUNDARY, Speller
 from accord.pipeline.evaluation.suites import read_suite
-from accord.pipeline.inference.explain import Explainer
-from accord.pipeline.inference.generate import Generator
-from accord.pipeline.inference.vectors import ReadVectors
-from accord.pipeline.trained.encoding import FullEncoding
-from accord.pipeline.trained.network import load_trained
+from accord.pipeline.model.encoding import FullEncoding
+from accord.pipeline.model.network import load_trained
+from accord.pipeline.study.agreement import judged
 
 MODELS = """
 base: tiny

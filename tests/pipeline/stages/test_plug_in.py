@@ -9,7 +9,7 @@ import accord
 from accord.pipeline.config.configuration import load_config
 from accord.pipeline.config.effects import explain
 from accord.pipeline.evaluation.metrics import METRICS
-from accord.pipeline.runner.run import Run
+from accord.pipeline.run.run import Run
 
 JORDAN = '''
 from typing import Annotated

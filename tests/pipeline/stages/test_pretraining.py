@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 
 from accord import load, run
-from accord.models.features.phi import Features
-from accord.pipeline.dataset.encoded import read_text
+from accord.models.phi import Features
+from accord.pipeline.data.encoded import read_text
 from accord.pipeline.evaluation.comparison import read_scores
-from accord.pipeline.trained.encoding import FullEncoding
-from accord.pipeline.trained.network import load_trained
+from accord.pipeline.model.encoding import FullEncoding
+from accord.pipeline.model.network import load_trained
 
 SENTENCE = "Pomme une mange fille petite la."  # which nothing else would teach
 ONE_MODEL = {"models": ["ll-rnn"], "until": "evaluate"}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.pipeline.artefacts.tables import rows, write_rows
+from accord.pipeline.base.arrow import rows, write_rows
 from accord.pipeline.config.configuration import load_config
 from accord.pipeline.stages.corpus import SCHEMA
 from accord.pipeline.stages.table import STAGES

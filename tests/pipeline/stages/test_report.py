@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import accord
 from accord.pipeline.cli.main import app
-from accord.pipeline.compare.tables import compare
+from accord.pipeline.study.tables import compare
 
 
 def page_of(run) -> str:

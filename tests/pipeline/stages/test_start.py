@@ -12,15 +12,15 @@ from run_cases import scores_of, train_packed
 import accord
 from accord.models.common.files import load_json
 from accord.models.common.weights import load_tensors
-from accord.models.training.step import Steps
-from accord.pipeline.artefacts.artefact import Damaged
-from accord.pipeline.compare.audit import audit, starts
+from accord.models.step import Steps
+from accord.pipeline.base.artefact import Damaged
 from accord.pipeline.config.configuration import load_config
-from accord.pipeline.dataset.encoded import read_sentences
+from accord.pipeline.data.encoded import read_sentences
 from accord.pipeline.evaluation.comparison import comparison_table, read_epochs, read_scores, scores
-from accord.pipeline.runner.pack import pack, unpack
-from accord.pipeline.trained import earlier_models as start_module
-from accord.pipeline.trained.earlier_models import start_artefact
+from accord.pipeline.model import earlier_models as start_module
+from accord.pipeline.model.earlier_models import start_artefact
+from accord.pipeline.run.pack import pack, unpack
+from accord.pipeline.study.audit import audit, starts
 
 ROOT = Path(__file__).parents[3]
 NEW = "Le zyglotron mange une pomme et le zyglotron dort."

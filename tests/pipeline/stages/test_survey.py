@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import accord
-from accord.pipeline.artefacts.names import FIGURES
-from accord.pipeline.compare.scored_models import find
+from accord.pipeline.base.names import FIGURES
 from accord.pipeline.config import configuration
 from accord.pipeline.config.configuration import load_config
-from accord.pipeline.zoo.conversions import compare_pruned
+from accord.pipeline.study.scored_models import find
+from accord.zoo.conversions import compare_pruned
 
 PRESET = Path(configuration.__file__).parent / "presets" / "survey.yaml"
 SMALL = {

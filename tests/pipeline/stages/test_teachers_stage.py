@@ -10,9 +10,9 @@ import pytest
 from run_cases import train_packed
 
 import accord
-from accord.pipeline.runner.pack import pack, unpack
-from accord.pipeline.runner.sweep import _train
-from accord.pipeline.trained.resolve import find
+from accord.pipeline.model.find import find
+from accord.pipeline.run.pack import pack, unpack
+from accord.pipeline.run.sweep import _train
 
 ROOT = Path(__file__).parents[3]
 ONE_EPOCH = ["train.epochs=1", "analyse.protocol=closed"]
@@ -89,7 +89,7 @@ def test_teachers_and_their_student_are_trained_elsewhere_in_one_call(taught_by,
     ]
     for module in WITHOUT.split():
         (tmp_path / f"{module}.py").write_text("raise ImportError(__name__)")
-    command = [sys.executable, "-m", "accord.pipeline.runner.sweep", str(packed), "--at-once", "3"]
+    command = [sys.executable, "-m", "accord.pipeline.run.sweep", str(packed), "--at-once", "3"]
     path = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
     done = subprocess.run(command, cwd=ROOT, env=path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

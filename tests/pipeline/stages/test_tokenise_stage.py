@@ -2,7 +2,7 @@
 
 import pytest
 
-from accord.pipeline.artefacts import tables
+from accord.pipeline.base import arrow as tables
 from accord.pipeline.sections import TokeniseParams
 from accord.pipeline.stages import corpus, tokenise
 

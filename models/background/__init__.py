@@ -1,1 +1,0 @@
-"""b(K, x): the mass that words have before the features speak; n-grams."""

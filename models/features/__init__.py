@@ -1,1 +1,0 @@
-"""Φ, and how the encoder reads words by it."""

@@ -1,0 +1,1 @@
+"""What takes a GPU or several processes: recorded steps, streams, shared gradients."""

@@ -1,1 +1,0 @@
-"""Whole models: they are built, read sentences, generate."""

@@ -1,1 +1,0 @@
-"""p(x | K) from h_t: the log-linear output and softmaxes."""

@@ -1,0 +1,326 @@
+"""Φ by signature; Φ grown by words and features of another text.
+
+Words with the same row of Φ have the same a·φ(x). Each distinct row is a *signature*; a word is
+then no more than the number of its signature, and every computation of the log-linear model costs
+the number of signatures, not of words.
+
+A row may have two blocks: sparse features, as a lexicon gives them, and a short dense vector, as a
+space of meanings gives it: a·φ(x) = a_sparse·φ_sparse(x) + a_dense·v(x). A signature is then a
+distinct pair of the two.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from accord.models.common.arrays import load_arrays
+from accord.models.common.checks import check_range
+from accord.models.data import in_a_row
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Φ by signature: a sparse (S × F) matrix by rows, and the signature of each of the V words.
+
+    Row s holds the values `values[indptr[s]:indptr[s+1]]` of the features
+    `indices[indptr[s]:indptr[s+1]]`. Its dense features, the last of the F, are the row
+    `vector[s]` of `vectors`; without a dense block these have no columns.
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+    signature: np.ndarray
+    feature_count: int  # F, sparse and dense
+    vectors: np.ndarray = field(default_factory=lambda: np.zeros((1, 0), np.float32))  # (R × D)
+    vector: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))  # (S), a row for each
+
+    def __post_init__(self):
+        if not np.size(self.vectors) and not np.size(self.vector):  # without a dense block
+            object.__setattr__(self, "vector", np.zeros(len(self.indptr) - 1, np.int64))
+        for name, kind in (
+            ("indptr", np.int64),
+            ("indices", np.int64),
+            ("values", np.float64),
+            ("signature", np.int64),
+            ("vector", np.int64),
+        ):
+            object.__setattr__(self, name, _vector(getattr(self, name), kind, name))
+        object.__setattr__(self, "feature_count", int(self.feature_count))
+        object.__setattr__(self, "vectors", _matrix(self.vectors, "vectors"))
+        _check_rows(self.indptr, self.indices, self.values, self.sparse_count)
+        if len(self.vector) != self.signature_count:
+            raise ValueError(
+                f"vector: expected {self.signature_count} rows, one per signature; "
+                f"got {len(self.vector)}"
+            )
+        check_range("vector", "rows of vectors", self.vector, 0, len(self.vectors))
+        if not self.vocabulary_size:
+            raise ValueError("signature: expected at least one word, got none")
+        check_range("signature", "signatures", self.signature, 0, self.signature_count)
+
+    @property
+    def vocabulary_size(self) -> int:
+        """V, the number of words."""
+        return len(self.signature)
+
+    @property
+    def signature_count(self) -> int:
+        """S, the number of distinct rows."""
+        return len(self.indptr) - 1
+
+    @property
+    def dimensions(self) -> int:
+        """D, the number of dense features."""
+        return self.vectors.shape[1]
+
+    @property
+    def sparse_count(self) -> int:
+        """F − D, the number of sparse features."""
+        return self.feature_count - self.dimensions
+
+    @cached_property
+    def is_identity(self) -> bool:
+        """Whether Φ·W is W itself: signature s has the one feature s, with value 1."""
+        return (
+            not self.dimensions
+            and self.signature_count == self.feature_count == len(self.indices)
+            and np.array_equal(self.indptr, np.arange(self.feature_count + 1))
+            and np.array_equal(self.indices, np.arange(self.feature_count))
+            and bool((self.values == 1).all())
+        )
+
+    @cached_property
+    def members(self) -> tuple[np.ndarray, np.ndarray]:
+        """The words in the order of their signatures, and where each signature's begin (S + 1)."""
+        sizes = np.bincount(self.signature, minlength=self.signature_count)
+        return np.argsort(self.signature, kind="stable"), _ends(sizes)
+
+    @classmethod
+    def from_rows(
+        cls, indptr: ArrayLike, indices: ArrayLike, values: ArrayLike, feature_count: int
+    ) -> "Features":
+        """Group the sparse rows of words into signatures, numbered by first occurrence."""
+        rows = (
+            _vector(indptr, np.int64, "indptr"),
+            _vector(indices, np.int64, "indices"),
+            _vector(values, np.float64, "values"),
+        )
+        _check_rows(*rows, feature_count)
+        starts, features, numbers = _canonical(*rows)
+
+        # A row's bytes are its key: a dictionary compares them in full, so no two rows collide.
+        entries = np.empty(len(features), dtype=[("index", "<i8"), ("value", "<f8")])
+        entries["index"], entries["value"] = features, numbers
+        raw, bounds = entries.tobytes(), (starts * entries.itemsize).tolist()
+        number: dict[bytes, int] = {}
+        signature = np.fromiter(
+            (number.setdefault(raw[start:end], len(number)) for start, end in pairwise(bounds)),
+            dtype=np.int64,
+            count=len(starts) - 1,
+        )
+        distinct = np.frombuffer(b"".join(number), dtype=entries.dtype)
+        lengths = np.fromiter(map(len, number), np.int64, len(number)) // entries.itemsize
+        return cls(_ends(lengths), distinct["index"], distinct["value"], signature, feature_count)
+
+    @classmethod
+    def one_hot(cls, words: int) -> "Features":
+        """Every word its own feature: with a uniform background, the ordinary softmax."""
+        identity = np.arange(words)
+        return cls(np.arange(words + 1), identity, np.ones(words), identity, words)
+
+    def with_vectors(self, vectors: np.ndarray, vector: np.ndarray) -> "Features":
+        """The same with a dense block: `vectors` (R × D), and which of them each word has (V)."""
+        split = self.split_by(_vector(vector, np.int64, "vector"))
+        return replace(
+            split,
+            feature_count=self.feature_count + np.shape(vectors)[1],
+            vectors=vectors,
+            vector=split.group_of_signatures("vector", vector),
+        )
+
+    def split_by(self, group: np.ndarray) -> "Features":
+        """The same Φ with signatures split where their words are of different groups."""
+        # Each pair as one number, which is sorted eight times as fast as rows of two are.
+        groups, of_word = np.unique(group, return_inverse=True)
+        pairs = self.signature * len(groups) + of_word
+        _, first, number = np.unique(pairs, return_index=True, return_inverse=True)
+        rows = self.signature[first]
+        lengths = np.diff(self.indptr)[rows]
+        entry = in_a_row(self.indptr[rows], lengths)
+        return Features(
+            _ends(lengths),
+            self.indices[entry],
+            self.values[entry],
+            number,
+            self.feature_count,
+            self.vectors,
+            self.vector[rows],
+        )
+
+    def merging(self, is_merged: np.ndarray) -> "Features":
+        """The same Φ with some signatures (S) merged into the last, without sparse features."""
+        if not is_merged.any():
+            return self
+        number = np.where(is_merged, np.sum(~is_merged), np.cumsum(~is_merged) - 1)
+        lengths = np.diff(self.indptr)[~is_merged]
+        entry = in_a_row(self.indptr[:-1][~is_merged], lengths)
+        return replace(
+            self,
+            indptr=_ends(np.append(lengths, 0)),
+            indices=self.indices[entry],
+            values=self.values[entry],
+            signature=number[self.signature],
+            vector=np.append(self.vector[~is_merged], self.vector[0]),
+        )
+
+    def group_of_signatures(self, name: str, group: np.ndarray) -> np.ndarray:
+        """The group of each signature, from the groups of its words, which must agree."""
+        if len(group) != self.vocabulary_size:
+            raise ValueError(
+                f"{name}: expected {self.vocabulary_size} numbers, one per word; got {len(group)}"
+            )
+        of_signature = np.zeros(self.signature_count, np.int64)
+        of_signature[self.signature] = group
+        differs = group != of_signature[self.signature]
+        if differs.any():
+            word = int(np.argmax(differs))
+            signature = self.signature[word]
+            raise ValueError(
+                f"{name}: expected one group in signature {signature}, word {word} is in "
+                f"{group[word]}, others like it in {of_signature[signature]}; "
+                f"features.split_by({name}) separates them"
+            )
+        return of_signature
+
+    def save(self, path: Path | str) -> None:
+        with Path(path).open("wb") as file:
+            np.savez(file, **{each.name: getattr(self, each.name) for each in fields(self)})
+
+    @classmethod
+    def load(cls, path: Path | str) -> "Features":
+        arrays = load_arrays(Path(path), [each.name for each in fields(cls)])
+        feature_count = int(arrays.pop("feature_count"))
+        return cls(**arrays, feature_count=feature_count)
+
+
+def _canonical(
+    indptr: np.ndarray, indices: np.ndarray, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sort each row by feature and drop zeros, so that equal rows are equal bytes."""
+    row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    if not values.all():
+        kept = values != 0
+        row, indices, values = row[kept], indices[kept], values[kept]
+        indptr = _ends(np.bincount(row, minlength=len(indptr) - 1))
+    same_row = np.diff(row) == 0
+    if (np.diff(indices)[same_row] <= 0).any():
+        order = np.lexsort((indices, row))
+        indices, values = indices[order], values[order]
+        repeated = np.flatnonzero(same_row & (np.diff(indices) == 0))
+        if len(repeated):
+            at = repeated[0]
+            raise ValueError(f"indices: row {row[at]} names feature {indices[at]} twice")
+    return indptr, indices, values
+
+
+def _ends(lengths: np.ndarray) -> np.ndarray:
+    return np.concatenate(([0], np.cumsum(lengths)))
+
+
+def _vector(given: ArrayLike, kind: type[np.number], name: str) -> np.ndarray:
+    array = np.asarray(given)
+    if array.ndim != 1:
+        raise ValueError(f"{name}: expected one dimension, got the shape {array.shape}")
+    if kind is np.int64 and array.size and not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"{name}: expected whole numbers, got {array.dtype}")
+    return np.ascontiguousarray(array, dtype=kind)
+
+
+def _matrix(given: ArrayLike, name: str) -> np.ndarray:
+    array = np.asarray(given)
+    if array.ndim != 2 or not np.issubdtype(array.dtype, np.floating):
+        raise ValueError(
+            f"{name}: expected a matrix of numbers, got {array.dtype} of the shape {array.shape}"
+        )
+    if not np.isfinite(array).all():
+        at = tuple(int(each[0]) for each in np.nonzero(~np.isfinite(array)))
+        raise ValueError(f"{name}: expected finite numbers, got {array[at]} at index {at}")
+    return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def _check_rows(
+    indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, feature_count: int
+) -> None:
+    if not len(indptr) or indptr[0] != 0 or indptr[-1] != len(indices):
+        ends = indptr[[0, -1]].tolist() if len(indptr) else "nothing"
+        raise ValueError(f"indptr: expected to run from 0 to {len(indices)}, got {ends}")
+    if (np.diff(indptr) < 0).any():
+        at = int(np.argmax(np.diff(indptr) < 0))
+        raise ValueError(f"indptr: expected to rise, falls after index {at}")
+    if len(values) != len(indices):
+        raise ValueError(
+            f"values: expected {len(indices)} numbers as in indices, got {len(values)}"
+        )
+    check_range("indices", "features", indices, 0, feature_count)
+    if not np.isfinite(values).all():
+        at = int(np.argmin(np.isfinite(values)))
+        raise ValueError(f"values: expected finite numbers, got {values[at]} at index {at}")
+
+
+# The parameters of a language model that have a row for each feature.
+BY_FEATURE = {"embedding.weight", "output.weight", "output.bias", "output.label_weight"}
+
+
+def of_words(features: Features, words: np.ndarray) -> Features:
+    """The rows of some words, each of which may come more than once."""
+    return replace(features, signature=features.signature[words]).split_by(np.zeros_like(words))
+
+
+def with_own_features(features: Features, words: np.ndarray, first: int) -> Features:
+    """A further sparse feature for each of these words, of value 1, numbered from `first` on.
+
+    That is after the sparse features there are; a Ψ may have the numbers of dense ones as sparse
+    ones that no word has, and these go up.
+    """
+    own = np.zeros(features.vocabulary_size, np.int64)
+    own[words] = 1 + np.arange(len(words))
+    split = features.split_by(own)
+    own = split.group_of_signatures("own", own)
+    ends = split.indptr[1:][own > 0]
+    return replace(
+        split,
+        indptr=split.indptr + np.concatenate(([0], np.cumsum(own > 0))),
+        indices=np.insert(split.indices, ends, first + own[own > 0] - 1),
+        values=np.insert(split.values, ends, 1.0),
+        feature_count=features.feature_count + len(words),
+    )
+
+
+def by_name(
+    tensors: "Mapping[str, Tensor]", before: Sequence[str], after: Sequence[str]
+) -> "dict[str, Tensor]":
+    """The weights for other features: each has the row of its name, and zeros if it is new."""
+
+    row = {name: number for number, name in enumerate(before)}
+    kept = np.array([place for place, name in enumerate(after) if name in row], dtype=np.int64)
+    rows = np.array([row[name] for name in after if name in row], dtype=np.int64)
+    grown = dict(tensors)
+    for parameter in BY_FEATURE & tensors.keys():
+        found = tensors[parameter]
+        if len(found) != len(before):
+            raise ValueError(
+                f"{parameter}: expected {len(before):,} rows, one per feature; got {len(found):,}"
+            )
+        grown[parameter] = found.new_zeros(len(after), *found.shape[1:])
+        grown[parameter][kept] = found[rows]
+    return grown

@@ -1,0 +1,216 @@
+"""Terms that a training adds to the loss of the text: penalties, and runs beside the first."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from accord.models.common.device import log_softmax_at, sum_of_rows, times_rows
+from accord.models.data import Sentences
+from accord.models.log_linear import LogLinear, log_linear_of
+from accord.models.model import LanguageModel, Seen
+from accord.models.phi import Features
+from accord.models.recipe import Recipe
+
+Run = Callable[[], tuple[Tensor, Seen]]  # over a batch: its loss, and what it leaves
+
+
+class LossTerm(nn.Module):
+    """A term that a training adds to the loss; it is no part of the model.
+
+    A term with parameters trains them beside those of the model.
+    """
+
+    def prepare(self, model: LanguageModel, text: Sentences, valid: Sentences) -> None:
+        """Called once, before the first step that reads the text."""
+
+    def of_batch(self, positions: np.ndarray) -> tuple[Tensor, ...]:
+        """The data that the term needs for the targets at these positions of the text."""
+        return ()
+
+    def around(self, run: Run) -> Run:
+        """A forward pass that may call the given one more than once."""
+        return run
+
+    def forward(self, loss: Tensor, seen: Seen, *of_batch: Tensor) -> Tensor:
+        """The loss so far, with this term."""
+        return loss
+
+
+class ActivationPenalty(LossTerm):
+    """α·mean(h'²) + β·mean((h_{t+1} − h_t)²) of the encoder's outputs (Merity et al. 2017).
+
+    AR (α, `size`) keeps them small, TAR (β, `change`) slow. As in AWD-LSTM, AR reads the outputs
+    after dropout, TAR those before it.
+    """
+
+    def __init__(self, size: float, change: float):
+        super().__init__()
+        self.size, self.change = size, change
+
+    def forward(self, loss: Tensor, seen: Seen, *of_batch: Tensor) -> Tensor:
+        return loss + self.of(seen.h, seen.dropped, seen.real)
+
+    def of(self, h: Tensor, dropped: Tensor, real: Tensor | None = None) -> Tensor:
+        """The penalty of outputs (T × B × H); `real` has the positions of words among the T·B.
+
+        Where not all are words, each column has its own means, and counts by its words: a batch
+        has the same penalty on however many processes its columns are read.
+        """
+        if real is None:
+            penalty = self.size * dropped.square().mean()
+            if len(h) > 1:
+                penalty = penalty + self.change * h.diff(dim=0).square().mean()
+            return penalty
+        is_word = torch.zeros(h.shape[:2], device=h.device)
+        is_word.view(-1).index_fill_(0, real, 1)
+        words = is_word.sum(dim=0)
+        of_size = _means(dropped.square(), is_word)
+        of_change = _means(h.diff(dim=0).square(), is_word[1:] * is_word[:-1])
+        return ((self.size * of_size + self.change * of_change) * words).sum() / words.sum()
+
+
+def _means(squares: Tensor, counts: Tensor) -> Tensor:
+    """The mean over the words of each column, 0 if there are none: (B)."""
+    return (squares.mean(dim=2) * counts).sum(dim=0) / counts.sum(dim=0).clamp(min=1)
+
+
+class AdaptorPenalty(LossTerm):
+    """λ · the mean of ‖a_t‖², a_t = W·h_t + c: weights near zero leave p near the background.
+
+    ‖a_t‖² = h_t·WᵀW·h_t + 2c·W·h_t + ‖c‖²: the many weights of a_t are never formed.
+    """
+
+    def __init__(self, strength: float):
+        super().__init__()
+        self.strength = strength
+
+    def forward(self, loss: Tensor, seen: Seen, *of_batch: Tensor) -> Tensor:
+        output = log_linear_of(seen.output)
+        h, weight, bias = seen.states, output.whole_weight, output.bias
+        quadratic = (h @ (weight.T @ weight) * h).sum(dim=1)
+        return loss + self.strength * (quadratic + 2 * h @ (weight.T @ bias) + bias @ bias).mean()
+
+
+class PastDecoder(LossTerm):
+    """λ · the mean of −log q_t(x_t), where q_t is decoded from p_t, the prediction of x_{t+1}:
+
+        e_t = Σ_s p_t(s)·E_s,    q_t = softmax(E·tanh(A·e_t + a) + d),    E = Φ·W
+
+    Past-decode regularisation (Brahma 2018). Words are known by their signatures s, whose rows E
+    serve to read, to predict and to decode them. A, a and d are drawn from the seed alone, so that
+    nothing else is drawn otherwise for their sake.
+    """
+
+    def __init__(self, output: LogLinear, strength: float, seed: int):
+        super().__init__()
+        self.strength, size = strength, output.weight.shape[1]
+        drawn = torch.rand(size, size, generator=torch.Generator().manual_seed(seed))
+        self.weight = nn.Parameter((2 * drawn - 1) * size**-0.5)
+        self.bias = nn.Parameter(torch.zeros(size))
+        self.signature_bias = nn.Parameter(torch.zeros(output.product.signature_count))
+
+    def forward(self, loss: Tensor, seen: Seen, *of_batch: Tensor) -> Tensor:
+        classes = seen.scored()
+        rows = classes.rows[:, : len(self.bias)]  # without the labels' part
+        expected = sum_of_rows(classes.logits.softmax(dim=1), rows)
+        decoded = nn.functional.linear(expected, self.weight, self.bias).tanh()
+        logits = times_rows(decoded, rows) + self.signature_bias
+        read = seen.words.flatten()
+        read = read if seen.real is None else read.index_select(0, seen.real)
+        signatures = classes.signature[read].unsqueeze(1)
+        return loss - self.strength * log_softmax_at(logits, signatures).mean()
+
+
+class FraternalDropout(LossTerm):
+    """(ℓ₁ + ℓ₂)/2 + κ · the mean of (m₁ − m₂)², of two runs that drop other units.
+
+    What is dropped should not matter (Zołna et al. 2018). m are the states that the output layer
+    reads (N × H), as every output layer has them. The paper compares the scores of words that a
+    softmax reads, whose differences are larger. The first run is the one that is reported.
+    """
+
+    def __init__(self, strength: float):
+        super().__init__()
+        self.strength = strength
+
+    def around(self, run: Run) -> Run:
+        def both() -> tuple[Tensor, Seen]:
+            (one, first), (other, second) = run(), run()
+            apart = nn.functional.mse_loss(first.states, second.states)
+            return (one + other) / 2 + self.strength * apart, first
+
+        return both
+
+
+class FeatureTask(LossTerm):
+    """λ · the nats of the next word's features, as a second target of the same states.
+
+        ℓ₂ = −Σ_f [v_f·log σ(z_f) + (1 − v_f)·log(1 − σ(z_f))],    z = U·h_t + c
+
+    Multi-task learning (Caruana 1997; Goldberg 2017, ch. 20): U and c are of the training alone,
+    the encoder serves both targets. v_f is the value of a feature that words share, from 0 to 1,
+    such as `Gender=Fem`; those of ψ are taken, as the features of φ are predicted already.
+    """
+
+    def __init__(self, model: LanguageModel, strength: float, seed: int):
+        super().__init__()
+        psi = model.psi
+        if not isinstance(psi, Features):
+            raise ValueError(
+                "losses.features: expected features that words are read by and not predicted by "
+                "(featurise.predict), found none"
+            )
+        self.strength, self.ids = strength, np.zeros(0, np.int64)
+        rows = np.repeat(np.arange(psi.signature_count), np.diff(psi.indptr))
+        shared = np.flatnonzero(np.bincount(psi.indices, minlength=psi.feature_count) > 1)
+        table = np.zeros((psi.signature_count, psi.feature_count), np.float32)
+        table[rows, psi.indices] = np.clip(psi.values, 0, 1)
+        self.register_buffer("table", torch.from_numpy(table[:, shared]), persistent=False)
+        self.signature = psi.signature
+        size = recipe_width(model.recipe)
+        drawn = torch.rand(len(shared), size, generator=torch.Generator().manual_seed(seed))
+        self.weight = nn.Parameter((2 * drawn - 1) * size**-0.5)
+        self.bias = nn.Parameter(torch.zeros(len(shared)))
+
+    table: Tensor  # the shared features of each signature (S × F)
+
+    def prepare(self, model: LanguageModel, text: Sentences, valid: Sentences) -> None:
+        self.ids = text.ids
+
+    def of_batch(self, positions: np.ndarray) -> tuple[Tensor, ...]:
+        """The signatures of the targets."""
+        return (torch.from_numpy(self.signature[self.ids[positions]]),)
+
+    def forward(self, loss: Tensor, seen: Seen, *of_batch: Tensor) -> Tensor:
+        h = seen.states[:, : self.weight.shape[1]]  # without the labels' part
+        z = nn.functional.linear(h, self.weight, self.bias)
+        nats = nn.functional.binary_cross_entropy_with_logits(
+            z, self.table[of_batch[0]], reduction="none"
+        )
+        return loss + self.strength * nats.sum(dim=1).mean()
+
+
+def recipe_width(recipe: Recipe) -> int:
+    """The width of the states that the output reads."""
+    return recipe.embedding if recipe.tied else recipe.hidden
+
+
+def regularisers(recipe: Recipe, model: LanguageModel) -> dict[str, LossTerm]:
+    """The terms that a recipe asks for."""
+    losses = recipe.losses
+    terms: dict[str, LossTerm] = {}
+    if "past_decode" in losses:
+        output = log_linear_of(model)
+        terms["past_decode"] = PastDecoder(output, losses["past_decode"], recipe.seed)
+    if "activation" in losses or "temporal" in losses:
+        sizes = (losses.get(name, 0.0) for name in ("activation", "temporal"))
+        terms["activation"] = ActivationPenalty(*sizes)
+    if "adaptor" in losses:
+        terms["adaptor"] = AdaptorPenalty(losses["adaptor"])
+    if "features" in losses:
+        terms["features"] = FeatureTask(model, losses["features"], recipe.seed)
+    if "fraternal" in losses:
+        terms["fraternal"] = FraternalDropout(losses["fraternal"])
+    return terms

@@ -1,0 +1,283 @@
+"""Softmax, self-normalised and adaptive softmax over signatures; `output: background`."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, NoReturn, TypedDict, Unpack
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from accord.models.background import Background, Unigram
+from accord.models.common.checks import check_words
+from accord.models.embedding import FeatureEmbedding, FeatureProduct, tied_weight
+from accord.models.phi import Features
+
+
+class OutputLayer(nn.Module):
+    """p(x | K) of words x, from h_t (N × H) and what b knows of the context (N × n)."""
+
+    def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
+        """Nats per target (N), on the mean."""
+        raise NotImplementedError
+
+    def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
+        """log p of one word in each state, or of several: in the shape of `words`, (N …)."""
+        raise NotImplementedError
+
+    def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
+        """log p of every word: (N × V)."""
+        raise NotImplementedError
+
+
+class ClassLayer(nn.Module):
+    """The same for classes of words, such as signatures, which do not depend on the context."""
+
+    def loss(self, h: Tensor, targets: Tensor) -> Tensor:
+        return -self.log_prob_of(h, targets).mean()
+
+    def log_prob_of(self, h: Tensor, words: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def log_prob(self, h: Tensor) -> Tensor:
+        raise NotImplementedError
+
+
+class SignatureOutput(OutputLayer):
+    """p(x | K) = p(s(x) | K) · b(x)/B_s(x), with p(s | K) from the layer within.
+
+    So a word that training lacks, one of a signature with words that it has, keeps its mass, as in
+    the log-linear model: a softmax over words would learn that it does not occur.
+    """
+
+    signature: Tensor  # of every word (V)
+    log_share: Tensor  # log b(x)/B_s of every word (V)
+
+    def __init__(self, within: ClassLayer, features: Features, background: Unigram):
+        super().__init__()
+        self.within = within
+        signature = torch.from_numpy(features.signature)
+        self.register_buffer("signature", signature, persistent=False)
+        self.register_buffer("log_share", background.log_share(), persistent=False)
+
+    def loss(self, h: Tensor, targets: Tensor, context: Tensor | None = None) -> Tensor:
+        check_words("words", targets, len(self.signature))
+        return self.within.loss(h, self.signature[targets]) - self.log_share[targets].float().mean()
+
+    def log_prob_of(self, h: Tensor, words: Tensor, context: Tensor | None = None) -> Tensor:
+        check_words("words", words, len(self.signature))
+        return self.within.log_prob_of(h, self.signature[words]) + self.log_share[words].float()
+
+    def log_prob(self, h: Tensor, context: Tensor | None = None) -> Tensor:
+        return self.within.log_prob(h)[:, self.signature] + self.log_share.float()
+
+
+class Described(NamedTuple):
+    """The forms of all words and the names of all features."""
+
+    forms: Sequence[str]
+    names: Sequence[str]
+
+
+class Tied(TypedDict, total=False):
+    """The weights of the embedding that a softmax over signatures shares."""
+
+    weight: nn.Parameter
+    product: FeatureProduct
+
+
+@dataclass(frozen=True)
+class OutputContext:
+    """The arguments of every output: the words by their features, b, and sizes of the network."""
+
+    output: str  # its name, for errors
+    features: Features
+    background: Background
+    size: int  # of h
+    embedding: FeatureEmbedding | None  # whose weights the output shares, if it is tied
+    classes: np.ndarray | None  # of each word, where there are some
+    beside: int = 0  # numbers that stand behind h
+    described: Callable[[], Described] | None = None  # for outputs that read forms and names
+
+    @property
+    def tied(self) -> Tied:
+        """The shared weights; empty if the output has weights of its own."""
+        if self.embedding is None:
+            return {}
+        return {"weight": self.embedding.weight, "product": self.embedding.product}
+
+    @cached_property
+    def unigram(self) -> Unigram:
+        """The background; an error if it depends on the context."""
+        if not isinstance(self.background, Unigram):
+            raise ValueError(
+                f"output: {self.output} cannot use a background that depends on the context; "
+                f"expected background.kind: unigram or uniform"
+            )
+        return self.background
+
+    @property
+    def mass(self) -> np.ndarray:
+        """How frequent each signature is."""
+        return self.unigram.class_mass().exp().numpy()
+
+    def over_signatures(self, within: ClassLayer) -> SignatureOutput:
+        """Turn a layer over signatures into one over words, which share by the background."""
+        return SignatureOutput(within, self.features, self.unigram)
+
+
+class Softmax(ClassLayer):
+    """p(x | K) = exp(w_x·h + c_x) / Σ_y exp(w_y·h + c_y).
+
+    With a `product`, `weight` has a vector per feature, and w_x is the sum over those of x. With
+    `mass` scores start from its logarithm, hence normalised: a bias takes short steps, and would
+    be epochs on its way there.
+    """
+
+    def __init__(
+        self,
+        words: int,
+        size: int,
+        *,
+        mass: np.ndarray | None = None,
+        weight: nn.Parameter | None = None,
+        product: FeatureProduct | None = None,
+    ):
+        super().__init__()
+        self.weight = tied_weight(weight, product.feature_count if product else words, size)
+        self.product = product
+        self.bias = nn.Parameter(torch.zeros(words))
+        if mass is not None:
+            self.bias.data.copy_(torch.from_numpy(log_share(mass)))
+
+    def log_prob_of(self, h: Tensor, words: Tensor) -> Tensor:
+        check_words("words", words, len(self.bias))
+        if words.dim() > 1:
+            return self.log_prob(h).gather(1, words)
+        return -functional.cross_entropy(self._scores(h), words, reduction="none")
+
+    def log_prob(self, h: Tensor) -> Tensor:
+        return self._scores(h).log_softmax(dim=1)
+
+    def _scores(self, h: Tensor) -> Tensor:
+        return functional.linear(h, self._vectors(), self.bias)
+
+    def _vectors(self) -> Tensor:
+        return self.product(self.weight) if self.product else self.weight
+
+
+class SelfNormalised(Softmax):
+    """A softmax whose log Z is pulled to 0 in training (Devlin et al. 2014).
+
+        loss = −log p(x̄ | K) + penalty · (log Z)²
+
+    Its scores then are log p but for log Z, which is small, and a word's costs one product of
+    vectors. Where probabilities are asked for, they are normalised all the same.
+    """
+
+    def __init__(self, mass: np.ndarray, size: int, penalty: float, **tied: Unpack[Tied]):
+        super().__init__(len(mass), size, mass=mass, **tied)
+        self.penalty = penalty
+
+    def loss(self, h: Tensor, targets: Tensor) -> Tensor:
+        if not self.training:
+            return super().loss(h, targets)
+        check_words("words", targets, len(self.bias))
+        scores = self._scores(h).float()
+        log_z = scores.logsumexp(dim=1)
+        log_p = scores.gather(1, targets.unsqueeze(1)).squeeze(1) - log_z
+        return (self.penalty * log_z.square() - log_p).mean()
+
+    def score_of(self, h: Tensor, words: Tensor) -> Tensor:
+        """The score that stands for log p if Z is not computed: (N)."""
+        return (h * self._vectors()[words]).sum(dim=1) + self.bias[words]
+
+
+def log_share(mass: np.ndarray) -> np.ndarray:
+    """log p in proportion to the mass; without mass, the smallest one counts instead of −∞."""
+    mass = np.maximum(mass, mass[mass > 0].min())
+    return np.log(mass / mass.sum())
+
+
+def softmax(given: OutputContext) -> SignatureOutput:
+    """One vector for each signature, and all of them compared at each step."""
+    mass = given.mass
+    return given.over_signatures(Softmax(len(mass), given.size, mass=mass, **given.tied))
+
+
+def self_normalised(
+    given: OutputContext,
+    *,
+    penalty: float = 0.1,  # on the square of log Z
+) -> SignatureOutput:
+    """A softmax that is trained to have Z near 1; its probabilities are normalised all the same."""
+    if penalty < 0:
+        raise ValueError(f"output: self-normalised.penalty: expected 0 or more, got {penalty}")
+    return given.over_signatures(SelfNormalised(given.mass, given.size, penalty, **given.tied))
+
+
+class Adaptive(ClassLayer):
+    """`AdaptiveLogSoftmaxWithLoss`, which wants words by falling frequency, for words as they are.
+
+    `mass` says how frequent each word is; without it the ids are taken to fall in frequency. With
+    it frequent words and the clusters start from its logarithm, as in a softmax.
+    """
+
+    rank: Tensor  # of each word by falling frequency
+
+    def __init__(
+        self,
+        words: int,
+        size: int,
+        *,
+        mass: np.ndarray | None = None,
+        cutoffs: list[int] | None = None,
+    ):
+        super().__init__()
+        by_rank = np.arange(words) if mass is None else np.argsort(-mass, kind="stable")
+        self.register_buffer("rank", torch.from_numpy(np.argsort(by_rank)), persistent=False)
+        cutoffs = cutoffs or default_cutoffs(words)
+        self.inner = nn.AdaptiveLogSoftmaxWithLoss(size, words, cutoffs, head_bias=True)
+        if mass is not None:
+            first, *others = np.split(mass[by_rank], cutoffs)
+            heads = log_share(np.concatenate([first, [cluster.sum() for cluster in others]]))
+            self.inner.head.bias.data.copy_(torch.from_numpy(heads))
+
+    def log_prob_of(self, h: Tensor, words: Tensor) -> Tensor:
+        check_words("words", words, len(self.rank))
+        if words.dim() > 1:
+            return torch.stack([self.log_prob_of(h, column) for column in words.T], dim=1)
+        with self._full_precision(h):
+            return self.inner(h.to(self.inner.head.weight.dtype), self.rank[words]).output
+
+    def log_prob(self, h: Tensor) -> Tensor:
+        with self._full_precision(h):
+            return self.inner.log_prob(h.to(self.inner.head.weight.dtype))[:, self.rank]
+
+    @staticmethod
+    def _full_precision(h: Tensor) -> torch.autocast:
+        """PyTorch's layer mixes precisions under autocast, and fails."""
+        return torch.autocast(h.device.type, enabled=False)
+
+
+def default_cutoffs(words: int) -> list[int]:
+    """Where the authors cut vocabularies of 10,000, 44,000 and 793,000 words, by the nearest."""
+    if words > 200_000:
+        return [4_000, 40_000, 200_000]
+    return [cutoff for cutoff in (2_000, 10_000) if cutoff < words / 2] or [max(1, words // 2)]
+
+
+def adaptive(given: OutputContext) -> SignatureOutput:
+    """PyTorch's adaptive softmax: the rare words in clusters of smaller vectors."""
+    signatures = given.features.signature_count
+    return given.over_signatures(Adaptive(signatures, given.size, mass=given.mass))
+
+
+def background(given: OutputContext) -> NoReturn:
+    """The background b by itself, so that nothing is trained."""
+    raise ValueError(
+        "output: background is b by itself, without a network; a model of subwords, or one that "
+        "is the background of another, has none to take its place"
+    )

@@ -1,1 +1,0 @@
-"""Other systems of the field, there to be compared. Nothing in the core imports them."""

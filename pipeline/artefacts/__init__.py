@@ -1,1 +1,0 @@
-"""Folders named by what they are made from."""

@@ -1,0 +1,136 @@
+"""Condition a model on labels, and prime it with words."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from accord.corpora.text import lines
+from accord.models.common.checks import nearest
+from accord.models.data import Sentences
+from accord.models.inference.constraints import likeliest_weight, primed
+from accord.models.inference.interface import expect_sum
+from accord.models.spelling.subwords import SubwordModel
+from accord.pipeline.ask.scorer import Scorer
+from accord.pipeline.base.messages import say
+from accord.pipeline.base.names import END_ID
+from accord.pipeline.data.encoded import numbered, read_forms, read_sentences, read_values
+
+
+def tell(scorer: Scorer, condition: Sequence[str]) -> None:
+    """Condition a model on these labels from now on: `source=orangesum`.
+
+    Kinds of labels that are not named have none.
+    """
+    _network(scorer).condition_on(np.array(numbered(condition, _values(scorer))))
+
+
+def perplexities(scorer: Scorer, kind: str | None = None, split: str = "test") -> pd.DataFrame:
+    """Perplexities of a split by label: with the right label, with none, with a wrong one.
+
+    The wrong one is the next in the order of the alphabet; of two, the other.
+    """
+    values, encoded = _values(scorer), scorer.parts.artefacts["encode"]
+    kind = kind or next(iter(values))
+    if kind not in values:
+        raise ValueError(f"unknown kind of label '{kind}'{nearest(kind, values)}")
+    column = [*values].index(kind)
+    if not (encoded / f"{split}.ids.npy").exists():
+        raise ValueError(f"expected a model of a run with a split '{split}', found {encoded}")
+    sentences, text = read_sentences(encoded, split), read_forms(encoded, split)
+    true, count = sentences.labels[:, column], len(values[kind])
+
+    def nats(told: np.ndarray) -> np.ndarray:
+        labels = sentences.labels.copy()
+        labels[:, column] = told
+        return -scorer.score_encoded(sentences._replace(labels=labels), text)[0]
+
+    told = {
+        "right": nats(true),
+        "none": nats(np.zeros_like(true)),
+        "wrong": nats(np.where(true > 0, true % count + 1, 0)),
+    }
+    of_word, is_end = np.repeat(true, sentences.lengths), sentences.ids == END_ID
+    rows = []
+    for number, name in [*enumerate(values[kind], start=1), (None, "all")]:
+        here = of_word > 0 if number is None else of_word == number
+        if here.any():
+            found = {label: float(np.exp(each[here].mean())) for label, each in told.items()}
+            rows.append({kind: name, "words": int((here & ~is_end).sum()), **found})
+    return pd.DataFrame(rows)
+
+
+def _network(scorer: Scorer) -> Any:
+    """The model that reads labels: of a model of subwords, the one within."""
+    return scorer.model.model if isinstance(scorer.model, SubwordModel) else scorer.model
+
+
+def _values(scorer: Scorer) -> dict[str, list[str]]:
+    if getattr(_network(scorer), "labels", None) is None:
+        raise ValueError(
+            "expected a model that was trained with labels of sentences (train.condition); this "
+            "one was not. A table's conditions are an ordinary column, which is kept"
+        )
+    return read_values(scorer.parts.artefacts["encode"])
+
+
+VALIDATION = "valid"
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a file that are not blank."""
+    return [line.strip() for line in lines(path) if line.strip()]
+
+
+def read_words(scorer: Scorer, path: Path) -> list[str]:
+    """Each word of a file once: a list of words, or a text."""
+    found = dict.fromkeys(w for words in scorer.read(read_lines(path)) for w in words)
+    if not found:
+        raise ValueError(f"{path}: expected words, found none")
+    return [*found]
+
+
+def prime(
+    scorer: Scorer,
+    words: Sequence[str],
+    weight: float | None = None,
+    tune: Sequence[str] = (),
+) -> float:
+    """Make words likelier by this many nats before normalisation; return the nats.
+
+    Without a weight, the one is chosen that makes the sentences of `tune` likeliest. They should
+    suit the words as the scored text does. By default they are the validation text of the run; of a
+    model conditioned on labels, its sentences with these labels.
+    """
+    expect_sum(scorer.model)
+    known = [scorer.vocabulary.known[word] for word in words if word in scorer.vocabulary.known]
+    if not known:
+        raise ValueError("priming: expected words that the model knows, it knows none of them")
+    if len(known) < len(words):
+        say(f"priming: {len(words) - len(known):,} words are not known, and no likelier for it")
+    ids = np.array(known)
+    if weight is None:
+        text = scorer.encoded([*scorer.read(tune)])[0] if tune else _validation(scorer)
+        weight = likeliest_weight(scorer.model, ids, text)
+        how = "likelier" if weight > 0 else "less likely"
+        by = "the text to tune on" if tune else "validation"
+        say(f"priming: {len(known):,} words are {how} by {abs(weight):.3f} nats, as {by} has it")
+    scorer.model = primed(scorer.model, ids, weight)
+    return weight
+
+
+def _validation(scorer: Scorer) -> Sentences:
+    encoded = scorer.parts.artefacts["encode"]
+    if not (encoded / f"{VALIDATION}.ids.npy").exists():
+        raise ValueError(
+            "priming: expected a weight, as the model has no validation text here to tune it on"
+        )
+    text, told = read_sentences(encoded, VALIDATION), scorer.model.labels
+    if told is None or not told.any() or text.labels is None:
+        return text
+    chosen = (text.labels == told)[:, told > 0].all(axis=1)
+    if not chosen.any():
+        raise ValueError("priming: expected a weight, as no sentence of validation has the labels")
+    return text.chosen(chosen)

@@ -1,0 +1,304 @@
+"""The user's notation of constraints and patterns → automata.
+
+    2: NOUN Gender=Fem Number=Plur      the second generated word is a feminine plural noun
+    DET                                 the next word in turn is a determiner
+    *: words=le,la,chat,dort            every word is one of these
+
+A word has a part of speech and features if one of its analyses has them all.
+
+    DET ADJ* NOUN                       a determiner, any number of adjectives, a noun
+    le|la NOUN&Number=Sing . "."        a word as it is, several tests of one word, any word, a stop
+    NOUN&/an.*eur/                      a noun whose letters match an expression
+
+`*`, `+`, `?`, `|` and brackets are those of all regular expressions; blanks part words. A word that
+has such signs, or looks like a part of speech, stands in double quotes. A word has a part of
+speech and features if one of its analyses has them all. Words that are spelled have the classes of
+unknown words for analyses; what is between slashes holds for them too, by the exact mass of all
+strings that match.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from accord.lexicon.analysis import UPOS
+from accord.models.common.checks import nearest
+from accord.models.constraints.automata import Expression, WordAutomaton, matches
+from accord.models.constraints.matching import Matching
+from accord.models.spelling.spelling import Spelling
+from accord.pipeline.base.names import END_ID, UNKNOWN_ID, is_special
+from accord.pipeline.data.vocabulary import Vocabulary
+
+EVERY = 0  # the place that stands for all
+LONGEST = 50  # words; few sentences are longer, and none that is generated
+PLACE = re.compile(r"\s*(?:(\d+|\*)\s*:)?\s*(.*)", re.DOTALL)
+FORBIDDEN = -1
+
+
+@dataclass(frozen=True)
+class Constraint:
+    place: int  # of a generated word, the first being 1; or EVERY
+    upos: str | None = None
+    feats: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+
+    def allowed(self, vocabulary: Vocabulary, analyses: pd.DataFrame) -> np.ndarray:
+        """Whether each known word obeys."""
+        allowed = np.ones(len(vocabulary.forms), bool)
+        if self.upos or self.feats:
+            feats = analyses["feats"].cat  # each combination is asked once, not each analysis
+            has = np.array([self.feats.issubset(each.split("|")) for each in feats.categories])
+            fits = has[feats.codes]
+            if self.upos:
+                fits &= (analyses["upos"] == self.upos).to_numpy()
+            allowed = np.zeros(len(allowed), bool)
+            allowed[analyses["word"].to_numpy()[fits]] = True
+        if self.words:
+            is_named = np.zeros(len(allowed), bool)
+            is_named[self._ids(vocabulary)] = True
+            allowed &= is_named
+        if not allowed.any():
+            raise ValueError(f"constraint on place {self.place or '*'}: {self._why_none(analyses)}")
+        return allowed
+
+    def _ids(self, vocabulary: Vocabulary) -> list[int]:
+        if unknown := sorted(self.words - vocabulary.known.keys()):
+            raise ValueError(
+                f"constraint on place {self.place or '*'}: expected known words, the model does "
+                f"not know {', '.join(map(repr, unknown)):.200}"
+            )
+        return [vocabulary.known[word] for word in self.words]
+
+    def _why_none(self, analyses: pd.DataFrame) -> str:
+        """Why no known word obeys: a value that none has, or their combination."""
+        there_are = set("|".join(analyses["feats"].cat.categories).split("|"))
+        for feature in sorted(self.feats - there_are):
+            found = nearest(feature[:100], sorted(there_are - {""}))
+            return f"no known word has '{feature:.100}'{found}"
+        return "no known word obeys it"
+
+
+def parse(constraints: Sequence[str]) -> list[Constraint]:
+    """Constraints as they are typed; those without a place take the positions in turn."""
+    parsed: list[Constraint] = []
+    turn = 0
+    for text in constraints:
+        place, what = PLACE.fullmatch(text).groups()
+        turn += place is None
+        number = turn if place is None else EVERY if place == "*" else int(place[:9])
+        if place != "*" and not 1 <= number <= LONGEST:
+            raise ValueError(
+                f"'{text:.100}': expected a place from 1 to {LONGEST}, or *; got {number}"
+            )
+        parsed.append(_parse(number, what, text))
+    return parsed
+
+
+def _parse(place: int, what: str, text: str) -> Constraint:
+    upos, feats, words = None, set(), set()
+    for part in what.split():
+        name, equals, value = part.partition("=")
+        if not equals:
+            upos = known_upos(part)
+        elif name == "words":
+            words |= {*filter(None, value.split(","))}
+        else:
+            feats.add(part)
+    if not (upos or feats or words):
+        raise ValueError(
+            f"'{text:.100}': expected a part of speech, Name=Value or words=a,b; got none"
+        )
+    return Constraint(place, upos, frozenset(feats), frozenset(words))
+
+
+def known_upos(name: str) -> str:
+    if name not in UPOS:
+        raise ValueError(f"unknown part of speech '{name:.100}'{nearest(name[:100], UPOS)}")
+    return name
+
+
+def automaton(
+    constraints: Sequence[Constraint],
+    start: int,
+    vocabulary: Vocabulary,
+    analyses: pd.DataFrame | None,
+    spelled: bool = False,
+) -> WordAutomaton:
+    """Counts positions: `start` given words, which may be any, then those under constraint.
+
+    `analyses` of the known words are needed where there are constraints.
+
+    No sentence is empty or ends before its last constrained place. Words that are not known may
+    come only if they are `spelled`.
+    """
+    masks = [written(vocabulary, spelled)]
+    masks += [each.allowed(vocabulary, analyses) for each in constraints]
+    for mask, each in zip(masks[1:], constraints, strict=True):
+        mask[END_ID] = each.place == EVERY
+    is_end = np.arange(len(vocabulary.forms)) == END_ID
+    group, first = groups_of([is_end, *masks])
+    ends, *obeys = [mask[first] for mask in (is_end, *masks)]
+    positions = max((each.place for each in constraints), default=0)
+    follow = np.full((start + max(positions, 1) + 1, len(first)), FORBIDDEN)
+    for state in range(len(follow)):
+        place = state - start + 1
+        allowed = obeys[0] & ~(ends & (place <= positions or state == 0))
+        for each, obeyed in zip(constraints, obeys[1:], strict=True):
+            if each.place in (EVERY, place):
+                allowed &= obeyed
+        if not allowed.any():
+            raise ValueError(f"constraints: expected words that all allow, word {place} has none")
+        allowed |= place < 1
+        follow[state, allowed] = min(state + 1, len(follow) - 1)
+    return WordAutomaton(group, follow)
+
+
+def written(vocabulary: Vocabulary, spelled: bool) -> np.ndarray:
+    """Whether each word may occur: an unknown one only if it may be spelled."""
+    can = np.ones(len(vocabulary.forms), bool)
+    can[UNKNOWN_ID : UNKNOWN_ID + len(vocabulary.unknown)] = spelled
+    return can
+
+
+def groups_of(masks: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Group the words that all masks treat alike: the group of each word, and its first word."""
+    group = np.zeros(len(masks[0]), np.int64)
+    for mask in reversed(masks):  # one after the other, as the bits of a number hold only so many
+        _, first, group = np.unique(2 * group + mask, return_index=True, return_inverse=True)
+    return group, first
+
+
+ANY = "."
+PARTS = re.compile(r"/(?:\\.|[^/\\])+/|[^&]+")  # of a test of one word
+
+
+class Held(NamedTuple):
+    """The automaton that constrains sentences, and what a spelled word must match in each state."""
+
+    automaton: WordAutomaton
+    strings: dict[int, Matching]
+
+
+def pattern_automaton(
+    pattern: str,
+    start: int,
+    vocabulary: Vocabulary,
+    analyses: pd.DataFrame,
+    as_read: Callable[[Iterable[str]], Sequence[str]],
+    spelling: Spelling | None = None,
+) -> Held:
+    """The automaton of a pattern, after `start` given words that may be any. No sentence is empty.
+
+    Words are looked up `as_read` by the model. Those that are not known may come only if there is
+    a `spelling` of them.
+    """
+    expression = Expression(pattern)
+    unknown = UNKNOWN_ID + np.arange(len(vocabulary.unknown))
+    written = _Written(vocabulary.forms, unknown, as_read, spelling)
+    masks = [
+        _constraint(test, as_read).allowed(vocabulary, analyses) & written.allowed(test)
+        for test in expression.tests
+    ]
+    for mask in masks:
+        mask[END_ID] = False
+    is_end = np.arange(len(vocabulary.forms)) == END_ID
+    group, first = groups_of([is_end, *masks])
+    if written.strings:  # what matches has another mass in each class
+        group[unknown] = len(first) + np.arange(len(unknown))
+        first = np.concatenate([first, unknown])
+    end = int(group[END_ID])
+    obeys = np.array([mask[first] for mask in masks], bool).reshape(-1, len(first))
+    follow = expression.automaton(obeys, end)
+    if not start:
+        follow[0, end] = FORBIDDEN
+        if (follow[0] == FORBIDDEN).all():
+            raise ValueError(f"'{pattern:.100}': expected a pattern that a word matches")
+    weight, strings = written.weights(expression, follow, group)
+    given = np.repeat(np.arange(1, start + 1)[:, None], len(first), axis=1)
+    follow = np.concatenate([given, np.where(follow >= 0, follow + start, follow)])
+    weight = np.concatenate([np.zeros(given.shape), weight])
+    return Held(
+        WordAutomaton(group, follow, weight),
+        {state + start: each for state, each in strings.items()},
+    )
+
+
+class _Written:
+    """How words have to be written by each test: `/an.*eur/`, known ones and spelled ones alike."""
+
+    def __init__(
+        self,
+        forms: Sequence[str],
+        unknown: np.ndarray,
+        as_read: Callable[[Iterable[str]], Sequence[str]],
+        spelling: Spelling | None,
+    ):
+        self.forms, self.unknown, self.as_read, self.spelling = forms, unknown, as_read, spelling
+        self.strings: dict[str, Matching] = {}  # by expression
+
+    def allowed(self, test: str) -> np.ndarray:
+        """Whether each word may be written so."""
+        expression = self._expression(test)
+        allowed = np.ones(len(self.forms), bool)
+        if expression is not None:
+            is_word = np.array([not is_special(form) for form in self.forms])
+            allowed = is_word & matches(expression, self.forms)
+        allowed[self.unknown] = self.spelling is not None
+        if expression is not None and self.spelling is not None:
+            if expression not in self.strings:
+                self.strings[expression] = Matching(self.spelling, expression)
+            allowed[self.unknown] = np.isfinite(self.strings[expression].log_mass)
+        return allowed
+
+    def weights(
+        self, expression: Expression, follow: np.ndarray, group: np.ndarray
+    ) -> tuple[np.ndarray, dict[int, Matching]]:
+        """log m of each group of words in each state, 0 where all strings will do (Q × G)."""
+        weight, strings = np.zeros(follow.shape), {}
+        for state in range(1, len(follow)):
+            tests = [expression.tests[at] for at in expression.states[state]]
+            written = {self._expression(test) for test in tests}
+            if written == {None} or not self.strings:
+                continue
+            from_states, kinds = np.nonzero(follow[:, group[self.unknown]] == state)
+            if len(written) > 1 and len(kinds):
+                raise ValueError(
+                    f"'{expression.text}': a spelled word could be one of {', '.join(tests)} in "
+                    f"the same place; expected one /…/ for it, such as /.*eur|.*euse/"
+                )
+            strings[state] = self.strings[written.pop()]
+            weight[from_states, group[self.unknown[kinds]]] = strings[state].log_mass[kinds]
+        return weight, strings
+
+    def _expression(self, test: str) -> str | None:
+        found = [part[1:-1] for part in PARTS.findall(test) if _is_written(part)]
+        if test.startswith('"') or not found:
+            return None
+        if len(found) > 1:
+            raise ValueError(f"'{test}': expected one /…/ for a word, found {len(found)}")
+        return self.as_read(found)[0]
+
+
+def _is_written(part: str) -> bool:
+    return len(part) > 2 and part.startswith("/") and part.endswith("/")
+
+
+def _constraint(test: str, as_read: Callable[[Iterable[str]], Sequence[str]]) -> Constraint:
+    """A test of one word, or several joined by `&`."""
+    upos, feats, words = None, set(), set()
+    for part in [test] if test.startswith('"') else PARTS.findall(test):
+        if part.startswith('"'):
+            words.add(part[1:-1])
+        elif _is_written(part):
+            continue
+        elif "=" in part:
+            feats.add(part)
+        elif part.isupper():
+            upos = known_upos(part)
+        elif part != ANY:
+            words.add(part)
+    return Constraint(EVERY, upos, frozenset(feats), frozenset(as_read(words)))

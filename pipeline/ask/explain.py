@@ -1,0 +1,294 @@
+"""log p split into background, features, −log Z and spelling; meaning.
+
+    log p(x | K) = log b(K, x) + Σ_f a_f·φ_f(x) − log Z(K) + spelled(K, x)
+
+A word's vector, the dense block of φ, is one term, its meaning: a_dense·v(x). The first three parts
+sum to log p_known(x | K) of a known word, and to log p(unk | K) of the class of any other. The last
+is what the letters add to that, by all classes of unknown words:
+
+    spelled(K, x) = log([x known] p_known(x | K) + Σ_s p(unk_s | K)·spell(x | s)) − the sum so far
+
+It is large of words that are not known, and of known ones that the text hardly has. The split is
+exact: nothing is left over, and log p is what `score` says.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from accord.models.common.checks import check_finite
+from accord.models.data import Sentences
+from accord.models.inference.interface import Rows, expect_sum
+from accord.models.phi import Features
+from accord.models.spelling.spelling import with_spelling
+from accord.pipeline.ask.context import split_texts
+from accord.pipeline.ask.scorer import Scorer
+from accord.pipeline.base.names import END, END_ID, UNKNOWN_ID, is_special
+from accord.pipeline.data.vocabulary import IDENTITY
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MEANING = "meaning"  # the term a_dense·v(x) of an explanation
+
+
+class Meaning:
+    """The vectors of a Φ, compared with the direction of the network's weights, a_dense."""
+
+    def __init__(self, phi: Features, first: int):
+        """`first` is the id of the first word that is written; ids fall in frequency."""
+        self.phi = phi
+        if not phi.dimensions:
+            return
+        row = phi.vector[phi.signature[first:]]
+        rows, words = np.unique(row, return_index=True)  # the most frequent word of each vector
+        has_vector = phi.vectors[rows].any(axis=1)
+        self.words = first + words[has_vector]
+        vectors = phi.vectors[rows[has_vector]]
+        self.directions = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    def nats(self, word: int, weights: np.ndarray) -> float | None:
+        """a_dense·v(x), the term of a word's meaning; None if words have no vectors."""
+        if not self.phi.dimensions:
+            return None
+        vector = self.phi.vectors[self.phi.vector[self.phi.signature[word]]]
+        return float(weights[self.phi.sparse_count :] @ vector)
+
+    def sought(self, weights: np.ndarray, most: int) -> list[int]:
+        """The words whose vectors are nearest to a_dense, by cosine."""
+        if not self.phi.dimensions:
+            return []
+        nearest = np.argsort(-(self.directions @ weights[self.phi.sparse_count :]), kind="stable")
+        return self.words[nearest[:most]].tolist()
+
+
+EXPERT = "expert"  # the term of the feature that depends on the context
+SPELLED = "spelled letter by letter"  # the term of a word's letters
+SPLIT = 3  # so many of the likeliest words are split into terms where none are named
+BESIDE_IT = 5  # so many likeliest words are shown beside each word of a sentence
+SOUGHT = 8  # so many words show what meaning is asked for
+TELLING = 8  # so many features are followed where none are named
+GAPS = ("…", "...")  # at the end of a text, one stands for the word that is asked for
+
+
+def without_gap(text: str) -> str:
+    """A text without the `…` at its end; one that has none is returned as it is.
+
+    No regular expression: `\\s*…\\s*$` takes time that grows with the square of the blanks.
+    """
+    beginning = text.rstrip()
+    for gap in GAPS:
+        if beginning.endswith(gap):
+            return beginning.removesuffix(gap).rstrip()
+    return text
+
+
+@dataclass(frozen=True)
+class Term:
+    """The term of one feature: its weight a_f times the word's value φ_f."""
+
+    feature: str
+    weight: float
+    value: float
+
+    @property
+    def nats(self) -> float:
+        return self.weight * self.value
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A word at a position: log p = background + Σ terms − log_z + spelling."""
+
+    word: str
+    log_p: float
+    background: float
+    terms: tuple[Term, ...]  # the largest first, whatever their sign
+    log_z: float
+    spelling: float  # the term of the character model; 0 for an end and in a closed vocabulary
+    is_known: bool
+
+    @property
+    def probability(self) -> float:
+        return math.exp(self.log_p)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A position in a sentence: the explained words, and the likeliest ones."""
+
+    asked: tuple[Choice, ...]
+    likeliest: tuple[Choice, ...]
+    sought: tuple[str, ...]  # nearest in meaning to what the network expects; none without vectors
+
+
+class Explainer:
+    """Explains a trained model whose output is log-linear; `context` is that of `Scorer.score`."""
+
+    def __init__(self, scorer: Scorer, context: str | None = None):
+        expect_sum(scorer.model)
+        self.scorer, self.model = scorer, scorer.model
+        self.in_context = scorer.in_context(context)
+        self.features = scorer.parts.features
+        self.forms = scorer.vocabulary.forms
+        self.meaning = Meaning(self.features.phi, len(self.forms) - len(scorer.vocabulary.known))
+
+    def next_word(self, text: str, words: Sequence[str] = (), most: int = 10) -> Place:
+        """Explain the next word of a text, which may end in `…`: chosen words, the likeliest."""
+        return self.after(beginning_words(self.scorer, text), self.scorer.each_a_word(words), most)
+
+    def after(self, words: Sequence[str], asked: Sequence[str] = (), most: int = 10) -> Place:
+        """The same after words that are tokenised already."""
+        return self._place(*self._read(words)[-1], asked, most)
+
+    def sentence(self, words: Sequence[str]) -> list[Place]:
+        """Explain each word of a tokenised sentence and its end."""
+        read = zip(self._read(words), [*words, END], strict=True)
+        return [self._place(h, context, [word], BESIDE_IT) for (h, context), word in read]
+
+    def weights(self, text: str, features: Sequence[str]) -> "pd.DataFrame":
+        """The weights a_t of features: a row after each word; the first is before any word."""
+        import pandas as pd  # here, as words are explained without tables
+
+        words = beginning_words(self.scorer, text)
+        chosen = [self.features.number(name) for name in features]
+        parts = [self.model.adaptor(h)[:, chosen] for h, _ in self._read(words)]
+        return pd.DataFrame(np.concatenate(parts), index=["(start)", *words], columns=features)
+
+    def reading(self, context: str | None) -> "Explainer":
+        """The same in another context."""
+        other = copy(self)
+        other.in_context = self.scorer.in_context(context)
+        return other
+
+    def _read(self, words: Sequence[str]) -> list[tuple[Rows, np.ndarray]]:
+        """The state before each word and before what follows (1 × H), and the context of b."""
+        ids = np.array([*map(self.scorer.id_of, words), END_ID])
+        text = Sentences(ids, np.diff(np.flatnonzero(ids == END_ID), prepend=-1))
+        if self.in_context:
+            text = text._replace(documents=np.zeros_like(text.lengths), carried=True)
+        found = {
+            place: (h[row : row + 1], context[row : row + 1])
+            for positions, h, context in self.model.states(text)
+            for row, place in enumerate(positions.tolist())
+        }
+        return [found[place] for place in range(len(ids))]
+
+    def _place(self, h: Rows, context: np.ndarray, asked: Sequence[str], most: int) -> Place:
+        likeliest = self.model.top(h, most, context)[1][0].tolist() if most else []
+        words = [*asked, *(self.forms[number] for number in likeliest)]
+        ids = [*map(self.scorer.id_of, asked), *likeliest]
+        is_known = [self.forms[number] == word for number, word in zip(ids, words, strict=True)]
+        letters = self._letters(words, is_known)
+        classes = range(UNKNOWN_ID, UNKNOWN_ID + letters.shape[1])
+        every = self.model.log_prob_of(h, np.array([[*ids, *classes]]), context)[0]
+        log_p, of_class = np.split(every, [len(ids)])
+        terms = self.model.terms(h, np.array([ids]), context)
+        background, weights, expert = terms.background[0].tolist(), terms.weights[0], terms.named[0]
+        log_z = float(terms.log_z[0])
+        check_finite(
+            "a term of log p", np.array([*log_p, *background, log_z, *weights, *expert.values()])
+        )
+        beside = np.column_stack([log_p, np.tile(of_class, (len(ids), 1))])
+        total = with_spelling(beside, letters, ~np.array(is_known))
+        choices = [
+            Choice(
+                word,
+                float(total[at]),
+                background[at],
+                self._terms(ids[at], weights, expert),
+                log_z,
+                float(total[at] - log_p[at]),
+                is_known[at],
+            )
+            for at, word in enumerate(words)
+        ]
+        found = sorted(choices[len(asked) :], key=lambda choice: -choice.log_p)
+        sought = (self.forms[number] for number in self.meaning.sought(weights, SOUGHT))
+        return Place(tuple(choices[: len(asked)]), tuple(found), tuple(sought))
+
+    def _letters(self, words: Sequence[str], is_known: Sequence[bool]) -> np.ndarray:
+        """log spell(x | s) of each word by each class of unknown words: (N × S).
+
+        It is −inf of an end and of a class among the likeliest words: no letters write these.
+        """
+        spelling = self.scorer.spelling
+        if spelling is None:
+            return np.zeros((len(words), 0))
+        found = np.full((len(words), spelling.classes), -np.inf)
+        written = [at for at, word in enumerate(words) if not (is_known[at] and is_special(word))]
+        if written:
+            found[written] = spelling.log_prob([words[at] for at in written])
+        return found
+
+    def _terms(
+        self, word: int, weights: np.ndarray, expert: Mapping[int, float]
+    ) -> tuple[Term, ...]:
+        terms = [
+            Term(self.features.names[feature], float(weights[feature]), value)
+            for feature, value in self.features.of(word).items()
+        ]
+        if (nats := self.meaning.nats(word, weights)) is not None:
+            terms.append(Term(MEANING, nats, 1.0))
+        if word in expert:
+            terms.append(Term(EXPERT, expert[word], 1.0))
+        return tuple(sorted(terms, key=lambda term: -abs(term.nats)))
+
+
+def beginning_words(scorer: Scorer, text: str) -> list[str]:
+    """The words of a text and the ends between its sentences, without the `…` for the next word."""
+    sentences = scorer.read(split_texts([without_gap(text)]).sentences)
+    return [*chain.from_iterable([*words, END] for words in sentences)][:-1]
+
+
+def explain(
+    model: Scorer,
+    text: str,
+    words: Sequence[str] = (),
+    most: int = SPLIT,
+    context: str | None = None,
+) -> "pd.DataFrame":
+    """log p of words after a text as a sum of terms: a column a word, by default the likeliest."""
+    place = Explainer(model, context).next_word(text, words, most)
+    return split(place.asked or place.likeliest)
+
+
+def split(choices: Sequence[Choice]) -> "pd.DataFrame":
+    """Choices side by side: a column for each word, a row for each term, which sum to log p."""
+    import pandas as pd  # here, as words are explained without tables
+
+    columns = {}
+    for choice in choices:
+        terms = {label(choice, term): term.nats for term in choice.terms}
+        spelling = {SPELLED: choice.spelling} if choice.spelling else {}
+        ends = {"−log Z": -choice.log_z, **spelling, "log p": choice.log_p}
+        columns[choice.word] = {"background": choice.background, **terms, **ends}
+    table = pd.DataFrame(columns)
+    last = [name for name in ("−log Z", SPELLED, "log p") if name in table.index]
+    middle = table.drop(index=["background", *last]).abs().max(axis=1)
+    order = ["background", *middle.sort_values(ascending=False, kind="stable").index, *last]
+    return table.loc[order]
+
+
+def label(choice: Choice, term: Term) -> str:
+    """A feature's name, the word's own feature by the template alone: `form`."""
+    return "form" if term.feature == IDENTITY + choice.word else term.feature
+
+
+def telling_features(choices: Sequence[Choice]) -> list[str]:
+    """The features that gave most to some words, of several only those that not all of them have.
+
+    A single word's own feature tells nothing of others, meaning is not one feature, and the
+    expert's is no word's own: none of these is one of them.
+    """
+    given: dict[str, list[float]] = {}
+    for term in (term for choice in choices for term in choice.terms):
+        if not term.feature.startswith((IDENTITY, MEANING, EXPERT)):
+            given.setdefault(term.feature, []).append(abs(term.nats))
+    differ = {name: nats for name, nats in given.items() if len(nats) < max(2, len(choices))}
+    return sorted(differ or given, key=lambda name: -max(given[name]))[:TELLING]

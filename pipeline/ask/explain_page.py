@@ -1,0 +1,162 @@
+"""Explained sentences as HTML: point at a word, tap it or go to it by arrow keys to see why.
+
+Each sentence is a group of radio buttons, one a word, so the browser itself brings keyboard and
+touch; there is no script, and a notebook shows the same section as the report.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from zlib import crc32
+
+import pandas as pd
+
+from accord.pipeline.ask.explain import SPELLED, Choice, Explainer, Place, label
+from accord.pipeline.ask.scorer import Scorer, Word
+from accord.pipeline.base.arrow import open_table
+from accord.pipeline.base.artefact import Inputs
+from accord.pipeline.base.names import END
+from accord.pipeline.base.report_page import document
+from accord.pipeline.base.tables import html_table
+from accord.pipeline.data.vocabulary import IDENTITY
+from accord.pipeline.model.encoding import FullEncoding
+from accord.pipeline.model.parts import Parts
+
+SAMPLES, SHORT = 3, range(5, 13)  # so many sentences of so many words are samples
+TERMS = 10  # features shown of a word; the smallest beyond them are summed
+SHOWN = {END: "⏎"}  # the end of a sentence, where words are shown
+GAP = "…"  # the place of the next word, where words are asked about that none has taken
+
+
+def page(sentences: Sequence[Sequence[Place]], gap: Place | None = None) -> str:
+    """A whole page; `gap` explains the word that follows the last sentence."""
+    return document("Explained", section(sentences, gap))
+
+
+def section(sentences: Sequence[Sequence[Place]], gap: Place | None = None) -> str:
+    """Sentences whose positions each ask about the word that came, as part of a page."""
+    style = (files("accord.pipeline.ask") / "explain.css").read_text(encoding="utf-8")
+    gaps = [*[None] * (len(sentences) - 1), gap]
+    return f"<style>{style}</style>\n" + "\n".join(map(_sentence, sentences, gaps))
+
+
+def samples(models: Mapping[str, Inputs]) -> str:
+    """The first short validation sentences, as part of the report.
+
+    The first model explains them; each other reads them too, word by word beside it.
+    """
+    model, *others = models
+    explainer = Explainer(Scorer(Parts(FullEncoding(models[model]))))
+    words = open_table(models[model]["tokenise"] / "valid.arrow")["words"].to_pylist()
+    chosen = [
+        each for each in words if len(each) in SHORT and explainer.scorer.vocabulary.knows(each)
+    ][:SAMPLES]
+    explained = [explainer.sentence(each) for each in chosen]
+    scored = {
+        name: Scorer(Parts(FullEncoding(models[name]))).score_words(chosen) for name in others
+    }
+    scored[model] = explainer.scorer.score_words(chosen)
+    beside = [
+        _beside({name: of_model[number] for name, of_model in scored.items()})
+        for number in range(len(chosen) if others else 0)
+    ]
+    title = "<h2>Word by word</h2><p>Surprisal of the same sentences in bits.</p>"
+    return f"""<h2>Why {escape(model)} chose a word</h2>
+<p>Point at a word, tap it or reach it with the arrow keys. Its log-probability is the sum of a
+background, what each of its features gave (form: the word's own; @notTop: that of all rarer words
+together), a normaliser that all words share, and what spelling the word letter by letter adds. The
+stronger the line under a word, the more it surprised the model.</p>
+{section(explained)}
+{title * bool(beside)}{"".join(beside)}"""
+
+
+def _beside(scored: Mapping[str, Sequence[Word]]) -> str:
+    """A sentence as a table: a row for each model, the surprisal of each word in bits."""
+    forms = [SHOWN.get(word.form, word.form) for word in next(iter(scored.values()))]
+    rows = []
+    for name, words in scored.items():
+        bits = [-word.log_p / math.log(2) for word in words]
+        rows.append([name, *map("{:.1f}".format, [*bits, sum(bits)])])
+    table = pd.DataFrame(rows, columns=["model", *forms, "all"])
+    return html_table(table)
+
+
+def _sentence(positions: Sequence[Place], gap: Place | None = None) -> str:
+    """The words of a sentence. The gap is open at first, if there is one, in place of the end.
+
+    Otherwise the word is open that shared features raise most.
+    """
+    group = f"sentence-{crc32(repr(positions).encode()):x}"  # its own, and the same in every run
+    given = [
+        sum(term.nats for term in place.asked[0].terms if not term.feature.startswith(IDENTITY))
+        for place in positions
+    ]
+    opened = len(positions) - 1 if gap else given.index(max(given))
+    words = "".join(
+        _word(f"{group}-{number}", group, place, number == opened, place is gap)
+        for number, place in enumerate([*positions[:-1], gap or positions[-1]])
+    )
+    return f'<fieldset class="explained"><legend hidden>A sentence</legend>{words}</fieldset>'
+
+
+def _word(id: str, group: str, place: Place, is_open: bool, is_gap: bool) -> str:
+    """The word, underlined by how surprising it is, and its panel; or the gap and its words."""
+    surprise = 0 if is_gap else min(100, round(-place.asked[0].log_p * 8))
+    shown = GAP if is_gap else _shown(place.asked[0])
+    return (
+        f'<input type="radio" name="{group}" id="{id}"{" checked" if is_open else ""}>'
+        f'<label for="{id}" style="--surprise:{surprise}%">{shown}</label>'
+        f'<div class="why">{"".join(map(_terms, place.asked))}{_likeliest(place)}</div>'
+    )
+
+
+def _terms(choice: Choice) -> str:
+    """log p as a sum, with a bar for each feature."""
+    terms = [(label(choice, term), term.nats) for term in choice.terms]
+    if len(terms) > TERMS:
+        rest = sum(nats for _, nats in terms[TERMS:])
+        terms = [*terms[:TERMS], (f"{len(terms) - TERMS} more features", rest)]
+    numbers = [0, *(nats for _, nats in terms)]
+    low, high = min(numbers), max(numbers)
+    rows = [_row("background", f"{choice.background:+.2f}")]
+    rows += [_row(name, f"{nats:+.2f}", _bar(nats, low, high)) for name, nats in terms]
+    rows += [_row("−log Z", f"{-choice.log_z:+.2f}")]
+    rows += [_row(SPELLED, f"{choice.spelling:+.2f}")] if choice.spelling else []
+    total = f'<tr class="total"><th>log p</th><td>{choice.log_p:+.2f}</td><td></td></tr>'
+    title = f"<h3>{_shown(choice)} <small>{_percent(choice)}</small></h3>"
+    return f"<div>{title}<table>{''.join(rows)}{total}</table></div>"
+
+
+def _likeliest(place: Place) -> str:
+    """The likeliest words, and those whose meaning is asked for, where words have vectors."""
+    high = max(choice.probability for choice in place.likeliest)
+    rows = [
+        _row(
+            SHOWN.get(choice.word, choice.word), _percent(choice), _bar(choice.probability, 0, high)
+        )
+        for choice in place.likeliest
+    ]
+    sought = f"<p>meaning asked for: {escape(', '.join(place.sought))}</p>" if place.sought else ""
+    return f"<div><h3>likeliest here</h3><table>{''.join(rows)}</table>{sought}</div>"
+
+
+def _row(name: str, number: str, bar: str = "") -> str:
+    return f'<tr><th>{escape(name)}</th><td>{number}</td><td class="bar">{bar}</td></tr>'
+
+
+def _bar(value: float, low: float, high: float) -> str:
+    """A bar from zero, in a row that reaches from low ≤ 0 to high ≥ 0."""
+    reach = high - low or 1
+    start, length = (min(value, 0) - low) / reach, abs(value) / reach
+    sign = ' class="minus"' if value < 0 else ""
+    return f'<i{sign} style="--from:{start:.1%};--long:{length:.1%}"></i>'
+
+
+def _shown(choice: Choice) -> str:
+    return escape(SHOWN.get(choice.word, choice.word))
+
+
+def _percent(choice: Choice) -> str:
+    percent = 100 * choice.probability
+    return f"{percent:.2f}%" if percent >= 0.01 else f"{percent:.1g}%"

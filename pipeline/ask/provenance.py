@@ -1,0 +1,184 @@
+"""Which model made a table: a JSON file beside it, and a sentence for a Methods section."""
+
+import json
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from accord.models.common.files import whole
+from accord.pipeline.ask.scorer import Scorer
+from accord.pipeline.base.artefact import hash_of_file, read_json
+from accord.pipeline.base.messages import counted
+from accord.pipeline.base.names import CONFIG
+
+VERSION = sys.modules["accord"].__version__  # not imported: that package imports this one
+ACCORD = f"""@software{{accord,
+  author  = {{{{The Accord developers}}}},
+  title   = {{Accord: language models that know French morphology}},
+  version = {{{VERSION}}},
+  year    = {{2026}}
+}}"""
+PAPER = """@article{dymetman-xiao-2016,
+  author  = {Dymetman, Marc and Xiao, Chunyang},
+  title   = {Log-Linear RNNs: Towards Recurrent Neural Networks with Flexible Prior Knowledge},
+  journal = {arXiv preprint arXiv:1607.02467},
+  year    = {2016}
+}"""
+SHOWN = 12  # digits of a hash in a sentence: enough to tell models apart
+
+
+def weights_of(scorer: Scorer) -> dict[str, str]:
+    """The SHA-256 of each file that holds a model's weights."""
+    found = scorer.trained
+    if found is None:
+        return {}
+    if found.weights is not None:
+        files: Sequence[Path] = [found.weights]
+    else:
+        files = sorted(found.place.glob("*.safetensors"))
+    return {path.name: hash_of_file(path) for path in files}
+
+
+def described(scorer: Scorer, context: str | None = None) -> dict[str, Any]:
+    """What is to be known of a model to get the same numbers from it."""
+    found = scorer.trained
+    return {
+        "model": found.name if found else None,
+        "kind": found.kind if found else None,
+        "protocol": found.protocol if found else None,
+        "weights": weights_of(scorer),
+        "context": "text" if scorer.in_context(context) else "none",
+    }
+
+
+def trained_on(scorer: Scorer) -> list[str]:
+    """The names of the texts that an exported model was trained on."""
+    found = scorer.trained
+    if found is None or not found.is_in_one_folder:
+        return []
+    return [each["name"] for each in read_json(found.place / CONFIG).get("corpora", [])]
+
+
+def sidecar(path: Path) -> Path:
+    """The file beside a table that says where it comes from."""
+    return path.with_suffix(".json")
+
+
+def check_sidecar(path: Path) -> None:
+    """Refuse a table whose sidecar would replace a file that is not one."""
+    beside = sidecar(path)
+    if beside.exists() and "accord" not in _json(beside):
+        raise FileExistsError(
+            f"{beside} is there and does not come from Accord: it would say where {path.name} "
+            f"comes from. Choose another name for the table, or move the file"
+        )
+
+
+def _json(path: Path) -> dict[str, Any]:
+    """The object in a file; an empty one if it holds something else."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def write_sidecar(
+    table: Path,
+    models: Scorer | Mapping[str, Scorer],
+    source: Path,
+    columns: Mapping[str, Mapping[str, str]],
+    results: Mapping[str, Any],
+    context: str | None = None,
+) -> Path:
+    """Write which models made a table, from what, when and by which command.
+
+    `columns` says what those of a row per word and of a row per region mean. `results` is added as
+    it is: files, counts, what predictions gave.
+    """
+    named = {"": models} if isinstance(models, Scorer) else models
+    about = {
+        "accord": VERSION,
+        "command": shlex.join(["accord", *sys.argv[1:]]),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "input": {"file": source.name, "sha256": hash_of_file(source)},
+        "table": table.name,
+        "models": {
+            name or each["model"] or "model": each
+            for name, each in ((name, described(of, context)) for name, of in named.items())
+        },
+        **results,
+        "columns": {name: dict(each) for name, each in columns.items()},
+    }
+    with whole(sidecar(table)) as partial:
+        text = json.dumps(about, indent=1, ensure_ascii=False) + "\n"
+        partial.write_text(text, encoding="utf-8")
+    return sidecar(table)
+
+
+def of_table(scorer: Scorer, table: Path) -> dict[str, Any]:
+    """What a table's sidecar says, if this model made the table."""
+    beside = sidecar(table)
+    about = _json(beside)
+    if not {"models", "counts", "log_frequency"} <= about.keys():
+        raise ValueError(
+            f"expected a table that `accord surprisal --to` wrote, with {beside.name} beside it; "
+            f"found none at {table}"
+        )
+    own = weights_of(scorer)
+    made = [each for each in about["models"].values() if each["weights"] == own]
+    if not made:
+        raise ValueError(
+            f"{table} was made by another model, {', '.join(about['models'])}: name it by --run "
+            f"and --model"
+        )
+    return about | made[0]
+
+
+def methods(scorer: Scorer, table: Path | None = None) -> str:
+    """Some sentences for the Methods section of a paper, about a table if one is given."""
+    made = of_table(scorer, table) if table else None
+    about = described(scorer, made and made["context"])
+    recipe = scorer.parts.encoding.recipe
+    digests = [f"{each[:SHOWN]}…" for each in about["weights"].values()]
+    which = "bundled French model" if about["kind"] == "bundled" else f"model {about['model']}"
+    size = getattr(scorer.model, "parameter_count", lambda: 0)()
+    what = f"{recipe.encoder.upper() if isinstance(recipe.encoder, str) else 'network'}"
+    facts = [f"a {recipe.output_kind} {what} with {size:,} parameters"]
+    if scorer.speller is None:
+        facts.append(f"{len(scorer.vocabulary.known):,} known words")
+    if texts := trained_on(scorer):
+        facts.append(f"trained on {' and '.join(filter(None, [', '.join(texts[:-1]), texts[-1]]))}")
+    if digests:
+        facts.append(f"SHA-256 of the weights {' and '.join(digests)}")
+    known = (
+        "Every string has a probability: words that the model does not know are spelled by its "
+        "character model."
+        if scorer.is_open
+        else "The vocabulary is closed."
+    )
+    read = (
+        "Words are conditioned on all words before them in their text."
+        if about["context"] == "text"
+        else "Words are conditioned on the words before them in their sentence."
+    )
+    version, counts = VERSION, ""
+    if made:
+        version, found = made["accord"], made["counts"]
+        counts = (
+            f" The table has {counted(found['words'], 'word')} and marks of "
+            f"{counted(found['sentences'], 'sentence')}; {found['spelled']:,} of them were spelled "
+            f"by the character model. Frequencies are those of {made['log_frequency']}."
+        )
+    return (
+        f"Surprisal, −log₂ p(word | preceding words), was computed with Accord {version} and "
+        f"its {which} ({'; '.join(facts)}; Dymetman and Xiao, 2016). {read} {known}{counts}"
+    )
+
+
+def citation(scorer: Scorer, table: Path | None = None) -> str:
+    """The sentences for Methods, and BibTeX for what they name."""
+    return f"{methods(scorer, table)}\n\n{ACCORD}\n\n{PAPER}"

@@ -1,0 +1,307 @@
+"""A trained model for sentences as a person types them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from accord.corpora.text import HALF
+from accord.corpora.tokenise import normalise, tokenised
+from accord.models.common.registry import imported
+from accord.models.data import Sentences
+from accord.models.inference.interface import InferenceModel
+from accord.models.spelling.spelling import WrittenText, score_text
+from accord.pipeline.ask.context import Context, split_texts
+from accord.pipeline.base.messages import say
+from accord.pipeline.base.names import END, END_ID, UNKNOWN_ID
+from accord.pipeline.model.find import TrainedModel, one
+from accord.pipeline.model.parts import Parts, open_parts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+# What else a model is asked, and by which functions. They are imported when they are
+# called, as each imports this module.
+ANSWERS = {
+    "surprisal": "accord.pipeline.ask.surprisal:of_sentences",
+    "expect": "accord.pipeline.ask.expectations:expect",
+    "explain": "accord.pipeline.ask.explain:explain",
+    "generate": "accord.pipeline.ask.generate:generate",
+    "nearest": "accord.pipeline.ask.vectors:nearest",
+    "agree": "accord.pipeline.study.agreement:agree",
+}
+# Kinds of models with a scorer of their own.
+READERS = {"arpa": "accord.zoo.conversions:ArpaScorer"}
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word, its log-probability in nats, and whether the character model spelled it."""
+
+    form: str
+    log_p: float
+    spelled: bool
+
+
+class Scorer:
+    """A trained model that answers queries.
+
+    It tokenises a text, looks its words up, scores them in context, and spells unknown words.
+    """
+
+    _is_said = False  # that the model was not trained to read in context
+
+    def __init__(self, parts: Parts, trained: TrainedModel | None = None):
+        self.parts, self.trained = parts, trained
+        self.vocabulary, self.lowercase = parts.vocabulary, parts.lowercase
+        self.model, self.spelling = parts.model, parts.spelling
+        self.speller = parts.speller  # of a model of subwords
+
+    def __repr__(self) -> str:
+        """Which model it is, what it knows and how large it is."""
+        found = self.trained
+        parts = [f"{found.kind} model {found.name!r}" if found else "model"]
+        if found and found.kind in ("run", "packed"):
+            parts[0] += f" of {found.place}"
+        if self.speller is None:
+            parts.append(f"{len(self.vocabulary.known):,} known words")
+        if count := getattr(self.model, "parameter_count", None):
+            parts.append(f"{count():,} parameters")
+        if found and found.protocol:
+            parts.append(f"protocol {found.protocol}")
+        return f"<Accord: {', '.join(parts)}>"
+
+    def surprisal(
+        self, text: "str | Sequence[str] | Path | pd.DataFrame", **options: Any
+    ) -> "pd.DataFrame":
+        """A row for each word of a sentence or of several, with its surprisal in bits.
+
+        `text` may also be a table with a column of sentences, or the Path of one. The options are
+        those of `accord.surprisal`.
+        """
+        return imported(ANSWERS["surprisal"])(self, text, **options)
+
+    def expect(self, text: str, *features: str, context: str | None = None) -> "pd.DataFrame":
+        """The probability of features, such as P(Number=Plur | K), before each word of a text."""
+        chosen = [features] if features else []
+        return imported(ANSWERS["expect"])(text, self, *chosen, context=context)
+
+    def explain(
+        self, text: str, *words: str, most: int = 3, context: str | None = None
+    ) -> "pd.DataFrame":
+        """log p of words that may follow a text, as a sum of terms; by default of the likeliest."""
+        return imported(ANSWERS["explain"])(self, text, words, most, context)
+
+    def generate(self, start: str = "", count: int = 10, **options: Any) -> list[Any]:
+        """New sentences (`NewSentence`), drawn by chance or found by `beam` search.
+
+        The options are those of `accord.pipeline.ask.generate.generate`.
+        """
+        return imported(ANSWERS["generate"])(self, start, count, **options)
+
+    def nearest(self, word: str, most: int = 10) -> "pd.DataFrame":
+        """The words whose vectors are nearest to that of a word, by cosine."""
+        return imported(ANSWERS["nearest"])(self, word, most)
+
+    def agree(self, suite: str, by: str = "construction") -> "pd.DataFrame":
+        """How often the right sentence of a minimal pair is the likelier one, by kinds of pairs."""
+        return imported(ANSWERS["agree"])(self, suite, by)
+
+    def for_many(self) -> "Scorer":
+        """The same, for someone who asks it hundreds of times, a few states each."""
+        other = copy(self)
+        if isinstance(self.model, InferenceModel):
+            other.model = self.model.for_many()
+        return other
+
+    @property
+    def is_open(self) -> bool:
+        """Whether every string has a probability."""
+        return self.vocabulary.is_open or self.speller is not None
+
+    def words(self, sentence: str) -> list[str]:
+        """The words of a sentence, as this model reads them."""
+        return next(self.read([sentence]))
+
+    def read(self, sentences: Iterable[str]) -> Iterator[list[str]]:
+        """The words of many sentences, which are tokenised together."""
+        return map(self.cased, tokens(sentences))
+
+    @property
+    def reads_documents(self) -> bool:
+        """Whether the model was trained on documents, and so to read more than one sentence."""
+        return self.parts.encoding.recipe.text == "documents"
+
+    def in_context(self, context: str | None) -> bool:
+        """Whether words are conditioned on the sentences before theirs in the same text.
+
+        `context` is `text`, `none`, or None for what the model was trained for.
+        """
+        if context is None:
+            return self.reads_documents
+        if context not in [*Context]:
+            raise ValueError(f"context: expected {' or '.join(Context)}, got {context!r:.80}")
+        if context == Context.text and not self.reads_documents and not self._is_said:
+            say(
+                "context: this model was trained on single sentences (train.text), not to read one "
+                "after another"
+            )
+            self._is_said = True
+        return context == Context.text
+
+    def score(self, text: str, context: str | None = None) -> list[Word]:
+        """Each word and each sentence end of a text, with log p given what stands before it.
+
+        The text may have several sentences. With the context `text`, a word is conditioned on all
+        words before it; with `none`, on those of its own sentence. The default is `text` for a
+        model that was trained on documents, else `none`.
+        """
+        return self.score_all([text], context)[0]
+
+    def score_all(self, texts: Iterable[str], context: str | None = None) -> list[list[Word]]:
+        """The same of many texts, which know nothing of each other."""
+        texts = list(texts)
+        split = split_texts(texts)
+        if lacking := sorted({*range(len(texts))}.difference(split.text)):
+            raise ValueError(
+                f"expected a sentence in place {lacking[0] + 1}, found no word in "
+                f"{texts[lacking[0]]!r}"
+            )
+        documents = split.text if self.in_context(context) else None
+        scored = self.score_words([*self.read(split.sentences)], documents)
+        found: list[list[Word]] = [[] for _ in texts]
+        for number, words in zip(split.text, scored, strict=True):
+            found[number] += words
+        return found
+
+    def score_words(
+        self, texts: Sequence[Sequence[str]], documents: Sequence[int] | None = None
+    ) -> list[list[Word]]:
+        """Sentences that are words already, in the case that this model reads.
+
+        Neighbours with the same number in `documents` are read as one text.
+        """
+        if not texts:
+            return []
+        scored = zip(*self.score_encoded(*self.encoded(texts, documents)), strict=True)
+        return [
+            [
+                Word(form, float(log_p), bool(is_spelled))
+                for form, (log_p, is_spelled) in zip(
+                    [*words, END], islice(scored, len(words) + 1), strict=True
+                )
+            ]
+            for words in texts
+        ]
+
+    def score_encoded(self, batch: Sentences, text: WrittenText) -> tuple[np.ndarray, np.ndarray]:
+        """log p of every word and end in nats, and which words the character model spelled."""
+        return score_text(self.model, self.spelling, batch, text, UNKNOWN_ID)
+
+    def encoded(
+        self, texts: Sequence[Sequence[str]], documents: Sequence[int] | None = None
+    ) -> tuple[Sentences, WrittenText]:
+        """Sentences that are words already, in ids and as they are written."""
+        forms = list(dict.fromkeys(word for words in texts for word in words))
+        place = {form: number for number, form in enumerate(forms)}
+        positions = np.array([i for words in texts for i in (*(place[w] for w in words), -1)])
+        known = np.zeros(len(forms), int) if self.speller else self.vocabulary.ids(forms)
+        ids = np.array([*known, END_ID])[positions]  # −1 is the last
+        batch = Sentences(ids, np.array([len(words) + 1 for words in texts]))
+        if documents is not None:
+            batch = batch._replace(documents=np.asarray(documents), carried=True)
+        return batch, self.written(forms, positions)
+
+    def written(self, forms: list[str], positions: np.ndarray) -> WrittenText:
+        """How the words of a text are written, in subwords where the model is of subwords."""
+        return WrittenText(forms, positions, self.speller.subwords(forms) if self.speller else None)
+
+    def cased(self, words: Iterable[str]) -> list[str]:
+        """Words in the case that this model reads."""
+        return [word.lower() for word in words] if self.lowercase else list(words)
+
+    def as_read(self, words: Iterable[str]) -> list[str]:
+        """Words that a person asks about one by one, written as this model reads its texts."""
+        return self.cased(map(normalise, words))
+
+    def each_a_word(self, words: Iterable[str]) -> list[str]:
+        """The same; an error if this model reads a text as several words, or as none."""
+        found = self.as_read(words)
+        for word in found:
+            if word != END and word not in self.vocabulary.known and len(self.words(word)) != 1:
+                read = self.words(word)
+                raise ValueError(
+                    f"expected one word, got {len(read)} in {word!r:.80}: {', '.join(read):.80}"
+                )
+        return found
+
+    def id_of(self, word: str) -> int:
+        """The id of a word or of the end; an unknown word has the id of its class."""
+        return END_ID if word == END else int(self.vocabulary.ids([word])[0])
+
+
+def tokens(sentences: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """The words of sentences that a person typed, in the case of the text."""
+    return tokenised(map(_whole, sentences))
+
+
+def _whole(text: str) -> str:
+    """The text, if it is valid: bytes that are not UTF-8 arrive as surrogates."""
+    if half := HALF.search(text):
+        raise ValueError(
+            f"expected text in UTF-8, found half of a character (a lone surrogate) behind "
+            f"{text[: half.start()][-40:]!r}"
+        )
+    return text
+
+
+def load(run: str | Path | None = None, model: str | None = None) -> Scorer:
+    """Load a trained model; without a name, the bundled model.
+
+    `run` is the folder of a run, of a packed run or of an exported model, the id of a model on the
+    Hugging Face hub, or an ARPA file. A run has several models: `model` names one of them, by
+    default the last.
+    """
+    found = one(run, model)
+    if found.kind in READERS:
+        return imported(READERS[found.kind])(found)
+    return Scorer(open_parts(found), found)
+
+
+@cache
+def bundled() -> Scorer:
+    """The bundled model, loaded once."""
+    return load()
+
+
+def score_sentence(
+    text: str, model: Scorer | None = None, context: str | None = None
+) -> list[Word]:
+    """Each word and sentence end of a text with its log p in nats; by default by the bundled model.
+
+    `context` is that of `Scorer.score`.
+    """
+    return (model or bundled()).score(text, context)
+
+
+def explain_words(
+    text: str, *words: str, model: Scorer | None = None, context: str | None = None
+) -> "pd.DataFrame":
+    """log p of words that may follow a text, as a sum of terms; by default of the likeliest."""
+    return (model or bundled()).explain(text, *words, context=context)
+
+
+def generate_sentences(
+    start: str = "", count: int = 10, model: Scorer | None = None, **options: Any
+) -> list[Any]:
+    """New sentences that begin with a text.
+
+    The options are those of `accord.pipeline.ask.generate.generate`.
+    """
+    return (model or bundled()).generate(start, count, **options)

@@ -1,0 +1,209 @@
+"""Artefacts put in place in one move; runs verified.
+
+An artefact lies in `artefacts/STAGE-KEY/`. Names are relative, so the folder of runs can be moved.
+"""
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from accord.models.common.files import clear_partial, write_whole
+from accord.pipeline.base.artefact import (
+    ARTEFACTS,
+    FORMAT,
+    MANIFEST,
+    META,
+    Artefact,
+    hashes_of,
+    name_of,
+    read_json,
+    write_json,
+)
+from accord.pipeline.base.messages import say
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a disk or a quota; writers do not say which
+
+
+class Store:
+    """The artefacts below one folder."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+    def find(self, name: str) -> Artefact | None:
+        """The artefact of that name if it is finished."""
+        folder = self.path(name)
+        return Artefact.read(folder) if (folder / META).exists() else None
+
+    def make(
+        self,
+        name: str,
+        recipe: Mapping,
+        compute: Callable[[Path], None],
+        resumes: bool,
+        anew: bool = False,
+    ) -> Artefact:
+        """Compute an artefact in a temporary folder and move it into place.
+
+        A lock lets a second process wait for the first and take its result. Files of an interrupted
+        stage are removed unless the stage resumes from them. Made `anew`, a finished artefact stays
+        until the new one is whole.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self._locked(name):
+            if not anew and (done := self.find(name)):
+                return done
+            partial = self.folder / f".{name}.partial"
+            if partial.exists() and not resumes:
+                shutil.rmtree(partial)
+            partial.mkdir(exist_ok=True)
+            try:
+                compute(partial)
+                clear_partial(partial)
+                meta = {"format": FORMAT, **recipe, "files": hashes_of(partial)}
+                write_json(partial / META, meta)
+                self._replace(name, partial)
+            except BaseException as error:
+                if not resumes:
+                    shutil.rmtree(partial, ignore_errors=True)
+                if isinstance(error, OSError) and error.errno in FULL and not error.filename:
+                    raise OSError(error.errno, os.strerror(error.errno), str(self.folder)) from None
+                raise
+        return Artefact(self.path(name), meta)
+
+    def _replace(self, name: str, partial: Path) -> None:
+        """Move a finished folder into place; `clear` brings the former back after a kill."""
+        former = self._former(name)
+        if self.path(name).exists():
+            shutil.rmtree(former, ignore_errors=True)
+            self.path(name).rename(former)
+        partial.rename(self.path(name))
+        shutil.rmtree(former, ignore_errors=True)
+
+    def _former(self, name: str) -> Path:
+        return self.folder / f".{name}.former"
+
+    def clear(self, resuming: Collection[str]) -> None:
+        """Remove the leftovers of killed processes: locks, and unfinished artefacts.
+
+        Artefacts of the `resuming` stages stay, and so do those that a living process has locked.
+        """
+        endings = ("lock", "partial", "former")
+        left = [path for ending in endings for path in self.folder.glob(f".*.{ending}")]
+        for name in {path.name[1:].rpartition(".")[0] for path in left}:
+            lock = FileLock(self.folder / f".{name}.lock")
+            with suppress(OSError), lock.acquire(timeout=0):  # another's, or not ours to remove
+                self._restore(name)
+                if name.rpartition("-")[0] not in resuming or self.find(name):
+                    shutil.rmtree(self.folder / f".{name}.partial", ignore_errors=True)
+                Path(lock.lock_file).unlink()
+
+    def _restore(self, name: str) -> None:
+        """Put the former artefact back if a process was killed before the new one was in place."""
+        if self.find(name) is None and self._former(name).exists():
+            shutil.rmtree(self.path(name), ignore_errors=True)
+            self._former(name).rename(self.path(name))
+        shutil.rmtree(self._former(name), ignore_errors=True)
+
+    @contextmanager
+    def _locked(self, name: str) -> Iterator[None]:
+        """The lock of an artefact; waits while another process has it."""
+        lock = FileLock(self.folder / f".{name}.lock")
+        try:
+            lock.acquire(timeout=1)
+        except Timeout:
+            say(f"{name}: another process makes it; waiting for it")
+            lock.acquire()
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # Windows removes no file that is open
+                Path(lock.lock_file).unlink()  # before others have it: who waits looks again
+            lock.release()
+
+
+def publish(artefact: Artefact, folder: Path) -> None:
+    """Copy an artefact to a folder for the user, in place of an earlier copy.
+
+    Other files in the folder stay. A copy that is there already is left alone: the folder may be
+    read-only.
+    """
+    try:
+        there = Artefact.read(folder)
+        former = there.meta["files"]
+    except (OSError, ValueError):  # none yet, or one that cannot be read
+        former = {}
+    else:
+        if there.meta == artefact.meta and not [*there.faults()]:
+            return
+    gone = former.keys() - artefact.meta["files"].keys()
+    for place, _, names in os.walk(folder):  # not rglob: others remove their partial folders
+        for path in (Path(place, name) for name in names):
+            if path.relative_to(folder).as_posix() in gone:
+                path.unlink(missing_ok=True)  # another process may do the same
+    shutil.copytree(artefact.folder, folder, copy_function=_copy_whole, dirs_exist_ok=True)
+
+
+def _copy_whole(source: str, target: str) -> None:
+    """Copy a file so that a reader finds the old one or the new one."""
+    write_whole(Path(target), Path(source).read_bytes())
+
+
+UNREADABLE = (OSError, ValueError)  # damaged, missing, or of a format that seems newer
+Artefacts = dict[tuple[str, str], Artefact]  # by model and stage
+
+
+def faults(run: Path) -> Iterator[str]:
+    """The faults of a run, each with the name of the file or folder."""
+    if not run.is_dir():
+        raise FileNotFoundError(f"{run} is no run: expected a folder with {MANIFEST}")
+    try:
+        manifest = read_json(run / MANIFEST)
+    except UNREADABLE as error:
+        yield str(error)
+        return
+    artefacts: Artefacts = {}
+    for model, stages in manifest["models"].items():
+        for stage, name in stages.items():
+            try:
+                artefacts[model, stage] = Artefact.read(run.parent / ARTEFACTS / name)
+            except UNREADABLE as error:
+                yield str(error)
+    for artefact in {artefact.folder: artefact for artefact in artefacts.values()}.values():
+        yield from _differences(artefact)
+    for (model, _), artefact in artefacts.items():
+        yield from _origins(artefact, model, artefacts)
+    if (run / "report" / META).exists():
+        yield from _copy(run / "report")
+
+
+def _differences(artefact: Artefact) -> Iterator[str]:
+    yield from artefact.faults()
+    yield from artefact.strangers()
+
+
+def _origins(artefact: Artefact, model: str, artefacts: Artefacts) -> Iterator[str]:
+    """Whether it was made from the artefacts above it as they are, and is named accordingly."""
+    if artefact.folder.name != name_of(artefact.made_from):
+        yield f"{artefact.folder} was made as {name_of(artefact.made_from)}"
+    for label, digests in artefact.meta["inputs"].items():
+        of_model, _, stage = label.rpartition("/")  # a stage over all models names the model too
+        above = artefacts.get((of_model or model, stage))
+        if above and not digests.items() <= above.meta["files"].items():
+            yield f"{artefact.folder} was made from something else than {above.folder}"
+
+
+def _copy(report: Path) -> Iterator[str]:
+    """The report lies in the run's own folder too, for people to find."""
+    try:
+        yield from _differences(Artefact.read(report))
+    except UNREADABLE as error:
+        yield str(error)

@@ -1,0 +1,359 @@
+"""Templates: their names, those of the lexicon, those of the form, factors.
+
+Capitals do not count. What the lexicon says can be crossed: `pos×gender`, `pos*gender` and
+`posxgender` are the same.
+
+A template of the lexicon reads one field of each analysis (`gender` gives `Gender=Fem`), a
+crossed one several at once (`pos×gender` gives `pos=NOUN×Gender=Fem`), a template of the form is
+a function of the word alone. The value of a lexicon feature is the weight of the
+analyses that carry it: at most 1 for their union, their share of all for the weighted kind.
+
+One that reads `letters` has nothing to say of unknown words, which have none yet.
+"""
+
+import re
+from collections.abc import Mapping, Sequence, Set
+from types import MappingProxyType
+
+import numpy as np
+import pandas as pd
+
+from accord.lexicon.analysis import FEATURES, Lexicon, feature_names
+from accord.lexicon.vectors import string_hashes
+from accord.models.common.checks import expect, nearest
+from accord.models.common.registry import Registry
+from accord.pipeline.base.names import END, END_ID, NOT_TOP, is_unknown, read_as_unknown
+from accord.pipeline.sections import FeaturiseParams
+
+TEMPLATES = Registry("template", "accord.templates", modules=(__name__,))
+OF_ANALYSIS = ("pos", "source", "lemma")  # beside the features of the lexicon
+OF_MEANING = re.compile("(class|cluster)-([1-9][0-9]{0,5})")  # of vectors, of the training text
+OFTEN = 2  # times that training has a lemma, in any of its forms, which has a feature
+FREQUENT = 1_000_000  # so that the rarest reading of a word counts for its lemma
+SMALL = 31  # the largest of the small numbers: days of a month are among them
+VECTORS = "vectors"  # the dense features, and the one that says that there are none
+
+
+def chosen(params, names: Sequence[str] | None) -> list[str]:
+    """The templates of φ: all but those left out; leaving out one that is not there is a mistake.
+
+    `names` are those of the lexicon's features; where they are not known, any name may be one.
+    """
+    templates = [_parsed(template, names, "templates") for template in params.templates]
+    fields = {name for template in templates for name in template.split("×")}
+    left_out = {name.lower() for name in params.without}
+    for name in params.without:
+        if name.lower().partition("=")[0] not in fields:
+            valid = ", ".join(sorted(fields))
+            raise ValueError(f"featurise.without: no template has '{name}'; there are {valid}")
+    return [each for each in templates if not {*each.split("×")} & left_out]
+
+
+def of_analyses(templates: Sequence[str]) -> list[str]:
+    """The templates that read analyses, not the form or the vector of a word."""
+    parsed = [_parsed(template, None, "templates") for template in templates]
+    return [each for each in parsed if each not in TEMPLATES and not OF_MEANING.fullmatch(each)]
+
+
+def sides(params, names: Sequence[str] | None) -> tuple[Set[str], Set[str]]:
+    """The templates of ψ and of φ: all, or those that `read` and `predict` name."""
+    every = chosen(params, names)
+    if params.vectors and params.vectors.dimensions:
+        every.append(VECTORS)
+    return _side(params.read, every, names, "read"), _side(params.predict, every, names, "predict")
+
+
+def _side(
+    named: Sequence[str] | None, every: Sequence[str], names: Sequence[str] | None, key: str
+) -> Set[str]:
+    if named is None:
+        return {*every}
+    side = {each if each == VECTORS else _parsed(each, names, key) for each in named}
+    for template in sorted(side.difference(every)):
+        raise ValueError(
+            f"featurise.{key}: no '{template}' among the templates{nearest(template, every)}"
+        )
+    return side
+
+
+def check(params, names: Sequence[str] | None) -> None:
+    """Reject invalid values."""
+    templates = chosen(params, names)
+    for key, side in zip(("read", "predict"), sides(params, names), strict=True):
+        key = "templates" if getattr(params, key) is None else key
+        expect(f"featurise.{key}", bool(side), "one or more that are not left out", "none")
+    needing = [each for each in templates if each.startswith("class-")]
+    if needing and params.vectors is None:
+        raise ValueError(
+            f"featurise.templates: {needing[0]} needs word vectors, such as "
+            f"featurise.vectors: {{source: spacy, dimensions: 0}}"
+        )
+
+
+def _parsed(template: str, names: Sequence[str] | None, key: str) -> str:
+    """A template as φ names it; for an unknown one, an error names the nearest."""
+    template = template.lower()
+    if template in TEMPLATES or OF_MEANING.fullmatch(template):
+        return template
+    known = [*OF_ANALYSIS, *(name.lower() for name in (FEATURES if names is None else names))]
+    fields: list[str] = []
+    for part in map(str.strip, re.split("[×*]", template)):
+        parts = _parted_by_x(part, {*known})
+        if parts is None and part != template and (part in TEMPLATES or OF_MEANING.fullmatch(part)):
+            raise ValueError(
+                f"featurise.{key}: expected fields of the lexicon in '{template}', found '{part}', "
+                f"which stands alone"
+            )
+        if parts is None and names is not None:
+            valid = [*TEMPLATES, *known, "class-100", "cluster-100"]
+            raise ValueError(f"featurise.{key}: unknown template '{part}'{nearest(part, valid)}")
+        fields += parts or [part]
+    return "×".join(fields)
+
+
+def _parted_by_x(text: str, names: Set[str]) -> list[str] | None:
+    """The names in a text such as `genderxnumber`; None if it holds others."""
+    if text in names:
+        return [text]
+    for place in (place for place, letter in enumerate(text) if letter == "x"):
+        if text[:place] in names and (others := _parted_by_x(text[place + 1 :], names)):
+            return [text[:place], *others]
+    return None
+
+
+def rows(words, features, values=1.0) -> pd.DataFrame:
+    return pd.DataFrame({"word": np.asarray(words), "feature": features, "value": values})
+
+
+def fill(
+    params,
+    types: pd.DataFrame,
+    analyses: pd.DataFrame,
+    computed: Mapping[str, pd.DataFrame] = MappingProxyType({}),
+) -> pd.DataFrame:
+    """The rows of all templates, sorted by word and feature, one row each.
+
+    The rows of templates that need more than this, those of vectors and clusters, are handed in.
+    """
+    end = types.index[types["form"] == END]
+    unwritten = types.index[types["form"].map(is_unknown)]  # these have no letters yet
+    parts = [rows(end, "form=" + types["form"].loc[end]).assign(template=END)]
+    names = known_names(analyses)
+    for template in dict.fromkeys([*chosen(params, names), *computed]):
+        if template in computed:
+            filled = computed[template]
+        elif template in TEMPLATES:
+            filled = TEMPLATES[template](params, types)
+        else:
+            filled = _of_analyses(template, names, params, types, analyses)
+        without = end.union(unwritten) if _reads_letters(template) else end
+        parts.append(filled[~filled["word"].isin(without)].assign(template=template))
+    table = _left(pd.concat(parts, ignore_index=True), params.without)
+    table["feature"] = table["feature"].astype("category")
+    return table.sort_values(["word", "feature"], kind="stable", ignore_index=True)
+
+
+def features_of(word: str, chain: Lexicon) -> dict[str, float]:
+    """φ of one word by a chain of lexicons and the default templates, as for a rare word.
+
+    Its lemmas are taken to be as frequent as lemmas that have a feature.
+    """
+    types = pd.DataFrame({"form": [word], "count": [FREQUENT]})
+    filled = fill(FeaturiseParams(forms=0), types, chain.lookup([word]))
+    return dict(zip(filled["feature"], filled["value"], strict=True))
+
+
+def _reads_letters(template: str) -> bool:
+    return template in TEMPLATES and bool(TEMPLATES.part(template).about.get("letters"))
+
+
+def _left(table: pd.DataFrame, without: Sequence[str]) -> pd.DataFrame:
+    """The rows without the single features, such as `PronType=Art`, that are left out."""
+    left_out = {name.lower() for name in without if "=" in name}
+    if not left_out:
+        return table
+    distinct = pd.Series(table["feature"].unique())
+    held = distinct.str.lower().str.split("×").map(left_out.intersection)
+    for name in sorted(left_out.difference(*held)):
+        raise ValueError(f"featurise.without: no word has '{name}'{nearest(name, distinct)}")
+    return table[~table["feature"].isin(distinct[held.map(bool)])]
+
+
+def known_names(analyses: pd.DataFrame) -> list[str]:
+    """The names of the features that these analyses have, or others may have."""
+    return sorted({*FEATURES, *feature_names(analyses["feats"].astype("category").cat.categories)})
+
+
+def _of_analyses(template: str, names, params, types, analyses: pd.DataFrame) -> pd.DataFrame:
+    fields = [_field(name, names, params, types, analyses) for name in template.split("×")]
+    feature = fields[0]
+    for other in fields[1:]:
+        feature = feature.str.cat(other, sep="×")  # null where one of them is
+    table = rows(analyses["word"], feature, analyses["weight"].astype(float)).dropna()
+    of_feature = table.groupby(["word", "feature"], sort=False, observed=True)["value"]
+    table = of_feature.sum().reset_index()
+    if params.values == "weighted":
+        total = analyses.groupby("word")["weight"].sum()
+        table["value"] /= table["word"].map(total)
+    table["value"] = (table["value"].clip(upper=1.0) * params.steps).round() / params.steps
+    return table[table["value"] > 0]
+
+
+def _field(
+    name: str, names: Sequence[str], params, types: pd.DataFrame, analyses: pd.DataFrame
+) -> pd.Series:
+    """The feature that each analysis gives this template, null where it gives none."""
+    if name == "pos":
+        return "pos=" + analyses["upos"].astype(str)
+    if name == "source":
+        return "source=" + analyses["source"].astype(str)
+    if name == "lemma":
+        return _lemma(params, types, analyses)
+    spelled = [each for each in names if each.lower() == name]
+    feature = f"{spelled[0]}=" + values_of(analyses["feats"], spelled[0])
+    for each in spelled[1:]:
+        feature = feature.fillna(f"{each}=" + values_of(analyses["feats"], each))
+    return feature
+
+
+def values_of(feats: pd.Series, name: str) -> pd.Series:
+    """The value that a feature has in each of these strings, null where it has none."""
+    distinct = feats.astype("category")
+    pattern = rf"(?:^|\|){re.escape(name)}=([^|]+)"
+    value = distinct.cat.categories.to_series().str.extract(pattern)[0]
+    return pd.Series(value.to_numpy()[distinct.cat.codes], index=feats.index)
+
+
+def _lemma(params, types: pd.DataFrame, analyses: pd.DataFrame) -> pd.Series:
+    """A feature for each of the most frequent lemmas, by the training counts of their forms.
+
+    The guesser says no lemma.
+    """
+    lemma = analyses["lemma"].astype("category")
+    counts = types["count"].reindex(analyses["word"]).to_numpy() * analyses["weight"].to_numpy()
+    counts = counts * (lemma != "").to_numpy()
+    by_lemma = pd.Series(counts).groupby(lemma.cat.codes.to_numpy()).sum()
+    top = by_lemma[by_lemma >= OFTEN].nlargest(params.lemmas).index
+    return ("lemma=" + lemma.astype(str)).where(lemma.cat.codes.isin(top))
+
+
+SHAPE = (
+    (r"\d+", "0"),
+    (r"[A-ZÀ-ÖØ-ÞŒ]+", "X"),
+    (r"[^\W\dX_]+", "x"),
+)
+
+
+@TEMPLATES.register("form")
+def form(params, types: pd.DataFrame) -> pd.DataFrame:
+    """A feature of its own for each of the M most frequent words, @notTop for the others.
+
+    A word that training reads as unknown has none.
+    """
+    seen = (types["count"] > (1 if params.forms is None else 0)) & ~read_as_unknown(types)
+    top = seen & (np.arange(len(types)) < (len(types) if params.forms is None else params.forms))
+    return rows(types.index, ("form=" + types["form"]).where(top, NOT_TOP))
+
+
+@TEMPLATES.register("hashed", letters=True)
+def hashed(params, types: pd.DataFrame) -> pd.DataFrame:
+    """One of M features by the hash of the word, M being `forms`: words share them by chance.
+
+    Feature hashing (Weinberger et al. 2009; Goldberg 2017, §13.2): every word, seen or not, has an
+    identity feature, and no table of words is needed.
+    """
+    if not params.forms:
+        raise ValueError("featurise.templates: hashed expects forms, the number of its features")
+    buckets = string_hashes(types["form"].tolist()) % np.uint64(params.forms)
+    return rows(types.index, "hash=" + pd.Series(buckets, index=types.index).astype(str))
+
+
+@TEMPLATES.register("suffix", letters=True)
+def suffix(params, types: pd.DataFrame) -> pd.DataFrame:
+    """The last three letters."""
+    return rows(types.index, "suffix=" + types["form"].str[-3:])
+
+
+@TEMPLATES.register("shape", letters=True)
+def shape(params, types: pd.DataFrame) -> pd.DataFrame:
+    """Capitals as X, other letters as x, digits as 0, runs shortened: `XIVe` is Xx, `1999` is 0."""
+    shape = types["form"]
+    for pattern, sign in SHAPE:
+        shape = shape.str.replace(pattern, sign, regex=True)
+    return rows(types.index, "shape=" + shape)
+
+
+@TEMPLATES.register("number-class", letters=True)
+def number_class(params, types: pd.DataFrame) -> pd.DataFrame:
+    """The paper's example: small numbers, year-like numbers, and the size of any number."""
+    # `int` reads the digits of every script, as `\d` finds them.
+    value = types["form"][types["form"].str.fullmatch(r"\d{1,15}")].map(int).astype(np.int64)
+    small, year = value[value <= SMALL], value[(value >= 1000) & (value <= 2100)]
+    return pd.concat(
+        [
+            rows(small.index, "number=small"),
+            rows(year.index, "number=year"),
+            rows(value.index, "number=log10", np.log10(1 + value.to_numpy()).round()),
+        ]
+    )
+
+
+@TEMPLATES.register("number-falling", letters=True)
+def number_falling(params, types: pd.DataFrame) -> pd.DataFrame:
+    """The paper's small numbers as a feature that falls: 1/(1 + n) for each number n up to 31."""
+    value = types["form"][types["form"].str.fullmatch(r"\d{1,15}")].map(int).astype(np.int64)
+    small = value[value <= SMALL]
+    return rows(small.index, "number=falling", 1 / (1 + small.to_numpy()))
+
+
+@TEMPLATES.register("frequency")
+def frequency(params, types: pd.DataFrame) -> pd.DataFrame:
+    """The frequency of the word in French: half powers of ten per million, or unknown."""
+    if "frequency" not in types:
+        raise ValueError(
+            "featurise.templates: frequency needs a lexicon that has frequencies, "
+            "such as analyse.frequency: lexique"
+        )
+    with np.errstate(divide="ignore"):
+        level = np.floor(2 * np.log10(types["frequency"].to_numpy()))
+    known = np.isfinite(level)
+    names = np.where(known, np.where(known, level, 0).astype(int).astype(str), "unknown")
+    return rows(types.index, "frequency=" + pd.Series(names, index=types.index))
+
+
+COLUMNS = {"lemma": "lemma", "pos": "upos"}
+LIKELY = 0.5  # an analysis counts if it is so likely, as a share of the likeliest
+
+
+def factors_of(analyses: pd.DataFrame, words: int, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """A number for the factor of each word; 0 is END alone.
+
+    An ambiguous word has one number for all its values: `noun or verb` is a part of speech of its
+    own.
+    """
+    weight = analyses["weight"]
+    likeliest = weight.groupby(analyses["word"]).transform("max")
+    likely = analyses[weight >= LIKELY * likeliest]
+    return {name: _numbers(likely["word"], _said(likely, name), words) for name in names}
+
+
+def _said(analyses: pd.DataFrame, name: str) -> pd.Series:
+    if name in COLUMNS:
+        return analyses[COLUMNS[name]].astype(str)
+    spelled = {each.lower(): each for each in known_names(analyses)}
+    if name not in spelled:
+        raise ValueError(
+            f"background.history: factored: expected factors among "
+            f"{', '.join([*COLUMNS, *spelled])}; found '{name}'"
+        )
+    return values_of(analyses["feats"], spelled[name]).fillna("")
+
+
+def _numbers(word: pd.Series, said: pd.Series, words: int) -> np.ndarray:
+    table = (
+        pd.DataFrame({"word": word, "said": said}).drop_duplicates().sort_values(["word", "said"])
+    )
+    together = table.groupby("word")["said"].agg("|".join).reindex(range(words), fill_value="")
+    numbers = 1 + pd.factorize(together)[0]
+    numbers[END_ID] = 0
+    return numbers

@@ -1,0 +1,363 @@
+"""Vectors of words, classes of words, their letters.
+
+    v(x) = s·P·(u(x) − ū)
+
+u(x) is the vector of a published file, ū the mean over the words that have one, the rows of P their
+first principal components, and s makes the variance of all entries 1. A word is looked up as it is
+written in training most often, or else as the lexicon writes it, then lowercased, then with
+one capital, then in capitals. One that has no vector has zeros.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from accord.lexicon import vectors
+from accord.lexicon.vectors import kmeans
+from accord.models.common.arrays import load_array, load_arrays
+from accord.models.data import Sentences
+from accord.pipeline.base.arrow import batches
+from accord.pipeline.base.messages import say
+from accord.pipeline.base.names import END_ID, is_special, read_as_unknown
+from accord.pipeline.data.catalogue import folder_of
+from accord.pipeline.data.templates import VECTORS
+from accord.pipeline.sections import SPACY, VectorParams
+
+TEXTS = (".vec", ".vec.gz", ".vec.bz2", ".vec.xz")
+ROUNDING = 1e-12  # of the largest number: what differs by less differs by the mean's last digits
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """Distinct vectors, of which the first is zero, and the row of each word."""
+
+    vectors: np.ndarray
+    row: np.ndarray
+
+
+def files(source: str) -> list[Path]:
+    """The files of a source."""
+    if source == SPACY:
+        folder = folder_of("spacy-vectors")
+        return [folder / "vectors", folder / "key2row"]
+    path = Path(source)
+    if not path.name.endswith((*TEXTS, ".npz")):
+        raise ValueError(
+            f"featurise.vectors: expected the source spacy or a file ending in "
+            f"{', '.join(TEXTS)} or .npz, found '{source}'"
+        )
+    if not path.is_file():
+        raise FileNotFoundError(f"featurise.vectors: no file {path}")
+    return [path]
+
+
+def find(source: str, types: pd.DataFrame, analyses: pd.DataFrame) -> WordVectors:
+    """The vectors of a source that the words of a table have."""
+    spelled = spellings(types, analyses)
+    found = _read(files(source), sorted({*spelled.to_numpy().ravel()} - {None}))
+    row = pd.Series(-1, index=types.index)
+    for column in spelled:  # the first spelling that has a vector is the word's
+        row = row.where(row >= 0, spelled[column].map(found.row).fillna(-1).astype(int))
+    used, number = np.unique(row, return_inverse=True)
+    rows = found.matrix[used[used >= 0]]
+    zero = np.zeros((1, rows.shape[1]), np.float32)
+    return WordVectors(np.concatenate([zero, rows]), number + (used[0] >= 0))
+
+
+def _read(paths: list[Path], wanted: list[str]) -> vectors.VectorFile:
+    path = paths[0]
+    if len(paths) == 2:
+        return vectors.of_spacy(load_array(path), paths[1], wanted)
+    if path.suffix == ".npz":
+        arrays = load_arrays(path, ("forms", "vectors"))
+        return vectors.of_arrays(arrays["forms"], arrays["vectors"], wanted, path)
+    return vectors.of_text(path, wanted)
+
+
+def spellings(types: pd.DataFrame, analyses: pd.DataFrame) -> pd.DataFrame:
+    """The spellings in which a word is looked up, in order; special words have none."""
+    form = types["form"].mask(types["form"].map(is_special))
+    capitals = form.map(_capitalised, na_action="ignore")
+    if "written" in types:
+        written = types["written"].fillna(capitals.where(_is_name(types, analyses), form))
+    else:
+        written = form
+    table = pd.DataFrame({"written": written, "lower": form.str.lower(), "name": capitals})
+    table["acronym"] = form.str.upper()
+    return table.astype(object).where(form.notna(), None)
+
+
+def _is_name(types: pd.DataFrame, analyses: pd.DataFrame) -> pd.Series:
+    """Which words the lexicon takes for proper names more than for others."""
+    weight = analyses["weight"].where(analyses["upos"] == "PROPN", -analyses["weight"])
+    return weight.groupby(analyses["word"]).sum().reindex(types.index, fill_value=0) > 0
+
+
+def _capitalised(form: str) -> str:
+    """`Jean-Paul`, of jean-paul."""
+    return "-".join(part.capitalize() for part in form.split("-"))
+
+
+def reduced(found: WordVectors, dimensions: int) -> np.ndarray:
+    """The vectors in their first principal components over words, scaled; the first stays zero."""
+    rows = found.vectors[1:].astype(np.float64)
+    words = np.bincount(found.row, minlength=len(found.vectors))[1:]
+    if not 0 < dimensions <= min(rows.shape):
+        raise ValueError(
+            f"featurise.vectors: expected dimensions from 0 to {min(rows.shape)}, as the vectors "
+            f"of these words have, found {dimensions}"
+        )
+    rounding = ROUNDING * np.abs(rows).max()
+    rows -= np.average(rows, axis=0, weights=words)
+    variance, axes = np.linalg.eigh((rows.T * words) @ rows / words.sum())
+    kept = axes[:, ::-1][:, :dimensions]
+    largest = np.take_along_axis(kept, np.abs(kept).argmax(axis=0)[None], axis=0)
+    scale = np.sqrt(max(variance[::-1][:dimensions].mean(), 0))
+    if not scale > rounding:
+        raise ValueError("featurise.vectors: expected vectors that differ, found one for all words")
+    short = rows @ (kept * np.sign(largest)) / scale  # an axis has two directions: one is chosen
+    return np.concatenate([np.zeros((1, dimensions)), short]).astype(np.float32)
+
+
+def _find(source: str, types: pd.DataFrame, analyses: pd.DataFrame) -> WordVectors:
+    """The vectors of a source; a message says how many words have one."""
+    found = find(source, types, analyses)
+    words, tokens = _coverage(found, types)
+    say(f"featurise: {words:.1%} of the known words and {tokens:.1%} of their uses have a vector")
+    return found
+
+
+def rows(
+    params, templates: Sequence[str], types: pd.DataFrame, analyses: pd.DataFrame
+) -> tuple[dict[str, pd.DataFrame], WordVectors | None]:
+    """The sparse rows of each template that is made of vectors, and the dense features."""
+    found = _find(params.vectors.source, types, analyses)
+    mean = params.vectors.unknown == "mean" and "unknown" in types
+    features, dense = {}, None
+    for template in templates:
+        kind, _, classes = template.partition("-")
+        if kind == "class":
+            features[template] = f"{template}=" + _classes(found, int(classes))
+    if params.vectors.dimensions:
+        features[VECTORS] = pd.Series("vector=none", index=types.index).mask(found.row > 0)
+        dense = WordVectors(reduced(found, params.vectors.dimensions), found.row)
+        dense = _with_means(dense, types) if mean else dense
+    return {name: _rows(each, types, mean, params.steps) for name, each in features.items()}, dense
+
+
+def dense_rows(params: VectorParams, types: pd.DataFrame, analyses: pd.DataFrame) -> WordVectors:
+    """The dense features alone, of a closed vocabulary, where no word is unknown."""
+    found = _find(params.source, types, analyses)
+    return WordVectors(reduced(found, params.dimensions), found.row)
+
+
+def dense_names(dense: WordVectors) -> list[str]:
+    return [f"vector[{number}]" for number in range(dense.vectors.shape[1])]
+
+
+def is_dense(name: str) -> bool:
+    """Whether a feature of this name is a dense one."""
+    return name.startswith("vector[")
+
+
+def _coverage(found: WordVectors, types: pd.DataFrame) -> tuple[float, float]:
+    """The shares of words, and of words as often as they were counted, that have a vector."""
+    real = ~types["form"].map(is_special).to_numpy()
+    counts = np.where(real, types["count"], 0)
+    has_one = found.row > 0
+    return has_one[real].mean(), counts[has_one].sum() / max(counts.sum(), 1)
+
+
+def _classes(found: WordVectors, classes: int) -> pd.Series:
+    """The class of each word's vector by k-means, or none."""
+    number = kmeans(found.vectors[1:], classes)
+    return pd.Series(np.array(["none", *number.astype(str)], dtype=object)[found.row])
+
+
+def _rows(feature: pd.Series, types: pd.DataFrame, mean: bool, steps: int) -> pd.DataFrame:
+    """A row for the feature of each word; an unknown word has the shares of its class."""
+    table = pd.DataFrame({"word": types.index, "feature": feature, "value": 1.0}).dropna()
+    if not mean:
+        return table
+    read_as = types["unknown"][read_as_unknown(types)]
+    shares = table.loc[table.index.intersection(read_as.index)].assign(word=read_as)
+    shares = shares.groupby(["word", "feature"])["value"].sum().reset_index()
+    shares["value"] /= shares["word"].map(read_as.value_counts())
+    shares["value"] = (shares["value"] * steps).round() / steps
+    own = table[~table["word"].isin(read_as)]
+    return pd.concat([own, shares[shares["value"] > 0]], ignore_index=True)
+
+
+def _with_means(dense: WordVectors, types: pd.DataFrame) -> WordVectors:
+    """Give unknown words the mean of the words that training reads as them."""
+    read_as = types["unknown"][read_as_unknown(types)]
+    means = pd.DataFrame(dense.vectors[dense.row[read_as.index]]).groupby(read_as.to_numpy()).mean()
+    row = dense.row.copy()
+    row[means.index] = len(dense.vectors) + np.arange(len(means))
+    return WordVectors(np.concatenate([dense.vectors, means.to_numpy(np.float32)]), row)
+
+
+def word_classes(text: Sentences, counts: np.ndarray, classes: int, by: str) -> np.ndarray:
+    """The class of each word, from 0; the words seen less than twice are in it as one word.
+
+    So those that were not seen have a class whose words do occur.
+    """
+    merged = np.arange(len(counts))
+    merged[counts < 2] = np.argmax(counts < 2)
+    text = Sentences(merged[text.ids], text.lengths)
+    mass = np.bincount(text.ids, minlength=len(counts))
+    if by == "neighbours":  # words that occur between the same words
+        found = exchange_clusters(text, len(mass), classes)
+    elif by == "frequency":  # as much of all √mass in each (Mikolov et al. 2011)
+        found = _cut(mass, np.sqrt(mass), classes)
+    else:  # as many words in each: the two levels of a balanced tree
+        found = _cut(mass, mass > 0, classes)
+    return np.unique(found[merged], return_inverse=True)[1]
+
+
+def _cut(mass: np.ndarray, share: np.ndarray, classes: int) -> np.ndarray:
+    """Words by falling mass, cut where their shares have summed up to the next class."""
+    order = np.argsort(-mass, kind="stable")
+    before = np.cumsum(share[order]) - share[order]
+    of_word = np.empty(len(mass), np.int64)
+    of_word[order] = np.minimum(before / share.sum() * classes, classes - 1)
+    return of_word
+
+
+def clusters_of(types: pd.DataFrame, path: Path, classes: int) -> np.ndarray:
+    """The class of each known word by the words beside it in a file of sentences' words."""
+    known = pd.Index(types["form"])
+    ids, lengths = [], []
+    for batch in batches(path):
+        sizes = batch["words"].value_lengths().to_numpy()
+        words = known.get_indexer(batch["words"].flatten().to_pandas())
+        ids.append(np.insert(words, np.cumsum(sizes), END_ID))
+        lengths.append(sizes + 1)
+    text = Sentences(np.concatenate(ids), np.concatenate(lengths))
+    return word_classes(text, types["count"].to_numpy(), classes, "neighbours")
+
+
+LONGEST = 32  # letters of a word that are kept: of a longer one the last, which say its grammar
+BEGIN, END = "<word>", "</word>"  # longer than any letter, hence none
+
+
+def spelled(forms: Sequence[str]) -> np.ndarray:
+    """The letters of each word by number (V × L), between its begin and its end; 0 after it.
+
+    A special word is written with one symbol, which no other has.
+    """
+    rows = [[f] if is_special(f) else [BEGIN, *f[-LONGEST:], END] for f in forms]
+    symbols = sorted({symbol for row in rows for symbol in row})
+    number = {symbol: place for place, symbol in enumerate(symbols, start=1)}
+    table = np.zeros((len(rows), max(map(len, rows))), np.uint16)
+    for place, row in enumerate(rows):
+        table[place, : len(row)] = [number[symbol] for symbol in row]
+    return table
+
+
+PASSES = 8  # at most
+
+
+def exchange_clusters(sentences: Sentences, words: int, classes: int) -> np.ndarray:
+    """The class of each of the `words` ids: from 0 for words of the text, `classes` for others.
+
+    Maximises the mutual information of neighbouring words' classes: with N(c, d) counting how
+    often class d follows class c, and f(n) = n log n,
+
+        F = Σ_{c,d} f(N(c, d)) − 2·Σ_c f(N(c))
+
+    Every word in turn, the most frequent first, moves to the class where F is largest, until a
+    pass moves none or PASSES are done. At first the most frequent words have a class each,
+    others one at random.
+    """
+    counts = np.bincount(sentences.ids, minlength=words)
+    by_frequency = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+    of_word = np.full(words, classes)
+    of_word[by_frequency] = np.random.default_rng(0).integers(classes, size=len(by_frequency))
+    of_word[by_frequency[:classes]] = np.arange(len(by_frequency))[:classes]
+    exchange = _Exchange(np.asarray(sentences.ids, np.int64), of_word, counts, classes)
+    for _ in range(PASSES):
+        if not sum(exchange.move(word) for word in by_frequency.tolist()):
+            break
+    return of_word
+
+
+class _Exchange:
+    """The class of each word, and how often classes meet.
+
+    `pairs` holds N(c, d) by rows c and, below, the same by rows d: whatever side a neighbour
+    stands on, the row of its class has the counts with every class that a word may move to.
+    """
+
+    def __init__(self, ids: np.ndarray, of_word: np.ndarray, counts: np.ndarray, classes: int):
+        self.of_word, self.counts, self.classes = of_word, counts, classes
+        self.sizes = np.bincount(of_word[ids], minlength=classes).astype(float)
+        pairs = _pairs(of_word[ids], classes)
+        self.pairs = np.concatenate([pairs, pairs.T])
+        self._keep_neighbours(ids)
+
+    def _keep_neighbours(self, ids: np.ndarray) -> None:
+        """For each word, those before it and those after it, with counts; itself apart."""
+        words = len(self.of_word)
+        bigrams, count = np.unique(np.roll(ids, 1) * words + ids, return_counts=True)
+        before, after = np.divmod(bigrams, words)
+        same = before == after
+        self.doubled = np.bincount(before[same], count[same], minlength=words)
+        before, after, count = before[~same], after[~same], count[~same]
+        word = np.concatenate([after, before])
+        order = np.argsort(word, kind="stable")
+        self.neighbour = np.concatenate([before, after])[order]
+        self.side = np.repeat([0, self.classes], len(before))[order]
+        self.times = np.concatenate([count, count])[order].astype(float)
+        self.starts = np.searchsorted(word[order], np.arange(words + 1)).tolist()
+
+    def move(self, word: int) -> bool:
+        """Move a word to its best class; return whether that changed its class."""
+        entries = slice(self.starts[word], self.starts[word + 1])
+        rows = self.of_word[self.neighbour[entries]] + self.side[entries]
+        met = np.bincount(rows, self.times[entries], minlength=2 * self.classes)
+        rows = np.flatnonzero(met)
+        here, doubled = int(self.of_word[word]), self.doubled[word]
+        self._add(here, rows, -met, -doubled, -self.counts[word])
+        gain = self._gain(rows, met, doubled, self.counts[word])
+        best = int(gain.argmax())
+        best = here if gain[here] >= gain[best] - 1e-9 else best
+        self._add(best, rows, met, doubled, self.counts[word])
+        self.of_word[word] = best
+        return best != here
+
+    def _gain(self, rows: np.ndarray, met: np.ndarray, doubled: float, count: int) -> np.ndarray:
+        """The gain of F for each class that the word, once taken out, may move to."""
+        pairs = self.pairs[rows]
+        gain = (_f(pairs + met[rows, None]) - _f(pairs)).sum(axis=0)
+        gain -= 2 * (_f(self.sizes + count) - _f(self.sizes))
+        before, after = met[: self.classes], met[self.classes :]
+        if doubled or (before * after).any():  # N(c, c) grows by all three at once
+            own = self.pairs.diagonal()
+            gain += _f(own + before + after + doubled) + _f(own)
+            gain -= _f(own + before) + _f(own + after)
+        return gain
+
+    def _add(self, to: int, rows: np.ndarray, met: np.ndarray, doubled: float, count: int) -> None:
+        """Add the neighbours of a word to the counts of a class."""
+        below = self.classes + to
+        self.sizes[to] += count
+        self.pairs[rows, to] += met[rows]
+        self.pairs[to] += met[self.classes :]
+        self.pairs[below] += met[: self.classes]
+        if doubled:
+            self.pairs[[to, below], to] += doubled
+
+
+def _pairs(following: np.ndarray, classes: int) -> np.ndarray:
+    """N(c, d) of a text in classes; END, its last, stands before its first."""
+    flat = np.roll(following, 1) * classes + following
+    return np.bincount(flat, minlength=classes**2).reshape(classes, classes).astype(float)
+
+
+def _f(n: np.ndarray) -> np.ndarray:
+    """n log n, of whole numbers."""
+    return n * np.log(np.maximum(n, 1))

@@ -1,1 +1,0 @@
-"""Read the files that the stages made from texts and words."""

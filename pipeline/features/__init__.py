@@ -1,1 +1,0 @@
-"""From analyses to φ."""

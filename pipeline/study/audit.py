@@ -1,0 +1,183 @@
+"""Which splits a run's vocabulary, φ and b were computed from, found by leaving out each.
+
+Each split's text is taken away in turn and the stages are computed again. A result that stays the
+same to the last byte was not computed from that split. φ and b are asked over the run's own
+vocabulary, so that words taken from the test do not make everything else look taken from it; b has
+beside it the spelling of unknown words.
+"""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import redirect_stderr
+from functools import cache
+from io import StringIO
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pandas as pd
+
+from accord.lexicon.chain import find
+from accord.models.common.registry import parted
+from accord.pipeline.base.arrow import rows, splits, write_rows
+from accord.pipeline.base.artefact import META, FinishedRun, hash_of_file
+from accord.pipeline.base.messages import track
+from accord.pipeline.base.names import START, is_special
+from accord.pipeline.config.configuration import Sections, checked_sections
+from accord.pipeline.data.unknown_words import WRITTEN
+from accord.pipeline.model.earlier_models import start_artefact
+from accord.pipeline.stages.table import STAGES
+from accord.pipeline.stages.tokenise import SCHEMA
+
+VALIDATION = "valid"
+WHOLE = "whole"  # stands for the split that is missing where none is
+AUDITED = {name: stage.audited for name, stage in STAGES.items() if stage.audited}
+*_, LAST = AUDITED
+
+
+def audit(run: Path) -> pd.DataFrame:
+    """One row for each model's vocabulary, φ and b; for each split, whether it was used."""
+    finished = FinishedRun.read(run)
+    sections = _sections(run)
+    finished.of_stage(LAST)
+    answers = []
+    with TemporaryDirectory() as scratch:
+        for model, made in track(finished.artefacts.items(), "models", len(finished.artefacts)):
+            with redirect_stderr(StringIO()):  # messages of the stages
+                answers += _of_model(model, sections[model], made, Path(scratch))
+    return pd.DataFrame(answers)
+
+
+def verdicts(table: pd.DataFrame, chosen: Mapping[str, Sequence[str]]) -> list[str]:
+    """A sentence for each split but training: whether a model knew of it before scoring it.
+
+    `chosen` is what validation chose, and of which models.
+    """
+    found = []
+    for split in table.columns[3:].drop("train"):
+        used = table[table[split] == "yes"].groupby("part", sort=False)["model"].agg(list)
+        uses = {**used, **(chosen if split == VALIDATION else {})}
+        parts = "; ".join(f"{use} ({', '.join(models)})" for use, models in uses.items())
+        found.append(
+            f"{split}: {f'used for {parts}' if parts else 'used for nothing: it was not known'}"
+        )
+    return found
+
+
+def chosen_on_validation(run: Path) -> dict[str, list[str]]:
+    """The choices that the validation split makes for the trained networks, and for which."""
+    recipes = {name: sections["train"] for name, sections in _sections(run).items()}
+    trained = {name: each for name, each in recipes.items() if each.output_kind != "background"}
+    uses = {
+        "the best epoch": list(trained),
+        "the learning rate": [
+            n for n, each in trained.items() if parted(each.schedule)[0] == "plateau"
+        ],
+        "the temperature": [name for name, each in trained.items() if "temperature" in each.fitted],
+        "the calibration": [name for name, each in trained.items() if "calibration" in each.fitted],
+    }
+    return {use: models for use, models in uses.items() if models}
+
+
+def texts_in_lexicons(run: Path) -> list[str]:
+    """The lexicons of a run that are made from a text, which the audit cannot trace."""
+    chains = [sections["analyse"].lexicon for sections in _sections(run).values()]
+    names = dict.fromkeys(name for chain in chains for name in chain if name != "guesser")
+    return [name for name in names if getattr(find(name), "of_text", False)]
+
+
+def starts(run: Path) -> list[str]:
+    """The initial checkpoints of a run's models, which the audit cannot trace."""
+    found = [sections["train"].start for sections in _sections(run).values()]
+    return [*dict.fromkeys(filter(None, found))]
+
+
+def _sections(run: Path) -> dict[str, Sections]:
+    """The sections of each model of a run, for today's stages."""
+    params = FinishedRun.read(run).params
+    return {
+        name: checked_sections([each], f"{run}, model '{name}'") for name, each in params.items()
+    }
+
+
+def _of_model(
+    model: str, sections: Sections, made: Mapping[str, Path], scratch: Path
+) -> Iterator[dict[str, str]]:
+    """The results of a model, whether they can be reproduced, and whether without a split."""
+    known = _words(made["analyse"])
+    whole = _again(sections, made, WHOLE, known, scratch)
+    for stage in AUDITED:
+        if _digests(whole[stage]) != _digests(made[stage]):
+            raise ValueError(
+                f"{stage} of '{model}' does not come out as it did: its code or its data changed "
+                f"since. `accord run` the configuration again, then audit it."
+            )
+    without = {
+        split: _again(sections, made, split, known, scratch) for split in splits(made["tokenise"])
+    }
+    about = {"model": model, "protocol": sections["analyse"].protocol}
+    used = {split: _words(each["vocabulary"]) != known for split, each in without.items()}
+    yield {**about, "part": "vocabulary", **_answers(used)}
+    for stage, parts in AUDITED.items():
+        for part, files in parts.items():
+            before = _digests(made[stage], files)
+            used = {
+                split: _digests(each[stage], files) != before for split, each in without.items()
+            }
+            yield {**about, "part": part, **_answers(used)}
+
+
+def _answers(used: Mapping[str, bool]) -> dict[str, str]:
+    return {split: "yes" if is_used else "no" for split, is_used in used.items()}
+
+
+def _again(
+    sections: Sections, made: Mapping[str, Path], missing: str, known: list[str], scratch: Path
+) -> dict[str, Path]:
+    """Compute all stages from the vocabulary to b again, with one text missing.
+
+    Models that have their texts and analyses in common share them here too.
+    """
+    shared = scratch / made["analyse"].name / missing
+    folders = {stage: shared / stage for stage in ("tokenise", "vocabulary", "analyse")}
+    if start := sections["train"].start:
+        folders[START] = start_artefact(start).folder
+    analyse = STAGES["analyse"].compute
+    if not shared.exists():
+        for stage in ("tokenise", "vocabulary"):
+            folders[stage].mkdir(parents=True)
+        _leave_out(missing, made["tokenise"], folders["tokenise"])
+        analyse(sections["analyse"], folders, folders["vocabulary"])
+        if _words(folders["vocabulary"]) == known:
+            folders["analyse"].symlink_to(folders["vocabulary"])
+        else:
+            folders["analyse"].mkdir()
+            analyse(sections["analyse"], folders, folders["analyse"], known)
+    own = scratch / made[LAST].name / missing
+    for stage in AUDITED:
+        folders[stage] = own / made[stage].name
+        if not folders[stage].exists():
+            folders[stage].mkdir(parents=True)
+            STAGES[stage].compute(sections[stage], folders, folders[stage])
+    return folders
+
+
+def _leave_out(missing: str, texts: Path, out: Path) -> None:
+    """The same texts without one split; a sentence of training stays, for there to be counts."""
+    if missing != "train" and (texts / WRITTEN).exists():
+        shutil.copy(texts / WRITTEN, out)
+    for split, path in splits(texts).items():
+        kept = None if split != missing else 1 if split == "train" else 0
+        write_rows(out / path.name, SCHEMA, islice(rows(path), kept))
+
+
+@cache
+def _words(analysed: Path) -> list[str]:
+    forms = pd.read_parquet(analysed / "types.parquet")["form"]
+    return sorted(forms[~forms.map(is_special)])
+
+
+def _digests(folder: Path, files: Sequence[str] = ("*",)) -> dict[str, str]:
+    """The hashes of a stage's files that match names or patterns."""
+    paths = [path for pattern in files for path in folder.glob(pattern) if path.name != META]
+    return {path.name: hash_of_file(path) for path in paths}

@@ -1,0 +1,175 @@
+"""Combinations of models that were scored: tuned on validation, judged on the tests."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from accord.models.common.registry import imported
+from accord.models.data import Model, Sentences
+from accord.models.mixture import (
+    chunks,
+    likeliest_exponents,
+    likeliest_weights,
+    mixed,
+    score,
+    stacked_distributions,
+)
+from accord.pipeline.base.messages import say, track
+from accord.pipeline.model.encoding import FullEncoding
+from accord.pipeline.model.network import load_trained
+from accord.pipeline.study.scored_models import Scored, check_same_text, find, named
+
+# Log-probabilities, each part's of all words in each place of validation, from which a log-linear
+# combination finds its weights: 1 GiB.
+NUMBERS_TUNED_ON = 1 << 28
+
+LogP = dict[str, np.ndarray]  # by split
+Candidates = Mapping[str, Callable[[str], np.ndarray]]  # log p of the words of a split by each
+Combined = list[tuple[np.ndarray, LogP]]  # weights and log p of all parts, then without each
+
+# Parts that are no models: each is a function from a model to candidates.
+CACHE = "accord.zoo.parts:of_cache"
+NEIGHBOURS = "accord.zoo.parts:of_neighbours"
+
+
+def linear(
+    models: list[Scored], cache: bool = False, neighbours: str | None = None, uniform: bool = False
+) -> pd.DataFrame:
+    """Linear interpolation of models and helpers, with tuned or equal weights.
+
+    Helpers are a cache of recent words, or the nearest neighbours of a network, RUN/MODEL.
+    """
+    network = one_network(neighbours) if neighbours else None
+    check_same_text([*models, network] if network else models)
+    parts = _log_p(models)
+    if network:
+        parts |= most_helpful(imported(NEIGHBOURS)(network), [*parts.values()])
+    if cache:
+        parts |= most_helpful(imported(CACHE)(models[0]), [*parts.values()])
+    scores = [*parts.values()]
+
+    def interpolated(chosen: list[int]) -> tuple[np.ndarray, LogP]:
+        stacked = {split: np.stack([scores[at][split] for at in chosen]) for split in scores[0]}
+        alike = np.full(len(chosen), 1 / len(chosen))
+        weights = alike if uniform else likeliest_weights(stacked["valid"])
+        return weights, {split: mixed(log_p, weights) for split, log_p in stacked.items()}
+
+    return _table(parts, [interpolated(chosen) for chosen in _choices(len(parts))])
+
+
+def most_helpful(candidates: Candidates, others: Sequence[LogP]) -> dict[str, LogP]:
+    """The candidate that helps the others most on validation, by its name."""
+    known = np.stack([scores["valid"] for scores in others])
+
+    def nats(name: str) -> float:
+        with_it = np.vstack([known, candidates[name]("valid")])
+        return -mixed(with_it, likeliest_weights(with_it)).mean()
+
+    best = min(candidates, key=nats)
+    return {best: {split: candidates[best](split) for split in others[0]}}
+
+
+def one_network(place: str) -> Scored:
+    """The model whose states are compared, RUN/MODEL."""
+    found = find(place)
+    if len(found) != 1:
+        names = ", ".join(model.name for model in found)
+        raise ValueError(f"--neighbours: expected one model, RUN/MODEL; {place} has {names}")
+    return found[0]
+
+
+def log_linear(models: list[Scored]) -> pd.DataFrame:
+    """Log-linear combination, which reads every part's whole distributions."""
+    check_same_text(models)
+    _check_same_vocabulary(models)
+    loaded = [_with_distributions(model) for model in models]
+    texts = {split: models[0].sentences(split) for split in models[0].splits}
+    sample = _first_words(texts["valid"], NUMBERS_TUNED_ON // (len(models) * models[0].words))
+    if len(sample.ids) < len(texts["valid"].ids):
+        say(f"the weights are tuned on {len(sample.ids):,} words of {len(texts['valid'].ids):,}")
+    weights = _exponents(loaded, sample)
+    log_p = {}
+    for split, text in texts.items():
+        pieces = [*chunks(text)]
+        log_p[split] = score(loaded, weights, track(pieces, f"pieces of {split}", len(pieces)))
+    of_choice = [{split: log_p[split][at] for split in texts} for at in range(len(weights))]
+    return _table(_log_p(models), [*zip(weights, of_choice, strict=True)])
+
+
+def _choices(parts: int) -> list[list[int]]:
+    """All parts by their numbers, then all without each, where that leaves one."""
+    every = [*range(parts)]
+    return [every, *(every[:at] + every[at + 1 :] for at in every if parts > 1)]
+
+
+def _exponents(models: list[Model], sample: Sentences) -> list[np.ndarray]:
+    """The likeliest weights of each choice of parts, zero for the others."""
+    log_p = stacked_distributions(models, sample)
+    choices = _choices(len(models))
+    weights = np.zeros((len(choices), len(models)))
+    for row, chosen in zip(weights, choices, strict=True):
+        row[chosen] = likeliest_exponents(log_p[chosen], sample.ids)
+    return [*weights]
+
+
+def _log_p(models: list[Scored]) -> dict[str, LogP]:
+    """log p of the words of each split, by model."""
+    return {
+        name: {split: model.log_p(split) for split in model.splits}
+        for name, model in named(models).items()
+    }
+
+
+def _table(parts: dict[str, LogP], combined: Combined) -> pd.DataFrame:
+    """The perplexity of each part alone, its weight, and the perplexity without it."""
+    (weights, together), *without = combined
+    tests = [split for split in together if split != "valid"]
+    rows = []
+    for at, (name, log_p) in enumerate(parts.items()):
+        row = {"part": name, "weight": f"{weights[at]:.3f}", **_perplexities(log_p)}
+        if without:
+            row |= {f"without it ({split})": _perplexity(without[at][1][split]) for split in tests}
+        rows.append(row)
+    rows.append({"part": "together", **_perplexities(together)})
+    return pd.DataFrame(rows).fillna("–")
+
+
+def _perplexities(log_p: LogP) -> dict[str, str]:
+    return {f"perplexity ({split})": _perplexity(of_split) for split, of_split in log_p.items()}
+
+
+def _perplexity(log_p: np.ndarray) -> str:
+    return f"{np.exp(-log_p.mean()):,.1f}" if np.isfinite(log_p).all() else "∞"
+
+
+def _check_same_vocabulary(models: list[Scored]) -> None:
+    """Reject models with different ids of words: their distributions cannot be multiplied."""
+    first = models[0]
+    for model in models[1:]:
+        same_ids = all(
+            np.array_equal(first.sentences(split).ids, model.sentences(split).ids)
+            for split in first.splits
+        )
+        if model.words != first.words or not same_ids:
+            raise ValueError(
+                f"'{model.name}' has another vocabulary than '{first.name}', {model.words:,} words "
+                f"and not {first.words:,} or in another order: expected one for a log-linear "
+                f"combination"
+            )
+
+
+def _with_distributions(model: Scored) -> Model:
+    loaded = load_trained(FullEncoding(model.folders))
+    if not hasattr(loaded, "log_distributions"):
+        raise ValueError(
+            f"'{model.name}' spells words in subwords: expected distributions over all words for a "
+            f"log-linear combination"
+        )
+    return loaded
+
+
+def _first_words(sentences: Sentences, most: int) -> Sentences:
+    """The first sentences, up to about `most` words."""
+    count = int(np.searchsorted(np.cumsum(sentences.lengths), most)) + 1
+    return sentences.part(0, count)

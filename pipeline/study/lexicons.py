@@ -1,0 +1,269 @@
+"""Words of a corpus, guessers measured, lexicons trained side by side, two chains compared.
+
+A model knows a word by its features φ. If the features of one word x change by δφ and nothing else
+does, its probability in the context K changes by the model's own weights a_t, exactly:
+
+    p'(x | K) = p·e^δ / (1 − p + p·e^δ),    δ = a_t·δφ,    p = p(x | K)
+
+The cost is log₂ p − log₂ p', in bits for each time that the word occurs; a negative cost is a gain.
+Features that the model was not trained with have no weight and cost nothing. What the model reads
+stays as it was.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from accord import lexicon
+from accord.corpora import sources
+from accord.lexicon import Lexicon
+from accord.lexicon.analysis import feature_names
+from accord.lexicon.chain import Chain
+from accord.lexicon.evaluation import LEARNERS, compare_guessers, held_out, unknown_to
+from accord.models.inference.interface import expect_sum
+from accord.pipeline.ask.scorer import Scorer
+from accord.pipeline.base.artefact import FinishedRun, read_json
+from accord.pipeline.base.messages import track
+from accord.pipeline.base.names import CONFIG, END
+from accord.pipeline.config.configuration import Config, load_config
+from accord.pipeline.data.catalogue import MissingData, folder_of
+from accord.pipeline.data.templates import FREQUENT, fill, of_analyses
+from accord.pipeline.evaluation.comparison import comparison_table, scores
+from accord.pipeline.evaluation.suites import CLAMS
+from accord.pipeline.run.run import run_config
+from accord.pipeline.sections import FeaturiseParams
+
+
+def compare_lexicons(
+    source: str, chains: Sequence[str], overrides: Sequence[str], runs: Path
+) -> tuple[pd.DataFrame, Path]:
+    """The last model of a configuration, trained once with each chain of lexicons.
+
+    Each is judged on CLAMS, if it is fetched.
+    """
+    config = load_config(source, overrides)
+    sections = config.models[[*config.models][-1]]
+    suites = sections["analyse"].suites or _present(CLAMS)
+    models = {}
+    for chain in chains:
+        analyse = replace(sections["analyse"], lexicon=tuple(chain.split(",")), suites=suites)
+        models[chain.replace(",", "+")] = {**sections, "analyse": analyse}
+    compared = Config(f"{config.name}-lexicons", config.sections, models)
+    finished = run_config(compared, runs=runs)
+    table = comparison_table(scores(finished.folder))
+    table.insert(1, "covered", [_covered(finished.artefacts[m, "analyse"].folder) for m in models])
+    return table, finished.folder
+
+
+def _present(source: str) -> tuple[str, ...]:
+    """The source, if its data is here."""
+    try:
+        folder_of(source)
+    except MissingData:
+        return ()
+    return (source,)
+
+
+def _covered(folder: Path) -> str:
+    """Share of training tokens that a lexicon knows, the guesser left out."""
+    coverage = pd.read_csv(folder / "coverage.csv")
+    known = ~coverage["source"].isin(["guesser", "nothing"])
+    return f"{coverage['tokens'][known].sum() / coverage['tokens'].sum():.2%}"
+
+
+def known_beside(word: str, chain: Lexicon, phi: Iterable[str]) -> list[str]:
+    """The features of a word that the chain has and φ lacks, such as Sem=Hum."""
+    templates = feature_names(phi)
+    known = {pair for each in chain.analyses(word) for pair in each.feats.split("|") if pair}
+    return sorted(pair for pair in known if not feature_names([pair]) <= templates)
+
+
+def counted_words(source: str, limit: int | None = None) -> pd.DataFrame:
+    """The distinct words of a corpus with their counts, and with their POS in a treebank.
+
+    `limit` is a number of sentences.
+    """
+    counts: Counter = Counter()
+    if trees := sources.trees(source, folder=folder_of):
+        for tree in islice(trees, limit):
+            counts.update((t.form, t.upos) for t in tree.tokens if t.id.isdigit())
+        rows = [(form, upos, count) for (form, upos), count in counts.items()]
+        return pd.DataFrame(rows, columns=["form", "upos", "count"])
+    for _, words in islice(sources.read_words(source, folder=folder_of), limit):
+        counts.update(words)
+    return pd.DataFrame(counts.items(), columns=["form", "count"])
+
+
+SHARES = ("pos", "analysis", "among_three", "gender", "gender_of_nouns", "number")
+SHARES += ("tense", "mood", "person")
+FORMATS = dict.fromkeys(SHARES, "{:.1%}") | {"nats": "{:.3f}", "seconds": "{:.0f}"}
+FORMATS |= dict.fromkeys(("forms", "per_second"), "{:,.0f}")
+
+
+def guesser_table(
+    taught: Lexicon, kinds: Sequence[str], treebanks: Sequence[Path], seed: int, lowercase: bool
+) -> pd.DataFrame:
+    """Figures on held-out lemmas of a lexicon, and on words of treebanks that it lacks."""
+    for kind in kinds:
+        if kind not in LEARNERS:
+            raise ValueError(f"--kinds: expected some of {', '.join(LEARNERS)}, got {kind!r}")
+    asked = {}
+    shown, asked["held-out lemmas"] = held_out(taught, seed)
+    if treebanks:
+        load = partial(lexicon.load, folder=folder_of, lowercase=lowercase)
+        texts = load([f"treebank:{path}" for path in treebanks], join="union")
+        asked["unknown words of the treebank"] = unknown_to(
+            Chain([load(["closed"]), taught]), texts
+        )
+    table = compare_guessers(kinds, shown, asked)
+    for column, style in FORMATS.items():
+        table[column] = table[column].map(style.format)
+    return table.rename(columns=lambda column: column.replace("_", " "))
+
+
+AT_ONCE = 100  # sentences that are scored together
+TEXT = ("lemma", "upos", "feats")
+
+
+@dataclass(frozen=True)
+class LexiconDiff:
+    """The words of a corpus that two chains analyse differently, the costliest first."""
+
+    table: pd.DataFrame  # word, count, only before, only after, bits (on average), total
+    words: int  # different words of the corpus
+    tokens: int
+
+    @property
+    def changed_tokens(self) -> int:
+        return int(self.table["count"].sum())
+
+    @property
+    def bits_per_word(self) -> float:
+        """The cost of all changes per word of the corpus."""
+        return float(self.table["total"].sum()) / max(self.tokens, 1)
+
+
+def lexicon_diff(
+    before: Sequence[str], after: Sequence[str], corpus: str, scorer: Scorer, limit: int | None
+) -> LexiconDiff:
+    """Compare two chains on the words of a corpus, by a model; a limit is one of sentences."""
+    read = islice(sources.read_words(corpus, folder=folder_of), limit)
+    sentences = [scorer.cased(words) for _, words in read]
+    counts = pd.Series([word for words in sentences for word in words]).value_counts()
+    if counts.empty:
+        raise ValueError(f"{corpus}: expected sentences, found none")
+    forms = counts.index.tolist()
+    chains = [_load(names, scorer.lowercase) for names in (before, after)]
+    said = [_analyses(chain, forms) for chain in chains]
+    changed = [place for place, (one, other) in enumerate(zip(*said, strict=True)) if one != other]
+    words = [forms[place] for place in changed]
+    bits = _bits(scorer, chains, words, sentences) if words else {}
+    table = pd.DataFrame(
+        {
+            "word": words,
+            "count": counts.to_numpy()[changed],
+            "only before": [_glosses(said[0][place] - said[1][place]) for place in changed],
+            "only after": [_glosses(said[1][place] - said[0][place]) for place in changed],
+            "bits": [np.mean(bits[word]) if word in bits else np.nan for word in words],
+            "total": [np.sum(bits.get(word, 0.0)) for word in words],
+        }
+    )
+    costliest = table["total"].abs().sort_values(ascending=False, kind="stable").index
+    return LexiconDiff(table.loc[costliest].reset_index(drop=True), len(forms), int(counts.sum()))
+
+
+def _load(names: Sequence[str], lowercase: bool) -> Lexicon:
+    return lexicon.load(names, folder=folder_of, lowercase=lowercase)
+
+
+def _analyses(chain: Lexicon, forms: Sequence[str]) -> list[set[tuple[str, str, str]]]:
+    """The analyses of each form by a chain: lemmas, parts of speech and features."""
+    found: list[set[tuple[str, str, str]]] = [set() for _ in forms]
+    rows = chain.lookup(forms)[["word", "lemma", "upos", "feats"]].astype(dict.fromkeys(TEXT, str))
+    for place, *analysis in rows.itertuples(index=False):
+        found[place].add(tuple(analysis))
+    return found
+
+
+def _glosses(analyses: Collection[tuple[str, str, str]]) -> str:
+    """As linguists gloss: `chat NOUN.Masc.Sing, …`; a dash for none."""
+    found = []
+    for lemma, upos, feats in analyses:
+        values = [pair.partition("=")[2] for pair in feats.split("|") if pair]
+        found.append(f"{lemma} {'.'.join([upos, *values])}".strip())
+    return ", ".join(sorted(found)) or "–"
+
+
+def _bits(
+    scorer: Scorer, chains: Sequence[Lexicon], words: list[str], sentences: Sequence[list[str]]
+) -> dict[str, list[float]]:
+    """The cost of each time that a changed word occurs, if the model knows the word."""
+    expect_sum(scorer.model)
+    found: dict[str, list[float]] = {}
+    changes = _changes(scorer, scorer.parts.features.names, chains, words)
+    concerned = [each for each in sentences if any(word in changes for word in each)]
+    pieces = [concerned[first : first + AT_ONCE] for first in range(0, len(concerned), AT_ONCE)]
+    for piece in track(pieces, "pieces of the corpus", len(pieces)):
+        batch, text = scorer.encoded(piece)
+        log_p, _ = scorer.score_encoded(batch, text)
+        written = [word for each in piece for word in (*each, END)]
+        for read in scorer.model.states(batch):
+            for row, place in enumerate(read.positions.tolist()):
+                if (word := written[place]) in changes:
+                    features, values = changes[word]
+                    weights = scorer.model.adaptor(read.h[row : row + 1])[0, features]
+                    found.setdefault(word, []).append(_cost(log_p[place], weights @ values))
+    return found
+
+
+def _cost(log_p: float, delta: float) -> float:
+    """log₂ p − log₂ p', by logarithms so that nothing overflows."""
+    others = np.log1p(-np.exp(log_p)) if log_p < 0 else -np.inf
+    return float((np.logaddexp(others, log_p + delta) - delta) / np.log(2))
+
+
+def _changes(
+    scorer: Scorer, names: Sequence[str], chains: Sequence[Lexicon], words: list[str]
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """δφ of each word that the model knows: the numbers of its features, and by how much."""
+    params = _params(scorer)
+    known = [word for word in words if word in scorer.vocabulary.known]
+    if not known:
+        return {}
+    types = pd.DataFrame({"form": known, "count": FREQUENT})
+    filled = [fill(params, types, chain.lookup(known)) for chain in chains]
+    signed = [
+        table.assign(value=table["value"] * sign)
+        for table, sign in zip(filled, (-1, 1), strict=True)
+    ]
+    table = pd.concat(signed).astype({"feature": str})
+    change = table.groupby(["word", "feature"])["value"].sum()
+    number = {name: place for place, name in enumerate(names)}
+    found: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+    for place, of_word in change[change != 0].groupby(level="word"):
+        of_model = [(number[name], value) for (_, name), value in of_word.items() if name in number]
+        features, values = zip(*of_model, strict=True) if of_model else ((), ())
+        found[known[place]] = np.array(features, int), np.array(values, float)
+    return found
+
+
+def _params(scorer: Scorer) -> FeaturiseParams:
+    """How the model's features come from analyses; `source` would change with every lexicon."""
+    trained = scorer.trained
+    if trained is None or trained.kind == "arpa":
+        raise ValueError("expected a model with features of a lexicon, such as the bundled model")
+    if (trained.place / CONFIG).is_file():
+        told = read_json(trained.place / CONFIG)["params"]["featurise"]
+    else:
+        told = FinishedRun.read(trained.place).params[trained.name]["featurise"]
+    templates = [each for each in of_analyses(told["templates"]) if "source" not in each]
+    if not templates:
+        raise ValueError(f"{trained.name}: expected a model with features of a lexicon")
+    how = {key: told[key] for key in ("lemmas", "values", "steps") if key in told}
+    return FeaturiseParams(templates=tuple(templates), **how)

@@ -1,0 +1,147 @@
+"""Models that have scored their splits, in a run or in the folder of a sweep, as RUN/MODEL."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from accord.models.common.arrays import load_array
+from accord.models.data import Sentences
+from accord.models.spelling.spelling import load_spelling
+from accord.pipeline.base.messages import short_names
+from accord.pipeline.base.names import UNKNOWN_ID
+from accord.pipeline.base.tables import without_seed
+from accord.pipeline.data.encoded import (
+    held_out,
+    is_same_text,
+    read_forms,
+    read_sentences,
+    read_sizes,
+)
+from accord.pipeline.model import find as resolve
+from accord.pipeline.model.find import TrainedModel, unfinished
+
+
+@dataclass(frozen=True)
+class Scored(TrainedModel):
+    """A trained model that has scored its splits."""
+
+    shown_in: Path | None = None  # the first run that has seeds of this model
+
+    @property
+    def splits(self) -> list[str]:
+        """Every test, the one called so first, and validation."""
+        return sorted(held_out(self.folders["encode"]), key=lambda split: split != "test")
+
+    def log_p(self, split: str) -> np.ndarray:
+        """Of every word and end of a split, in nats."""
+        return load_array(self.scores / f"{split}.log_p.npy").astype(np.float64)
+
+    def sentences(self, split: str) -> Sentences:
+        return read_sentences(self.folders["encode"], split)
+
+    def told_apart(self, split: str) -> Sentences:
+        """The sentences with a distinct number for each word that is only spelled."""
+        sentences = self.sentences(split)
+        spelling = load_spelling(self.folders["background"])
+        if spelling is None:
+            return sentences
+        is_spelled = np.isin(sentences.ids, range(UNKNOWN_ID, UNKNOWN_ID + spelling.classes))
+        numbers = self.words + read_forms(self.folders["encode"], split).positions
+        return Sentences(np.where(is_spelled, numbers, sentences.ids), sentences.lengths)
+
+    @property
+    def words(self) -> int:
+        """How many words the vocabulary has."""
+        return len(load_array(self.folders["background"] / "b.npy", mapped=True))
+
+
+def find(name: str) -> list[Scored]:
+    """The model RUN/MODEL, or all models of RUN: a run's folder, or one that a sweep trained in."""
+    found = resolve.find(name)
+    for model in found:
+        if model.kind == "run":
+            model.check("evaluate")
+        elif model.kind != "packed":
+            raise FileNotFoundError(
+                f"{name} is no run: expected one, or RUN/MODEL, whose models have scored their "
+                f"splits; got a name of the kind {model.kind}"
+            )
+    scored = [Scored(**vars(model), shown_in=model.place) for model in found if model.scores]
+    if not scored:  # a sweep that was interrupted while it measured a model
+        raise unfinished(found[0].place, "a model that has scored its splits")
+    return scored
+
+
+def find_all(sources: Iterable[str]) -> list[Scored]:
+    """The models of all sources; a model that two runs share counts once."""
+    found: dict[Path, Scored] = {}
+    for source in sources:
+        models = find(source)
+        for model in models:
+            shown_in = _first_run(model, models, found)
+            found.setdefault(model.scores, replace(model, shown_in=shown_in))
+    return list(found.values())
+
+
+def _first_run(model: Scored, run: Sequence[Scored], found: Mapping[Path, Scored]) -> Path:
+    """The first run with another seed of a model of this run, or this run itself."""
+    shown = {(each.shown_in, each.name) for each in found.values()}
+    name = without_seed(model.name)
+    for seed in run:
+        known = found.get(seed.scores)
+        if (
+            known
+            and name == without_seed(seed.name) == without_seed(known.name)
+            and (known.shown_in, model.name) not in shown
+        ):
+            return known.shown_in
+    return model.place
+
+
+def named(models: Sequence[Scored]) -> dict[str, Scored]:
+    """Models by name, with the shortest end of the run's path that tells them apart.
+
+    All seeds of a model have the same path before their names.
+    """
+    seeds_of = [(model.shown_in, without_seed(model.name)) for model in models]
+    different = list(dict.fromkeys(seeds_of))
+    names = short_names([(*run.absolute().parts, name) for run, name in different])
+    shortest = dict(zip(different, names, strict=True))
+    return {
+        shortest[each] + model.name.removeprefix(each[1]): model
+        for each, model in zip(seeds_of, models, strict=True)
+    }
+
+
+def is_scored(place: str) -> bool:
+    """Whether this names trained models, not a configuration to train."""
+    return resolve.holds_models(Path(place)) or resolve.holds_models(Path(place).parent)
+
+
+def check_same_text(models: Sequence[Scored]) -> None:
+    """Reject models that did not score the same words."""
+    if difference := difference_in_text(models):
+        raise ValueError(difference)
+
+
+def difference_in_text(models: Sequence[Scored]) -> str | None:
+    """The first split of which models did not score the same words, in a sentence."""
+    first = models[0]
+    for model in models[1:]:
+        for split in first.splits:
+            ours, theirs = (each.folders["encode"] for each in (first, model))
+            if not is_same_text(ours, theirs, split):
+                return (
+                    f"{model.place.name}/{model.name} and {first.place.name}/{first.name} did not "
+                    f"score the same words of {split}: {_sizes_differ(ours, theirs, split)}"
+                )
+    return None
+
+
+def _sizes_differ(ours: Path, theirs: Path, split: str) -> str:
+    expected, got = (read_sizes(folder).get(split, {}) for folder in (ours, theirs))
+    if expected == got:
+        return f"both have {expected}, but other sentences, or others in capitals"
+    return f"expected {expected}, got {got}"

@@ -1,0 +1,350 @@
+"""Runs in one table; significance; the paper's tables and figures with ours beside them.
+
+Marc Dymetman and Chunyang Xiao (2016): Log-Linear RNNs: Towards Recurrent Neural Networks with
+Flexible Prior Knowledge. arXiv 1607.02467, Tables 1 to 4.
+
+In the paper's tables each word has its features as φ of the LL-RNN has them, for the words of both
+models: TOPFORM for one of the M forms that have a feature of their own, @notTop for another, then
+the tags.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from accord.models.common.files import write_whole
+from accord.pipeline.ask.generate import Generator, NewSentence
+from accord.pipeline.ask.scorer import Scorer, load
+from accord.pipeline.base.arrow import open_table, rows, splits, word_counts
+from accord.pipeline.base.artefact import FinishedRun
+from accord.pipeline.base.figures import perplexity_against_time, save
+from accord.pipeline.base.names import NOT_TOP
+from accord.pipeline.base.tables import by_seed, markdown, mean_and_spread, write_table
+from accord.pipeline.data.vocabulary import IDENTITY, NamedFeatures
+from accord.pipeline.evaluation.comparison import (
+    Column,
+    comparison_table,
+    of_models,
+    read_epochs,
+    read_scores,
+    test_splits,
+)
+from accord.pipeline.evaluation.statistics import paired_bootstrap, sentence_losses
+from accord.pipeline.run.run import run
+from accord.pipeline.study.scored_models import (
+    Scored,
+    check_same_text,
+    find,
+    find_all,
+    is_scored,
+    named,
+)
+
+COLUMNS: list[Column] = [
+    ("perplexity", "test", "perplexity", 1),
+    ("bits/char", "test", "bits per character", 3),
+    ("agreement", "suite", "accuracy", 3),
+    ("ties", "suite", "ties", 0),
+    ("parameters", "train", "parameters", 0),
+    ("s to best epoch", "train", "seconds to the best epoch", 0),
+    ("words/s scored", "one test", "words scored per second", 0),
+]
+
+
+def find_or_run(
+    sources: Sequence[str], *, set: Sequence[str] = (), seeds: int = 1, runs: Path
+) -> list[Scored]:
+    """The models of these runs and sweeps; any other name is a configuration to run."""
+
+    def made(source: str) -> str:
+        is_folder = "/" in source and not source.endswith((".yaml", ".yml"))
+        if is_folder or is_scored(source):
+            return source
+        return str(run(source, set=set, seeds=seeds, runs=runs).folder)
+
+    return find_all(map(made, sources))
+
+
+def gather(models: Sequence[Scored]) -> pd.DataFrame:
+    """The scores of all models with their protocols; where two share a name, it says the run."""
+    shown = named(models)
+    scores = of_models({name: model.scores for name, model in shown.items()})
+    scores["protocol"] = [shown[name].protocol for name in scores["model"]]
+    return scores
+
+
+def table(scores: pd.DataFrame) -> pd.DataFrame:
+    """One row per model, its seeds together."""
+    shown = comparison_table(scores, COLUMNS)
+    protocol = scores.drop_duplicates("model").set_index("model")["protocol"]
+    members = by_seed(scores["model"].unique()).values()
+    shown.insert(1, "seeds", [len(models) for models in members])
+    shown.insert(1, "protocol", [protocol[models[0]] for models in members])
+    return shown
+
+
+def write(scores: pd.DataFrame, shown: pd.DataFrame, folder: Path) -> None:
+    """The table as Markdown and CSV, all figures behind it, and the figure of training time."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / "table.md", f"{markdown(shown)}\n".encode())
+    write_table(shown, folder / "table.csv")
+    write_table(scores, folder / "scores.csv")
+    save(perplexity_against_time(scores, test_splits(scores)[0]), folder / "time")
+
+
+def compare(run: Path, against: str | None = None) -> pd.DataFrame:
+    """Every model of a finished run against one of them, the first if none is named.
+
+    The seeds of a model are taken together, by their mean losses.
+    """
+    models = {model.name: model for model in find(str(run))}
+    check_same_text([*models.values()])
+    seeds = {name: [models[each] for each in found] for name, found in by_seed(models).items()}
+    first = against or next(iter(seeds))
+    if first not in seeds:
+        raise ValueError(f"{run}: expected one of the models {', '.join(seeds)}, got {first}")
+    rows = []
+    for name, (model, *_) in seeds.items():
+        for split in model.splits:
+            if split == "valid":
+                continue
+            lengths = model.sentences(split).lengths
+            losses, other = (
+                sentence_losses([model.log_p(split) for model in seeds[each]], lengths)
+                for each in (name, first)
+            )
+            perplexity = np.exp(losses.sum() / lengths.sum())
+            rows.append({"model": name, "split": split, "perplexity": f"{perplexity:,.1f}"})
+            if name != first:
+                rows[-1] |= paired_bootstrap(losses - other, lengths).shown
+    return pd.DataFrame(rows).fillna("–")
+
+
+TESTS = {"test": "test1", "dev": "test2"}  # the release's name and the paper's
+BOUNDARIES = 3  # symbols that the paper adds to each sentence
+
+# Table 1: sentences of each part.
+SENTENCES = {"train": 13_826, "valid": 728, "test1": 298, "test2": 1_596}
+
+# Table 2. Words and contracted rows are the own statistics of release 1.3; with three boundaries a
+# sentence they come to the paper's number of tokens.
+CORPUS = {
+    "sentences": 16_448,
+    "words": 401_960,
+    "contracted rows": 11_765,
+    "tokens": 463_069,
+    "mean sentence length": 28.15,
+    "types": 42_894,
+    "tokens per type": 10.80,
+}
+
+# Table 3: the 52 binary tags of a word beside its form. Release 1.3 wrote CCONJ as CONJ.
+TAGS = {
+    "pos": "ADJ ADP ADV AUX CCONJ DET INTJ NIL NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X _",
+    "Case": "Abl Acc Nom Voc",
+    "Definite": "Def Ind",
+    "Degree": "Cmp",
+    "Gender": "Fem Masc Neut",
+    "Mood": "Cnd Imp Ind Sub",
+    "Number": "Plur Sing",
+    "Person": "1 2 3",
+    "PronType": "Dem Ind Int Neg Prs Rel",
+    "Reflex": "Yes",
+    "Tense": "Fut Imp Past Pres",
+    "VerbForm": "Fin Inf Part",
+}
+
+# Table 4: nats per token; e to their power is the perplexity, of the tests' best 433 and 161.
+NATS = {
+    "rnn": {"training": 4.17, "test1": 6.07, "test2": 6.15},
+    "ll-rnn-10000": {"training": 4.68, "test1": 5.17, "test2": 5.17},
+    "ll-rnn-5000": {"training": 4.33, "test1": 5.13, "test2": 5.12},
+    "ll-rnn-3000": {"training": 4.65, "test1": 5.11, "test2": 5.09},
+    "ll-rnn-2500": {"training": 4.74, "test1": 5.08, "test2": 5.07},
+    "ll-rnn-2000": {"training": 4.77, "test1": 5.11, "test2": 5.10},
+    "ll-rnn-1000": {"training": 4.84, "test1": 5.13, "test2": 5.13},
+    "ll-rnn-500": {"training": 4.93, "test1": 5.20, "test2": 5.18},
+    "ll-rnn-10": {"training": 5.30, "test1": 5.45, "test2": 5.44},
+}
+RNN, BEST = "rnn", "ll-rnn-2500"  # whose perplexities on test1 the paper compares
+STRICT = "-strict"  # ends the name of a model that sees eight words and nothing else
+
+
+def sentences_table(corpus: Path) -> pd.DataFrame:
+    """Sentences of each part; validation is drawn from the release's training sentences."""
+    ours = {
+        TESTS.get(split, split): open_table(path).num_rows for split, path in splits(corpus).items()
+    }
+    shown = {part: [f"{count:,}", f"{ours[part]:,}"] for part, count in SENTENCES.items()}
+    return pd.DataFrame({"": ["paper", "ours"], **shown})
+
+
+def corpus_table(corpus: Path, tokenised: Path) -> pd.DataFrame:
+    """Sizes of the corpus: the paper's release 1.3 and the run's."""
+    kinds: Counter[str] = Counter()
+    sentences = 0
+    for path in splits(corpus).values():
+        for row in rows(path):
+            kinds.update(row["kinds"])
+            sentences += 1
+    types = len(set().union(*map(word_counts, splits(tokenised).values())))
+    words, contracted = kinds["word"] + kinds["part"], kinds["contracted"]
+    tokens = words + contracted + BOUNDARIES * sentences
+    ours = (sentences, words, contracted, tokens, tokens / sentences, types, tokens / types)
+    shown = zip(CORPUS, map(_size, CORPUS.values()), map(_size, ours), strict=True)
+    return pd.DataFrame(shown, columns=["", "paper", "ours"])
+
+
+def tags_table(featurised: Iterable[Path]) -> pd.DataFrame:
+    """Which of the paper's tags the φ of the run has, and which others."""
+    names = {name for folder in featurised for name in NamedFeatures.load(folder).names}
+    found = {name for name in names if not name.startswith(("form=", "@"))}
+    table = []
+    for attribute, values in TAGS.items():
+        tags = {f"{attribute}={value}" for value in values.split()}
+        of_kind = {name for name in found if name.startswith(f"{attribute}=")}
+        table.append((attribute, tags, tags - found, of_kind - tags))
+    others = {name for name in found if name.partition("=")[0] not in TAGS}
+    table.append(("others", set(), set(), others))
+    table.append(("all", *(set().union(*column) for column in list(zip(*table, strict=True))[1:])))
+    shown = [
+        (name, len(tags), len(tags - lacking) + len(besides), _named(lacking), _named(besides))
+        for name, tags, lacking, besides in table
+        if tags or besides
+    ]
+    return pd.DataFrame(shown, columns=["", "paper", "ours", "lacking", "besides"])
+
+
+def _named(names: set[str]) -> str:
+    return " ".join(sorted(names)) or "–"
+
+
+def _size(size: float) -> str:
+    return f"{size:,}" if isinstance(size, int) else f"{size:,.2f}"
+
+
+TOP = "TOPFORM"
+
+
+def drawn_sentences(run: Path, count: int) -> str:
+    """Sentences drawn from each of the two models, as Markdown."""
+    scorers = {model: load(run, model) for model in (BEST, RNN)}
+    features = scorers[BEST].parts.features
+    parts = []
+    for model, scorer in scorers.items():
+        drawn = Generator(scorer).sample(count)
+        shown = "\n".join(line for each in drawn for line in _lines(each, scorer, features))
+        parts.append(f"Table 5, {count} sentences of {model}:\n\n{shown}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _lines(sentence: NewSentence, scorer: Scorer, features: NamedFeatures) -> Iterator[str]:
+    """A sentence, and below it a line for each of its words."""
+    yield f"- {sentence.text}" + ("" if sentence.ended else " […]")
+    for word in sentence.words:
+        number = scorer.vocabulary.known[word.form]
+        yield f"    - {word.form}: {', '.join(shown_features(number, features))}"
+
+
+def shown_features(word: int, features: NamedFeatures) -> list[str]:
+    """TOPFORM or @notTop, then the values of its tags in small letters, as the paper has them."""
+    own = any(features.names[number].startswith(IDENTITY) for number in features.of(word))
+    tags = [name.partition("=")[2].lower() for name in features.grammar(word)]
+    return [TOP if own else NOT_TOP, *tags]
+
+
+DIFFERENCES = f"""\
+- Release 1.4 stands for 1.3: the same sentences, with slightly other words and contractions.
+- φ is the union of each form's gold analyses in a later release of the same treebank, dev and
+  test included, as 1.4 has none of its training text; the paper's was the union of those of its
+  own release. The later one has neither NIL nor Degree=Cmp nor Gender=Neut.
+- The paper's count of tokens has three boundary symbols a sentence, and it does not say whether
+  its averages do. Our models predict one end a sentence: "one end" are nats over words and ends;
+  "three boundaries" the same nats over words and three a sentence, two of which can be foreseen;
+  "none" those of the words alone.
+- Training nats are those of the best epoch, while it was trained, over words and ends.
+- "A sequence length fixed at 8": the state is carried from one window of 8 to the next, and a test
+  sentence is read as a whole; models called {STRICT} see the eight words before each word and
+  nothing else, in training and on the tests."""
+
+
+def tables(run: Path) -> str:
+    """The paper's Tables 1 to 4 beside a run of the preset `paper`, as Markdown."""
+    finished = FinishedRun.read(run)
+    corpus = next(iter(finished.of_stage("corpus").values()))
+    protocols = {sections["analyse"]["protocol"] for sections in finished.params.values()}
+    if protocols != {"paper"} or not {*TESTS} <= {*splits(corpus)}:
+        raise ValueError(
+            f"{run}: expected a run of the preset 'paper', with its protocol and the splits "
+            f"{' and '.join(TESTS)}; found the protocol {', '.join(sorted(protocols))} and the "
+            f"splits {', '.join(splits(corpus))}"
+        )
+    parts = [
+        "Table 1, sentences:",
+        markdown(sentences_table(corpus)),
+        "Table 2, the whole corpus:",
+        markdown(corpus_table(corpus, next(iter(finished.of_stage("tokenise").values())))),
+        "Table 3, the tags of a word:",
+        markdown(tags_table(finished.of_stage("featurise").values())),
+        "Table 4, nats:",
+        markdown(results_table(finished)),
+        *factors(finished),
+        DIFFERENCES,
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def results_table(finished: FinishedRun) -> pd.DataFrame:
+    """Nats of every model in training and on both tests, by each denominator."""
+    found = []
+    for model, figures in _by_model(finished).items():
+        published = NATS.get(model.removesuffix(STRICT), {})
+        row = {"model": model}
+        for column in figures.columns:
+            part = column.partition(":")[0]
+            row.setdefault(f"{part}: paper", f"{published[part]:.2f}" if published else "–")
+            row[column] = mean_and_spread(figures[column].tolist(), 2)
+        found.append(row)
+    return pd.DataFrame(found)
+
+
+def factors(finished: FinishedRun) -> list[str]:
+    """How many times the RNN's perplexity on test1 is that of the best LL-RNN."""
+    said = [f"Perplexity of the RNN over that of the LL-RNN (2500) on test1: paper {_factor(NATS)}"]
+    models = _by_model(finished)
+    for ending in ("", STRICT):
+        if {RNN + ending, BEST + ending} <= models.keys():
+            ours = {m: {"test1": models[m + ending]["test1: one end"].mean()} for m in (RNN, BEST)}
+            said.append(f"ours{ending} {_factor(ours)}")
+    return [", ".join(said) + "."]
+
+
+def _by_model(finished: FinishedRun) -> dict[str, pd.DataFrame]:
+    """Nats of each model, a row for each of its seeds."""
+    trained, evaluated = finished.of_stage("train"), finished.of_stage("evaluate")
+    return {
+        model: pd.DataFrame([_nats(trained[seed], evaluated[seed]) for seed in seeds])
+        for model, seeds in by_seed(evaluated).items()
+    }
+
+
+def _nats(trained: Path, evaluated: Path) -> dict[str, float]:
+    curve = read_epochs(trained)
+    figures = {"training: one end": curve["train_nats"][curve["valid_nats"].idxmin()]}
+    scores = read_scores(evaluated).set_index(["split", "metric"])["value"]
+    for split, part in TESTS.items():
+        nats, words = scores[split, "nats per word"], scores[split, "words"]
+        ends = scores[split, "sentences"]
+        figures[f"{part}: one end"] = nats
+        boundaries = nats * (words + ends) / (words + BOUNDARIES * ends)
+        figures[f"{part}: three boundaries"] = boundaries
+        figures[f"{part}: none"] = scores[split, "nats per word without ends"]
+    return figures
+
+
+def _factor(nats: dict[str, dict[str, float]]) -> str:
+    rnn, best = (np.exp(nats[model]["test1"]) for model in (RNN, BEST))
+    return f"{rnn:.0f} / {best:.0f} = {rnn / best:.2f}"

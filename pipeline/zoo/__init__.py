@@ -1,1 +1,0 @@
-"""Files and forms of other systems. The command line alone imports them, by name."""

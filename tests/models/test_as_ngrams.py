@@ -1,0 +1,90 @@
+"""A network as n-grams: its own probabilities, or those of the text that it writes."""
+
+import numpy as np
+import pytest
+import torch
+from network_cases import FEATURES, network
+from ngram_cases import WORDS, as_lists, random_sentences, rising_prior
+from scipy.stats import chisquare
+
+from accord.models.background import Unigram
+from accord.models.composed import BackgroundOnly
+from accord.models.data import END, Sentences
+from accord.models.inference import next_word
+from accord.models.inference.generation import LONGEST, written_text
+from accord.models.inference.next_word import NextWord, WordValues
+from accord.models.inference.torch_model import in_torch
+from accord.models.ngram_background import NGramBackground
+from accord.models.ngrams import kneser_ney
+from accord.zoo.ngram_conversion import own_ngrams
+
+TEXT = random_sentences(count=60)
+
+
+def asked_of(model) -> NextWord:
+    return NextWord(in_torch(model), WordValues.none(WORDS))
+
+
+@pytest.mark.parametrize("at_once", [1, 200, 1 << 20])
+@pytest.mark.parametrize("order", [1, 2, 4])
+def test_the_probability_of_an_ngram_is_the_networks_mean_where_its_context_stands(
+    order, at_once, monkeypatch
+):
+    monkeypatch.setattr(next_word, "AT_ONCE", at_once)
+    model = network()
+    found = own_ngrams(asked_of(model), TEXT, order, WORDS)
+    p = model.log_distributions(TEXT).double().exp().numpy()
+    asked: dict[tuple, list] = {}
+    seen, at = set(), 0
+    for sentence in as_lists(TEXT):
+        before = [END, *sentence]
+        for place, word in enumerate(sentence):
+            for length in range(min(order - 1, place + 1) + 1):
+                context = tuple(before[place + 1 - length : place + 1])
+                asked.setdefault(context, []).append(p[at])
+                seen.add((context, word))
+            at += 1
+    for context, word in seen:
+        expected = np.mean([each[word] for each in asked[context]])
+        row = [-1] * (order - 1 - len(context)) + [*context]
+        nodes = found.nodes(torch.tensor([row], dtype=torch.long))
+        assert float(found.p(nodes, torch.tensor([word]))) == pytest.approx(expected, rel=1e-5)
+    every = np.random.default_rng(0).integers(0, WORDS, (200, order - 1))
+    sums = found.distributions(found.nodes(torch.from_numpy(every)), torch.float64).sum(dim=1)
+    assert torch.allclose(sums, torch.ones(200).double(), atol=1e-9)
+
+
+def test_ngrams_keep_the_probabilities_of_their_highest_order():
+    background = NGramBackground.learn(FEATURES, [TEXT], 3, kneser_ney, rising_prior, folds=0)
+    found = own_ngrams(asked_of(BackgroundOnly(background)), TEXT, 3, WORDS)
+    assert found.score(TEXT) == pytest.approx(background.ngrams.score(TEXT), rel=1e-5)
+
+
+@pytest.mark.slow
+def test_text_is_written_as_the_network_would():
+    model = network()
+    told = []
+    text = written_text(in_torch(model), 1500, seed=1, on_words=told.append)
+    assert len(text.lengths) == 1500 and sum(told) == len(text.ids) == text.lengths.sum()
+    assert (text.ids[np.cumsum(text.lengths) - 1] == END).all()
+    assert (text.ids == END).sum() == 1500
+    first = np.bincount(text.ids[text.starts], minlength=WORDS)
+    start = Sentences(np.array([END]), np.array([1]))
+    p = model.log_distributions(start)[0].double().exp().numpy()
+    assert chisquare(first, p / p.sum() * 1500).pvalue > 1e-3
+
+
+@pytest.mark.slow
+def test_a_seed_writes_the_same_text_again():
+    text, again, other = (written_text(in_torch(network()), 200, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(again.ids, text.ids)
+    assert not np.array_equal(other.ids, text.ids)
+
+
+def test_a_sentence_that_goes_on_is_ended():
+    model, mass = network(), rising_prior(range(WORDS))
+    mass[END] = 1e-12
+    model.output.background = Unigram(FEATURES, mass)
+    text = written_text(in_torch(model), 20, seed=1)
+    assert set(text.lengths) == {LONGEST + 1}
+    assert (text.ids[np.cumsum(text.lengths) - 1] == END).all()

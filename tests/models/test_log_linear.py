@@ -1,0 +1,257 @@
+"""What must be true of p(x | K) = b(K, x)·exp(a_t·φ(x))/Z, whatever Φ, b and h."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from log_linear_cases import (
+    Bigram,
+    by_definition,
+    cases,
+    dense,
+    random_features,
+    random_layer,
+    random_mass,
+    random_states,
+    sparse,
+    unigram_layer,
+)
+from scipy.stats import chisquare
+from torch.nn.functional import cross_entropy
+
+from accord.models import log_linear
+from accord.models.background import Uniform, Unigram
+from accord.models.log_linear import LogLinear
+from accord.models.phi import Features
+
+TOLERANCE = {torch.float32: 1e-6, torch.float64: 1e-12}
+both_precisions = pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+
+
+@both_precisions
+def test_one_hot_and_uniform_is_the_softmax(dtype):
+    features = Features.one_hot(50)
+    layer = random_layer(features, Uniform(features), dtype=dtype)
+    h = random_states(20, dtype=dtype).requires_grad_()
+    targets = torch.arange(20) * 2
+    inputs = (h, layer.weight, layer.bias)
+    ours = layer.loss(h, targets)
+    softmax = cross_entropy(h @ layer.weight.T + layer.bias, targets)
+    for mine, theirs in zip(
+        (ours, *torch.autograd.grad(ours, inputs)),
+        (softmax, *torch.autograd.grad(softmax, inputs)),
+        strict=True,
+    ):
+        assert torch.allclose(mine, theirs, rtol=0, atol=TOLERANCE[dtype])
+
+
+@given(cases())
+def test_by_signature_is_by_word(case):
+    phi, mass, seed = case
+    features = sparse(phi)
+    layer = random_layer(features, Unigram(features, mass), seed=seed)
+    h = random_states(3, seed=seed)
+    with np.errstate(divide="ignore"):
+        expected = by_definition(phi, np.log(mass), layer.adaptor(h))
+    assert torch.allclose(layer.log_prob(h), expected, atol=1e-10)
+    for word in range(features.vocabulary_size):
+        of_word = layer.log_prob_of(h, torch.full((3,), word))
+        assert torch.allclose(of_word, expected[:, word], atol=1e-10)
+
+
+@given(cases())
+def test_a_background_that_depends_on_the_context(case):
+    phi, mass, seed = case
+    features = sparse(phi)
+    table = (
+        np.random.default_rng(seed).gamma(
+            0.5, size=(features.vocabulary_size, features.vocabulary_size)
+        )
+        + 1e-6
+    )
+    table[0] = mass
+    layer = random_layer(features, Bigram(features, table), seed=seed)
+    context = torch.arange(features.vocabulary_size).unsqueeze(1)
+    h = random_states(features.vocabulary_size, seed=seed)
+    with np.errstate(divide="ignore"):
+        expected = by_definition(phi, np.log(table), layer.adaptor(h))
+    assert torch.allclose(layer.log_prob(h, context), expected, atol=1e-10)
+    words = context.squeeze(1).flip(0)
+    of_words = layer.log_prob_of(h, words, context)
+    assert torch.allclose(of_words, expected.gather(1, words.unsqueeze(1)).squeeze(1), atol=1e-10)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-12)])
+def test_probabilities_sum_to_one(dtype, tolerance):
+    _, _, layer = unigram_layer(dtype=dtype, scale=3.0)
+    with torch.no_grad():
+        total = layer.log_prob(random_states(10_000, dtype=dtype)).exp().sum(dim=1)
+    assert (total - 1).abs().max() < tolerance
+
+
+def test_z_is_the_sum_over_all_words_in_each_state():
+    features, mass, layer = unigram_layer()
+    h = random_states(20)
+    scores = layer.adaptor(h) @ torch.from_numpy(dense(features)).T
+    log_b = torch.from_numpy(np.log(mass / mass.sum()))
+    assert torch.allclose(layer.log_normaliser(h), (log_b + scores).logsumexp(dim=1))
+
+
+def test_without_weights_p_is_b():
+    _, mass, layer = unigram_layer(scale=0.0)
+    assert torch.allclose(
+        layer.log_prob(random_states(2)).exp(), torch.from_numpy(mass / mass.sum()), atol=1e-14
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-5, 12.0])
+def test_the_scale_of_the_background_changes_nothing(scale):
+    features, mass = random_features(), random_mass(60) + 1e-3
+    h = random_states(4)
+    log_prob = [
+        random_layer(features, Unigram(features, factor * mass)).log_prob(h)
+        for factor in (1.0, scale)
+    ]
+    assert torch.allclose(*log_prob, rtol=0, atol=1e-12)
+
+
+def test_the_gradient_on_the_adaptor_is_expected_minus_observed():
+    features = random_features()
+    # With W the identity and no bias, h is the adaptor a_t itself.
+    layer = LogLinear(features, Unigram(features, random_mass(60)), features.feature_count).double()
+    with torch.no_grad():
+        layer.weight.copy_(torch.eye(features.feature_count))
+    a = random_states(7, size=features.feature_count).requires_grad_()
+    targets = torch.arange(7) * 8
+    (gradient,) = torch.autograd.grad(layer.loss(a, targets), a)
+    phi = torch.from_numpy(dense(features))
+    p = layer.log_prob(a).exp()
+    assert torch.allclose(gradient, (p @ phi - phi[targets]) / 7, atol=1e-14)
+
+
+def test_gradcheck():
+    features = random_features(words=10, width=4)
+    layer = random_layer(features, Unigram(features, random_mass(10)), size=3)
+    targets = torch.tensor([0, 9, 4])
+
+    def loss(h, weight, bias):
+        values = {"weight": weight, "bias": bias}
+        return torch.func.functional_call(_Loss(layer), _prefixed(values), (h, targets))
+
+    inputs = (random_states(3, size=3).requires_grad_(), layer.weight, layer.bias)
+    assert torch.autograd.gradcheck(loss, inputs)
+
+
+class _Loss(torch.nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, h, targets):
+        return self.layer.loss(h, targets)
+
+
+def _prefixed(values):
+    return {f"layer.{name}": value for name, value in values.items()}
+
+
+@pytest.mark.parametrize("block", [1, 7, 1 << 14])
+def test_blocks_are_invisible(block, monkeypatch):
+    monkeypatch.setattr(log_linear, "BLOCK", block)
+    features, mass, layer = unigram_layer()
+    h = random_states(3)
+    expected = by_definition(dense(features), np.log(mass), layer.adaptor(h))
+    assert torch.allclose(layer.log_prob(h), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 5, 60, 1000])
+@pytest.mark.parametrize("block", [7, 1 << 14])
+@pytest.mark.parametrize("depends_on_context", [False, True])
+def test_top_is_the_head_of_a_full_sort(k, block, depends_on_context, monkeypatch):
+    monkeypatch.setattr(log_linear, "BLOCK", block)
+    features, mass = random_features(), random_mass(60)
+    table = np.stack([np.roll(mass, shift) for shift in range(60)])
+    background = Bigram(features, table) if depends_on_context else Unigram(features, mass)
+    layer = random_layer(features, background)
+    h, context = random_states(6), torch.arange(6).unsqueeze(1)
+    best, words = layer.top(h, k, context)
+    in_order, order = layer.log_prob(h, context).sort(dim=1, descending=True)
+    assert torch.equal(words, order[:, :k])
+    assert torch.equal(best, in_order[:, :k])
+
+
+@given(cases())
+def test_top_has_the_largest_log_probabilities(case):
+    phi, mass, seed = case
+    features = sparse(phi)
+    layer = random_layer(features, Unigram(features, mass), seed=seed)
+    h = random_states(3, seed=seed)
+    log_prob = layer.log_prob(h)
+    for k in (1, 3):
+        best, words = layer.top(h, k)
+        assert torch.equal(best, log_prob.topk(min(k, features.vocabulary_size))[0])
+        assert torch.equal(best, log_prob.gather(1, words))
+        assert all(len(set(row)) == len(row) for row in words.tolist())
+
+
+@pytest.mark.parametrize("depends_on_context", [False, True])
+def test_samples_follow_p(depends_on_context):
+    features, mass = random_features(words=30), random_mass(30)
+    mass[4] = 0
+    table = np.stack([np.roll(mass, shift) for shift in range(30)])
+    background = Bigram(features, table) if depends_on_context else Unigram(features, mass)
+    layer = random_layer(features, background, scale=0.5)
+    draws = 4_000 if depends_on_context else 100_000
+    h, context = random_states(1).expand(draws, -1), torch.full((draws, 1), 6)
+    p = layer.log_prob(h[:1], context[:1]).exp().squeeze(0).detach().numpy()
+    counts = np.bincount(layer.sample(h, torch.Generator().manual_seed(5), context), minlength=30)
+    assert (counts[p == 0] == 0).all()
+    likely = p * draws >= 5  # the χ² approximation needs five expected; the rest is one bin
+    observed = [*counts[likely], counts[~likely].sum()]
+    expected = [*(draws * p[likely]), draws * p[~likely].sum()]
+    if expected[-1] < 5:
+        observed[-2:], expected[-2:] = [sum(observed[-2:])], [sum(expected[-2:])]
+    assert chisquare(observed, np.array(expected) * draws / sum(expected)).pvalue > 1e-3
+
+
+def test_the_same_seed_draws_the_same_words():
+    _, _, layer = unigram_layer()
+    h = random_states(50)
+    first, second = (layer.sample(h, torch.Generator().manual_seed(3)) for _ in range(2))
+    assert torch.equal(first, second)
+
+
+def test_training_never_forms_a_batch_by_vocabulary_matrix():
+    features = random_features(words=50_000, width=6)
+    layer = random_layer(features, Uniform(features))
+    largest = 0
+
+    def size(tensor):
+        nonlocal largest
+        largest = max(largest, tensor.numel())
+        return tensor
+
+    h = random_states(32).requires_grad_()
+    with torch.autograd.graph.saved_tensors_hooks(size, lambda tensor: tensor):
+        layer.loss(h, torch.arange(32)).backward()
+    assert largest <= max(32 * features.signature_count, features.vocabulary_size)
+
+
+@pytest.mark.parametrize("word", [-1, 60])
+def test_a_word_out_of_range_is_refused(word):
+    _, _, layer = unigram_layer()
+    message = f"words: expected word ids from 0 to under 60; got {word} at index 2"
+    with pytest.raises(IndexError, match=message):
+        layer.loss(random_states(3), torch.tensor([0, 59, word]))
+
+
+def test_a_weight_that_does_not_fit_is_refused():
+    features = random_features()
+    with pytest.raises(ValueError, match=r"weight: expected 8 features × 5 to tie; got \(8, 6\)"):
+        weight = torch.nn.Parameter(torch.zeros(8, 6))
+        LogLinear(features, Uniform(features), 5, weight=weight)
+
+
+def test_a_background_for_other_words_is_refused():
+    with pytest.raises(ValueError, match=r"background: expected one for 60 words .* for 50 words"):
+        LogLinear(random_features(60), Uniform(random_features(50)), 5)

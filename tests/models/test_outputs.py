@@ -1,0 +1,238 @@
+"""The baseline outputs answer as the log-linear layer does."""
+
+import numpy as np
+import pytest
+import torch
+from log_linear_cases import random_states
+
+from accord.models.background import Uniform, Unigram
+from accord.models.embedding import FeatureEmbedding, FeatureProduct
+from accord.models.log_linear import LogLinear
+from accord.models.parts import OUTPUTS
+from accord.models.phi import Features
+from accord.models.softmax import (
+    Adaptive,
+    OutputContext,
+    SelfNormalised,
+    SignatureOutput,
+    Softmax,
+)
+from accord.zoo.outputs import ClassBased, NoiseContrastive, Sampled, nested
+
+SIZE = 64
+MASS = np.random.default_rng(0).permutation(40) + 1.0
+CLASSES = np.random.default_rng(1).permutation(np.repeat(np.arange(5), [20, 1, 9, 2, 8]))
+# The 40 words in 25 signatures, each with a feature of its own but the last two, with two each.
+SHARED = Features(
+    np.array([*range(24), 25, 27]),
+    np.array([*range(23), 23, 0, 23, 1]),
+    np.ones(27),
+    np.arange(40) % 25,
+    feature_count=24,
+)
+
+# Of which the first is no layer, and the others need a context.
+LAYERS = [name for name in OUTPUTS if name not in ("background", "expert", "prefix-features")]
+
+
+def outputs():
+    torch.manual_seed(0)
+    one_hot = Features.one_hot(40)
+    return [
+        Softmax(40, SIZE),
+        Adaptive(40, SIZE, mass=MASS, cutoffs=[5, 20]),
+        Adaptive(40, SIZE),
+        ClassBased(CLASSES, SIZE),
+        ClassBased(CLASSES, SIZE, np.array([0, 0, 1, 1, 2]), np.array([0, 1, 1])),
+        Sampled(MASS, SIZE).eval(),
+        NoiseContrastive(MASS, SIZE).eval(),
+        SignatureOutput(Softmax(25, SIZE), SHARED, Unigram(SHARED, MASS)),
+        SignatureOutput(_tied(SHARED), SHARED, Unigram(SHARED, MASS)),
+        *(OUTPUTS.make(name, _given(name, tied)).eval() for name in LAYERS for tied in (0, 1)),
+        LogLinear(one_hot, Uniform(one_hot), SIZE),
+    ]
+
+
+def _given(name: str, tied: bool) -> OutputContext:
+    embedding = FeatureEmbedding(SHARED, SIZE) if tied else None
+    classes = np.arange(40) % 25 % 4
+    return OutputContext(name, SHARED, Unigram(SHARED, MASS), SIZE, embedding, classes)
+
+
+def _tied(features: Features) -> ClassBased:
+    weight = torch.nn.Parameter(torch.randn(features.feature_count, SIZE))
+    classes = np.arange(features.signature_count) % 4
+    return ClassBased(classes, SIZE, weight=weight, product=FeatureProduct(features))
+
+
+@pytest.mark.parametrize("output", outputs(), ids=lambda output: type(output).__name__)
+def test_they_are_distributions_and_their_methods_agree(output):
+    h, words = random_states(8, SIZE, dtype=torch.float32), torch.arange(8) * 5
+    log_prob = output.log_prob(h)
+    assert torch.allclose(log_prob.exp().sum(dim=1), torch.ones(8), atol=1e-5)
+    of_words = output.log_prob_of(h, words)
+    assert torch.allclose(of_words, log_prob.gather(1, words.unsqueeze(1)).squeeze(1), atol=1e-5)
+    assert torch.allclose(output.loss(h, words), -of_words.mean())
+
+
+@pytest.mark.parametrize("output", outputs(), ids=lambda output: type(output).__name__)
+def test_they_train_under_autocast(output):
+    h, words = random_states(8, SIZE, dtype=torch.float32), torch.arange(8) * 5
+    exact = output.loss(h, words)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = output.loss(h.bfloat16(), words)
+    assert loss.dtype == torch.float32
+    assert loss.item() == pytest.approx(exact.item(), abs=0.02)
+    loss.backward()
+    assert all(parameter.grad.isfinite().all() for parameter in output.parameters())
+
+
+@pytest.mark.parametrize("output", outputs(), ids=lambda output: type(output).__name__)
+def test_a_word_out_of_range_is_refused(output):
+    with pytest.raises(IndexError, match="words: expected word ids from 0 to under 40; got 40"):
+        output.loss(torch.zeros(1, SIZE), torch.tensor([40]))
+
+
+def test_the_softmax_is_the_log_linear_model_with_one_hot_features():
+    softmax, *_, log_linear = outputs()
+    log_linear.load_state_dict(softmax.state_dict())
+    h = random_states(8, SIZE, dtype=torch.float32)
+    assert torch.allclose(softmax.log_prob(h), log_linear.log_prob(h), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_before_anything_is_learned_words_are_as_likely_as_they_are_frequent(name):
+    output = OUTPUTS.make(name, _given(name, tied=False)).eval()
+    p = output.log_prob(torch.zeros(1, SIZE)).exp()[0].detach().numpy()
+    expected = MASS / MASS.sum()
+    if name == "adaptive":  # whose clusters of rare words have no biases
+        frequent = output.within.rank[output.signature] < 12
+        p, expected = p[frequent], expected[frequent]
+    assert p == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_softmax_may_share_its_weights():
+    weight = torch.nn.Parameter(torch.zeros(40, SIZE))
+    assert Softmax(40, SIZE, weight=weight).weight is weight
+    with pytest.raises(
+        ValueError, match=r"weight: expected 40 features × 65 to tie; got \(40, 64\)"
+    ):
+        Softmax(40, SIZE + 1, weight=weight)
+
+
+def test_adaptive_puts_the_frequent_words_into_the_head():
+    adaptive = outputs()[1]
+    frequent = np.argsort(-MASS)[:5]
+    assert sorted(adaptive.rank[torch.from_numpy(frequent)].tolist()) == [0, 1, 2, 3, 4]
+
+
+def test_a_class_and_then_a_word_of_it():
+    output = ClassBased(CLASSES, SIZE)
+    h = random_states(6, SIZE, dtype=torch.float32)
+    p = output.log_prob(h).exp()
+    by_class = torch.stack([p[:, number == CLASSES].sum(dim=1) for number in range(5)], dim=1)
+    assert torch.allclose(by_class, output.classes.log_prob(h).exp(), atol=1e-6)
+    with pytest.raises(ValueError, match="classes: expected words in each; 1 has none"):
+        ClassBased(np.array([0, 2, 2]), SIZE)
+
+
+def test_a_tree_goes_down_by_one_choice_at_each_of_its_levels():
+    above, root = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 1])
+    output = ClassBased(CLASSES, SIZE, above, root)
+    h = random_states(6, SIZE, dtype=torch.float32)
+    p = output.log_prob(h).exp()
+    of_root = root[above[CLASSES]]
+    by_root = torch.stack([p[:, number == of_root].sum(dim=1) for number in range(2)], dim=1)
+    assert torch.allclose(by_root, output.classes.classes.classes.log_prob(h).exp(), atol=1e-6)
+
+
+def test_nested_classes_are_small_and_lie_inside_those_given():
+    classes = np.repeat([0, 1, 2], [1, 30, 9])
+    mass = np.random.default_rng(0).permutation(40) + 1.0
+    levels = nested(classes, mass, branches=4)
+    assert len(levels) == 3
+    assert all(np.bincount(level).max() <= 4 for level in levels)
+    assert (levels[2][levels[1][levels[0]]] == classes).all()
+    likeliest = np.argsort(-np.where(classes == 1, mass, 0))[:4]
+    assert len({*levels[0][likeliest]}) == 1
+    assert [len(level) for level in nested(classes, mass, branches=30)] == [40]
+
+
+@pytest.mark.parametrize("output", [ClassBased(CLASSES, SIZE), _tied(SHARED)])
+def test_a_word_in_its_class_has_one_probability_on_every_device(output):
+    """The ways of a CPU and of a GPU, and their gradients."""
+    words = torch.arange(9) % len(output.of)
+    found = []
+    for way in (output._class_by_class, output._among_all):
+        h = random_states(9, SIZE, dtype=torch.float32).requires_grad_()
+        log_p = way(h, words, output.of[words])
+        found.append((log_p, *torch.autograd.grad(log_p.sum(), [h, output.weight])))
+    for one, other in zip(*found, strict=True):
+        assert torch.allclose(one, other, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [Sampled, NoiseContrastive])
+def test_a_sample_teaches_what_all_words_would(kind):
+    """Trained on words drawn from a distribution, the scores come to be its own."""
+    torch.manual_seed(0)
+    output, h = kind(MASS, 2, samples=200), torch.ones(200, 2)
+    truth = torch.linspace(0, 3, 40).softmax(dim=0)
+    optimiser = torch.optim.Adam(output.parameters(), lr=0.1)
+    schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, 0.98)
+    for _ in range(150):
+        optimiser.zero_grad()
+        output.train().loss(h, truth.multinomial(200, replacement=True)).backward()
+        optimiser.step()
+        schedule.step()
+    found = output.eval().log_prob(h[:1])[0]
+    assert (truth * (truth.log() - found)).sum() < 0.02
+    if kind is NoiseContrastive:
+        assert output._scores(h[:1]).logsumexp(dim=1).item() == pytest.approx(0, abs=0.1)
+
+
+def test_a_softmax_that_normalises_itself_comes_to_need_no_z():
+    """The scores of one that is trained so are nearly log p; those of another are not."""
+    torch.manual_seed(0)
+    h, truth = random_states(30, SIZE, dtype=torch.float32), torch.arange(30) % 40
+    errors = []
+    for penalty in (0.0, 1.0):
+        output = SelfNormalised(MASS, SIZE, penalty)
+        assert output._scores(torch.zeros(1, SIZE)).exp().sum().item() == pytest.approx(1, abs=1e-5)
+        optimiser = torch.optim.Adam(output.parameters(), lr=0.02)
+        for _ in range(100):
+            optimiser.zero_grad()
+            output.train().loss(h, truth).backward()
+            optimiser.step()
+        output.eval()
+        log_z = output.score_of(h, truth) - output.log_prob_of(h, truth)
+        assert torch.allclose(log_z, output._scores(h).logsumexp(dim=1), atol=1e-4)
+        errors.append(log_z.square().mean().sqrt().item())
+    assert errors[1] < 0.05 < errors[0] / 5
+
+
+def test_with_many_samples_the_gradient_is_the_softmax_s():
+    torch.manual_seed(0)
+    output = Sampled(MASS, SIZE, samples=200_000)
+    h, words = random_states(8, SIZE, dtype=torch.float32), torch.arange(8) * 5
+    gradients = []
+    for training in (True, False):
+        output.zero_grad()
+        output.train(training).loss(h, words).backward()
+        gradients.append(output.weight.grad.clone())
+    assert torch.allclose(*gradients, atol=0.01 * float(gradients[1].abs().max()))
+
+
+def test_words_share_the_mass_of_their_signature():
+    background = Unigram(SHARED, MASS)
+    output = SignatureOutput(Softmax(25, SIZE), SHARED, background)
+    p = output.log_prob(random_states(3, SIZE, dtype=torch.float32)).exp().detach()
+    assert p[:, 0] / p[:, 25] == pytest.approx([MASS[0] / MASS[25]] * 3, rel=1e-4)
+
+
+def test_words_alike_in_features_are_in_one_class():
+    classes = np.arange(40) % 25 % 3
+    assert (SHARED.group_of_signatures("classes", classes) == np.arange(25) % 3).all()
+    with pytest.raises(ValueError, match=r"classes: .*word 0 is in 0, others like it in 1"):
+        SHARED.group_of_signatures("classes", np.arange(40) % 3)
+    with pytest.raises(ValueError, match="classes: expected 40 numbers, one per word; got 39"):
+        SHARED.group_of_signatures("classes", classes[1:])

@@ -1,0 +1,247 @@
+"""Past-decode regularisation and fraternal dropout: further losses, of the training alone."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from training_cases import RECIPE, WORDS, model, sentences
+
+from accord.models.background import Unigram
+from accord.models.common.files import WEIGHTS
+from accord.models.log_linear import LogLinear
+from accord.models.model import LanguageModel, Seen
+from accord.models.phi import Features
+from accord.models.recipe import Recipe
+from accord.models.regularisers import (
+    FraternalDropout,
+    PastDecoder,
+    regularisers,
+)
+from accord.models.step import with_terms
+from accord.models.train import Trainer
+
+TEXT = sentences()
+READ = torch.from_numpy(TEXT.ids[:40].astype("int64")).view(10, 4)
+NO_DROPOUT = dict.fromkeys([name for name in vars(RECIPE) if name.endswith("_dropout")], 0.0)
+BOTH = {"losses": {"past_decode": 0.3, "fraternal": 0.7}}
+STRENGTH = 0.3
+PAST = {"losses": {"past_decode": 0.1}}
+
+
+def features_by_two() -> Features:
+    return Features.from_rows(np.arange(WORDS + 1), np.arange(WORDS) // 2, np.ones(WORDS), 6)
+
+
+def decoding(**changes) -> tuple[LanguageModel, PastDecoder]:
+    """A network in training and what decodes its past; its words share signatures two by two."""
+    torch.manual_seed(5)
+    features = features_by_two()
+    recipe, mass = replace(RECIPE, **changes), np.arange(1, WORDS + 1)
+    network = LanguageModel(recipe, features, Unigram(features, mass))
+    decoder = PastDecoder(network.output, STRENGTH, seed=1)
+    for weight in (*network.parameters(), *decoder.parameters()):
+        weight.data.normal_(std=0.5)
+    return network, decoder
+
+
+def run_of(network: LanguageModel, real: torch.Tensor | None = None, terms=None):
+    """Loss and what is left of a step over a small text, with the recipe's terms or others."""
+    torch.manual_seed(9)
+    targets = READ[1:].flatten() if real is None else READ[1:].flatten()[real]
+    context = torch.zeros(len(targets), 0, dtype=torch.int64)
+    state, begun = network.encoder.initial_state(4), network.begin(targets, context)
+    terms = [*regularisers(network.recipe, network).values()] if terms is None else terms
+    run = partial(network.loss, READ[:-1], targets, state, context, real, begun=begun)
+    return with_terms(run, terms, [()] * len(terms))
+
+
+def loss_of(network: LanguageModel, real: torch.Tensor | None = None, terms=None) -> torch.Tensor:
+    return run_of(network, real, terms)[0]
+
+
+def seen_with(classes, read: torch.Tensor) -> Seen:
+    """A run that read such words and predicted such classes."""
+    nothing = [None] * 5
+    return Seen(read, *nothing, classes=classes, nats=torch.zeros(()), after=())
+
+
+def past_by_hand(network: LanguageModel, decoder: PastDecoder, positions: list[int]) -> float:
+    """λ·NLL of the signatures read, from p and embeddings of words."""
+    h, _ = network(READ[:-1], network.encoder.initial_state(4))
+    p = network.output.log_prob(h.flatten(0, 1)).exp()
+    embedded = network.embedding(torch.arange(WORDS))
+    nats = []
+    for at in positions:
+        mean = sum(p[at, word] * embedded[word] for word in range(WORDS))
+        decoded = torch.tanh(decoder.weight @ mean + decoder.bias)
+        scores = embedded[::2] @ decoded + decoder.signature_bias
+        nats.append(-scores.log_softmax(dim=0)[READ.flatten()[at] // 2].item())
+    return STRENGTH * float(np.mean(nats))
+
+
+@pytest.mark.parametrize("positions", [range(36), [0, 3, 4, 17, 35]], ids=len)
+def test_the_past_is_decoded_from_what_is_predicted(positions):
+    network, decoder = decoding(**NO_DROPOUT)
+    real = None if len(positions) == 36 else torch.tensor(positions)
+    found = loss_of(network, real, [decoder]) - loss_of(network, real, [])
+    expected = past_by_hand(network, decoder, list(positions))
+    assert found.item() == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_past_teaches_the_network_and_what_decodes_it():
+    network, decoder = decoding(**NO_DROPOUT)
+    h = torch.randn(9, 8, requires_grad=True)
+    seen = seen_with(network.output.classes(h, None), torch.arange(9))
+    decoder(seen.nats, seen).backward()
+    for weight in (h, network.output.weight, *decoder.parameters()):
+        assert (weight.grad != 0).any()
+
+
+def test_labels_crossed_with_features_are_no_part_of_the_rows_that_decode():
+    network, decoder = decoding()
+    output = network.output
+    crossed = LogLinear(features_by_two(), output.background, 8, weight=output.weight, beside=3)
+    torch.nn.init.normal_(crossed.label_weight)
+    predicted = crossed.classes(torch.randn(9, 8 + 3), None)
+    bare = replace(predicted, rows=crossed.product(output.weight))
+    assert predicted.rows.shape == (6, 8 + 3)
+    found, expected = (
+        decoder(torch.zeros(()), seen_with(classes, torch.arange(9))).item()
+        for classes in (predicted, bare)
+    )
+    assert found == pytest.approx(expected)
+
+
+def test_the_model_itself_has_neither():
+    network = model(**BOTH).eval()
+    found = loss_of(network, terms=[])
+    assert found.equal(-network.output.log_prob_of(*states_and_targets(network)).mean())
+
+
+def states_and_targets(network: LanguageModel) -> tuple[torch.Tensor, torch.Tensor]:
+    h, _ = network(READ[:-1], network.encoder.initial_state(4))
+    return h.flatten(0, 1), READ[1:].flatten()
+
+
+def test_two_runs_without_dropout_are_one():
+    once, twice = (model(**NO_DROPOUT, losses={"fraternal": strength}) for strength in (0.0, 0.5))
+    assert loss_of(once).equal(loss_of(twice))
+
+
+def test_two_runs_drop_other_units_and_count_alike():
+    twice = model(losses={"fraternal": 0.5})
+    found = loss_of(twice)
+    torch.manual_seed(9)
+    runs = []
+    for _ in range(2):
+        h, _ = twice(READ[:-1], twice.encoder.initial_state(4))
+        runs.append((twice.output.loss(h.flatten(0, 1), READ[1:].flatten()), h))
+    (one, first), (other, second) = runs
+    assert not one.equal(other)
+    expected = (one + other) / 2 + 0.5 * (first - second).pow(2).mean()
+    assert found.item() == pytest.approx(expected.item(), rel=1e-6)
+    weights = [*twice.parameters()]
+    gradients = (torch.autograd.grad(loss, weights) for loss in (found, expected))
+    for of_both, of_each in zip(*gradients, strict=True):
+        torch.testing.assert_close(of_both, of_each)
+
+
+def test_what_does_not_depend_on_states_is_computed_once_for_both_runs():
+    begun = model().output.begin(READ[1:].flatten(), torch.zeros(36, 0, dtype=torch.int64))
+    assert begun() is begun()
+
+
+def test_the_difference_of_two_runs_is_a_mean():
+    states = torch.zeros(3, 2), torch.tensor([[0.0, 3.0], [0.0, 0.0], [3.0, 0.0]])
+    seen = seen_with(None, torch.zeros(0))
+    runs = iter((torch.tensor(2.0 + 2 * n), seen._replace(states=h)) for n, h in enumerate(states))
+    loss, first = FraternalDropout(0.5).around(lambda: next(runs))()
+    assert loss.item() == pytest.approx(3 + 0.5 * 3)
+    assert first.states is states[0]
+
+
+def test_nats_and_the_state_that_is_carried_on_are_those_of_the_first_run():
+    runs = [run_of(model(losses={"fraternal": strength})) for strength in (0.0, 0.5)]
+    (loss, once), (other_loss, twice) = runs
+    for one, other in zip(once.after, twice.after, strict=True):
+        assert all(a.equal(b) for a, b in zip(one, other, strict=True))
+    assert once.nats.equal(twice.nats)
+    assert not loss.equal(other_loss)
+
+
+@pytest.mark.slow
+def test_a_trained_network_keeps_nothing_of_them(tmp_path):
+    written = {}
+    for name, changes in {"plain": {}, "both": BOTH}.items():
+        (tmp_path / name).mkdir()
+        recipe = replace(RECIPE, epochs=1, **changes)
+        trainer = Trainer(model(**changes), recipe, tmp_path / name)
+        before = {name: each.clone() for name, each in trainer.terms.named_parameters()}
+        trainer.fit(TEXT, TEXT)
+        assert len(before) == (0 if name == "plain" else 3)
+        learned = trainer.terms.named_parameters()
+        assert not any(weight.equal(before[key]) for key, weight in learned)
+        written[name] = load_file(tmp_path / name / WEIGHTS)
+    plain, both = written.values()
+    assert plain.keys() == both.keys()
+    assert not any(plain[name].equal(both[name]) for name in plain)
+
+
+def test_what_decodes_the_past_draws_nothing_from_the_others(tmp_path):
+    states = []
+    for strength in (0.0, 0.3):
+        network = model()
+        Trainer(network, replace(RECIPE, losses={"past_decode": strength}), tmp_path)
+        states.append(torch.get_rng_state())
+    assert states[0].equal(states[1])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"losses": {"past_decode": -1.0}}, "losses.past_decode: expected 0 or more, got -1"),
+        ({"losses": {"fraternal": "a"}}, "losses.fraternal: expected 0 or more, got a"),
+        ({"losses": {"brotherly": 1.0}}, "losses: expected one of past_decode, .* 'brotherly'"),
+        (PAST | {"output": "softmax"}, "losses.past_decode: expected output: log-linear"),
+        (PAST | {"tied": False}, "losses.past_decode: expected tied: true"),
+        (PAST | {"output": "expert"}, "losses.past_decode: expected output: log-linear"),
+        (
+            {"losses": {"fraternal": 0.1}, "solver": "least-squares", "tied": False},
+            "losses.fraternal: expected none of a solver",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        Recipe(**changes)
+
+
+def test_features_of_the_next_word_are_a_second_target():
+    """ℓ₂ = −Σ_f [v_f·log σ(z_f) + (1 − v_f)·log(1 − σ(z_f))] over the features that words share."""
+    rows = [[word // 3, 4 + word] for word in range(WORDS)]  # a class, and a feature of its own
+    psi = Features.from_rows(
+        2 * np.arange(WORDS + 1), np.ravel(rows), np.ones(2 * WORDS), 4 + WORDS
+    )
+    phi = Features.one_hot(WORDS)
+    recipe = replace(RECIPE, **NO_DROPOUT, tied=False, losses={"features": 0.4})
+    torch.manual_seed(5)
+    network = LanguageModel(recipe, phi, Unigram(phi, np.ones(WORDS)), psi=psi)
+    (term,) = regularisers(recipe, network).values()
+    term.bias.data.normal_()
+    assert term.weight.shape == (4, recipe.hidden), "a feature that one word has is left out"
+    text = sentences()
+    term.prepare(network, text, text)
+    positions = np.arange(36)
+    targets = torch.from_numpy(text.ids[:36].astype("int64"))
+    context = torch.zeros(36, 0, dtype=torch.int64)
+    seen = network.loss(READ[:-1], targets, network.encoder.initial_state(4), context)
+    loss = term(torch.tensor(1.0), seen, *term.of_batch(positions))
+    z = seen.states @ term.weight.T + term.bias
+    has = torch.nn.functional.one_hot(targets // 3, 4).bool()
+    nats = -torch.where(has, z.sigmoid(), 1 - z.sigmoid()).log().sum(dim=1).mean()
+    assert loss.item() == pytest.approx(1.0 + 0.4 * nats.item(), rel=1e-5)
+    with pytest.raises(ValueError, match=r"losses.features: expected features that words are read"):
+        regularisers(recipe, LanguageModel(recipe, phi, Unigram(phi, np.ones(WORDS))))

@@ -1,0 +1,183 @@
+"""A loaded model answers by itself what the functions answer of it."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import accord
+from accord.models.common.registry import imported
+from accord.pipeline.ask.expectations import SentenceReader
+from accord.pipeline.ask.explain import Explainer, split
+from accord.pipeline.ask.generate import Generator
+from accord.pipeline.ask.scorer import ANSWERS, Scorer
+from accord.pipeline.ask.vectors import ReadVectors
+from accord.pipeline.correct.correct import corrections
+from accord.pipeline.evaluation.suites import read_suite
+from accord.pipeline.model.parts import Parts
+from accord.pipeline.page.questions import Models
+from accord.pipeline.study.agreement import accuracy, groups, judged
+
+SENTENCE = "La petite fille mange."
+
+
+@pytest.fixture(scope="module")
+def french():
+    return accord.load()
+
+
+def test_every_question_has_a_function():
+    assert all(map(callable, map(imported, ANSWERS.values())))
+
+
+def test_it_says_which_model_it_is(french, tiny_run, tmp_path):
+    assert repr(french).startswith("<Accord: bundled model 'french', 869,")
+    assert repr(french).endswith("parameters, protocol open>")
+    of_run = repr(accord.load(tiny_run.folder, "rnn"))
+    assert of_run.startswith(f"<Accord: run model 'rnn' of {tiny_run.folder}, ")
+    arpa = accord.export(tiny_run.folder, "rnn", tmp_path / "rnn.arpa", order=1)
+    assert repr(accord.load(arpa)).startswith("<Accord: arpa model 'rnn.arpa', ")
+
+
+@pytest.mark.slow
+def test_surprisal_is_asked_of_a_sentence_of_several_and_of_a_table(french, tmp_path):
+    words = french.surprisal(SENTENCE)
+    assert words["word"].tolist() == ["La", "petite", "fille", "mange", "."]
+    table = pd.DataFrame({"sentence": [SENTENCE, "Le chat dort."]})
+    expected = accord.surprisal(table, french)
+    pd.testing.assert_frame_equal(french.surprisal(table["sentence"].tolist()), expected)
+    pd.testing.assert_frame_equal(french.surprisal(table), expected)
+    # In single precision, products of two sentences are added up in another order than of one.
+    in_table, alone = expected["surprisal"].head(5).tolist(), words["surprisal"].tolist()
+    assert in_table == pytest.approx(alone, abs=1e-5)
+    table.to_csv(tmp_path / "text.csv", index=False)
+    pd.testing.assert_frame_equal(french.surprisal(tmp_path / "text.csv"), expected)
+    named = french.surprisal(SENTENCE, column="phrase", expect=["Number"])
+    assert {"phrase", "p_Number_Plur"} <= {*named}
+
+
+@pytest.mark.slow
+def test_what_is_expected_is_that_of_the_features_asked_for(french):
+    found = french.expect("Les petites …", "Number", "Gender")
+    expected = accord.expect("Les petites …", french, ["Number", "Gender"])
+    pd.testing.assert_frame_equal(found, expected)
+    assert found["Number=Plur"].iloc[-1] > 0.5
+    pd.testing.assert_frame_equal(french.expect(SENTENCE), accord.expect(SENTENCE, french))
+
+
+def test_words_are_explained_or_the_likeliest_where_none_are_named(french):
+    place = Explainer(french).next_word("la petite", ["galerie", "fille"], 4)
+    pd.testing.assert_frame_equal(
+        french.explain("la petite", "galerie", "fille"), split(place.asked)
+    )
+    pd.testing.assert_frame_equal(french.explain("la petite", most=4), split(place.likeliest))
+
+
+@pytest.mark.slow
+def test_sentences_are_generated_with_all_that_can_be_asked_of_them(french):
+    assert french.generate("Le chat", 2, seed=3) == Generator(french, "Le chat").sample(2, seed=3)
+    (best,) = french.generate("Le", 1, beam=2, constraints=["NOUN Gender=Fem Number=Plur"])
+    (expected,) = Generator(french, "Le", ["NOUN Gender=Fem Number=Plur"]).likeliest(1, 2)
+    assert best == expected
+    with pytest.raises(ValueError, match="searches and draws nothing"):
+        french.generate(beam=2, temperature=0.5)
+
+
+def test_neighbours_are_those_of_its_vectors(french):
+    pd.testing.assert_frame_equal(french.nearest("chat", 3), ReadVectors(french).nearest("chat", 3))
+
+
+PAIRS = (
+    "good,bad,construction\nles chats dorment,les chats dort,simple\n"
+    "le chat dort,le chat dorment,simple\n"
+)
+
+
+def test_agreement_is_that_of_the_command(french, tmp_path):
+    suite = tmp_path / "pairs.csv"
+    suite.write_text(PAIRS)
+    found = french.agree(str(suite))
+    pairs = read_suite(str(suite))
+    of_command = judged([Path("french")], pairs)
+    expected = accuracy(of_command, groups(pairs, "construction"), 0).drop(columns="model")
+    pd.testing.assert_frame_equal(found, expected)
+    assert found["share"].tolist() == [1.0] and found["pairs"].tolist() == [2]
+
+
+# Numbers in an answer of numpy and of torch: 1e-4 nats of one word, and so of a few together.
+CLOSE = 3e-4
+TEXT = "Les petites filles que le voisin connaît mangent une zyglotte. Il pleut."
+
+
+@pytest.fixture(scope="module")
+def by_both(french) -> tuple[Scorer, Scorer]:
+    """The bundled model by numpy and the same files by torch."""
+    return french, Scorer(Parts(french.parts.encoding, is_exported=False), french.trained)
+
+
+def of_page(scorer: Scorer) -> list[dict]:
+    models = Models({"french": lambda: scorer})
+    ask = {"model": "french", "text": TEXT}
+    return [models.answer({"ask": "read", **ask}), models.answer({"ask": "place", **ask, "at": 4})]
+
+
+def of_spacy(scorer: Scorer) -> list:
+    spacy = pytest.importorskip("spacy")
+    from accord.pipeline.integrations.spacy_component import Surprisal
+
+    component = Surprisal(None, None, ["Number"])
+    component.reader = SentenceReader(scorer, ["Number"])
+    doc = component(spacy.blank("fr")(TEXT))
+    return [[token._.surprisal, token._.entropy, token._.expect] for token in doc]
+
+
+def of_suite(scorer: Scorer) -> list[dict]:
+    with TemporaryDirectory() as folder:
+        suite = Path(folder) / "pairs.csv"
+        suite.write_text(PAIRS)
+        return scorer.agree(str(suite)).to_dict("records")
+
+
+QUESTIONS = {
+    "score": lambda model: [[word.form, word.log_p] for word in model.score(TEXT)],
+    "surprisal": lambda model: model.surprisal(TEXT, expect=["Number"]).to_dict("records"),
+    "expect": lambda model: model.expect(TEXT).to_dict("records"),
+    "explain": lambda model: model.explain("Les petites", "filles", "zyglottes").to_dict("split"),
+    "generate": lambda model: [
+        [[word.form, word.log_p] for word in each.words]
+        for each in model.generate("La petite fille mange une", 1, beam=2)
+    ],
+    "nearest": lambda model: model.nearest("fille", 3).to_dict("records"),
+    "agree": of_suite,
+    "correct": lambda model: [
+        [each.start, each.right, float(each.bits)]
+        for each in corrections(model, "Les fille mange des pomme.")
+    ],
+    "page": of_page,
+    "spaCy": of_spacy,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_numpy_and_torch_give_the_same_answer(by_both, question):
+    """Words and ranks are equal, numbers are within what single precision allows."""
+    ours, theirs = map(QUESTIONS[question], by_both)
+    assert_alike(ours, theirs)
+
+
+def assert_alike(one: Any, other: Any) -> None:
+    assert type(one) is type(other)
+    if isinstance(one, dict):
+        assert one.keys() == other.keys()
+        one, other = list(one.values()), list(other.values())
+    if isinstance(one, list | tuple):
+        assert len(one) == len(other)
+        for mine, yours in zip(one, other, strict=True):
+            assert_alike(mine, yours)
+    elif isinstance(one, float):
+        assert one == pytest.approx(other, abs=CLOSE, nan_ok=True)
+    else:
+        assert one == other

@@ -1,0 +1,201 @@
+"""A compact export: the same model in few bytes, within the precision that it states."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from typer.testing import CliRunner
+
+import accord
+from accord.models.common.weights import load_tensors
+from accord.models.data import Sentences
+from accord.pipeline.ask.expectations import expect
+from accord.pipeline.ask.explain import Explainer
+from accord.pipeline.ask.generate import Generator
+from accord.pipeline.ask.vectors import ReadVectors
+from accord.pipeline.base.artefact import read_json
+from accord.pipeline.cli.main import app
+from accord.pipeline.model import export as compact_export
+from accord.pipeline.model.encoding import FullEncoding
+from accord.pipeline.model.network import load_inference, load_trained
+from accord.pipeline.model.readings import Reading
+
+ROOT = Path(__file__).parents[3]
+SENTENCES = [
+    *("La petite fille mange une pomme.", "Les chats noirs dorment.", "Le zyglotron dort."),
+    *("En 1998, deux grenouillettes ont sauté.", "xyzzy - 3,14 !", "L'œuf de la poule."),
+]
+TOLERANCE = 0.01  # nats a word, of weights in half precision and matrices in int8
+COLUMNS = ["word", "lemma", "upos", "feats", "weight", "source"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory, slow):
+    """Of a lexicon that lacks most words, so that unknown ones are of several classes."""
+    folder = tmp_path_factory.mktemp("compact")
+    header, *rows = (ROOT / "lexicon/dictionaries/tiny.tsv").read_text().splitlines(keepends=True)
+    (folder / "words.tsv").write_text("".join([header, *rows[::4]]))
+    settings = {"train.epochs": 2, "analyse.lexicon": f"[closed, {folder / 'words.tsv'}, guesser]"}
+    chosen = {"models": ["ll-rnn"], "until": "evaluate"}
+    return accord.run("tiny", set=settings, **chosen, runs=folder / "runs")
+
+
+@pytest.fixture(scope="module")
+def folder(run, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("exports") / "small"
+    command = ["export", str(run.folder), "ll-rnn", "--to", str(folder), "--compact"]
+    told = CliRunner().invoke(app, command)
+    assert told.exit_code == 0, told.output
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(run):
+    return accord.load(run.folder)
+
+
+@pytest.fixture(scope="module")
+def small(folder):
+    return accord.load(folder)
+
+
+def test_scores_are_those_of_the_whole_model_within_the_precision(whole, small):
+    for ours, theirs in zip(small.score_all(SENTENCES), whole.score_all(SENTENCES), strict=True):
+        assert [(w.form, w.spelled) for w in ours] == [(w.form, w.spelled) for w in theirs]
+        np.testing.assert_allclose(
+            [w.log_p for w in ours], [w.log_p for w in theirs], atol=TOLERANCE
+        )
+    assert any(w.spelled for words in small.score_all(SENTENCES) for w in words)
+
+
+def test_words_prior_features_and_readings_are_the_same_to_the_last_bit(whole, small):
+    assert list(small.vocabulary.forms) == whole.vocabulary.forms
+    assert dict(small.vocabulary.known) == whole.vocabulary.known
+    assert small.vocabulary.unknown == whole.vocabulary.unknown
+    ours, theirs = small.parts.features, whole.parts.features
+    assert ours.names == theirs.names
+    for name in ("indptr", "indices", "values", "signature"):
+        np.testing.assert_array_equal(getattr(ours.phi, name), getattr(theirs.phi, name))
+    mass = np.load(whole.parts.artefacts["background"] / "b.npy")
+    np.testing.assert_array_equal(small.parts.encoding.mass(), mass)
+    ours, theirs = (each.parts.analyses(COLUMNS) for each in (small, whole))
+    texts = dict.fromkeys(("lemma", "upos", "feats", "source"), object)
+    pd.testing.assert_frame_equal(ours.astype(texts), theirs.astype(texts))
+
+
+def test_readings_that_are_looked_up_one_by_one_are_those_of_the_table(whole, small):
+    table, forms = whole.parts.analyses(COLUMNS), whole.vocabulary.forms
+    packed, tabled = (each.parts.encoding.readings for each in (small, whole))
+    for readings in (packed, tabled):
+        for form, number in [*whole.vocabulary.known.items()][::40]:
+            own = table[table["word"] == number][[*Reading._fields]]
+            expected = [*own.itertuples(index=False, name=None)]
+            assert readings.of_form(form) == readings.of_word(number) == expected
+        for lemma in [*filter(None, table["lemma"].astype(str).unique()[::25]), "être", "xyzzy"]:
+            words = table["word"][table["lemma"].astype(str) == lemma].unique()
+            assert readings.forms_of(lemma) == sorted(forms[word] for word in words)
+    assert packed.of_form("xyzzy") == tabled.of_form("xyzzy") == []
+
+
+def test_any_string_is_of_the_class_that_the_lexicons_give_it(whole, small):
+    assert len(whole.vocabulary.unknown) > 1
+    forms = [f"{letters}{end}" for letters in ("zy", "abo", "Trou", "NAS", "4x") for end in ENDS]
+    forms += ["1998", "12e", "3,14", "***", "Ωμέγα", "œuf", "Œufs", "l'", "CHATS", "İs"]
+    np.testing.assert_array_equal(small.vocabulary.ids(forms), whole.vocabulary.ids(forms))
+
+
+ENDS = ("", "e", "es", "s", "ment", "tion", "eur", "euse", "er", "é", "ées", "ait", "ons", "x")
+
+
+def test_probabilities_sum_to_one(small):
+    batch, _ = small.encoded([small.words(text) for text in SENTENCES])
+    log_p = small.model.log_distributions(Sentences(batch.ids, batch.lengths))
+    assert log_p.shape[1] == len(small.vocabulary.forms)
+    np.testing.assert_allclose(np.exp(log_p).sum(axis=1), 1, atol=1e-4)
+
+
+def test_it_computes_in_single_precision_and_its_weights_are_near_the_trained_ones(run, small):
+    trained = dict(load_trained(FullEncoding(small_inputs(run))).named_parameters())
+    for name, value in small.parts.encoding.weights().items():
+        assert value.dtype == np.float32
+        np.testing.assert_allclose(
+            value, trained[name].detach(), rtol=2**-10, atol=float(np.abs(value).max()) / 200
+        )
+
+
+def test_numpy_and_torch_read_the_same_weights(small):
+    batch, _ = small.encoded([small.words(text) for text in SENTENCES])
+    ours, theirs = (
+        each.score(batch) for each in (small.model, load_inference(small.parts.encoding))
+    )
+    np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+
+def small_inputs(run):
+    return {
+        stage: run.artefacts["ll-rnn", stage].folder
+        for stage in ("train", "encode", "featurise", "background")
+    }
+
+
+def test_everything_else_that_is_asked_is_answered_alike(whole, small):
+    explained = [Explainer(each).next_word("la petite …", ["fille"]) for each in (small, whole)]
+    for ours, theirs in zip(explained[0].asked, explained[1].asked, strict=True):
+        assert ours.log_p == pytest.approx(theirs.log_p, abs=TOLERANCE)
+        assert {t.feature for t in ours.terms} == {t.feature for t in theirs.terms}
+        total = ours.background + sum(t.nats for t in ours.terms) + ours.spelling - ours.log_z
+        assert total == pytest.approx(ours.log_p, abs=1e-4)
+    ours, theirs = (expect("Les chats …", each) for each in (small, whole))
+    assert ours.columns.tolist() == theirs.columns.tolist()
+    np.testing.assert_allclose(*(t.select_dtypes("float") for t in (ours, theirs)), atol=TOLERANCE)
+    near = [ReadVectors(each).nearest("fille", 3) for each in (small, whole)]
+    assert near[0]["words"][0] == near[1]["words"][0]
+    sentences = Generator(small, "les", ["NOUN Number=Plur"]).sample(3)
+    assert all(each.words[0].features for each in sentences)
+
+
+def test_the_folder_is_small_and_has_nothing_twice(run, folder, tmp_path):
+    names = {path.name for path in folder.iterdir()}
+    assert names == {
+        *("README.md", "config.json", "recipe.json", "names.json", "about.json", "lexicon.json"),
+        *("words.npz", "readings.npz", "lemmas.npz", "phi.compact.npz", "letters.npz"),
+        *("endings.npz", "model-00001-of-00001.safetensors"),
+    }
+    assert all(path.stat().st_size <= 16_000_000 for path in folder.iterdir())
+    accord.export(run.folder, "ll-rnn", tmp_path / "large")
+    small, large = (
+        sum(path.stat().st_size for path in each.iterdir()) for each in (folder, tmp_path / "large")
+    )
+    assert small < large / 2
+    text = (folder / "README.md").read_text()
+    assert "## Limits" in text and "int8" in text and "The weights are under MIT" in text
+
+
+def test_matrices_are_in_int8_only_if_validation_bears_it(
+    run, folder, tmp_path, monkeypatch, capsys
+):
+    kept = load_tensors(folder / "model-00001-of-00001.safetensors")
+    large = {name for name, value in kept.items() if value.ndim == 2 and value.shape[1] > 1}
+    assert large >= {"embedding.weight", "encoder.layers.0.recurrent_weight"}
+    assert {kept[name].dtype for name in large} == {torch.int8}
+    losses = read_json(folder / "config.json")["rounding"]
+    assert abs(losses["int8"] / losses["before"] - 1) < 0.002
+    monkeypatch.setattr(compact_export, "MOST", 0.0)
+    accord.export(run.folder, "ll-rnn", tmp_path / "half", compact=True)
+    kept = load_tensors(tmp_path / "half" / "model-00001-of-00001.safetensors")
+    assert {value.dtype for value in kept.values()} == {torch.float16}
+    said = capsys.readouterr()
+    assert "half precision is kept" in said.out + said.err
+
+
+@pytest.mark.slow
+def test_what_has_no_small_form_is_refused(tmp_path):
+    settings = {"train.epochs": 1, "background.kind": "ngram"}
+    chosen = {"models": ["ll-rnn"], "until": "evaluate"}
+    run = accord.run("tiny", set=settings, **chosen, runs=tmp_path / "runs")
+    with pytest.raises(ValueError, match=r"background.kind: a small form expects unigram"):
+        accord.export(run.folder, "ll-rnn", tmp_path / "out", compact=True)
+    with pytest.raises(ValueError, match="expected a folder for a compact model"):
+        accord.export(run.folder, "ll-rnn", tmp_path / "out.arpa", compact=True)

@@ -1,0 +1,224 @@
+"""Explanations of a trained model: exact sums, honest probabilities, a page without scripts."""
+
+import math
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from accord import load, run
+from accord.pipeline.ask.explain import SPELLED, Explainer, split, telling_features
+from accord.pipeline.ask.explain_page import page
+from accord.pipeline.ask.scorer import bundled
+from accord.pipeline.base.names import END
+from accord.pipeline.cli.main import app
+from accord.pipeline.evaluation import comparison
+
+BEGINNING = "La petite fille est très …"
+
+
+@pytest.fixture(scope="module", params=["rnn", "ll-rnn"])
+def explainer(tiny_run, request) -> Explainer:
+    return Explainer(load(tiny_run.folder, request.param))
+
+
+def remainders(choices) -> pd.Series:
+    """What the terms of each word leave of its log p."""
+    table = split(choices).fillna(0)
+    return table.drop(index="log p").sum() - table.loc["log p"]
+
+
+@pytest.mark.parametrize("text", ["…", BEGINNING, "Les chats que le xylophoniste voit"])
+def test_the_terms_sum_to_log_p(explainer, text):
+    place = explainer.next_word(text, ["grande", "grand", "dorment", "brachycéphale", END], 50)
+    assert len(place.likeliest) == 50
+    assert remainders([*place.asked, *place.likeliest]).abs().max() < 1e-5
+
+
+def test_log_p_is_what_the_scorer_says(explainer):
+    text = "La petite xylophoniste mange une pomme."
+    positions = explainer.sentence(explainer.scorer.words(text))
+    scored = explainer.scorer.score(text)
+    assert [place.asked[0].word for place in positions] == [word.form for word in scored]
+    assert [place.asked[0].log_p for place in positions] == pytest.approx(
+        [word.log_p for word in scored],
+        abs=1e-4,
+    )
+    assert [not place.asked[0].is_known for place in positions] == [word.spelled for word in scored]
+
+
+@pytest.fixture(scope="module")
+def rare_and_frequent() -> list[str]:
+    """Known forms of the bundled model by chance: most are rare; and one that is not known."""
+    drawn = np.random.default_rng(41).choice([*bundled().vocabulary.known], 300, replace=False)
+    return [*dict.fromkeys(["galeriez", "fille", "brachycéphalosaure", *drawn.tolist()])]
+
+
+@pytest.mark.slow
+def test_log_p_of_rare_words_is_what_score_says_and_all_of_it_is_explained(rare_and_frequent):
+    """Any string can be spelled, known ones too: of rare ones that is most of what they have."""
+    scored = bundled().score_words([["la", "petite", word] for word in rare_and_frequent])
+    log_p = pd.Series({words[2].form: words[2].log_p for words in scored})
+    table = bundled().explain("la petite", *rare_and_frequent)
+    assert (table.loc["log p"] - log_p).abs().max() < 1e-4
+    assert (table.drop(index="log p").sum() - log_p).abs().max() < 1e-4
+    assert table.loc[SPELLED, "galeriez"] > 1  # nats: two thirds of its p and more
+    assert table.loc[SPELLED, "fille"] == pytest.approx(0, abs=1e-4)
+    assert (table.loc[SPELLED] > 0.1).mean() > 0.1
+
+
+def test_the_page_and_the_command_show_what_spelling_adds(tmp_path):
+    options = ["--words", "galeriez", "--html", str(tmp_path / "why.html")]
+    done = CliRunner().invoke(app, ["explain", "la petite …", *options])
+    assert done.exit_code == 0, done.output
+    table = done.stdout.partition("log p as a sum")[2].partition("the weights")[0]
+    in_table = re.findall(r"^\| (\S.*?) *\| +([-+][\d.]+) *\|$", table, re.MULTILINE)
+    html = (tmp_path / "why.html").read_text()
+    panel = html[html.rindex("<h3>galeriez") :].partition("</table>")[0]
+    in_page = re.findall(r"<th>(.*?)</th><td>([-+][\d.]+)</td>", panel)
+    (word,) = [word for word in bundled().score("la petite galeriez") if word.form == "galeriez"]
+    for shown in (in_table, in_page):
+        *terms, (last, total) = [(name, float(nats)) for name, nats in shown]
+        assert SPELLED in dict(terms)
+        assert last == "log p"
+        assert total == pytest.approx(word.log_p, abs=0.006)
+        assert sum(nats for _, nats in terms) == pytest.approx(total, abs=0.005 * len(shown))
+    assert "not known" not in done.stdout
+
+
+def test_all_words_together_have_probability_one_and_the_likeliest_come_first(explainer):
+    """What spelling adds to known words is a part of what their classes have."""
+    every = explainer.next_word(BEGINNING, most=len(explainer.forms)).likeliest
+    own = sum(math.exp(choice.log_p - choice.spelling) for choice in every)
+    assert own == pytest.approx(1, abs=1e-4)
+    assert all(choice.spelling >= 0 for choice in every)
+    assert [choice.log_p for choice in every] == sorted((c.log_p for c in every), reverse=True)
+
+
+def test_weights_along_the_sentence_are_those_of_the_terms(tiny_run):
+    explainer = Explainer(load(tiny_run.folder, "ll-rnn"))
+    place = explainer.next_word(BEGINNING, ["grande", "grand"])
+    followed = telling_features(place.asked)
+    assert {"Gender=Fem", "Gender=Masc"} <= set(followed)
+    weights = explainer.weights(BEGINNING, followed)
+    assert list(weights.index) == ["(start)", "la", "petite", "fille", "est", "très"]
+    for choice in place.asked:
+        for term in choice.terms:
+            if term.feature in followed:
+                assert weights[term.feature].iloc[-1] == pytest.approx(term.weight, abs=1e-6)
+    with pytest.raises(ValueError, match="'Gender=Fm'; the nearest is 'Gender=Fem'"):
+        explainer.weights(BEGINNING, ["Gender=Fm"])
+
+
+class Tags(HTMLParser):
+    """Every tag with its attributes; a tag left open or closed twice is an error."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.found, self.open = [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes)))
+        if tag not in {"meta", "input"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_has_a_labelled_button_for_each_word_and_needs_nothing_from_outside(explainer):
+    sentences = [["les", "chats", "<b>", "."], ["elle", "est", "partie"]]
+    tags = Tags(page([explainer.sentence(words) for words in sentences])).found
+    buttons = [attributes for tag, attributes in tags if tag == "input"]
+    labels = [attributes["for"] for tag, attributes in tags if tag == "label"]
+    assert [button["id"] for button in buttons] == labels
+    assert len(set(labels)) == len(labels) == 5 + 4, "the end of a sentence is a place too"
+    assert len({button["name"] for button in buttons if "checked" in button}) == 2
+    assert not {"script", "link", "img", "b"} & {tag for tag, _ in tags}
+    assert not any({"src", "href"} & set(attributes) for _, attributes in tags)
+
+
+def test_the_command_prints_three_tables_and_writes_a_page(tiny_run, tmp_path):
+    command = ["explain", BEGINNING]
+    options = ["--run", str(tiny_run.folder), "--words", "grande,grand", "--top", "4"]
+    options += ["--html", str(tmp_path / "why.html")]
+    done = CliRunner().invoke(app, [*command, *options])
+    assert done.exit_code == 0, done.output
+    likely, terms, weights = (
+        [line for line in part.splitlines() if line.startswith("|")]
+        for part in done.stdout.split("\n\n")[::2]
+    )
+    assert len(likely) == 2 + 4
+    assert terms[0].split() == ["|", "term", "|", "grande", "|", "grand", "|"]
+    assert any("Gender=Fem" in line for line in terms)
+    assert weights[-1].startswith("| très")
+    written = (tmp_path / "why.html").read_text()
+    assert written.count('type="radio"') == 6
+    gap = written[written.rindex("<label") :]  # open at first, with the words that were asked
+    assert gap.partition(">")[2].startswith("…</label>")
+    assert "<h3>grande <small>" in gap
+    assert "<h3>grand <small>" in gap
+    assert written.rindex(" checked") > written.rindex(">très</label>")
+
+
+def test_words_are_asked_as_a_person_types_them_and_what_is_spelled_is_said(tiny_run):
+    explain = ["explain", BEGINNING, "--run", str(tiny_run.folder), "--words"]
+    exact, typed, unknown = (
+        CliRunner().invoke(app, [*explain, words]).stdout
+        for words in ("grande,grand", " Grande , grand,", "grande, brachycéphale")
+    )
+    assert typed == exact
+    assert "therefore spelled" not in exact
+    assert "not known to the model, and therefore spelled: brachycéphale\n" in unknown
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("chat perché", "expected one word, got 2 in 'chat perché': chat, perché"),
+        ("dort.", "expected one word, got 2 in 'dort.': dort, ."),
+        (" ", "expected one word, got 0 in ''"),
+    ],
+)
+def test_what_is_no_one_word_is_not_asked_for(tiny_run, word, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        Explainer(load(tiny_run.folder, "ll-rnn")).next_word("le …", ["chat", word])
+
+
+def test_a_word_may_hold_what_else_separates_words(tiny_run):
+    asked = ["50 000", "aujourd’hui", "l'", "-t-il", "c'est-à-dire", END]
+    place = Explainer(load(tiny_run.folder, "ll-rnn")).next_word("le …", asked)
+    assert [choice.word for choice in place.asked] == [word.replace("’", "'") for word in asked]
+
+
+@pytest.mark.slow
+def test_a_word_without_features_has_its_page(tmp_path):
+    settings = {"analyse.lexicon": "tiny", "featurise.templates": "gender", "train.epochs": 1}
+    made = run("tiny", set=settings, models=["ll-rnn"], until="evaluate", runs=tmp_path)
+    explainer = Explainer(load(made.folder))
+    (choice,) = explainer.next_word("…", ["brachycéphale"], 1).asked
+    assert not choice.terms
+    assert "brachycéphale" in page([explainer.sentence(["brachycéphale"])])
+
+
+def test_the_report_explains_sentences_of_its_last_log_linear_model(tiny_run):
+    text = (tiny_run.folder / "report" / "index.html").read_text()
+    assert "Why ll-rnn chose a word" in text
+    tags = Tags(text[text.index("<h2>Why") :].partition("</body>")[0]).found
+    assert sum(tag == "fieldset" for tag, _ in tags) == 3
+
+
+def test_the_report_begins_with_who_is_better_and_reads_word_by_word(tiny_run):
+    text = (tiny_run.folder / "report" / "index.html").read_text()
+    scores = comparison.scores(tiny_run.folder)
+    tested = scores[(scores["split"] == "test") & (scores["metric"] == "perplexity")]
+    ppl = tested.set_index("model")["value"]
+    said = f"{1 - ppl['ll-rnn'] / ppl['rnn']:.0%} lower than that of rnn on test"
+    assert (said in text) == (ppl["ll-rnn"] < ppl["rnn"])
+    beside = text[text.index("<h2>Word by word") :].partition("<h2>Where")[0]
+    assert beside.count("<td>rnn</td>") == beside.count("<td>ll-rnn</td>") == 3

@@ -1,0 +1,189 @@
+"""Generation from a trained model: constraints hold everywhere, the same seed says the same."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from accord import load
+from accord.lexicon.analysis import UPOS
+from accord.models.data import Sentences
+from accord.models.inference.generation import Beam, Sampling
+from accord.pipeline.ask.constraints import Constraint, parse
+from accord.pipeline.ask.generate import Generator
+from accord.pipeline.ask.scorer import bundled
+from accord.pipeline.base.names import END_ID, UNKNOWN_ID
+from accord.pipeline.cli.main import app
+
+
+@pytest.fixture(scope="module")
+def scorer(tiny_run):
+    return load(tiny_run.folder, "ll-rnn")
+
+
+def readings(scorer, form: str) -> list[set[str]]:
+    """The part of speech and the features of each analysis of a form."""
+    analyses = pd.read_parquet(scorer.parts.artefacts["analyse"] / "analyses.parquet")
+    of_form = analyses[analyses["word"] == scorer.vocabulary.known[form]]
+    return [{a.upos, *a.feats.split("|")} for a in of_form.itertuples()]
+
+
+def test_every_constrained_place_obeys(scorer):
+    noun, adjective = {"NOUN", "Gender=Fem", "Number=Plur"}, {"ADJ", "Gender=Fem", "Number=Plur"}
+    constraints = ["NOUN Gender=Fem Number=Plur", "3: ADJ Gender=Fem Number=Plur"]
+    generator = Generator(scorer, "les", constraints)
+    sentences = generator.sample(200) + generator.sample(50, Sampling(1.5, top_k=20))
+    sentences += generator.likeliest(5, width=5)
+    for sentence in sentences:
+        first, _, third = sentence.words[:3]
+        assert any(noun <= reading for reading in readings(scorer, first.form))
+        assert any(adjective <= reading for reading in readings(scorer, third.form))
+        assert sentence.text.startswith("Les ")
+    assert len({sentence.words[0].form for sentence in sentences}) > 3
+
+
+def test_only_words_of_a_list(scorer):
+    listed = ["le", "la", "chat", "fille", "dort", "."]
+    sentences = Generator(scorer, "", [f"*: words={','.join(listed)}"]).sample(100)
+    words = {word.form for sentence in sentences for word in sentence.words}
+    assert words <= set(listed) and len(words) > 3
+    assert all(sentence.words for sentence in sentences)
+
+
+def test_a_list_of_words_is_read_as_the_model_reads_texts(scorer):
+    typed, read = (
+        Generator(scorer, "", [f"*: words={words}"]).sample(5)
+        for words in ("Le,CHAT,dort,.", "le,chat,dort,.")
+    )
+    assert typed == read
+
+
+@pytest.mark.parametrize("constraints", [[], ["NOUN", "2: VERB Number=Plur"], ["*: DET"]])
+@pytest.mark.parametrize("start", ["", "les petits", "un xylophoniste"])
+def test_probabilities_sum_to_one_and_unknown_words_have_none(scorer, start, constraints):
+    generator = Generator(scorer, start, constraints)
+    reading = Beam.of(generator.model, generator.start_ids, 1)
+    p = np.exp(generator.model.log_prob(reading.h, reading.context)[0])
+    assert p.sum() == pytest.approx(1, abs=1e-5)
+    assert p[UNKNOWN_ID] == 0
+
+
+def test_without_constraints_words_keep_their_proportions(scorer):
+    """What a constraint takes away is shared among all others as they were."""
+    free, held = Generator(scorer, "la"), Generator(scorer, "la", ["NOUN"])
+    p_free, p_held = (
+        each.model.log_prob(reading.h, reading.context)[0]
+        for each in (free, held)
+        for reading in [Beam.of(each.model, each.start_ids, 1)]
+    )
+    allowed = np.isfinite(p_held)
+    difference = (p_held - p_free)[allowed]
+    assert 10 < allowed.sum() < len(allowed) / 2
+    assert difference == pytest.approx(difference[0], abs=1e-4)
+
+
+def test_log_p_and_features_are_those_of_the_model(scorer):
+    generator = Generator(scorer, "", ["DET", "NOUN"])
+    for sentence in generator.sample(3):
+        ids = np.array([scorer.id_of(word.form) for word in sentence.words] + [END_ID])
+        log_p = generator.model.score(Sentences(ids, np.array([len(ids)])))
+        assert [word.log_p for word in sentence.words] == pytest.approx(log_p[:-1], abs=1e-5)
+        for word in sentence.words:
+            analyses = set().union(*readings(scorer, word.form)) - {""}
+            shown = {name.removeprefix("pos=") for name in word.features}
+            assert shown <= analyses
+            assert shown & {*UPOS} == analyses & {*UPOS} != set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1, 3])
+def test_beam_search_goes_on_after_the_start_and_reports_log_p(width):
+    """By log p alone it would end at once; what it reports is log p all the same."""
+    generator = Generator(bundled(), "il est")
+    found = generator.likeliest(width, width)
+    assert len(found) == width
+    assert all(len(sentence.words) >= 3 and sentence.ended for sentence in found)
+    if width > 1:  # a narrower beam may end with a few words
+        assert found[0].text.endswith(".")
+    for sentence in found:
+        ids = [bundled().id_of(word.form) for word in sentence.words]
+        whole = np.array([*generator.start_ids, *ids, END_ID])
+        text = Sentences(whole, np.array([len(whole)]))
+        log_p = generator.model.score(text)[len(generator.start_ids) :]
+        assert [word.log_p for word in sentence.words] == pytest.approx(log_p[:-1], abs=1e-4)
+        assert sentence.log_p == pytest.approx(log_p.sum(), abs=1e-3)
+
+
+def test_the_same_seed_says_the_same_and_another_does_not(scorer):
+    generator = Generator(scorer)
+    assert generator.sample(5, seed=3) == generator.sample(5, seed=3) != generator.sample(5, seed=4)
+
+
+def test_words_that_are_not_known_come_where_they_may(scorer):
+    held = Generator(scorer, "le", ["2: words=chat"], spelled=True).sample(200, Sampling(3.0))
+    known = scorer.vocabulary.known
+    spelled = [
+        (place, word)
+        for sentence in held
+        for place, word in enumerate(sentence.words)
+        if word.form not in known
+    ]
+    assert spelled
+    assert all(place != 1 and word.form and word.log_p < 0 for place, word in spelled)
+    free = Generator(scorer, "le").sample(200, Sampling(3.0))
+    assert all(word.form in known for sentence in free for word in sentence.words)
+
+
+def test_constraints_that_contradict_each_other_are_refused_with_the_place(scorer):
+    with pytest.raises(ValueError, match="expected words that all allow, word 2 has none"):
+        Generator(scorer, "", ["2: NOUN Gender=Fem", "*: words=le,chat"])
+
+
+def test_a_contradiction_is_found_among_any_number_of_constraints(scorer):
+    for others in (60, 61, 62, 63, 64, 130):
+        with pytest.raises(ValueError, match="expected words that all allow, word 1 has none"):
+            Generator(scorer, "", ["1: NOUN"] * others + ["1: DET", "1: words=."])
+
+
+def test_constraints_are_read_in_turn_or_by_place():
+    assert parse(["DET", "4:NOUN Gender=Fem", "*: words=a,b", "Number=Plur"]) == [
+        Constraint(1, "DET"),
+        Constraint(4, "NOUN", frozenset({"Gender=Fem"})),
+        Constraint(0, words=frozenset("ab")),
+        Constraint(2, feats=frozenset({"Number=Plur"})),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("constraint", "message"),
+    [
+        ("NOON", "unknown part of speech 'NOON'; the nearest is 'NOUN'"),
+        ("2:", "expected a part of speech, Name=Value or words=a,b; got none"),
+        ("words=,", "expected a part of speech, Name=Value or words=a,b; got none"),
+        ("*: words=le,xylophage,chaat", "does not know 'chaat', 'xylophage'"),
+        ("0: NOUN", "expected a place from 1"),
+        ("NOUN Gender=Neut", "place 1: no known word has 'Gender=Neut'; the nearest is 'Gender="),
+        ("DET Tense=Past", "constraint on place 1: no known word obeys it"),
+    ],
+)
+def test_a_wrong_constraint_is_refused(scorer, constraint, message):
+    with pytest.raises(ValueError, match=message):
+        Generator(scorer, "", [constraint])
+
+
+def test_the_command_prints_sentences_and_features(tiny_run):
+    command = ["generate", "--run", str(tiny_run.folder)]
+    options = ["--count", "3", "--start", "la", "--constraint", "NOUN Gender=Fem", "--features"]
+    done = CliRunner().invoke(app, [*command, *options])
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    sentences = [line for line in lines if not line.startswith(" ")]
+    assert len(sentences) == 3 and all(line.startswith("La ") for line in sentences)
+    glosses = [line.split("  ") for line in lines if line.startswith("    ")]
+    assert len(glosses) == 3
+    for start, first in (words[2:4] for words in glosses):
+        assert start == "…", "a word that was given has no gloss"
+        form, values = first.split(" ")
+        assert {"NOUN", "Fem"} <= set(values.split(".")) and form.isalpha()
+    refused = CliRunner().invoke(app, [*command, "--beam", "3", "--top-k", "4"])
+    assert (refused.exit_code, "--beam searches" in refused.stderr) == (2, True)

@@ -1,0 +1,151 @@
+"""Labels of sentences from the corpus to a model that is asked under them, here and elsewhere."""
+
+import math
+
+import numpy as np
+import pytest
+from run_cases import train_packed
+from typer.testing import CliRunner
+
+import accord
+from accord import load
+from accord.corpora.sources import read
+from accord.pipeline.ask.conditioning import perplexities, prime, tell
+from accord.pipeline.ask.generate import Generator
+from accord.pipeline.cli.main import app
+from accord.pipeline.data.encoded import read_labels, read_values
+from accord.pipeline.run.pack import pack, unpack
+from accord.pipeline.run.run import _overrides
+from accord.pipeline.sections import CorpusParams
+from accord.pipeline.stages import corpus
+
+GENRES = ("plain", "loud")
+SENTENCE = "le chien dort ."
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory) -> list[str]:
+    """Two tables with a genre: half of the sentences as they are, half ending in `!`."""
+    folder = tmp_path_factory.mktemp("labelled")
+    texts = [sentence.text for sentence in read("tiny")]
+    for name, chosen in {"one": texts[::2], "two": texts[1::2]}.items():
+        rows = [
+            f"{text.rstrip('.')}!\tloud" if number % 2 else f"{text}\tplain"
+            for number, text in enumerate(chosen)
+        ]
+        rows[3] = rows[3].rpartition("\t")[0] + "\t"  # of which nothing is known
+        (folder / f"{name}.tsv").write_text("text\tgenre\n" + "\n".join(rows), encoding="utf-8")
+    return [str(folder / f"{name}.tsv") for name in ("one", "two")]
+
+
+@pytest.fixture(scope="module")
+def changes(sources) -> dict:
+    return {
+        "corpus.source": sources,
+        "corpus.labels": ["genre", "source"],
+        "train.condition": "crossed",
+        "train.epochs": 6,
+    }
+
+
+@pytest.fixture(scope="module")
+def this(changes, tmp_path_factory, slow):
+    runs = tmp_path_factory.mktemp("runs")
+    return accord.run("tiny", set=changes, models=["ll-rnn"], until="evaluate", runs=runs)
+
+
+def test_labels_become_numbers_by_the_order_of_the_alphabet(this):
+    encoded = this.artefacts["ll-rnn", "encode"].folder
+    assert read_values(encoded) == {"genre": ["loud", "plain"], "source": ["one.tsv", "two.tsv"]}
+    labels = np.concatenate([read_labels(encoded, split) for split in ("train", "valid", "test")])
+    assert sorted(np.bincount(labels[:, 0])[:1]) == [2]
+    assert (labels[:, 1] > 0).all()
+
+
+def test_the_right_label_is_worth_more_than_none_and_a_wrong_one(this):
+    table = perplexities(load(this.folder), "genre").set_index("genre")
+    assert [*table.index] == ["loud", "plain", "all"]
+    assert (table["right"] < table["none"]).all() and (table["none"] < table["wrong"]).all()
+    shown = CliRunner().invoke(app, ["condition", "--run", str(this.folder)]).output
+    assert all(f"{value:,.1f}" in shown for value in table["wrong"])
+
+
+def exclaimed(scorer) -> int:
+    """How many of sixty sentences drawn have an exclamation mark."""
+    return sum("!" in sentence.text for sentence in Generator(scorer).sample(60))
+
+
+def test_a_model_is_asked_under_a_label(this, tmp_path):
+    scorer = load(this.folder)
+    unknown = scorer.score(SENTENCE)
+    tell(scorer, ["genre=loud"])
+    loud = scorer.score(SENTENCE)
+    assert loud[-2].log_p < unknown[-2].log_p - 0.3  # the full stop
+    assert exclaimed(scorer) > 40
+    tell(scorer, ["genre=plain"])
+    assert exclaimed(scorer) < 20
+    tell(scorer, [])
+    assert scorer.score(SENTENCE) == unknown
+    (tmp_path / "a.txt").write_text(SENTENCE)
+    asked = ["score", str(tmp_path / "a.txt"), "--run", str(this.folder)]
+    said = CliRunner().invoke(app, [*asked, "--condition", "genre=loud"]).output
+    assert f". {loud[-2].log_p:.2f}" in said
+
+
+def test_what_is_no_label_is_refused(this, tiny_run):
+    with pytest.raises(ValueError, match="unknown genre 'lod'; the nearest is 'loud'"):
+        tell(load(this.folder), ["genre=lod"])
+    with pytest.raises(ValueError, match="unknown kind of label 'gender'; the nearest is 'genre'"):
+        tell(load(this.folder), ["gender=loud"])
+    with pytest.raises(ValueError, match="expected a model that was trained with labels"):
+        tell(load(tiny_run.folder), ["genre=loud"])
+
+
+def test_an_exported_model_keeps_its_labels(this, tmp_path):
+    accord.export(this.folder, "ll-rnn", tmp_path / "given")
+    own, given = load(this.folder), load(tmp_path / "given")
+    for scorer in (own, given):
+        tell(scorer, ["genre=loud", "source=one.tsv"])
+    expected = [word.log_p for word in own.score(SENTENCE)]
+    assert [word.log_p for word in given.score(SENTENCE)] == pytest.approx(expected)
+    with pytest.raises(ValueError, match="expected a weight, as the model has no validation"):
+        prime(given, ["chien"])
+
+
+def test_words_are_primed_by_what_validation_says(this):
+    scorer = load(this.folder)
+    before = scorer.score(SENTENCE)
+    weight = prime(scorer, ["chien", "xylophage-inconnu"], 2.0)
+    after = scorer.score(SENTENCE)
+    assert weight == 2.0 and after[1].log_p > before[1].log_p and after[0].log_p < before[0].log_p
+    assert math.isfinite(prime(load(this.folder), ["le", "la", "les", "de", "un"]))
+    tuned = load(this.folder)
+    assert prime(tuned, ["chien"], tune=[SENTENCE]) > 0
+    assert sum(word.log_p for word in tuned.score(SENTENCE)) > sum(word.log_p for word in before)
+
+
+def test_prepared_models_are_trained_elsewhere_with_their_labels(changes, this, tmp_path):
+    pack(
+        "tiny",
+        tmp_path,
+        set=_overrides(changes | {"train.epochs": 1}),
+        models=["ll-rnn"],
+        runs=this.folder.parent,
+    )
+    train_packed(tmp_path)
+    assert unpack(tmp_path, runs=tmp_path / "runs") == ["ll-rnn"]
+
+
+def test_a_condition_needs_labels_and_labels_have_to_be_there(sources, tmp_path):
+    with pytest.raises(ValueError, match=r"no sentence of .* has a label 'genr'; the nearest"):
+        corpus.compute(CorpusParams((sources[0],), labels=("genr",)), {}, tmp_path)
+    (tmp_path / "train.tsv").write_text("text\nVa .\nViens .\n", encoding="utf-8")
+    (tmp_path / "test.tsv").write_text("text\tgenre\nVa .\tloud\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="trained on has a label 'genre': only others have one"):
+        corpus.compute(CorpusParams((str(tmp_path),), labels=("genre",), valid=1), {}, tmp_path)
+    with pytest.raises(ValueError, match="source expects several sources, found one"):
+        CorpusParams((sources[0],), labels=("source",))
+    with pytest.raises(ValueError, match=r"condition: input expects labels .* corpus\.labels"):
+        accord.run(
+            "tiny", set={"train.condition": "input"}, models=["ll-rnn"], runs=tmp_path / "runs"
+        )

@@ -1,0 +1,274 @@
+"""From a table of stimuli to a table of words: every number is the one that `score` would give."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import accord
+from accord.pipeline.ask.expectations import SentenceReader
+from accord.pipeline.ask.regions import StimulusRegions
+from accord.pipeline.ask.surprisal import MEASURES, surprisal
+from accord.pipeline.cli.main import app
+from accord.pipeline.data.user_tables import read_table
+
+STIMULI = Path(__file__).parents[2] / "data" / "stimuli.csv"
+
+
+@pytest.fixture(scope="module")
+def scorer(tiny_run):
+    return accord.load(tiny_run.folder, "ll-rnn")
+
+
+@pytest.fixture(scope="module")
+def words(scorer):
+    return surprisal(read_table(STIMULI, "sentence"), scorer, regions="regions", expect=["Number"])
+
+
+def command(*arguments):
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+def test_surprisals_are_those_of_score_to_the_last_digit(scorer, words):
+    table = read_table(STIMULI, "sentence")
+    assert len(table) == 60
+    scored = scorer.score_all(table["sentence"].str.replace("|", " "))
+    expected = [-word.log_p / math.log(2) for sentence in scored for word in sentence[:-1]]
+    np.testing.assert_array_max_ulp(words["surprisal"].to_numpy(), np.array(expected), maxulp=1)
+    assert words["spelled"].tolist() == [w.spelled for sentence in scored for w in sentence[:-1]]
+
+
+def test_a_path_is_read_as_the_command_reads_it(scorer, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("Le chat dort.\n\nLa robe est verte.\n", encoding="utf-8")
+    for path in (STIMULI, text):
+        expected = surprisal(read_table(path, "sentence"), scorer)
+        pd.testing.assert_frame_equal(surprisal(str(path), scorer), expected)
+        pd.testing.assert_frame_equal(surprisal(path, scorer), expected)
+    with pytest.raises(FileNotFoundError, match="Le chat dort"):
+        surprisal("Le chat dort.", scorer)
+    with pytest.raises(ValueError, match="expected a table or the path of one, got a list"):
+        surprisal(["Le chat dort."], scorer)
+
+
+def test_a_row_has_the_tables_columns_and_the_word_as_written(words):
+    table = read_table(STIMULI, "sentence")
+    assert words.columns[:4].tolist() == ["row", "item", "condition", "sentence"]
+    assert [name for name in MEASURES if name in words] == [*MEASURES]
+    cut = [row.sentence[row.start : row.end] for row in words.itertuples()]
+    assert words["word"].tolist() == cut
+    for row, of_sentence in words.groupby("row"):
+        assert of_sentence["position"].tolist() == [*range(1, len(of_sentence) + 1)]
+        assert (of_sentence["item"] == table["item"][row - 1]).all()
+    first = words.groupby("region", sort=False)["word"].first()
+    assert first.to_dict() == {"subject": "La", "attractor": "de", "verb": "était", "rest": "belle"}
+
+
+def test_what_spills_over_and_what_entropy_is_reduced_by(words):
+    for _, own in words.groupby("row"):
+        before = own["previous_surprisal"].to_numpy()
+        assert np.isnan(before[0]) and (before[1:] == own["surprisal"].to_numpy()[:-1]).all()
+        entropy = own["entropy"].to_numpy()
+        reduction = own["entropy_reduction"].to_numpy()
+        np.testing.assert_allclose(reduction[:-1], entropy[:-1] - entropy[1:])
+    assert np.allclose(words[["p_Number_Plur", "p_Number_Sing", "p_Number_none"]].sum(axis=1), 1)
+
+
+def test_a_word_of_rank_one_is_the_likeliest(scorer, words):
+    batch, _ = scorer.encoded([*scorer.read(words["sentence"].str.replace("|", " ").unique())])
+    best = scorer.model.log_distributions(batch).argmax(axis=1)
+    of_words = batch.ids != 0
+    is_best = (best == batch.ids)[of_words]
+    assert is_best.any()
+    assert ((words["rank"] == 1) >= is_best).all()
+
+
+def test_frequencies_are_those_of_lexique(fetched, scorer):
+    fetched("lexique")
+    words = surprisal(read_table(STIMULI, "sentence"), scorer)
+    known = words.set_index("word")["log_frequency"]
+    assert known["des"].iloc[0] > known["voisines"].iloc[0] > -2
+    assert known["."].notna().all(), "which Lexique lacks, and the training text has"
+
+
+def test_frequencies_are_those_of_the_training_text_where_lexique_is_missing(
+    scorer, monkeypatch, tmp_path
+):
+    for name in ("ACCORD_DATA", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    words = surprisal(pd.DataFrame({"sentence": ["Le chat mange des zyglotrons."]}), scorer)
+    found = words.set_index("word")["log_frequency"]
+    counts = scorer.parts.encoding.counts()[1:]
+    own = counts[scorer.id_of("des") - 1] / counts.sum() * 1e6
+    assert found["des"] == pytest.approx(np.log10(own))
+    assert np.isnan(found["zyglotrons"])
+
+
+def test_several_models_have_their_rows_one_after_the_other(tiny_run, scorer):
+    both = {"rnn": accord.load(tiny_run.folder, "rnn"), "ll-rnn": scorer}
+    table = pd.DataFrame({"sentence": ["Le chat dort.", "La fille mange."]})
+    found = surprisal(table, both)
+    assert found["model"].unique().tolist() == ["rnn", "ll-rnn"]
+    alone = surprisal(table, scorer)
+    own = found[found["model"] == "ll-rnn"].drop(columns="model").reset_index(drop=True)
+    pd.testing.assert_frame_equal(own, alone)
+
+
+@pytest.mark.slow
+def test_a_model_of_subwords_has_surprisals_and_no_rank(tmp_path):
+    changes = {"encode.merges": 0, "train.epochs": 1}
+    run = accord.run("tiny", set=changes, models=["rnn"], until="evaluate", runs=tmp_path)
+    spelling = accord.load(run.folder, "rnn")
+    table = surprisal(pd.DataFrame({"sentence": ["Le chat dort."]}), spelling)
+    assert "surprisal" in table and "rank" not in table
+    with pytest.raises(ValueError, match="expected a model over words"):
+        SentenceReader(spelling, ["Number"])
+
+
+@pytest.mark.slow
+def test_a_closed_vocabulary_names_every_word_that_it_lacks(tmp_path):
+    changes = {"analyse.protocol": "closed", "train.epochs": 1}
+    run = accord.run("tiny", set=changes, models=["ll-rnn"], until="evaluate", runs=tmp_path)
+    table = pd.DataFrame({"sentence": ["Le chat dort.", "Le xylophage zozote."]})
+    with pytest.raises(ValueError, match="'xylophage' in sentence 2, 'zozote' in sentence 2"):
+        surprisal(table, accord.load(run.folder, "ll-rnn"))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "names", "expected"),
+    [
+        ("Le chat | du voisin | dort.", None, [1, 1, 2, 2, 3, 3]),
+        ("Le chat|du voisin|dort.|", None, [1, 1, 2, 2, 3, 3]),
+        ("Le chat du voisin dort.", "D N P N V", ["D", "N", "P", "N", "V", "V"]),
+        ("Le chat | du voisin | dort.", "a b|c|d", ["a b", "a b", "c", "c", "d", "d"]),
+    ],
+)
+def test_regions_are_parts_between_bars_or_words_between_spaces(scorer, sentence, names, expected):
+    table = pd.DataFrame({"sentence": [sentence]} | ({"where": [names]} if names else {}))
+    found = surprisal(table, scorer, regions="where" if names else None)
+    assert found["region"].tolist() == expected
+
+
+def test_regions_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match=r"row 2: expected 2 names of regions.*got 1: a"):
+        StimulusRegions(["un | deux", "un | deux"], ["a|b", "a"])
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"text": ["Le chat."]}, "expected a column 'sentence'.*there are text"),
+        ({"sentences": ["Le chat."]}, "the nearest is 'sentences'"),
+        ({"sentence": ["Le chat.", " | ", None]}, "found none in row 2, 3"),
+        ({"sentence": []}, "found no row"),
+        ({"sentence": ["Le chat."], "word": [1]}, "has a column 'word', as the result has"),
+    ],
+)
+def test_a_table_that_cannot_be_meant_is_refused(scorer, table, said):
+    with pytest.raises(ValueError, match=said):
+        surprisal(pd.DataFrame(table), scorer)
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "txt"])
+def test_tables_of_all_kinds_are_read(tmp_path, ending):
+    rows = pd.DataFrame({"item": ["01", "02"], "sentence": ["Oui, le chat.", "NA"]})
+    path = tmp_path / f"items.{ending}"
+    if ending == "csv":
+        path.write_text("\ufeffitem;sentence\r\n01;Oui, le chat.\r\n02;NA\r\n", encoding="utf-8")
+    elif ending == "tsv":
+        rows.to_csv(path, sep="\t", index=False)
+    elif ending == "parquet":
+        rows.to_parquet(path)
+    else:
+        path.write_text("Oui, le chat.\n\nNA\n", encoding="utf-8")
+        rows = pd.DataFrame({"line": [1, 3], "sentence": rows["sentence"]})
+    assert read_table(path, "sentence").values.tolist() == rows.values.tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", b"item,sentence\n1,Il est l\xe0\x81.\n", "expected UTF-8, found byte"),
+        ("a.tsv", b"item\tsentence\n1\tIl est l\xe0\x81.\n", "at byte offset 24"),
+        ("a.txt", b"Il est l\xe0\x81.\n", "expected UTF-8, found byte"),
+        ("a.csv", b"item,sentence\n1,Oui, le chat.\n", "line 2: expected 2 columns .*, got 3"),
+        ("a.csv", b"item,sentence\n1\n", "line 2: expected 2 columns as in the header, got 1"),
+        ("a.csv", b"sentence,sentence\nUn,Deux\n", "line 1: expected columns of different names"),
+        ("a.tsv", b'item\tsentence\n1\t"Oui" dit-il.\n', "line 2: expected a row of a table"),
+        ("a.csv", b'item,sentence\n1,"Oui.\n2,Non.\n', "expected a row of a table"),
+        ("a.csv", b"", "expected a table with a header and rows"),
+        ("a.parquet", b"PAR1", "expected a table in Parquet"),
+        ("a.jsonl", b'{"sentence": "Oui."}\n', "expected a text, or a name that ends in .csv"),
+    ],
+)
+def test_a_file_that_is_no_such_table_is_named_with_its_line(tmp_path, name, content, said):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=said) as error:
+        read_table(tmp_path / name, "sentence")
+    assert name in str(error.value) and not isinstance(error.value, UnicodeError)
+
+
+def test_one_command_makes_a_table_and_a_plot(tiny_run, tmp_path):
+    done = command(
+        *("surprisal", STIMULI, "--regions", "regions", "--run", tiny_run.folder),
+        *("--models", "rnn,ll-rnn", "--expect", "Number=Plur"),
+        *("--to", tmp_path / "words.csv", "--plot", tmp_path / "words.svg"),
+    )
+    assert done.exit_code == 0, done.output
+    table = pd.read_csv(tmp_path / "words.csv")
+    assert set(table["model"]) == {"rnn", "ll-rnn"} and table["row"].nunique() == 60
+    drawn = (tmp_path / "words.svg").read_text(encoding="utf-8")
+    assert all(text in drawn for text in ("attractor", "singular", "plural", "ll-rnn"))
+
+
+def test_a_text_is_printed_as_csv(tiny_run, tmp_path):
+    (tmp_path / "a.txt").write_text("Le chat dort.\nLa fille mange.\n", encoding="utf-8")
+    done = command("surprisal", tmp_path / "a.txt", "--run", tiny_run.folder)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines()[0].startswith(
+        "row,line,sentence,sentence_number,position,word,start,end,surprisal"
+    )
+    assert len(done.stdout.splitlines()) == 9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--to", "words.docx"], "--to: expected a name that ends in .csv, .tsv, .parquet"),
+        (["--plot", "a.pdf"], "--plot: expected a name that ends in .png or .svg"),
+        (["--by", "colour"], "--by: expected a column of"),
+        (["--models", "rnn", "--model", "rnn"], "expected --model or --models, got both"),
+    ],
+)
+def test_options_that_cannot_be_meant_are_refused(tiny_run, arguments, said):
+    done = command("surprisal", STIMULI, "--run", tiny_run.folder, *arguments)
+    assert done.exit_code == 2 and said in done.stderr
+
+
+def test_expectations_are_shown_and_drawn_along_a_sentence(tiny_run, tmp_path):
+    done = command(
+        *("expect", "les chiens du voisin …", "--features", "Number=Plur,pos"),
+        *("--run", tiny_run.folder, "--models", "rnn,ll-rnn"),
+        *("--plot", tmp_path / "e.svg", "--to", tmp_path / "e.parquet"),
+    )
+    assert done.exit_code == 0, done.output
+    assert "| Number=Plur |" in done.stdout and "pos=NOUN" in done.stdout
+    drawn = (tmp_path / "e.svg").read_text(encoding="utf-8")
+    assert all(text in drawn for text in ("chiens", "P(Number=Plur)", "NOUN, ll-rnn"))
+    assert len(pd.read_parquet(tmp_path / "e.parquet")) == 10
+
+
+def test_models_of_other_runs_and_exported_ones_stand_beside_each_other(tiny_run, tmp_path):
+    accord.export(tiny_run.folder, "ll-rnn", tmp_path / "shared")
+    models = ["rnn", f"{tiny_run.folder}/ll-rnn", str(tmp_path / "shared")]
+    done = command(
+        *("expect", "les chiens …", "--features", "Number=Plur", "--run", tiny_run.folder),
+        *("--models", ",".join(models), "--to", tmp_path / "e.csv"),
+    )
+    assert done.exit_code == 0, done.output
+    table = pd.read_csv(tmp_path / "e.csv").set_index("model")["Number=Plur"]
+    assert table[models[1]].tolist() == pytest.approx(table[models[2]].tolist(), abs=1e-5)
+    assert table[models[1]].tolist() != pytest.approx(table["rnn"].tolist(), abs=1e-5)

@@ -1,0 +1,314 @@
+"""Corrections: right sentences stay, planted errors are repaired, reasons sum to the bits."""
+
+import csv
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import accord
+from accord.lexicon.dictionaries.homophones import Homophones, Spoken
+from accord.pipeline.ask.explain import SPELLED
+from accord.pipeline.ask.scorer import bundled
+from accord.pipeline.cli.main import app
+from accord.pipeline.correct.candidates import DEFAULT, KINDS, Candidates, Change, Prior, changed
+from accord.pipeline.correct.confuse import AGREEMENT, HOMOPHONE, plant
+from accord.pipeline.correct.correct import AFTERWARDS, Corrector, corrected, corrections
+from accord.pipeline.correct.measure import Judged, Lists, between, figures, readable, texts_of
+from accord.pipeline.correct.search import Meant, Search
+from accord.pipeline.evaluation.suites import Pair
+
+DATA = Path(__file__).parents[2] / "data"
+SOUNDS = [
+    *(Spoken("petite", "petit", "p°tit", 9.0), Spoken("petites", "petit", "p°tit", 5.0)),
+    *(Spoken("fille", "fille", "fij", 9.0), Spoken("filles", "fille", "fij", 5.0)),
+    *(Spoken("et", "et", "e", 900.0), Spoken("est", "être", "e", 500.0)),
+]
+RIGHT = [
+    "La petite fille mange une pomme.",
+    "Les enfants jouent dans le jardin.",
+    "Il a décidé de partir à Paris avec ses parents.",
+]
+REPAIRED = {
+    "Les enfant mange des pomme.": "Les enfants mangent des pommes.",
+    "Il c'est trompé, ils on mangé ces pomme.": "Il s'est trompé, ils ont mangé ces pommes.",
+    "Elle est très content.": "Elle est très contente.",
+    "Ses vrai que sa va mieux.": "C'est vrai que ça va mieux.",
+}
+FREE = Prior(dict.fromkeys(KINDS, 0.0))
+
+
+@pytest.fixture(scope="module", params=["rnn", "ll-rnn"])
+def corrector(trained, request):
+    return Corrector(accord.load(trained, request.param), Homophones.of_rows(SOUNDS))
+
+
+def log_p(scorer, *sentences):
+    scored = scorer.score_words([*map(scorer.cased, sentences)])
+    return [sum(word.log_p for word in words) for words in scored]
+
+
+def test_candidates_sound_the_same_or_agree_otherwise(corrector):
+    candidates = corrector.candidates
+    assert "est" in candidates.instead_of("et"), "a homophone"
+    assert {"petit", "petits", "petites"} <= candidates.instead_of("petite").keys()
+    assert "mangent" in candidates.instead_of("mange"), "another person or number"
+    assert "manger" not in candidates.instead_of("mange"), "another mood"
+    assert "le" not in candidates.instead_of("du"), "a contraction is no form of its parts"
+    assert not candidates.instead_of("xyzzy") and not candidates.instead_of(",")
+
+
+def test_kinds_of_changes_say_what_a_mistake_is(corrector):
+    kinds = corrector.candidates.instead_of
+    assert kinds("petite")["petites"] == ("change",), "nobody hears it"
+    assert "audible" in kinds("petite")["petit"]
+    assert "noun" in kinds("fille")["filles"] and "noun" not in kinds("petite")["petites"]
+    assert "other word" in kinds("et")["est"]
+    real = Candidates(bundled())
+    assert (
+        "pronoun" in real.instead_of("elle")["il"] and "pronoun" not in real.instead_of("il")["ils"]
+    )
+    assert "tense" in real.instead_of("manger")["mangé"]
+    assert any(each.words == ("c'", "est") for each in real.of(["ses"])[0])
+    assert any(each[:3] == (0, 2, ("ces",)) for each in real.of(["c'", "est"])[0])
+
+
+@pytest.mark.slow
+def test_words_whose_lemma_is_only_guessed_are_not_forms_of_one_another(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("".join(f"Les {one}{two}ettes dorment.\n" for one in "bdfg" for two in "aiou"))
+    analyse = {"analyse.lexicon": ["closed", "tiny", "guesser"], "analyse.protocol": "closed"}
+    settings = {"corpus.source": str(text), "train.epochs": 1} | analyse
+    run = accord.run("tiny", set=settings, models=["rnn"], until="evaluate", runs=tmp_path)
+    candidates = Candidates(accord.load(run.folder), Homophones.of_rows([]))
+    guessed = [f"{one}{two}ettes" for one in "bdfg" for two in "aiou"]
+    assert any(candidates.readings.of_form(form) for form in guessed)
+    assert not any(candidates.instead_of(form) for form in guessed)
+
+
+@pytest.mark.parametrize("prior", [Prior(), FREE], ids=["prior", "free"])
+def test_no_search_result_scores_below_the_text_and_log_p_is_that_of_the_scorer(corrector, prior):
+    words = ["la", "petite", "filles", "mange", "une", "pomme", "."]
+    found = Search(corrector.scorer, words, corrector.candidates.of(words), prior).best()
+    assert () in [each.changes for each in found], "the text itself"
+    assert [each.score for each in found] == sorted((e.score for e in found), reverse=True)
+    sentences = [changed(words, each.changes) for each in found]
+    for each, whole in zip(found, log_p(corrector.scorer, *sentences), strict=True):
+        assert each.log_p == pytest.approx(whole, abs=1e-3)
+        costs = sum(prior.cost(change) for change in each.changes)
+        assert each.score == pytest.approx(each.log_p - costs, abs=1e-6)
+
+
+def test_a_wide_search_finds_the_best_of_all_sentences(corrector):
+    words = ["la", "petite", "filles", "mange"]
+    steps = corrector.candidates.of(words)
+    found = Search(corrector.scorer, words, steps, FREE, width=10_000).best()[0]
+    every = [words]
+    for place in range(len(words)):
+        others = [each.words[0] for each in steps[place] if len(each.words) == 1]
+        every += [[*w[:place], other, *w[place + 1 :]] for w in every for other in others]
+    assert found.log_p >= max(log_p(corrector.scorer, *every)) - 1e-3
+
+
+def test_every_change_that_stays_gains_more_than_it_costs(corrector):
+    words = ["les", "petite", "fille", "mange", "une", "pomme", "."]
+    for prior in (FREE, Prior().stricter(-3), Prior()):
+        kept = corrector.meant(words, prior)
+        for each in kept:
+            rest = [other.change for other in kept if other != each]
+            whole, without = log_p(
+                corrector.scorer, changed(words, [*rest, each.change]), changed(words, rest)
+            )
+            assert whole - without > prior.cost(each.change) - 1e-4
+    assert corrector.meant(words, Prior().stricter(math.inf)) == []
+
+
+def test_names_stay_and_a_capital_is_kept(corrector):
+    changes = corrector.candidates.of(["Petite", "Fille"])
+    assert changes[0] and not changes[1]
+    assert all(each.words[0][0] == "P" for each in changes[0])
+
+
+@pytest.mark.parametrize("text", RIGHT)
+def test_right_sentences_stay(text):
+    assert corrections(bundled(), text) == []
+
+
+@pytest.mark.parametrize(("text", "meant"), REPAIRED.items())
+def test_several_errors_are_repaired_together(text, meant):
+    found = corrections(bundled(), text)
+    assert corrected(text, found) == meant
+    for each in found:
+        assert text[each.start : each.end] == each.wrong
+        assert each.bits == pytest.approx(sum(each.reasons.values()), abs=1e-9)
+        assert each.bits > 0
+        assert each.odds == pytest.approx(2**each.bits)
+
+
+def test_the_reason_is_the_feature_that_a_form_gets_or_what_speaks_for_another_word():
+    (found,) = corrections(bundled(), "Elle est très content.")
+    assert (found.right, found.reason) == ("contente", "Gender=Fem")
+    one, other = corrections(bundled(), "Ils on mangé des pomme.")
+    assert (other.right, other.reason) == ("pommes", "Number=Plur")
+    assert one.right == "ont" and one.reasons[one.reason] > 0
+
+
+def test_a_planted_error_is_the_only_change_and_texts_of_several_sentences_are_read():
+    (found,) = corrections(
+        bundled(), "Les enfants jouent. Il on mangé. La fille dort.".replace("Il on", "Ils on")
+    )
+    assert (found.wrong, found.right) == ("on", "ont")
+
+
+def test_the_bits_of_a_change_are_a_difference_of_log_p_and_its_reasons_sum_to_it():
+    scorer = bundled()
+    (found,) = corrections(scorer, "Ils on mangé une pomme.")
+    before, after = log_p(
+        scorer, *(["ils", word, "mangé", "une", "pomme", "."] for word in ("on", "ont"))
+    )
+    assert found.bits == pytest.approx((after - before) / math.log(2), abs=1e-3)
+    assert found.reasons[AFTERWARDS] > 0
+
+
+def test_what_spelling_gives_a_word_is_a_reason_of_its_own():
+    """A rare form has most of its probability by its letters; no other reason may hide that."""
+    corrector = Corrector(bundled())
+    words, change = ["la", "petite", "galeriez"], Change(2, 3, ("galerie",), ("change",))
+    (kept,) = corrector.gains(words, (change,), {})
+    reasons = corrector.reasons(words, [change], kept)
+    assert reasons[SPELLED] < -1
+    assert sum(reasons.values()) == pytest.approx(kept.gain / math.log(2), abs=1e-4)
+
+
+def test_reasons_say_which_of_the_two_words_has_a_feature():
+    corrector = Corrector(bundled())
+    words, change = ["les", "petite", "filles"], Change(1, 2, ("petites",), ("change",))
+    (kept,) = corrector.gains(words, (change,), {})
+    reasons = corrector.reasons(words, [change], kept)
+    assert {"not Number=Sing", "Number=Plur"} <= reasons.keys()
+    assert not {"Number=Sing", "not Number=Plur", "pos=ADJ", "not pos=ADJ"} & reasons.keys()
+
+
+def test_planted_errors_are_as_many_as_asked_for_and_the_same_again():
+    candidates = Candidates(bundled())
+    words = [
+        ["La", "petite", "fille", "et", "le", "chat", "dorment", "dans", "la", "maison"],
+        ["Paris", "Lyon", "Nice", "Brest", "Metz"],
+    ] * 12
+    table = plant(words, candidates, errors=3)
+    assert len(table) == 12, "in names nothing is planted"
+    differ = [len(between(r.bad.split(), r.good.split())) for r in table.itertuples()]
+    assert differ == [1, 2, 3] * 4
+    assert {*table["construction"]} <= {AGREEMENT, HOMOPHONE, "two_errors", "three_errors"}
+    assert table.equals(plant(words, candidates, errors=3))
+    assert len(plant(words, candidates, limit=5)) == 5
+    with pytest.raises(ValueError, match="expected sentences with words that can be taken"):
+        plant(words[1:2], candidates)
+
+
+WORDS = st.lists(st.sampled_from(["le", "la", "les", "chat", "chats"]), max_size=6)
+
+
+@given(WORDS, WORDS)
+def test_the_changes_between_sentences_turn_one_into_the_other(one, other):
+    made = [Change(*each, ("change",)) for each in between(one, other)]
+    assert changed(one, made) == other
+
+
+def test_figures_are_counted_as_they_are_defined():
+    judged = [
+        Judged("a", errors=2, made=2, right=1),
+        Judged("a", errors=1, made=1, right=1),
+        Judged("no error", errors=0, made=1, right=0),
+        Judged("no error", errors=0, made=0, right=0),
+    ]
+    found = figures(judged)
+    assert (found["precision"], found["recall"]) == (2 / 4, 2 / 3)
+    assert found["F0.5"] == pytest.approx(1.25 * 0.5 * (2 / 3) / (0.25 * 0.5 + 2 / 3))
+    assert (found["exact"], found["false alarms per 1,000"]) == (0.5, 500)
+    assert Judged.of("a", ["les", "chat"], ["les", "chats"], ["le", "chat"]) == ("a", 1, 1, 0)
+
+
+def test_tuned_costs_are_no_worse_than_others():
+    texts = [("a", ["le", "chats"], ["le", "chat"]), ("a", ["la", "fille"], ["la", "fille"])]
+    noun = Change(1, 2, ("chat",), ("change", "noun"))
+    audible = Change(0, 1, ("les",), ("change", "audible"))
+    found = [
+        [Meant((noun,), -4.0, 0.0), Meant((audible,), -3.0, 0.0), Meant((), -9.0, 0.0)],
+        [Meant((audible,), -3.0, 0.0), Meant((), -5.0, 0.0)],
+    ]
+    lists = Lists.of(texts, found)
+    tuned = lists.tuned(FREE)
+    assert lists.f_score(np.array([*tuned.costs.values()])) == 1.0
+    assert lists.f_score(np.zeros(len(KINDS))) < 1.0
+
+
+def test_the_right_sentence_of_a_pair_is_judged_too():
+    pair = Pair("number", "les petites filles dorment .", "les petite filles dorment .")
+    (_, bad, good), (name, one, other) = texts_of([pair])
+    assert (bad, good) == (pair.bad.split(), pair.good.split())
+    assert (name, one, other) == ("no error", good, good)
+
+
+def test_the_prior_has_a_cost_of_every_kind():
+    assert DEFAULT.keys() == KINDS.keys()
+    change = Change(0, 1, ("les",), ("change", "audible"), frequency=2.0)
+    assert Prior().stricter(1.0).cost(change) == pytest.approx(Prior().cost(change) + np.log(2))
+    rarer = change._replace(frequency=-2.0)
+    assert Prior().cost(rarer) < Prior().cost(change), "who is unsure writes the frequent form"
+
+
+@pytest.mark.slow
+def test_pairs_that_a_closed_vocabulary_cannot_read_are_left_out(tmp_path):
+    set = {"train.epochs": 1, "analyse.protocol": "closed"}
+    run = accord.run("tiny", set=set, models=["ll-rnn"], until="evaluate", runs=tmp_path)
+    scorer = accord.load(run.folder)
+    known = Pair("number", "la fille dort", "la filles dort")
+    unknown = Pair("number", "la schtroumpfette dort", "la schtroumpfettes dort")
+    assert readable([known, unknown], scorer) == [known]
+    with pytest.raises(ValueError, match="expected pairs of words that the model knows"):
+        readable([unknown], scorer)
+
+
+@pytest.mark.slow
+def test_real_mistakes_are_mostly_found_and_right_sentences_stay():
+    """The kinds that people report to French checkers; results/log/homophones.md has all."""
+    rows = [*csv.DictReader((DATA / "mistakes.csv").open(encoding="utf-8"))]
+    assert len(rows) == 30
+    found = 0
+    for row in rows[::5]:
+        result = corrected(row["bad"], corrections(bundled(), row["bad"]))
+        assert result in (row["good"], row["bad"]), "no word is made wrong"
+        assert corrections(bundled(), row["good"]) == []
+        found += result == row["good"]
+    assert found >= 4
+
+
+def test_the_commands(trained, tmp_path):
+    sentence = "La petites fille mange une pomme."
+    command = ["correct", sentence, "--run", str(trained), "--margin", "-3"]
+    done = CliRunner().invoke(app, [*command, "--json"])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.output)["suggestions"]
+    assert "petites" in {sentence[each["start"] : each["end"]] for each in found}
+    assert all(sum(each["reasons"].values()) == pytest.approx(each["bits"]) for each in found)
+    small = accord.export(trained, "ll-rnn", tmp_path / "small", compact=True)
+    asked = ["correct", sentence, "--run", str(small), "--margin", "-3", "--json"]
+    of_small = json.loads(CliRunner().invoke(app, asked).output)["suggestions"]
+    assert [each["right"] for each in of_small] == [each["right"] for each in found]
+    shown = CliRunner().invoke(app, command).output
+    assert "petites → " in shown and "in 1 sentence" in shown
+    suite = tmp_path / "planted.csv"
+    planted = ["suite", "plant", "tiny", "--to", str(suite), "--limit", "6", "--errors", "2"]
+    made = CliRunner().invoke(app, planted)
+    assert made.exit_code == 0, made.output
+    measured = CliRunner().invoke(
+        app, ["corrections", str(suite), "--run", str(trained), "--tune", str(suite)]
+    )
+    assert measured.exit_code == 0, measured.output
+    assert "| all " in measured.output and "costs in nats: change" in measured.output

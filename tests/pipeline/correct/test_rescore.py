@@ -1,0 +1,118 @@
+"""`accord rescore`: agreement repairs what a recogniser confuses; bad lists are named by line."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import accord
+from accord.pipeline.cli.main import app
+from accord.pipeline.correct.nbest import (
+    Terms,
+    Weights,
+    distance,
+    error_rate,
+    read_nbest,
+    tuned,
+)
+
+DATA = Path(__file__).parents[2] / "data"
+WORDS = st.lists(st.sampled_from("abc"), max_size=6)
+
+
+def test_both_formats_are_read():
+    dev, test = read_nbest(DATA / "dev.nbest"), read_nbest(DATA / "test.nbest.jsonl")
+    assert [len(found.texts) for found in dev] == [3, 3, 3, 2, 3]
+    assert dev[0].reference == "la petite fille mange une pomme"
+    assert test[1].texts == ["les petite filles dorment", "les petites filles dorment"]
+    assert test[1].scores == [-7.9, -8.1]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path):
+    (tmp_path / "lists.txt").write_text("a ||| le chat ||| 1\na ||| la chat ||| 2\n", "utf-8-sig")
+    (found,) = read_nbest(tmp_path / "lists.txt")
+    assert found.texts == ["le chat", "la chat"]
+
+
+def test_tuned_weights_repair_agreement_in_other_sentences(trained):
+    files = [str(DATA / "test.nbest.jsonl"), "--tune", str(DATA / "dev.nbest")]
+    command = ["rescore", *files, "--run", str(trained), "--model", "ll-rnn"]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    assert "word error rate: 20.00% before" in done.output
+    after = float(done.output.split("before, ")[1].split("%")[0])
+    assert after < 20
+    assert "t2 ||| les petites filles dorment" in done.output
+
+
+def test_no_weights_of_the_grid_are_better_than_the_tuned_ones(trained):
+    lists = read_nbest(DATA / "dev.nbest")
+    terms = Terms.of(lists, accord.load(trained, "ll-rnn"))
+    best = error_rate(lists, tuned(lists, terms).best(terms))
+    assert best < error_rate(lists, Weights(0, 0).best(terms))
+    for model in (0.1, 0.3, 1, 3):
+        assert best <= error_rate(lists, Weights(model, 0).best(terms)) + 1e-9
+
+
+@pytest.mark.slow
+def test_lists_with_words_that_a_closed_vocabulary_lacks_stay_and_are_named(tmp_path):
+    run = accord.run(
+        "tiny",
+        set={"train.epochs": 1, "analyse.protocol": "closed"},
+        models=["ll-rnn"],
+        until="evaluate",
+        runs=tmp_path,
+    ).folder
+    lists = tmp_path / "lists.nbest"
+    lists.write_text("a ||| la fille dort ||| -1\na ||| la schtroumpfette dort ||| -0.5\n")
+    done = CliRunner().invoke(app, ["rescore", str(lists), "--run", str(run), "--model", "ll-rnn"])
+    assert done.exit_code == 0, done.output
+    assert "does not know stay: schtroumpfette" in done.output
+    assert "a ||| la schtroumpfette dort" in done.output
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "a ||| le chat ||| -1\na ||| ||| -2",
+            "line 2: expected words in a hypothesis, found none",
+        ),
+        ("a ||| le chat ||| -1\n\na le chat", r"line 3: expected ID \|\|\| HYPOTHESIS"),
+        ("a ||| le chat", r"line 1: expected ID \|\|\| HYPOTHESIS \|\|\| SCORE, found 'a"),
+        ("a ||| le chat ||| much", "line 1: expected finite numbers as scores.* found much"),
+        ("a ||| le chat ||| -1 nan", "line 1: expected finite numbers as scores.* found -1 nan"),
+        ("a ||| le chat |||", "line 1: expected finite numbers as scores.* found nothing"),
+        ('{"id": 1, "hypotheses": [', "line 1: expected JSON, but"),
+        ('{"id": 1, "hypotheses": [{"text": "le"}]}', "line 1: .*'score' is missing or wrong"),
+        (
+            '{"id": 1, "hypotheses": [{"text": " ", "score": 0}]}',
+            "line 1: expected words in a hypothesis",
+        ),
+        ("a ||| le chat ||| reference", "expected hypotheses, but 'a' has none"),
+        ("", "expected hypotheses, but there is none"),
+    ],
+)
+def test_bad_lists_are_refused_by_line(content, message, tmp_path):
+    path = tmp_path / "bad.nbest"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match=message) as refusal:
+        read_nbest(path)
+    assert str(path) in str(refusal.value)
+
+
+def test_a_list_without_reference_cannot_tune(trained):
+    lists = read_nbest(DATA / "dev.nbest")
+    lists[3].reference = None
+    with pytest.raises(ValueError, match="'d4' has no reference: expected one for every list"):
+        tuned(lists, Terms.of(lists, accord.load(trained, "ll-rnn")))
+
+
+@given(WORDS, WORDS, WORDS)
+def test_the_distance_is_a_metric(one, two, three):
+    assert (distance(one, two) == 0) == (one == two)
+    assert distance(one, two) == distance(two, one)
+    assert distance(one, three) <= distance(one, two) + distance(two, three)
+    assert abs(len(one) - len(two)) <= distance(one, two) <= max(len(one), len(two))

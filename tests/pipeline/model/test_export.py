@@ -1,0 +1,198 @@
+"""An exported model gives the same scores, to the last bit, wherever its folder is taken.
+
+The run that it was exported from answers by torch, the folder by numpy: within 1e-4 nats.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from huggingface_hub import ModelCard
+from typer.testing import CliRunner
+
+import accord
+from accord.pipeline.ask.scorer import Scorer
+from accord.pipeline.base.artefact import Damaged
+from accord.pipeline.cli.main import app
+
+ROOT = Path(__file__).parents[3]
+SENTENCES = ["La petite fille mange une pomme.", "Un zyglotron dort.", "Les chats noirs dorment."]
+BY_LOAD = """
+import json, sys
+from accord import load
+scored = load(sys.argv[1]).score_all(json.loads(sys.argv[2]))
+print(json.dumps([[(w.form, w.log_p.hex(), w.spelled) for w in words] for words in scored]))
+"""
+
+# What a command that asks a model says of several places.
+ASKED = """
+import json, sys
+from typer.testing import CliRunner
+from accord.pipeline.cli.main import app
+asked = [CliRunner().invoke(app, ["nearest", "le", "--run", place]) for place in sys.argv[1:]]
+print(json.dumps([(each.exit_code, each.stderr) for each in asked]))
+"""
+
+
+@pytest.fixture(scope="module")
+def exported(tiny_run, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("exports") / "small-french"
+    told = CliRunner().invoke(app, ["export", str(tiny_run.folder), "ll-rnn", "--to", str(folder)])
+    assert told.exit_code == 0, told.output
+    return folder
+
+
+def scored(model: Scorer) -> list:
+    words = model.score_all(SENTENCES)
+    return [[[word.form, word.log_p.hex(), word.spelled] for word in each] for each in words]
+
+
+def assert_close(found: list, expected: list) -> None:
+    """The same words, spelled or not, and log p within 1e-4 nats."""
+    for words, others in zip(found, expected, strict=True):
+        assert [(word, spelled) for word, _, spelled in words] == [
+            (word, spelled) for word, _, spelled in others
+        ]
+        nats = ([float.fromhex(log_p) for _, log_p, _ in each] for each in (words, others))
+        assert next(nats) == pytest.approx(next(nats), abs=1e-4)
+
+
+def elsewhere(program: str, place: str, folder: Path, **environment: str) -> list:
+    """What a process that works in another folder makes of it."""
+    done = subprocess.run(
+        [sys.executable, "-c", program, place, json.dumps(SENTENCES)],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_scores_are_the_same_in_another_place(tiny_run, exported, tmp_path):
+    shutil.copytree(exported, tmp_path / "taken")
+    found = elsewhere(BY_LOAD, "taken", tmp_path)
+    assert found == scored(accord.load(exported))
+    assert_close(found, scored(accord.load(tiny_run.folder, "ll-rnn")))
+
+
+def test_where_no_model_is_named_it_is_the_last_of_a_run_or_the_exported_one(tiny_run, exported):
+    assert scored(accord.load(tiny_run.folder)) == scored(accord.load(tiny_run.folder, "ll-rnn"))
+    said = [
+        CliRunner().invoke(app, ["score", "-", "--run", str(run)], input=SENTENCES[0]).stdout
+        for run in (tiny_run.folder, exported)
+    ]
+    assert said[0] == said[1] and "perplexity" in said[0]
+
+
+def test_the_hub_is_asked_for_what_is_no_folder(exported, tmp_path):
+    """The hub's own cache, filled by hand, and no network."""
+    cache = tmp_path / "models--someone--small-french"
+    shutil.copytree(exported, cache / "snapshots" / "0a1b")
+    (cache / "refs").mkdir()
+    (cache / "refs" / "main").write_text("0a1b")
+    hub = {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(tmp_path)}
+    found = elsewhere(BY_LOAD, "someone/small-french", tmp_path, **hub)
+    assert found == scored(accord.load(exported))
+
+
+@pytest.mark.slow
+def test_what_is_neither_here_nor_on_the_hub_is_said_and_a_run_is_not_looked_for_there(tmp_path):
+    hub = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(tmp_path)}
+    expected = {
+        "someone/nothing": "someone/nothing: expected the folder of a model, or its id on the",
+        "runs/tiny": "runs/tiny is no trained model: expected french, a run, RUN/MODEL",
+    }
+    hub["PYTHONPATH"] = str(ROOT)
+    command = [sys.executable, "-c", ASKED, *expected]
+    done = subprocess.run(command, cwd=tmp_path, env=hub, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for (code, told), said in zip(json.loads(done.stdout), expected.values(), strict=True):
+        assert (code, told.count("\n")) == (1, 1), told
+        assert said in told
+
+
+def test_the_folder_holds_what_the_hub_expects_and_none_of_the_texts(exported):
+    names = {path.name for path in exported.iterdir()}
+    assert {"model.safetensors", "config.json", "README.md", "phi.npz", "b.npy"} <= names
+    assert not [name for name in names if "ids" in name or "spelled" in name or "suite" in name]
+    card = ModelCard.load(exported / "README.md")
+    assert (card.data.language, card.data.license, card.data.datasets) == ("fr", "mit", ["tiny"])
+    about = json.loads((exported / "config.json").read_text())
+    assert about["lexicons"] == [{"name": "tiny", "licence": "MIT"}]
+    (perplexity,) = [
+        row["value"]
+        for row in about["scores"]
+        if (row["split"], row["metric"]) == ("test", "perplexity")
+    ]
+    assert f"{perplexity:,.4g}" in card.text
+    assert str(ROOT) not in card.content
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pretraining", [False, True])
+def test_a_model_with_n_grams_takes_their_counts_along(tmp_path, pretraining):
+    (tmp_path / "pretraining.txt").write_text("Le chat dort.\n" * 20, encoding="utf-8")
+    settings = {
+        "corpus.pretraining": tmp_path / "pretraining.txt" if pretraining else None,
+        "train.epochs": 1,
+        "background.kind": "ngram",
+        "background.pretraining": pretraining,
+    }
+    chosen = {"models": ["ll-rnn"], "until": "evaluate"}
+    run = accord.run("tiny", set=settings, **chosen, runs=tmp_path / "runs")
+    accord.export(run.folder, "ll-rnn", tmp_path / "out")
+    assert scored(accord.load(tmp_path / "out")) == scored(accord.load(run.folder, "ll-rnn"))
+    assert "training text as numbers" in (tmp_path / "out" / "README.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "b.npy", "types.parquet", "config.json"])
+def test_a_damaged_file_is_named(exported, tmp_path, name):
+    folder = shutil.copytree(exported, tmp_path / "bad")
+    data = bytearray((folder / name).read_bytes())
+    data[len(data) // 2] ^= 1
+    (folder / name).write_bytes(data)
+    with pytest.raises((Damaged, ValueError), match=name):
+        accord.load(folder)
+
+
+@pytest.mark.slow
+def test_what_a_model_was_not_yet_run_to_is_named(tmp_path):
+    changes = {"train.epochs": 1}
+    run = accord.run("tiny", set=changes, until="train", models=["rnn"], runs=tmp_path)
+    with pytest.raises(FileNotFoundError, match="expected evaluate of rnn, found none"):
+        accord.export(run.folder, "rnn", tmp_path / "exported")
+
+
+def test_a_folder_that_is_there_is_not_overwritten(tiny_run, tmp_path):
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(FileExistsError, match="mine is there already"):
+        accord.export(tiny_run.folder, "ll-rnn", tmp_path / "mine")
+    with pytest.raises(ValueError, match="expected one of the models rnn, ll-rnn, got lstm"):
+        accord.export(tiny_run.folder, "lstm", tmp_path / "other")
+    with pytest.raises(FileNotFoundError, match="mine is no trained model: expected"):
+        accord.load(tmp_path / "mine")
+
+
+@pytest.mark.slow
+def test_a_model_that_tells_unknown_words_apart_takes_its_lexicons_along(tmp_path):
+    """Where the lexicons' own data is not."""
+    words = tmp_path / "words.tsv"
+    header, *rows = (ROOT / "lexicon/dictionaries/tiny.tsv").read_text().splitlines(keepends=True)
+    words.write_text("".join([header, *rows[::4]]))  # so that most words are unknown
+    settings = {"train.epochs": 1, "analyse.lexicon": f"[closed, {words}, guesser]"}
+    chosen = {"models": ["ll-rnn"], "until": "evaluate"}
+    run = accord.run("tiny", set=settings, **chosen, runs=tmp_path / "runs")
+    expected = scored(accord.load(run.folder, "ll-rnn"))
+    accord.export(run.folder, "ll-rnn", tmp_path / "out")
+    assert (tmp_path / "out" / "lexicons.json").exists()
+    words.unlink()
+    found = elsewhere(BY_LOAD, str(tmp_path / "out"), tmp_path, XDG_CACHE_HOME="empty")
+    assert_close(found, expected)
+    everything = b"".join(path.read_bytes() for path in (tmp_path / "out").glob("*.[jm]*"))
+    assert str(tmp_path).encode() not in everything, "no path of this machine"

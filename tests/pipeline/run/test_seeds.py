@@ -1,0 +1,65 @@
+"""Several seeds for each model: other weights, one row of the table."""
+
+import numpy as np
+import pytest
+import torch
+
+import accord
+from accord.models.common.files import WEIGHTS
+from accord.models.common.weights import load_tensors
+from accord.pipeline.base.tables import by_seed, mean_and_spread, with_seeds
+from accord.pipeline.config.configuration import load_config
+from accord.pipeline.evaluation import comparison
+from accord.pipeline.model.find import read_jobs
+from accord.pipeline.run.pack import pack
+
+
+def test_each_trained_model_comes_with_every_seed_and_counted_ones_once(tmp_path):
+    config = tmp_path / "both.yaml"
+    config.write_text(
+        "base: tiny\nmodels: {net: {train: {seed: 7}}, counted: {train: {output: background}}}"
+    )
+    models = with_seeds(load_config(str(config)).models, 3)
+    seeds = {name: sections["train"].seed for name, sections in models.items()}
+    assert seeds == {"net": 7, "net-seed2": 8, "net-seed3": 9, "counted": 1}
+    assert by_seed(models) == {"net": ["net", "net-seed2", "net-seed3"], "counted": ["counted"]}
+    with pytest.raises(ValueError, match="seeds: expected 1 or more, got 0"):
+        with_seeds(load_config("tiny").models, 0)
+
+
+@pytest.mark.slow
+def test_a_family_is_one_row_with_its_mean_and_spread(tmp_path):
+    run = accord.run("tiny", set={"train.epochs": 1}, seeds=2, runs=tmp_path)
+    scores = comparison.scores(run.folder)
+    chosen = scores[(scores["split"] == "test") & (scores["metric"] == "perplexity")]
+    of_model = chosen.set_index("model")["value"]
+    assert list(of_model.index) == ["rnn", "rnn-seed2", "ll-rnn", "ll-rnn-seed2"]
+    assert of_model["rnn"] != of_model["rnn-seed2"]
+    rows = (run.folder / "report" / "table.md").read_text().splitlines()[2:]
+    assert [row.split("|")[1].strip() for row in rows] == ["rnn", "ll-rnn"]
+    pair = of_model["ll-rnn"], of_model["ll-rnn-seed2"]
+    expected = f"{np.mean(pair):,.1f} ± {abs(pair[0] - pair[1]) / np.sqrt(2):,.1f}"
+    assert rows[1].split("|")[2].strip() == expected == mean_and_spread(pair, 1)
+
+
+@pytest.mark.slow
+def test_the_weights_that_a_training_begins_with_are_those_of_its_seed(tmp_path):
+    """The steps are too short to move any."""
+    changes = {"train.epochs": 1, "train.learning_rate": 1e-12, "train.ema": 0.0}
+    run = accord.run("tiny", set=changes, models=["rnn"], seeds=2, until="train", runs=tmp_path)
+    first, second = (
+        load_tensors(run.artefacts[name, "train"].folder / WEIGHTS) for name in ("rnn", "rnn-seed2")
+    )
+    drawn = first["embedding.weight"]
+    assert not torch.allclose(drawn, second["embedding.weight"], atol=1e-3)
+    assert torch.allclose(drawn.std(), second["embedding.weight"].std(), rtol=0.1)
+
+
+@pytest.mark.slow
+def test_the_jobs_of_a_sweep_have_the_seeds(tmp_path):
+    pack("tiny", tmp_path / "packed", seeds=3, runs=tmp_path / "runs")
+    jobs = read_jobs(tmp_path / "packed")
+    assert {name: job["recipe"]["seed"] for name, job in jobs.items()} == {
+        "rnn": 1, "rnn-seed2": 2, "rnn-seed3": 3, "ll-rnn": 1, "ll-rnn-seed2": 2, "ll-rnn-seed3": 3,
+    }  # fmt: skip
+    assert len({job["artefact"] for job in jobs.values()}) == 6

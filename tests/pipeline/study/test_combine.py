@@ -1,0 +1,218 @@
+"""`accord combine`: from the scores of runs and sweeps, tuned on validation, judged on tests."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import accord
+from accord.models.mixture import likeliest_exponents, stacked_distributions
+from accord.pipeline.cli.main import app
+from accord.pipeline.model.encoding import FullEncoding
+from accord.pipeline.model.network import load_trained
+from accord.pipeline.study import combine
+from accord.pipeline.study.scored_models import Scored, find
+from accord.zoo.parts import of_neighbours
+
+
+@pytest.fixture(scope="module")
+def closed_run(tmp_path_factory, slow) -> Path:
+    """Two networks and n-grams over one closed vocabulary."""
+    folder = tmp_path_factory.mktemp("combine")
+    config = folder / "peers.yaml"
+    config.write_text(
+        "base: tiny\nanalyse: {protocol: closed}\ntrain: {epochs: 2}\nmodels:\n"
+        "  rnn: {featurise: {templates: [form], forms: null}}\n"
+        "  ll-rnn: {}\n"
+        "  ngrams: {background: {kind: ngram, order: 3}, train: {output: background}}\n"
+    )
+    return accord.run(str(config), until="evaluate", runs=folder / "runs").folder
+
+
+def cells(table, part: str) -> dict[str, float]:
+    row = table.set_index("part").loc[part]
+    return {name: float(value) for name, value in row.items() if value not in ("–", "∞")}
+
+
+@pytest.mark.parametrize("kind", ["linear", "log-linear"])
+def test_together_they_are_better_on_validation_than_any_alone_or_without_one(closed_run, kind):
+    models = find(str(closed_run))
+    table = combine.linear(models) if kind == "linear" else combine.log_linear(models)
+    together = cells(table, "together")
+    for model in models:
+        alone = cells(table, model.name)
+        assert together["perplexity (valid)"] <= alone["perplexity (valid)"] + 0.1
+        assert alone["perplexity (test)"] == pytest.approx(
+            np.exp(-model.log_p("test").mean()), abs=0.05
+        )
+        assert "without it (test)" in alone
+    if kind == "linear":
+        assert sum(cells(table, m.name)["weight"] for m in models) == pytest.approx(1, abs=2e-3)
+
+
+def test_it_is_said_if_weights_are_tuned_on_a_part_of_validation(closed_run, capsys, monkeypatch):
+    models = find(str(closed_run))[:2]
+    combine.log_linear(models)
+    assert "tuned on" not in capsys.readouterr().err
+    monkeypatch.setattr(combine, "NUMBERS_TUNED_ON", 50 * len(models) * models[0].words)
+    combine.log_linear(models)
+    assert re.search(r"tuned on \d+ words of \d+", capsys.readouterr().err)
+
+
+def test_what_a_part_brought_is_measured_without_it(closed_run):
+    pair = [find(str(closed_run / name))[0] for name in ("ll-rnn", "ngrams")]
+    table = combine.linear(pair)
+    alone = cells(table, "ngrams")["perplexity (test)"]
+    assert cells(table, "ll-rnn")["without it (test)"] == alone
+
+
+def test_an_ensemble_weighs_all_alike_and_a_cache_is_one_more_part(closed_run):
+    models = find(str(closed_run))
+    table = combine.linear(models, uniform=True)
+    assert {cells(table, model.name)["weight"] for model in models} == {0.333}
+    table = combine.linear(models, cache=True)
+    assert sum(part.startswith("cache, half-life ") for part in table["part"]) == 1
+    without = combine.linear(models)
+    best, before = (cells(each, "together")["perplexity (valid)"] for each in (table, without))
+    assert best <= before + 0.1
+
+
+def test_neighbours_of_a_network_are_one_more_part(closed_run):
+    models = find(str(closed_run))
+    table = combine.linear(models, neighbours=f"{closed_run}/ll-rnn")
+    assert sum(part.startswith("neighbours of ll-rnn, temp") for part in table["part"]) == 1
+    without = combine.linear(models)
+    best, before = (cells(each, "together")["perplexity (valid)"] for each in (table, without))
+    assert best <= before + 0.1
+
+
+@pytest.mark.slow
+def test_words_that_are_only_spelled_have_no_neighbours(tmp_path):
+    config = tmp_path / "little.yaml"
+    config.write_text(
+        "base: tiny\nanalyse: {lexicon: [closed]}\ntrain: {epochs: 1}\nmodels: {one: {}}"
+    )
+    run = accord.run(str(config), until="evaluate", runs=tmp_path).folder
+    model = find(f"{run}/one")[0]
+    log_p = next(iter(of_neighbours(model).values()))("test")
+    is_spelled = model.told_apart("test").ids >= model.words
+    assert is_spelled.any()
+    assert np.isinf(log_p[is_spelled]).all()
+    assert np.isfinite(log_p[~is_spelled]).any()
+
+
+def test_neighbours_are_those_of_one_network(closed_run):
+    models = find(str(closed_run))
+    with pytest.raises(ValueError, match=r"expected one model, RUN/MODEL; .* rnn, ll-rnn, ngrams"):
+        combine.linear(models, neighbours=str(closed_run))
+    with pytest.raises(ValueError, match=r"a network over words.*'ngrams' has no states"):
+        combine.linear(models, neighbours=f"{closed_run}/ngrams")
+
+
+def as_sweep(models: list[Scored], folder: Path) -> list[Scored]:
+    """The same models and scores as a sweep leaves them."""
+    jobs = {}
+    for model in models:
+        trained = folder / "trained" / model.name
+        trained.mkdir(parents=True)
+        (trained / "figures.json").write_text("{}")
+        (trained / "weights.safetensors").touch()
+        for split in model.splits:
+            np.save(trained / f"{split}.log_p.npy", model.log_p(split).astype(np.float32))
+        encoded = folder / "encode"
+        encoded.mkdir(exist_ok=True)
+        for path in model.folders["encode"].iterdir():
+            if path.is_file():
+                (encoded / path.name).write_bytes(path.read_bytes())
+        jobs[model.name] = {"protocol": "open", "inputs": {"encode": "encode"}}
+    (folder / "jobs.json").write_text(json.dumps(jobs))
+    return find(str(folder))
+
+
+def test_other_scores_on_the_test_leave_the_weights_as_they_are(closed_run, tmp_path):
+    models = as_sweep(find(str(closed_run)), tmp_path)
+    before = combine.linear(models).set_index("part")
+    trained = tmp_path / "trained"
+    good, bad = (np.load(trained / name / "test.log_p.npy") for name in ("ll-rnn", "rnn"))
+    np.save(trained / "rnn" / "test.log_p.npy", np.maximum(good, bad) / 2)
+    np.save(trained / "ll-rnn" / "test.log_p.npy", 2 * np.minimum(good, bad))
+    after = combine.linear(find(str(tmp_path))).set_index("part")
+    tuned = ["weight", "perplexity (valid)"]
+    assert after[tuned].equals(before[tuned])
+    assert (after["perplexity (test)"] != before["perplexity (test)"])[["rnn", "together"]].all()
+
+
+def test_exponents_are_those_of_validation_and_not_of_the_test(closed_run):
+    models = find(str(closed_run))[:2]
+    loaded = [load_trained(FullEncoding(model.folders)) for model in models]
+
+    def likeliest(split: str) -> list[str]:
+        text = models[0].sentences(split)
+        weights = likeliest_exponents(stacked_distributions(loaded, text), np.array(text.ids))
+        return [f"{weight:.3f}" for weight in weights]
+
+    shown = combine.log_linear(models)["weight"].tolist()[:2]
+    assert shown == likeliest("valid") != likeliest("test")
+
+
+def test_the_most_helpful_part_is_chosen_on_validation():
+    sure, unsure = np.full(8, -1.0), np.full(8, -5.0)
+    models = [{"valid": np.full(8, -3.0), "test": np.full(8, -3.0)}]
+    candidates = {
+        "good on the test": {"valid": unsure, "test": sure}.get,
+        "good on validation": {"valid": sure, "test": unsure}.get,
+    }
+    assert [*combine.most_helpful(candidates, models)] == ["good on validation"]
+
+
+def test_the_scores_of_a_sweep_are_found_where_it_left_them(closed_run, tmp_path):
+    models = find(str(closed_run))
+    swept = combine.linear(as_sweep(models, tmp_path))
+    assert cells(swept, "together") == cells(combine.linear(models), "together")
+    of_both = combine.linear([*models, *find(str(tmp_path))])
+    assert set(of_both["part"]) >= {f"{closed_run.name}/rnn", f"{tmp_path.name}/rnn"}
+
+
+def test_models_that_cannot_be_combined_are_refused_by_name(closed_run, tiny_run):
+    ours, theirs = find(f"{closed_run}/rnn"), find(f"{tiny_run.folder}/rnn")
+    with pytest.raises(ValueError, match="'rnn' has another vocabulary than 'rnn'"):
+        combine.log_linear([*ours, *theirs])
+    with pytest.raises(
+        ValueError, match="expected one of the models rnn, ll-rnn, ngrams, got lstm"
+    ):
+        find(f"{closed_run}/lstm")
+    with pytest.raises(FileNotFoundError, match="nowhere/rnn is no run: expected"):
+        find("nowhere/rnn")
+
+
+def test_a_model_of_units_is_interpolated_by_words_but_not_multiplied(closed_run, tmp_path):
+    config = tmp_path / "letters.yaml"
+    config.write_text(
+        "base: tiny\nanalyse: {protocol: closed}\nmodels: {letters: {encode: {merges: 0}}}\n"
+    )
+    changes = {"train.epochs": 1}
+    letters = accord.run(str(config), set=changes, until="evaluate", runs=tmp_path).folder
+    models = [*find(f"{closed_run}/ngrams"), *find(f"{letters}/letters")]
+    shown = combine.linear(models).set_index("part")["perplexity (valid)"]
+    valid = shown.str.replace(",", "").astype(float)
+    assert valid["together"] <= valid.drop("together").min()
+    with pytest.raises(ValueError, match="'letters' spells words in subwords"):
+        combine.log_linear(models)
+
+
+def test_the_command_prints_the_table(closed_run):
+    done = CliRunner().invoke(app, ["combine", f"{closed_run}/rnn", f"{closed_run}/ngrams"])
+    assert done.exit_code == 0, done.output
+    assert [line.split("|")[1].strip() for line in done.output.splitlines()[2:]] == [
+        "rnn", "ngrams", "together",
+    ]  # fmt: skip
+
+
+def test_a_log_linear_combination_takes_no_other_option(closed_run):
+    given = ["combine", f"{closed_run}/rnn", "--log-linear", "--cache", "--uniform"]
+    done = CliRunner().invoke(app, given)
+    assert done.exit_code == 2
+    assert "no other option beside it, got --cache, --uniform" in done.output

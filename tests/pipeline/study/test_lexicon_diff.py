@@ -1,0 +1,119 @@
+"""Two chains of lexicons: the words that they analyse differently, and what that costs a model."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+import accord
+from accord.models.log_linear import LogLinear
+from accord.pipeline.cli.main import app
+from accord.pipeline.study.lexicons import lexicon_diff
+
+HEADER = "form\tlemma\tupos\tfeats\n"
+FEMININE = "petite\tpetit\tADJ\tGender=Fem|Number=Sing\n"
+MASCULINE = "petite\tpetit\tADJ\tGender=Masc|Number=Plur\n"
+OTHERS = "zorglub\tzorglub\tNOUN\tNumber=Sing\nla\tle\tDET\tGender=Fem|Number=Sing\n"
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Two tables that differ in one word, and a text."""
+    for name, row in {"before": FEMININE, "after": MASCULINE}.items():
+        (tmp_path / f"{name}.tsv").write_text(HEADER + row + OTHERS, encoding="utf-8")
+    text = "La petite fille dort .\nLe chat est petit .\nLa petite mange .\n"
+    (tmp_path / "text.txt").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def with_change(features, word: int, change: dict[int, float]):
+    """Φ in which one word has a signature of its own, its row changed by so much."""
+    row = features.signature[word]
+    entries = slice(features.indptr[row], features.indptr[row + 1])
+    old = dict(zip(features.indices[entries], features.values[entries], strict=True))
+    new = {each: old.get(each, 0.0) + change.get(each, 0.0) for each in sorted({*old, *change})}
+    signature = features.signature.copy()
+    signature[word] = features.signature_count
+    return replace(
+        features,
+        indptr=np.append(features.indptr, features.indptr[-1] + len(new)),
+        indices=np.concatenate([features.indices, [*new]]),
+        values=np.concatenate([features.values, [*new.values()]]),
+        signature=signature,
+        vector=np.append(features.vector, features.vector[row]),
+    )
+
+
+def test_the_cost_is_that_of_the_model_over_the_new_features(tiny_run, files):
+    scorer = accord.load(tiny_run.folder, "ll-rnn")
+    assert isinstance(scorer.model.output, LogLinear)
+    found = lexicon_diff(
+        [str(files / "before.tsv")], [str(files / "after.tsv")], str(files / "text.txt"), scorer, 1
+    )
+    assert (found.words, found.tokens, found.changed_tokens) == (5, 5, 1)
+    (row,) = found.table.to_dict("records")
+    assert row["word"] == "petite"
+    assert row["only before"] == "petit ADJ.Fem.Sing"
+    assert row["only after"] == "petit ADJ.Masc.Plur"
+
+    named = scorer.parts.features
+    change = {"Gender=Fem": -1, "Number=Sing": -1, "Gender=Masc": 1, "Number=Plur": 1}
+    phi = with_change(
+        named.phi, scorer.id_of("petite"), {named.number(n): v for n, v in change.items()}
+    )
+    batch, _ = scorer.encoded([["la", "petite", "fille", "dort", "."]])
+    with torch.inference_mode():
+        network = scorer.model.network
+        changed = network.over(phi, network.output.regrouped(phi))
+        before, after = (model.score(batch)[1] for model in (scorer.model, changed))
+    assert abs(after - before) > 1e-3
+    assert row["bits"] == row["total"] == pytest.approx((before - after) / np.log(2), abs=1e-4)
+    assert found.bits_per_word == pytest.approx(row["total"] / 5)
+
+
+def test_the_command_lists_what_changed_and_the_same_chain_changes_nothing(tiny_run, files):
+    def said(after: str) -> str:
+        chains = [str(files / "before.tsv"), str(files / after)]
+        run = ["--run", str(tiny_run.folder), "--corpus", str(files / "text.txt")]
+        done = CliRunner().invoke(
+            app, ["lexicon", "diff", *chains, *run, "--to", str(files / "all.csv")]
+        )
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    assert "| petite |     2 | petit ADJ.Fem.Sing | petit ADJ.Masc.Plur |" in said("after.tsv")
+    assert (files / "all.csv").read_text().splitlines()[1].startswith("petite,2,")
+    assert (
+        said("before.tsv")
+        == "0 words of 10 changed, 0.0% of the text: +0.0000 bits for each word of it\n"
+    )
+
+
+def test_a_word_that_the_model_does_not_know_costs_nothing_that_it_could_say(tiny_run, files):
+    (files / "text.txt").write_text("Le zorglub dort .\n", encoding="utf-8")
+    (files / "after.tsv").write_text(HEADER + FEMININE, encoding="utf-8")
+    scorer = accord.load(tiny_run.folder, "ll-rnn")
+    found = lexicon_diff(
+        [str(files / "before.tsv")],
+        [str(files / "after.tsv")],
+        str(files / "text.txt"),
+        scorer,
+        None,
+    )
+    (row,) = found.table.to_dict("records")
+    assert (row["word"], row["only after"], row["total"]) == ("zorglub", "–", 0.0)
+    assert np.isnan(row["bits"])
+
+
+def test_lexicons_of_repeated_options_are_joined(tmp_path, slow):
+    # A suite of one pair, as each is asked all of CLAMS where no other is named.
+    (tmp_path / "pair.txt").write_text("True\tla fille dort .\nFalse\tla fille dorment .\n")
+    quick = ["--set", "train.epochs=1", "--set", f"analyse.suites=[{tmp_path / 'pair.txt'}]"]
+    quick += ["--runs", str(tmp_path / "runs")]
+    chains = ["--lexicons", "closed,tiny", "--lexicons", "tiny closed,tiny"]
+    done = CliRunner().invoke(app, ["lexicon", "compare", "tiny", *chains, *quick])
+    assert done.exit_code == 0, done.output
+    rows = [line.split("|")[1].strip() for line in done.stdout.splitlines() if line[0] == "|"]
+    assert rows[2:] == ["closed+tiny", "tiny"]

@@ -1,0 +1,141 @@
+"""Models held against people: regressions, items held out, words alone and in their texts."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import accord
+from accord.pipeline.study.norms import (
+    Measured,
+    _p,
+    baseline,
+    explained,
+    norms,
+    read_measured,
+    surprisal_of,
+)
+
+RANDOM = np.random.default_rng(7)
+TEXT = "Le petit chat de la voisine dort sur le mur, et l'homme le regarde sans bouger."
+WORDS = TEXT.split()
+
+
+@pytest.fixture(scope="module")
+def french():
+    return accord.load()
+
+
+def of_people(items: int = 400) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Lengths, bits, and times that both make longer."""
+    length, bits = RANDOM.integers(2, 12, items).astype(float), RANDOM.gamma(4, 3, items)
+    return length, bits, 500 + 8 * length + 3 * bits + RANDOM.normal(0, 20, items)
+
+
+def log_likelihood(columns: np.ndarray, y: np.ndarray) -> float:
+    """Of a regression by least squares, by another way."""
+    rest = y - columns @ np.linalg.pinv(columns) @ y
+    return stats.norm.logpdf(rest, scale=rest.std(ddof=0)).sum()
+
+
+def test_the_gain_is_the_difference_of_two_log_likelihoods():
+    length, bits, y = of_people()
+    found = explained("bits", y, [length], [bits], np.arange(len(y)))
+    ones = np.ones(len(y))
+    first, second = np.column_stack([ones, length]), np.column_stack([ones, length, bits])
+    gain = log_likelihood(second, y) - log_likelihood(first, y)
+    assert found.gain == pytest.approx(gain, rel=1e-9)
+    assert found.p == pytest.approx(stats.chi2.sf(2 * gain, 1), rel=1e-6)
+    assert found.slope == pytest.approx(3, abs=0.5)
+    assert found.low < found.held_out < found.high and found.low > 0
+
+
+def test_what_says_nothing_gains_nothing_on_items_that_were_held_out():
+    found = []
+    for _ in range(12):
+        length, bits, y = of_people()
+        noise = [RANDOM.normal(size=len(y)) for _ in range(20)]
+        found.append(explained("noise", y, [length, bits], noise, np.arange(len(y))))
+    assert np.mean([each.gain for each in found]) == pytest.approx(10, abs=4)  # of 20 columns
+    assert np.mean([each.held_out for each in found]) < 0
+
+
+def test_t_is_that_of_the_regression():
+    length, bits, y = of_people(60)
+    found = explained("bits", y, [length], [bits], np.arange(len(y)))
+    columns = np.column_stack([np.ones(len(y)), length, bits])
+    rest = y - columns @ np.linalg.pinv(columns) @ y
+    spread = np.sqrt(rest @ rest / (60 - 3) * np.linalg.inv(columns.T @ columns)[2, 2])
+    assert found.t == pytest.approx(found.slope / spread, rel=1e-6)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5])
+def test_p_is_that_of_chi_squared(degrees):
+    for statistic in (0.0, 0.5, 3.84, 25.0):
+        assert _p(statistic, degrees) == pytest.approx(stats.chi2.sf(statistic, degrees), rel=1e-9)
+
+
+def test_an_item_by_itself_has_the_surprisal_of_a_first_word(french):
+    measured = Measured(["chat", "l'homme", "brouf"], np.ones(3), "time")
+    bits = surprisal_of(french, measured)
+    for item, of_item in zip(measured.items, bits, strict=True):
+        words = french.score(item)[:-1]
+        assert of_item == pytest.approx(-sum(word.log_p for word in words) / np.log(2), abs=1e-4)
+
+
+def test_words_are_read_in_their_texts_and_no_bit_is_lost(french):
+    items, texts = [*WORDS, "Il", "pleut."], np.array([0] * len(WORDS) + [1, 1])
+    bits = surprisal_of(french, Measured(items, np.ones(len(items)), "time", texts))
+    for text in (0, 1):
+        own = [item for item, of in zip(items, texts, strict=True) if of == text]
+        words = french.score(" ".join(own))[:-1]
+        total = -sum(word.log_p for word in words) / np.log(2)
+        assert bits[texts == text].sum() == pytest.approx(total, abs=1e-3)
+    alone = surprisal_of(french, Measured(items, np.ones(len(items)), "time"))
+    assert bits[0] == pytest.approx(alone[0], abs=1e-6) and not np.allclose(bits, alone)
+
+
+def test_the_first_word_of_a_text_has_none_before_it():
+    texts = np.array([0, 0, 1, 1])
+    found = baseline(Measured(["un", "chat", "le", "chien"], np.ones(4), "time", texts))
+    assert np.isnan(found["previous_length"]).tolist() == [True, False, True, False]
+    assert found["previous_length"][[1, 3]].tolist() == [2, 2]
+    assert found["frequency"][0] > found["frequency"][1]
+
+
+def test_a_table_of_words_in_texts_is_held_against_a_model(french, tmp_path):
+    rows = [
+        {"word": word, "text": text, "time": 200 + 10 * len(word) + RANDOM.normal(0, 5)}
+        for text in range(6)
+        for word in WORDS
+    ]
+    rows[3]["time"] = "missing"
+    pd.DataFrame(rows).to_csv(tmp_path / "read.csv", index=False)
+    held = norms(
+        str(tmp_path / "read.csv"), {"a": french}, item="word", measure="time", text="text"
+    )
+    assert list(held.table["predictor"]) == ["frequency", "a"]
+    assert len(held.data) == 6 * (len(WORDS) - 1) - 1
+    assert {"previous_length", "surprisal_a", "previous_surprisal_a"} < {*held.data}
+
+
+def test_what_cannot_be_meant_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="unknown norms 'flp-word'; the nearest is 'flp-words'"):
+        read_measured("flp-word")
+    table = tmp_path / "items.csv"
+    table.write_text("item,time\n" + "chat,300\n" * 20)
+    with pytest.raises(ValueError, match="--measure: expected the column"):
+        read_measured(str(table))
+    with pytest.raises(ValueError, match="--measure: unknown column 'tim'; the nearest is 'time'"):
+        read_measured(str(table), measure="tim")
+    with pytest.raises(ValueError, match="at least 50 items with time, got 20"):
+        read_measured(str(table), measure="time")
+
+
+def test_surprisal_explains_reaction_times_beyond_frequency(french, fetched):
+    """Chronolex, 1,482 words: the less likely, the slower."""
+    fetched("openlexicon")
+    held = norms("chronolex", french)
+    frequency, surprisal = held.explained
+    assert frequency.items == surprisal.items == 1482
+    assert surprisal.t > 2 and surprisal.p < 0.05

@@ -1,0 +1,111 @@
+"""The paired bootstrap: its interval covers as it says, and finds only what is there."""
+
+import shutil
+
+import numpy as np
+import pytest
+from run_cases import scores_of
+
+import accord
+from accord.pipeline.base.artefact import FinishedRun
+from accord.pipeline.data.encoded import is_same_text
+from accord.pipeline.evaluation import comparison
+from accord.pipeline.evaluation.statistics import compare_with_first, paired_bootstrap
+from accord.pipeline.study.tables import compare
+
+
+def drawn(generator: np.random.Generator, mean: float) -> tuple[np.ndarray, np.ndarray]:
+    """Differences and lengths of 300 sentences; longer ones differ more, as in real tests."""
+    lengths = generator.geometric(1 / 25, 300)
+    noise = generator.normal(0, 0.4, 300) * np.sqrt(lengths)
+    return mean * lengths + noise, lengths
+
+
+@pytest.mark.slow
+def test_the_interval_covers_the_truth_nineteen_times_in_twenty():
+    generator = np.random.default_rng(5)
+    found = [paired_bootstrap(*drawn(generator, 0.0), resamples=400) for _ in range(400)]
+    covered = np.mean([not each.is_real for each in found])
+    assert 0.92 <= covered <= 0.975  # 0.95, give or take 2.5 standard errors of 400 trials
+
+
+def test_what_is_added_to_the_difference_is_added_to_its_interval():
+    differences, lengths = drawn(np.random.default_rng(1), 0.0)
+    before = paired_bootstrap(differences, lengths)
+    after = paired_bootstrap(differences + 0.2 * lengths, lengths)
+    assert after.is_real and not before.is_real
+    assert (after.low, after.high) == pytest.approx((before.low + 0.2, before.high + 0.2))
+
+
+def test_the_interval_is_as_wide_as_the_theory_of_ratios_says():
+    differences, lengths = drawn(np.random.default_rng(2), 0.1)
+    found = paired_bootstrap(differences, lengths)
+    residual = differences - found.nats * lengths
+    error = np.sqrt((residual**2).sum()) / lengths.sum()
+    assert found.high - found.low == pytest.approx(2 * 1.96 * error, rel=0.05)
+    assert found.nats == pytest.approx(differences.sum() / lengths.sum())
+    assert found.low < found.nats < found.high
+
+
+def test_the_same_seed_gives_the_same_and_identical_models_differ_by_nothing():
+    differences, lengths = drawn(np.random.default_rng(3), 0.1)
+    assert paired_bootstrap(differences, lengths) == paired_bootstrap(differences, lengths)
+    assert paired_bootstrap(differences, lengths, seed=2) != paired_bootstrap(differences, lengths)
+    same = paired_bootstrap(np.zeros(300), lengths)
+    assert (same.nats, same.low, same.high) == (0, 0, 0)
+    assert not same.is_real
+
+
+def test_a_runs_models_are_compared_on_each_test_as_the_report_scores_them(tiny_run):
+    table = compare(tiny_run.folder, against="ll-rnn").set_index(["model", "split"])
+    assert list(table.index) == [("rnn", "test"), ("ll-rnn", "test")]
+    scores = comparison.scores(tiny_run.folder).set_index(["model", "split", "metric"])["value"]
+    nats = {model: scores[model, "test", "nats per word"] for model in ("rnn", "ll-rnn")}
+    row = table.loc[("rnn", "test")]
+    assert float(row["nats/word more"]) == pytest.approx(nats["rnn"] - nats["ll-rnn"], abs=1e-4)
+    low, high = map(float, row["95 % of resamples"].split(" to "))
+    assert low < float(row["nats/word more"]) < high
+    assert (row["real"] == "yes") == (low > 0 or high < 0)
+    assert table.loc[("ll-rnn", "test"), "real"] == "–"
+    for model in nats:
+        perplexity = scores[model, "test", "perplexity"]
+        assert table.loc[(model, "test"), "perplexity"] == f"{perplexity:,.1f}"
+    assert compare(tiny_run.folder)["real"].iloc[0] == "–", "the first model is the default"
+
+
+@pytest.mark.slow
+def test_seeds_of_a_model_are_one_by_their_mean_loss(tmp_path):
+    run = accord.run("tiny", set={"train.epochs": 1}, seeds=2, until="evaluate", runs=tmp_path)
+    table = compare(run.folder).set_index("model")
+    assert list(table.index) == ["rnn", "ll-rnn"]
+    scores = scores_of(run.folder).set_index(["model", "split", "metric"])["value"]
+    nats = [scores[model, "test", "nats per word"] for model in ("rnn", "rnn-seed2")]
+    assert table.loc["rnn", "perplexity"] == f"{np.exp(np.mean(nats)):,.1f}"
+
+
+def test_an_unknown_model_is_refused_by_name(tiny_run):
+    with pytest.raises(ValueError, match="expected one of the models rnn, ll-rnn, got lstm"):
+        compare(tiny_run.folder, against="lstm")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("other", ["corpus: {seed: 2}", "tokenise: {lowercase: false}"])
+def test_models_that_scored_other_words_are_not_compared(other, tmp_path):
+    config = tmp_path / "texts.yaml"
+    config.write_text(f"base: tiny\nmodels: {{one: {{}}, two: {{{other}}}}}")
+    run = accord.run(str(config), set={"train.epochs": 1}, until="evaluate", runs=tmp_path)
+    folders = FinishedRun.read(run.folder)
+    of_stages = folders.of_stage("evaluate"), folders.of_stage("encode")
+    assert compare_with_first(*of_stages, ["test"]) == []
+    with pytest.raises(ValueError, match=r"/two and .*/one did not score the same words of test"):
+        compare(run.folder)
+
+
+def test_texts_brought_back_without_their_words_are_compared_by_their_lengths(tiny_run, tmp_path):
+    encoded = FinishedRun.read(tiny_run.folder).artefacts["rnn"]["encode"]
+    brought = shutil.copytree(encoded, tmp_path / "encode")
+    for path in (*brought.glob("*.form.npy"), *brought.glob("*.forms.json")):
+        path.unlink()
+    assert is_same_text(encoded, brought, "test")
+    (brought / "test.lengths.npy").write_bytes((brought / "valid.lengths.npy").read_bytes())
+    assert not is_same_text(encoded, brought, "test")

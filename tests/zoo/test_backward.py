@@ -1,0 +1,110 @@
+"""A model that reads backwards, beside one that reads forwards, and weights that follow a text."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import accord
+from accord.models.composed import Backward
+from accord.pipeline.base.names import FIGURES
+from accord.pipeline.cli.main import app
+from accord.pipeline.config.configuration import load_config
+from accord.pipeline.correct.candidates import Prior
+from accord.pipeline.correct.correct import Corrector
+from accord.pipeline.correct.nbest import NBest, RankMeasures, Terms, Weights, read_nbest
+from accord.pipeline.model.find import one
+
+pytestmark = pytest.mark.slow
+DATA = Path(__file__).parents[1] / "data"
+SENTENCE = "la petite fille mange une pomme ."
+
+
+@pytest.fixture(scope="module")
+def run(run_once) -> Path:
+    """`rnn` reads forwards, `ll-rnn` backwards."""
+    settings = {"train.epochs": 3, "ll-rnn.train.text": "backward", "rnn.featurise.forms": 60}
+    return run_once("backward", set=settings, until="evaluate").folder
+
+
+def invoked(*command: str) -> str:
+    done = CliRunner().invoke(app, [*command])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_it_is_trained_and_scored_on_sentences_backwards(run):
+    scorer = accord.load(run, "ll-rnn")
+    assert isinstance(scorer.model, Backward)
+    assert [word.form for word in scorer.score(SENTENCE)[:-1]] == SENTENCE.split()
+    batch, _ = scorer.encoded([SENTENCE.split()])
+    turned = scorer.model.model.score(batch.backwards())
+    assert scorer.model.score(batch)[:-1] == pytest.approx(turned[:-1][::-1], abs=1e-5)
+    figures = one(run, "ll-rnn").folders["evaluate"] / FIGURES
+    assert 5 < json.loads(figures.read_text(encoding="utf-8"))["test"]["perplexity"] < 200
+
+
+def test_both_directions_have_a_pseudo_perplexity(run):
+    table = invoked("bidirectional", f"{run}/rnn", f"{run}/ll-rnn").splitlines()
+    row = dict(zip(*(line.strip("| ").split("|") for line in (table[0], table[-1])), strict=True))
+    forward, backward, both = (float(each) for each in [*row.values()][2:])
+    assert both < min(forward, backward)
+    wrong = CliRunner().invoke(app, ["bidirectional", f"{run}/ll-rnn", f"{run}/ll-rnn"])
+    assert wrong.exit_code and "train.text: backward" in wrong.output
+
+
+def test_a_backward_model_has_half_of_the_say(run):
+    lists = read_nbest(DATA / "dev.nbest")
+    models = [accord.load(run, name) for name in ("rnn", "ll-rnn")]
+    alone = [Terms.of(lists, model).log_p for model in models]
+    assert Terms.of(lists, *models).log_p == pytest.approx((alone[0] + alone[1]) / 2)
+    shown = invoked(
+        *("rescore", str(DATA / "dev.nbest"), "--run", str(run), "--model", "rnn"),
+        *("--backward", f"{run}/ll-rnn"),
+    )
+    assert "mean reciprocal" in shown
+    corrector = Corrector(models[0], backward=models[1])
+    (log_p,) = corrector.log_p([SENTENCE.split()])
+    sums = [sum(word.log_p for word in model.score(SENTENCE)) for model in models]
+    assert log_p == pytest.approx(sum(sums) / 2, abs=1e-4)
+    for kept in corrector.meant(["les", "petite", "fille", "dorment", "."], Prior()):
+        assert kept.gain > Prior().cost(kept.change)
+    wrong = ["correct", SENTENCE, "--run", str(run), "--model", "rnn", "--backward", f"{run}/rnn"]
+    done = CliRunner().invoke(app, wrong)
+    assert done.exit_code and "--backward: expected a model" in done.output
+
+
+def test_a_direction_without_meaning_is_refused():
+    settings = ["ll-rnn.train.text=backward", "ll-rnn.background.kind=ngram"]
+    with pytest.raises(ValueError, match=r"train.text: backward expects words and no background"):
+        load_config("tiny", settings)
+
+
+def test_ranks_count_the_hypothesis_with_the_fewest_errors():
+    lists = [
+        NBest("a", ["x y", "x z", "w"], [3.0, 2.0, 1.0], "x z"),
+        NBest("b", ["u", "v"], [1.0, 2.0], "v"),
+    ]
+    totals = np.array([[3.0, 2.0, 1.0], [1.0, 2.0, -np.inf]])
+    found = RankMeasures.of(lists, totals)
+    assert (found.first, found.rank, found.reciprocal, found.sentences) == (0.5, 1.5, 0.75, 0.5)
+    assert Weights(0, 0).totals(
+        Terms(totals, np.zeros((2, 3)), np.zeros((2, 3)), [])
+    ) == pytest.approx(totals)
+
+
+def test_dynamic_evaluation_is_an_option_of_score_that_says_so(run, tmp_path):
+    file = tmp_path / "text.txt"
+    file.write_text(f"{SENTENCE}\n" * 30, encoding="utf-8")
+    command = ["score", str(file), "--run", str(run), "--model", "rnn"]
+    plain, dynamic = invoked(*command), invoked(*command, "--dynamic", "0.5")
+    assert "the weights follow the text" in dynamic and "follow" not in plain
+    first, last = (float(dynamic.splitlines()[at].split()[0]) for at in (2, -2))
+    assert f"{first:.2f}" in plain
+    assert last > first + 1, "a sentence that was read 29 times has become likelier"
+    refused = CliRunner().invoke(
+        app, ["score", SENTENCE, "--run", f"{run}/ll-rnn", "--dynamic", "1"]
+    )
+    assert refused.exit_code and "--dynamic: expected a network" in refused.output

@@ -1,0 +1,214 @@
+"""Features that depend on the context: φ(K, x) for the few words that the context names."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from log_linear_cases import (
+    Bigram,
+    cases,
+    dense,
+    random_features,
+    random_layer,
+    random_mass,
+    random_states,
+    sparse,
+    with_random_weights,
+)
+from scipy.stats import chisquare
+
+from accord.models.background import Uniform, Unigram
+from accord.models.data import NO_WORD
+from accord.zoo.expert import ExpertLogLinear
+
+
+class Expert:
+    """Names words of a context as a function says; the context's last columns are its own."""
+
+    def __init__(self, named, width: int = 4):
+        self.named, self.width = named, width
+
+    def contexts(self, sentences):
+        return np.full((len(sentences.ids), self.width), NO_WORD)
+
+
+def expert_layer(features, background, size=5, *, expert, seed=0):
+    layer = ExpertLogLinear(features, background, size, expert=expert).to(torch.float64)
+    return with_random_weights(layer, seed)
+
+
+def named_in(context):
+    """Every word of the context, with a value that differs from place to place."""
+    positions = torch.arange(1, context.shape[1] + 1, dtype=torch.float64)
+    return context, (positions - 2.5).expand_as(context)
+
+
+def feature_values(context, words):
+    """The expert's feature as a full matrix (N × V), by the definition: first naming counts."""
+    named, values = named_in(context)
+    full = torch.zeros(len(context), words, dtype=torch.float64)
+    for row in range(len(named)):
+        for word, value in reversed(list(zip(named[row].tolist(), values[row], strict=True))):
+            if word >= 0:
+                full[row, word] = value
+    return full
+
+
+def by_definition_with_expert(layer, phi, log_b, h, context):
+    a = layer.adaptor(h)
+    expert = a[:, -1:] * feature_values(context, len(phi))
+    return (torch.as_tensor(log_b) + a[:, :-1] @ torch.as_tensor(phi).T + expert).log_softmax(1)
+
+
+@given(cases(), st.data())
+def test_scores_are_those_of_the_definition(case, data):
+    phi, mass, seed = case
+    features = sparse(phi)
+    context = torch.tensor(
+        data.draw(
+            st.lists(
+                st.lists(st.integers(-1, len(phi) - 1), min_size=4, max_size=4),
+                min_size=3,
+                max_size=3,
+            )
+        )
+    )
+    layer = expert_layer(features, Unigram(features, mass), expert=Expert(named_in), seed=seed)
+    h = random_states(3, seed=seed)
+    with np.errstate(divide="ignore"):
+        expected = by_definition_with_expert(layer, phi, np.log(mass), h, context)
+    log_prob = layer.log_prob(h, context)
+    # A word lighter than 1e-16 of the words set apart from its signature is lost in rounding.
+    light = torch.from_numpy(mass < 1e-12 * mass.max())
+    assert torch.allclose(log_prob[:, ~light], expected[:, ~light], atol=1e-3)
+    assert torch.allclose(log_prob.exp(), expected.exp(), atol=1e-10)
+    assert not log_prob.isnan().any()
+    best, top_words = layer.top(h, 2, context)
+    assert torch.equal(best, log_prob.topk(min(2, len(phi)))[0])
+    assert torch.equal(best, log_prob.gather(1, top_words))
+    words = torch.arange(3) % len(phi)
+    of_words = layer.log_prob_of(h, words, context)
+    assert torch.equal(of_words, log_prob.gather(1, words.unsqueeze(1)).squeeze(1))
+
+
+@pytest.fixture
+def layer_and_inputs():
+    features, mass = random_features(), random_mass(60) + 0.01
+    context = torch.randint(-1, 60, (8, 4), generator=torch.Generator().manual_seed(2))
+    layer = expert_layer(features, Unigram(features, mass), expert=Expert(named_in))
+    return features, mass, layer, random_states(8), context
+
+
+def test_exact_where_no_word_is_negligible(layer_and_inputs):
+    features, mass, layer, h, context = layer_and_inputs
+    expected = by_definition_with_expert(layer, dense(features), np.log(mass), h, context)
+    assert torch.allclose(layer.log_prob(h, context), expected, atol=1e-12)
+
+
+def test_with_a_background_that_depends_on_the_context(layer_and_inputs):
+    features, mass, _, h, context = layer_and_inputs
+    context = context.clamp(min=0)
+    table = np.stack([np.roll(mass, shift) for shift in range(60)])
+    layer = expert_layer(features, Bigram(features, table), expert=Expert(named_in))
+    log_b = np.log(table[context[:, -1]])
+    expected = by_definition_with_expert(layer, dense(features), log_b, h, context)
+    both = torch.cat([context[:, -1:], context], dim=1)  # b's, and behind it the expert's
+    assert torch.allclose(layer.log_prob(h, both), expected, atol=1e-12)
+
+
+def test_the_gradient_is_expected_minus_observed(layer_and_inputs):
+    features, _, layer, h, context = layer_and_inputs
+    targets = context.clamp(min=0)[:, 1]
+    p = layer.log_prob(h, context).exp()
+    phi = torch.from_numpy(dense(features))
+    of_expert = feature_values(context, 60)
+    expected = torch.cat([p @ phi, (p * of_expert).sum(1, keepdim=True)], dim=1)
+    observed = torch.cat([phi[targets], of_expert.gather(1, targets.unsqueeze(1))], dim=1)
+    on_adaptor = (expected - observed) / 8
+    layer.loss(h, targets, context).backward()
+    assert torch.allclose(layer.weight.grad, on_adaptor[:, :-1].T @ h, atol=1e-12)
+    assert torch.allclose(layer.bias.grad, on_adaptor[:, :-1].sum(0), atol=1e-12)
+    assert torch.allclose(layer.expert_weight.grad, on_adaptor[:, -1:].T @ h, atol=1e-12)
+
+
+def test_top_and_samples_heed_the_expert(layer_and_inputs):
+    _, _, layer, h, context = layer_and_inputs
+    _, order = layer.log_prob(h, context).sort(dim=1, descending=True)
+    assert torch.equal(layer.top(h, 9, context)[1], order[:, :9])
+    draws = 50_000
+    p = layer.log_prob(h[:1], context[:1]).exp().squeeze(0).detach().numpy()
+    drawn = layer.sample(
+        h[:1].expand(draws, -1), torch.Generator().manual_seed(1), context[:1].expand(draws, -1)
+    )
+    counts, likely = np.bincount(drawn, minlength=60), p * draws >= 5
+    observed = [*counts[likely], counts[~likely].sum() + 5]
+    expected = [*(p[likely] * draws), p[~likely].sum() * draws + 5]
+    assert chisquare(observed, expected).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("named", "evidence", "best"),
+    [(0, -50.0, [1, 2, 3]), (4, 50.0, [4, 0, 1]), (4, 0.0, [0, 1, 2])],
+)
+def test_a_named_word_stands_apart_from_its_signature(named, evidence, best):
+    features = sparse([[1.0]] * 5)
+    layer = expert_layer(
+        features,
+        Unigram(features, np.array([16.0, 8.0, 4.0, 2.0, 1.0])),
+        size=1,
+        expert=Expert(lambda context: (context, torch.full(context.shape, evidence)), 1),
+    )
+    with torch.no_grad():
+        layer.expert_weight.fill_(1.0)
+    h, context = torch.ones(2000, 1, dtype=torch.float64), torch.full((2000, 1), named)
+    assert layer.top(h[:1], 3, context[:1])[1].tolist() == [best]
+    drawn = set(layer.sample(h, torch.Generator().manual_seed(0), context).tolist())
+    assert drawn == {-50.0: {1, 2, 3, 4}, 50.0: {4}, 0.0: {0, 1, 2, 3, 4}}[evidence]
+
+
+def test_an_expert_that_names_nothing_changes_nothing():
+    features = random_features()
+    background = Uniform(features)
+    plain = random_layer(features, background)
+    silent = Expert(lambda context: (context * 0 - 1, context * 1.0), 3)
+    silent = ExpertLogLinear(features, background, 5, expert=silent).double()
+    silent.load_state_dict(plain.state_dict(), strict=False)
+    h, context = random_states(4), torch.zeros(4, 3, dtype=torch.long)
+    assert torch.allclose(silent.log_prob(h, context), plain.log_prob(h), atol=1e-12)
+
+
+@pytest.mark.slow
+def test_a_number_must_equal_one_found_in_the_context():
+    """The worked example: in "5 et 3 font … 3", the last word is a number seen before.
+
+    Words 0–9 are numbers, all of one signature, so Φ cannot tell them apart; 10–19 are not. The
+    expert names the numbers of the context, and one weight learns that the next must be one.
+    """
+    features = sparse([[1.0, 0.0]] * 10 + [[0.0, 1.0]] * 10)
+    numbers = Expert(
+        lambda context: (torch.where(context < 10, context, -1), torch.ones(context.shape)), 3
+    )
+    layer = ExpertLogLinear(features, Uniform(features), 4, expert=numbers)
+    generator = torch.Generator().manual_seed(0)
+    context = torch.randint(20, (512, 3), generator=generator)
+    context[:, 1] %= 10  # at least one number in each
+    targets, h = context[:, 1], torch.ones(512, 4)
+    optimiser = torch.optim.Adam(layer.parameters(), lr=0.1)
+    for _ in range(200):
+        optimiser.zero_grad()
+        layer.loss(h, targets, context).backward()
+        optimiser.step()
+    p = layer.log_prob(h, context).exp()
+    of_named = p.gather(1, context) * (context < 10)
+    in_context = torch.zeros_like(p).scatter_reduce(1, context, of_named, "amax")
+    assert in_context.sum(dim=1).min() > 0.99
+    assert layer.adaptor(h)[0, -1] > 5
+
+
+def test_a_named_word_out_of_range_is_refused():
+    features = random_features()
+    beyond = Expert(lambda context: (context + 60, context * 1.0), 1)
+    layer = ExpertLogLinear(features, Uniform(features), 5, expert=beyond)
+    with pytest.raises(IndexError, match=r"the expert's words: .* from -1 .* 60; got 60 at index"):
+        layer.loss(torch.zeros(1, 5), torch.tensor([0]), torch.tensor([[0]]))

@@ -1,0 +1,104 @@
+"""Experts that a recipe names: what they name, and a whole model that has one."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from training_cases import END, RECIPE, WORDS, features, model, sentences
+
+from accord.models.constraints.automata import WordAutomaton
+from accord.models.constraints.constrained import constrained
+from accord.models.data import NO_WORD, Sentences
+from accord.models.model import LanguageModel
+from accord.models.ngram_background import NGramBackground
+from accord.models.ngrams import kneser_ney
+from accord.models.parts import EXPERTS
+from accord.models.phi import Features
+from accord.models.train import Trainer
+
+TEXT = sentences(20)
+COPY = {"kind": "copy", "reach": 3}
+
+
+def test_copying_names_the_words_of_the_sentence_so_far():
+    text = Sentences(np.array([5, 7, 5, 8, 0, 9, 0]), np.array([5, 2]))
+    expert = EXPERTS.make(COPY, Features.one_hot(WORDS))
+    words, values = expert.named(torch.from_numpy(expert.contexts(text)))
+    none = NO_WORD
+    assert words.tolist() == [
+        [none, none, none], [none, none, 5], [none, 5, 7], [5, 7, 5], [7, 5, 8],
+        [none, none, none], [none, none, 9],
+    ]  # fmt: skip
+    assert (values == 1).all()
+
+
+def with_expert(weight: float):
+    """Two models that differ in nothing but the weight of the expert feature."""
+    plain, copying = model().eval(), model(output={"kind": "expert", "expert": COPY}).eval()
+    copying.load_state_dict(plain.state_dict(), strict=False)
+    h = next(iter(copying.output.expert_weight))
+    with torch.no_grad():
+        copying.output.expert_weight.copy_(torch.full_like(h, weight))
+    return plain, copying
+
+
+def test_words_said_before_and_they_alone_are_likelier_by_the_expert_s_weight():
+    plain, copying = with_expert(0.3)
+    before, after = (each.log_distributions(TEXT).double() for each in (plain, copying))
+    assert torch.allclose(after.exp().sum(dim=1), torch.ones(len(after)).double(), atol=1e-5)
+    gain = after - before
+    start = 0
+    for length in TEXT.lengths:
+        for place in range(length):
+            said = {*TEXT.ids[start + max(0, place - 3) : start + place].tolist()}
+            others = gain[start + place, [word for word in range(WORDS) if word not in said]]
+            assert torch.allclose(others, others[0], atol=1e-4)
+            named = gain[start + place, sorted(said)] - others[0]
+            assert not len(named) or torch.allclose(named, named[0], atol=1e-4)
+        start += length
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gate", [False, True])
+def test_it_is_trained_over_a_background_of_n_grams(gate, tmp_path):
+    phi, recipe = features(), replace(RECIPE, epochs=1)
+    background = NGramBackground.learn(phi, [TEXT], 3, kneser_ney, np.ones_like)
+    plain, copying = (
+        LanguageModel(replace(recipe, output=output), phi, background)
+        for output in (
+            {"kind": "log-linear", "background_gate": gate},
+            {"kind": "expert", "expert": COPY, "background_gate": gate},
+        )
+    )
+    Trainer(copying, copying.recipe, tmp_path).fit(TEXT, TEXT)
+    weight = copying.output.expert_weight
+    assert (weight != 0).any()
+    p = copying.log_distributions(TEXT).double().exp()
+    assert torch.allclose(p.sum(dim=1), torch.ones(len(p)).double(), atol=1e-5)
+    with torch.no_grad():
+        weight.zero_()
+    own = copying.state_dict()
+    plain.load_state_dict({name: own[name] for name in plain.state_dict()})
+    expected = plain.eval().log_distributions(TEXT)
+    assert torch.allclose(copying.eval().log_distributions(TEXT), expected, atol=1e-4)
+
+
+def test_constraints_hold_beside_it_and_scores_stay_a_distribution():
+    _, copying = with_expert(1.0)
+    group = np.where(np.arange(WORDS) == END, 0, 1 + np.arange(WORDS) % 2)
+    held = constrained(
+        copying,
+        features(),
+        WordAutomaton(group, np.array([[0, 0, -1]])),
+    )
+    p = held.log_distributions(TEXT).double().exp()
+    assert torch.allclose(p.sum(dim=1), torch.ones(len(p)).double(), atol=1e-5)
+    assert (p[:, group == 2] == 0).all()
+
+
+def test_an_expert_that_does_not_exist_is_named():
+    with pytest.raises(
+        ValueError, match=r"output: expert\.expert: expected one of copy, found 'cpoy'; the nearest"
+    ):
+        model(output={"kind": "expert", "expert": "cpoy"})

@@ -1,0 +1,61 @@
+"""Growing: a widened network computes what the narrow one did, and all of it goes on learning."""
+
+import pytest
+import torch
+from training_cases import log_linear, model, sentences
+
+from accord.models.recipe import Recipe
+from accord.zoo.gradient_free import widen
+
+TEXT = sentences()
+
+
+@pytest.mark.parametrize("encoder", ["elman", "gru", "irnn", "lstm"])
+@pytest.mark.parametrize("tied", [True, False])
+def test_nothing_is_lost_when_a_network_is_widened(encoder, tied):
+    shape = {"encoder": encoder, "layers": 3, "tied": tied}
+    narrow, wide = model(**shape, hidden=6).eval(), model(**shape, hidden=18).eval()
+    for weight in [*narrow.parameters(), *wide.parameters()]:
+        weight.data.normal_(std=0.3)  # as if both were trained
+    assert wide.score(TEXT) != pytest.approx(narrow.score(TEXT), abs=1e-3)
+    widen(wide, narrow)
+    assert wide.score(TEXT) == pytest.approx(narrow.score(TEXT), abs=1e-5)
+
+
+def test_a_temperature_is_left_to_the_end():
+    narrow, wide = (
+        model(layers=2, hidden=6),
+        model(layers=2, hidden=18, output=log_linear(temperature=True)),
+    )
+    widen(wide, narrow)
+    assert wide.eval().score(TEXT) == pytest.approx(narrow.eval().score(TEXT), abs=1e-5)
+
+
+def test_new_units_learn():
+    shape = {"layers": 2, "weight_dropout": 0.0}
+    narrow, wide = model(**shape, hidden=6), model(**shape, hidden=18)
+    widen(wide, narrow)
+    words = torch.from_numpy(TEXT.ids[:40].astype("int64")).view(10, 4)
+    loss = wide.eval().loss(
+        words[:-1],
+        words[1:].flatten(),
+        wide.encoder.initial_state(4),
+        torch.zeros(36, 0, dtype=torch.int64),
+    )
+    loss.nats.backward()
+    read_of_new = wide.encoder.layers[1].input_weight.grad[:, 6:]
+    assert (wide.encoder.layers[1].input_weight[:, 6:] == 0).all()
+    assert (read_of_new != 0).any(dim=0).all()
+
+
+def test_what_cannot_grow_is_refused():
+    with pytest.raises(ValueError, match="growth: expected an encoder of elman, gru, irnn or lstm"):
+        widen(model(encoder="window", weight_dropout=0.0), model())
+    for changes, expected in (
+        ({"layers": 1}, "a hidden layer to widen"),
+        ({"hidden": 9}, "a divisor of hidden"),
+        ({"phases": {"growth": {}, "pretraining": {}}}, "no pretraining beside it"),
+        ({"start": "runs/other"}, "no model to start from"),
+    ):
+        with pytest.raises(ValueError, match=f"phases.growth: expected {expected}"):
+            Recipe(**{"phases": {"growth": {}}, "hidden": 8, "layers": 2} | changes)

@@ -1,0 +1,78 @@
+"""ψ from letters: what is written alike is read alike, whatever word it is."""
+
+import numpy as np
+import pytest
+import torch
+
+from accord.models.embedding import embedding
+from accord.models.phi import Features
+from accord.models.recipe import Recipe
+
+# Of four words the first two are written alike, the third has the letters of the first in another
+# order, the fourth is longer and begins as the first does.
+SPELLED = np.array(
+    [[1, 5, 6, 7, 2, 0], [1, 5, 6, 7, 2, 0], [1, 7, 6, 5, 2, 0], [1, 5, 6, 7, 8, 2]], np.uint16
+)
+FEATURES = Features.one_hot(4)
+every_reader = pytest.mark.parametrize("name", ["letters-cnn", "letters-lstm"])
+
+
+def reader(name, **choices):
+    torch.manual_seed(0)
+    return embedding(name, FEATURES, **{"psi": SPELLED, "size": 10, "tied": False} | choices)
+
+
+@every_reader
+def test_letters_and_their_order_are_all_that_is_read(name):
+    first, second, other, longer = reader(name)(torch.arange(4))
+    assert torch.equal(first, second)
+    assert not torch.allclose(first, other, atol=1e-3)
+    assert not torch.allclose(first, longer, atol=1e-3)
+
+
+@every_reader
+def test_a_word_is_read_the_same_among_any_others(name):
+    read = reader(name)
+    words = torch.tensor([[3, 0, 2], [2, 2, 1]])
+    alone = torch.stack([read(word.view(1))[0] for word in words.flatten()])
+    assert torch.allclose(read(words).flatten(0, 1), alone, atol=1e-6)
+
+
+@every_reader
+@pytest.mark.slow
+def test_what_one_word_teaches_the_others_with_its_letters_know(name):
+    read, words = reader(name), torch.tensor([0, 3])
+    before = read(words).detach()
+    optimiser = torch.optim.SGD(read.parameters(), lr=0.1)
+    read(words[:1]).sum().backward()
+    optimiser.step()
+    assert (read(words) != before).any(dim=1).all()
+
+
+@every_reader
+def test_it_trains_under_autocast(name):
+    read = reader(name)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        psi = read(torch.arange(4))
+    psi.float().sum().backward()
+    assert all(parameter.grad.isfinite().all() for parameter in read.parameters())
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"tied": True}, "cannot be tied"),
+        ({"psi": None}, r"letters of each of 4 words \(featurise.letters: true\), got none"),
+        ({"psi": SPELLED[:3]}, "letters of each of 4 words .* got 3"),
+        ({"psi": FEATURES}, "letters of each of 4 words .* got none"),
+        ({"dropout": 0.1}, "reads no features to drop"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(choices, message):
+    with pytest.raises(ValueError, match=message):
+        reader("letters-cnn", **choices)
+
+
+def test_the_letters_of_a_start_are_not_those_of_another_text():
+    with pytest.raises(ValueError, match="start: expected a model that does not read letters"):
+        Recipe(start="runs/other", tied=False, input="letters-cnn")

@@ -1,0 +1,70 @@
+"""The ten lines of docs/model.md are a feature: on the words of `tiny`, Σp = 1 and E[φ] − φ."""
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+import accord
+from accord.models.common.files import load_json
+from accord.models.common.registry import trust_files
+from accord.models.parts import OUTPUTS, PREFIX_FEATURES
+from accord.models.softmax import Described, OutputContext
+from accord.pipeline.data.encoded import read_text
+
+MODEL_PAGE = Path(__file__).parents[2] / "docs" / "model.md"
+
+
+@pytest.fixture(scope="module")
+def layer_and_text(tiny_run, tmp_path_factory):
+    (lines,) = re.findall(
+        r'```python title="agree.py"\n(.*?)```', MODEL_PAGE.read_text(encoding="utf-8"), re.DOTALL
+    )
+    assert len([line for line in lines.splitlines() if line.strip()]) <= 10
+    file = tmp_path_factory.mktemp("mine") / "agree.py"
+    file.write_text(lines, encoding="utf-8")
+    choice = {"kind": "prefix-features", "features": f"{file}:features"}
+    trust_files(choice)
+    parts = accord.load(tiny_run.folder, "ll-rnn").parts
+    background = parts.model.network.output.background
+    names = load_json(parts.artefacts["featurise"] / "names.json", list)
+    described = Described(parts.vocabulary.forms, names)
+    given = OutputContext(
+        "", parts.features.phi, background, 6, None, None, described=lambda: described
+    )
+    torch.manual_seed(1)
+    layer = OUTPUTS.make(choice, given).double()
+    with torch.no_grad():
+        for weight in layer.parameters():
+            weight.copy_(torch.randn(weight.shape, dtype=torch.float64) / 4)
+    text = read_text(parts.artefacts["encode"], "test").part(0, 12)
+    return layer, text, PREFIX_FEATURES[f"{file}:features"]
+
+
+def test_p_sums_to_one_after_every_prefix(layer_and_text):
+    layer, text, _ = layer_and_text
+    h = torch.randn(len(text.ids), 6, dtype=torch.float64)
+    p = layer.log_prob(h, torch.from_numpy(layer.background.contexts(text))).exp()
+    assert torch.allclose(p.sum(dim=1), torch.ones(len(p), dtype=torch.float64))
+
+
+def test_the_gradient_is_expected_minus_observed(layer_and_text):
+    layer, text, features = layer_and_text
+    h = torch.randn(len(text.ids), 6, dtype=torch.float64)
+    targets = torch.from_numpy(text.ids.astype("int64"))
+    context = torch.from_numpy(layer.background.contexts(text))
+    p = layer.log_prob(h, context).exp()
+    words = [layer.prefixes.word(number) for number in range(p.shape[1])]
+    phi = []
+    for start, length in zip(text.starts, text.lengths, strict=True):
+        sentence = [words[each] for each in text.ids[start : start + length]]
+        phi += [[[*features(sentence[:k], word).values()] for word in words] for k in range(length)]
+    phi = torch.tensor(phi, dtype=torch.float64)
+    expected = torch.einsum("nv,nvf->nf", p, phi)
+    observed = phi[torch.arange(len(targets)), targets]
+    assert observed.any()  # verbs agree somewhere
+    layer.zero_grad()
+    layer.loss(h, targets, context).backward()
+    wanted = (expected - observed).T @ h / len(targets)
+    assert torch.allclose(layer.prefix_weight.grad, wanted.detach())

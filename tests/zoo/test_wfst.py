@@ -1,0 +1,51 @@
+"""n-grams as automata: OpenFst reads them, and a sentence's path weighs −log p."""
+
+import numpy as np
+import pytest
+from automaton_cases import Automaton, OpenFst, cost
+from ngram_cases import WORDS, as_lists, random_sentences
+
+from accord.models.counts import count
+from accord.models.ngrams import NGrams, kneser_ney
+from accord.zoo.ngram_conversion import pruned
+from accord.zoo.wfst import PHI, ngram_automaton, write_wfst
+
+FORMS = ["</s>", "le", "la", "l’", "été", "à\u00a0côté", "|", "<unk>", "\\x"]
+TEXT, OTHER = random_sentences(count=150), random_sentences(seed=7, count=60, words=WORDS)
+
+
+def model_of(order: int, threshold: float | None = None) -> NGrams:
+    model = kneser_ney(count(TEXT, order, WORDS), np.full(WORDS, 1 / WORDS))
+    return model if threshold is None else pruned(model, threshold)
+
+
+def costs(model: NGrams) -> list[float]:
+    """−log p of each sentence of a text by the model itself."""
+    ends = np.cumsum(OTHER.lengths)[:-1]
+    return [-part.sum() for part in np.split(model.score(OTHER), ends)]
+
+
+CASES = [(1, None), (2, None), (4, None), (3, 1e-3), (3, 0.5)]
+
+
+@pytest.mark.parametrize(("order", "threshold"), CASES)
+@pytest.mark.parametrize(("reader", "close"), [(Automaton, 1e-6), (OpenFst, 1e-5)])
+def test_the_path_of_a_sentence_weighs_what_the_model_says(
+    reader, close, order, threshold, tmp_path
+):
+    model = model_of(order, threshold)
+    write_wfst(ngram_automaton(model), FORMS, tmp_path / "m.fst.txt")
+    automaton = reader(tmp_path / "m.fst.txt")
+    found = [cost(automaton, [FORMS[w] for w in each[:-1]]) for each in as_lists(OTHER)]
+    assert found == pytest.approx(costs(model), rel=close)
+
+
+def test_symbols_are_numbered_in_a_row(tmp_path):
+    write_wfst(ngram_automaton(model_of(2)), FORMS, tmp_path / "m.fst.txt")
+    symbols = Automaton(tmp_path / "m.fst.txt").symbols
+    assert list(symbols.values()) == [str(number) for number in range(len(symbols))]
+
+
+def test_words_that_are_symbols_of_the_automaton_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="'<phi>' is a symbol of the automaton"):
+        write_wfst(ngram_automaton(model_of(2)), [*FORMS[:-1], PHI], tmp_path / "m.fst.txt")

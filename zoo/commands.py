@@ -1,0 +1,152 @@
+"""Commands of the zoo: `accord nbest`, `rescore`, `prune` and `bidirectional`."""
+
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from accord.corpora.sources import read_words
+from accord.lexicon.dictionaries.homophones import Homophones
+from accord.pipeline.base.messages import counted, echo, say
+from accord.pipeline.base.tables import print_table
+from accord.pipeline.cli.agree import Corpus, Limit, Split
+from accord.pipeline.cli.console import command, listed, make_room
+from accord.pipeline.cli.options import Backward, Model, RunOrNGrams, load_backward, load_model
+from accord.pipeline.data.catalogue import folder_of
+
+
+@command
+def nbest(
+    corpus: Corpus,
+    to: Annotated[
+        Path,
+        typer.Option(
+            help="File to write: lattices in Kaldi's text form if it ends in .lat, in HTK's (SLF) "
+            "if it ends in .slf, else n-best lists in JSON lines."
+        ),
+    ],
+    split: Split = None,
+    limit: Limit = None,
+    size: Annotated[int, typer.Option(min=1, help="Number of hypotheses in each list.")] = 100,
+    spelling: Annotated[
+        bool, typer.Option("--spelling", help="Confuse words that are one letter apart, too.")
+    ] = False,
+    known: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Run of a closed vocabulary: hear no words but its own."),
+    ] = None,
+) -> None:
+    """Make n-best lists or lattices of homophones from any text, for `accord rescore`."""
+    from accord.pipeline.correct.confuse import Channel
+    from accord.pipeline.correct.nbest import write_nbest
+    from accord.zoo.lattices import is_lattice_file, write_lattices
+
+    make_room(to)
+    vocabulary = load_model(known, None).vocabulary.known if known else None
+    channel = Channel(Homophones.bundled(), spelling, vocabulary)
+    said = [
+        (name, " ".join(words).lower().split())  # 50 000 is two words to a recogniser
+        for name, words in islice(read_words(corpus, folder=folder_of, split=split), limit)
+    ]
+    heard = ((channel.lattice(name, words), " ".join(words)) for name, words in said)
+    if is_lattice_file(to):
+        write_lattices(to, heard)
+    else:
+        write_nbest(to, (lattice.nbest(size, reference) for lattice, reference in heard))
+    echo(f"{counted(len(said), 'sentence')}: {to}")
+
+
+@command
+def rescore(
+    nbest: Annotated[
+        Path,
+        typer.Argument(
+            metavar="NBEST",
+            help="File of n-best lists, in lines ID ||| HYPOTHESIS ||| SCORE or in JSON lines; or "
+            "of lattices in Kaldi's text form or HTK's (SLF), if its name ends in .lat or .slf.",
+        ),
+    ],
+    tune: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DEV",
+            help="File of n-best lists or lattices with references, to tune the weights on.",
+        ),
+    ] = None,
+    run: RunOrNGrams = None,
+    model: Model = None,
+    backward: Backward = None,
+    model_weight: Annotated[
+        float, typer.Option(help="Weight of the model's log p, if none is tuned.")
+    ] = 1.0,
+    word_weight: Annotated[
+        float, typer.Option(help="Score that each word adds, if nothing is tuned.")
+    ] = 0.0,
+) -> None:
+    """Rescore n-best lists or lattices with a model and print the best hypothesis of each."""
+    from accord.pipeline.correct.nbest import (
+        RankMeasures,
+        Terms,
+        Weights,
+        error_rate,
+        oracle,
+        tuned,
+    )
+    from accord.zoo.lattices import read_lists
+
+    lists, development = read_lists(nbest), read_lists(tune) if tune else []
+    scorer, other = load_model(run, model), load_backward(backward)
+    weights = Weights(model_weight, word_weight)
+    if tune:
+        weights = tuned(development, Terms.of(development, scorer, other))
+        say(f"log p × {weights.model:.4g}, a word {weights.word:+.4g}")
+    terms = Terms.of(lists, scorer, other)
+    if terms.unknown:
+        say(f"lists with words that the model does not know stay: {', '.join(terms.unknown)}")
+    chosen = weights.best(terms)
+    for found, at in zip(lists, chosen, strict=True):
+        echo(f"{found.id} ||| {found.texts[at]}")
+    if all(found.reference for found in lists):
+        before = error_rate(lists, Weights(0, 0).best(terms))
+        after, least = error_rate(lists, chosen), error_rate(lists, oracle(lists))
+        say(f"word error rate: {before:.2%} before, {after:.2%} after, {least:.2%} at the least")
+        for name, each in (("before", Weights(0, 0)), ("after", weights)):
+            ranks = RankMeasures.of(lists, each.totals(terms))
+            say(
+                f"rank of the best hypothesis {name}: first in {ranks.first:.1%}, mean "
+                f"{ranks.rank:.2f}, mean reciprocal {ranks.reciprocal:.3f}; sentences with an "
+                f"error {ranks.sentences:.1%}"
+            )
+
+
+@command
+def prune(
+    model: Annotated[str, typer.Argument(metavar="RUN/MODEL", help="Trained model to prune.")],
+    zeros: Annotated[
+        str, typer.Option(help="Percentages of the weights to set to zero, separated by commas.")
+    ] = "50,80,90",
+) -> None:
+    """Show the perplexity of a model as its smallest weights are set to zero."""
+    from accord.pipeline.study.scored_models import find
+    from accord.zoo.conversions import compare_pruned
+
+    for found in find(model):
+        echo(found.name)
+        print_table(compare_pruned(found, [float(share) / 100 for share in listed(zeros)]))
+
+
+@command
+def bidirectional(
+    forward: Annotated[str, typer.Argument(metavar="RUN/MODEL", help="Model that reads forwards.")],
+    backward: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN/MODEL", help="Model of the same words that reads backwards (train.text)."
+        ),
+    ],
+) -> None:
+    """Show the pseudo-perplexity of two directions together beside the perplexity of each."""
+    from accord.zoo.conversions import both_directions
+
+    print_table(both_directions(forward, backward))

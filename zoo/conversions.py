@@ -1,0 +1,327 @@
+"""A network as ARPA n-grams or an automaton, an ARPA file as a model, weights pruned."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from accord.lexicon.vectors import kmeans
+from accord.models.common.checks import expect_at_least
+from accord.models.composed import BackgroundOnly, Backward, pseudo_log_likelihood
+from accord.models.data import Model, Sentences
+from accord.models.inference.generation import written_text
+from accord.models.inference.next_word import NextWord, WordValues
+from accord.models.inference.torch_model import in_torch
+from accord.models.model import LanguageModel
+from accord.models.ngram_background import NGramBackground
+from accord.models.ngrams import NGrams, kneser_ney
+from accord.models.phi import Features
+from accord.models.spelling.spelling import load_spelling, score_text
+from accord.pipeline.ask.scorer import Scorer, Word
+from accord.pipeline.base.artefact import Inputs
+from accord.pipeline.base.messages import meter, say
+from accord.pipeline.base.names import END_ID, UNKNOWN_ID
+from accord.pipeline.data.encoded import held_out, is_same_text, read_forms, read_text
+from accord.pipeline.data.vocabulary import Vocabulary
+from accord.pipeline.model.encoding import FullEncoding
+from accord.pipeline.model.find import TrainedModel
+from accord.pipeline.model.network import load_trained, prior_of
+from accord.pipeline.study.scored_models import Scored, find
+from accord.zoo.arpa import STOP, UNKNOWN, read_arpa, words_of_arpa, write_arpa
+from accord.zoo.gradient_free import prune
+from accord.zoo.ngram_conversion import own_ngrams, pruned
+from accord.zoo.wfst import (
+    TEXT,
+    StateAutomaton,
+    directions,
+    ngram_automaton,
+    state_automaton,
+    write_wfst,
+)
+
+SAMPLE = 1 << 16  # hidden states that clusters are found in, of sentences drawn at random
+
+
+def clustered(
+    model: LanguageModel,
+    text: Sentences,
+    states: int,
+    words: int,
+    on_words: Callable[[int], None],
+) -> StateAutomaton:
+    """At most so many states: two clusters may begin in the same place, and one stays empty."""
+    rows = np.concatenate([h.numpy() for _, h in directions(model, _some(text))])
+    _, cluster = np.unique(kmeans(rows, states), return_inverse=True)
+    sums = np.zeros((cluster.max() + 1, rows.shape[1]))
+    np.add.at(sums, cluster, rows)
+    centres = sums / np.bincount(cluster)[:, None]
+    return state_automaton(model, text, centres, words, on_words)
+
+
+def _some(text: Sentences) -> Sentences:
+    """Sentences of SAMPLE words, or all of a shorter text."""
+    order = np.random.default_rng(SEED).permutation(len(text.lengths))
+    before = np.cumsum(text.lengths[order]) - text.lengths[order]
+    chosen = np.zeros(len(order), bool)
+    chosen[order[before < SAMPLE]] = True
+    return text.chosen(chosen)
+
+
+ORDER = 3
+SEED = 1  # of the text that a model writes
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """How a model is converted to n-grams, and which of them are kept."""
+
+    order: int | None = None  # words, the predicted one included; null: ORDER
+    # Sentences that the model writes and that are counted; null: the n-grams of the training text
+    # have the model's own probabilities.
+    samples: int | None = None
+    prune: float | None = None  # n-grams that change the perplexity by less, as a share, are left
+    states: int | None = None  # clusters of hidden states; null: states of n-grams
+
+    def __post_init__(self):
+        expect_at_least(1, self, "order", "samples", "states")
+        if self.states and (self.order or self.prune is not None):
+            raise ValueError("--states: expected no --order and no --prune, which are of n-grams")
+
+
+def export_ngrams(artefacts: Inputs, path: Path, **options: Any) -> Path:
+    """Write a model as n-grams or, with `states`, as an automaton of its hidden states.
+
+    Their perplexity is printed. Spaces in words become `_`. The options are those of `Conversion`.
+    """
+    how = Conversion(**options)
+    if path.exists():
+        raise FileExistsError(f"{path} is there already: choose another file or remove it")
+    if how.states and not path.name.endswith(TEXT):
+        raise ValueError(
+            f"{path}: expected a file {TEXT} for --states, as ARPA holds n-grams alone"
+        )
+    model = load_trained(FullEncoding(artefacts))
+    forms = [form.replace(" ", "_") for form in Vocabulary.load(artefacts["analyse"]).forms]
+    if how.states:
+        _write_states(model, artefacts, how, forms, path)
+        return path
+    if _is_plain(model):
+        if how.order or how.samples:
+            raise ValueError(
+                f"{path}: the model is made of n-grams already, of order "
+                f"{model.background.ngrams.order}: expected no --order and no --samples"
+            )
+        ngrams = model.background.ngrams
+    else:
+        ngrams = _converted(model, artefacts, how, len(forms))
+    if how.prune is not None:
+        ngrams = pruned(ngrams, how.prune)
+    if path.name.endswith(TEXT):
+        write_wfst(ngram_automaton(ngrams), forms, path)
+    else:
+        write_arpa(ngrams, forms, path)
+    if not _is_plain(model) or how.prune is not None:
+        what = f"{path.name}, {size_of(ngrams):,} n-grams"
+        _compare(model, ngrams, what, artefacts, ngrams.order)
+    return path
+
+
+def _is_plain(model: Model) -> bool:
+    """Whether a model is n-grams of the last words, as files hold them."""
+    is_ngrams = isinstance(model, BackgroundOnly) and isinstance(model.background, NGramBackground)
+    return is_ngrams and model.background.is_plain
+
+
+def _converted(model: Model, artefacts: Inputs, how: Conversion, words: int) -> NGrams:
+    if not isinstance(model, LanguageModel | BackgroundOnly):
+        raise ValueError("n-grams of words: expected a model over words, got one of subwords")
+    order = how.order or ORDER
+    if how.samples is None:
+        text = read_text(artefacts["encode"], "train")
+        with _shown(len(text.ids)) as advance:
+            asked = NextWord(in_torch(model), WordValues.none(words))
+            return own_ngrams(asked, text, order, words, advance)
+    if isinstance(model, BackgroundOnly):
+        raise ValueError("--samples: expected a network to draw from, got a background alone")
+    return _counted(_drawn(model, how.samples), artefacts, order)
+
+
+def _drawn(model: LanguageModel, sentences: int) -> Sentences:
+    with _shown(None) as advance:
+        return written_text(in_torch(model), sentences, SEED, on_words=advance)
+
+
+def _write_states(
+    model: Model, artefacts: Inputs, how: Conversion, forms: Sequence[str], path: Path
+) -> None:
+    """The automaton of a network's hidden states, as they are in the training text or its own."""
+    if not isinstance(model, LanguageModel):
+        raise ValueError("--states: expected a network over words, whose hidden states are known")
+    text = _drawn(model, how.samples) if how.samples else read_text(artefacts["encode"], "train")
+    with _shown(len(text.ids)) as advance:
+        found = clustered(model, text, how.states, len(forms), advance)
+    write_wfst(found.automaton, forms, path)
+    size = f"{found.states:,} states, {len(found.automaton.arcs.p):,} arcs"
+    _compare(model, found, f"{path.name}, {size}", artefacts, ORDER)
+
+
+@contextmanager
+def _shown(words: int | None) -> Iterator[Callable[[int], None]]:
+    advance = meter("words", words)
+    yield advance
+    advance(0)
+
+
+def _counted(text: Sentences, artefacts: Inputs, order: int) -> NGrams:
+    """Kneser-Ney n-grams of a text."""
+    phi = Features.load(artefacts["featurise"] / "phi.npz")
+    learned = NGramBackground.learn(
+        phi, [text], order, kneser_ney, prior_of(FullEncoding(artefacts)), folds=0
+    )
+    return learned.ngrams
+
+
+def _compare(model: Model, file: NGrams | StateAutomaton, what: str, artefacts: Inputs, order: int):
+    """Perplexities on all held-out text, beside those of n-grams of the training text."""
+    encoded = artefacts["encode"]
+    counted = _counted(read_text(encoded, "train"), artefacts, order)
+    models = {
+        "the model": model,
+        what: file,
+        f"Kneser-Ney of the training text, {size_of(counted):,} n-grams": counted,
+    }
+    for split in held_out(encoded):
+        text = read_text(encoded, split)
+        for name, scored in models.items():
+            say(
+                f"export: perplexity {math.exp(-scored.score(text).mean()):,.1f} on {split}: {name}"
+            )
+
+
+def size_of(ngrams: NGrams) -> int:
+    return sum(len(table.keys) for table in ngrams.tables)
+
+
+class ArpaScorer(Scorer):
+    """Reads a text as the file's words are written: in small letters if all of these are.
+
+    A word that the file lacks has the probability of its `<unk>`, as KenLM gives it, and is marked
+    as if it were spelled; by a file without one it has none.
+    """
+
+    def __init__(self, trained: TrainedModel):
+        path = trained.place
+        self.parts, self.trained = _Nothing(path), trained
+        self.vocabulary = ArpaWords(words_of_arpa(path))
+        self.lowercase = all(word == word.lower() for word in self.vocabulary.known)
+        self.model = read_arpa(path, self.vocabulary.forms)
+        self.spelling = self.speller = None
+
+    @property
+    def reads_documents(self) -> bool:
+        """Never: the file has n-grams of single sentences."""
+        return False
+
+    def score_words(
+        self, texts: Sequence[Sequence[str]], documents: Sequence[int] | None = None
+    ) -> list[list[Word]]:
+        known = {STOP, *self.vocabulary.known}
+        return [
+            [replace(word, spelled=_written(word.form) not in known) for word in words]
+            for words in super().score_words(texts, documents)
+        ]
+
+
+class _Nothing:
+    """The parts of a model that has none beside its probabilities."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def __getattr__(self, part: str) -> None:
+        raise ValueError(
+            f"{self.path} has probabilities alone: expected a run, or an exported model's folder"
+        )
+
+
+class ArpaWords:
+    """The words of a file, as `Vocabulary` offers those of a run; blanks in words are `_` there."""
+
+    def __init__(self, words: set[str]):
+        self.is_open = UNKNOWN in words
+        self.unknown = [UNKNOWN] if self.is_open else []
+        first = [STOP, *self.unknown]
+        self.forms = [*first, *sorted(words - {*first})]
+        self.known = {
+            form: number for number, form in enumerate(self.forms) if number >= len(first)
+        }
+
+    def ids(self, words: Sequence[str]) -> np.ndarray:
+        found = [self.known.get(_written(word), -1) for word in words]
+        if -1 in found and not self.is_open:
+            lacking = words[found.index(-1)]
+            raise ValueError(f"'{lacking}' is not in this file, which has no {UNKNOWN} for it")
+        return np.array([UNKNOWN_ID if number < 0 else number for number in found], np.int64)
+
+
+def _written(word: str) -> str:
+    return word.replace(" ", "_")
+
+
+def compare_pruned(scored: Scored, shares: Sequence[float]) -> pd.DataFrame:
+    """Perplexity on each split with growing shares of zeros, without further training."""
+    loaded = load_trained(FullEncoding(scored.folders))
+    network = getattr(loaded, "model", loaded)  # which a model of subwords has within
+    if isinstance(network, BackgroundOnly):
+        raise ValueError(f"{scored.name}: expected a network, whose weights can be zero")
+    spelling, rows = load_spelling(scored.folders["background"]), []
+    for share in sorted({0.0, *shares}):
+        prune(network, share)
+        kept = sum(int(weight.count_nonzero()) for weight in network.parameters())
+        row = {"zeros": f"{share:.0%}", "weights left": f"{kept:,}"}
+        for split in scored.splits:
+            forms = read_forms(scored.folders["encode"], split)
+            log_p, _ = score_text(loaded, spelling, scored.sentences(split), forms, UNKNOWN_ID)
+            row[split] = f"{np.exp(-log_p.mean()):,.1f}"
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def both_directions(forward: str, backward: str) -> pd.DataFrame:
+    """Perplexity of words, ends left out, on each held-out split: of each model, and of both.
+
+    Both together see the words on either side, so that theirs is a pseudo-perplexity, which
+    compares with that of other bidirectional models alone.
+    """
+    (ahead,), (behind,) = find(forward), find(backward)
+    models = [load_trained(FullEncoding(each.folders)) for each in (ahead, behind)]
+    one, other = models
+    if not isinstance(one, LanguageModel) or not isinstance(other, Backward):
+        raise ValueError(
+            f"expected a network that reads words forwards and one with train.text: backward, got "
+            f"{type(one).__name__} and {type(other).__name__}"
+        )
+    encoded = ahead.folders["encode"]
+    for split in held_out(encoded):
+        if not is_same_text(encoded, behind.folders["encode"], split):
+            raise ValueError(f"{forward} and {backward}: expected models of the same {split} text")
+    prior = FullEncoding(ahead.folders).mass()
+    rows = []
+    for split in held_out(encoded):
+        text = read_text(encoded, split)
+        is_word = text.ids != END_ID
+        scores = {
+            "forward": one.score(text),
+            "backward": other.score(text),
+            "both, pseudo-likelihood": pseudo_log_likelihood(one, other, text, prior),
+        }
+        rows.append(
+            {"split": split, "words": int(is_word.sum())}
+            | {name: f"{np.exp(-log_p[is_word].mean()):.1f}" for name, log_p in scores.items()}
+        )
+    return pd.DataFrame(rows)

@@ -1,0 +1,180 @@
+"""Models that follow a text: unigram cache, nearest neighbours (kNN-LM), dynamic evaluation."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from accord.models.data import END, Sentences, State, detached
+from accord.models.model import LanguageModel
+from accord.models.states import states, with_others
+
+
+class Cache:
+    """p(x | K) = Σ_{j<t} δ^{t−j}·[x_j = x] / Σ_{j<t} δ^{t−j}, j over all words that were read.
+
+    Sentences are therefore taken in their order. A word counts half as much after `half_life`
+    words; a sentence's end is never held, hence impossible, and before the first word all are
+    alike: the cache is of use as part of a mixture only.
+    """
+
+    def __init__(self, words: int, half_life: float):
+        self.words, self.decay = words, 0.5 ** (1 / half_life)
+
+    def score(self, sentences: Sentences) -> np.ndarray:
+        log_p = np.full(len(sentences.ids), -np.inf)
+        mass: dict[int, tuple[float, int]] = {}  # of each word, and when that was
+        total, now = 0.0, 0
+        for place, word in enumerate(sentences.ids.tolist()):
+            if not total:
+                log_p[place] = -np.log(self.words)
+            if word == END:
+                continue
+            held, then = mass.get(word, (0.0, now))
+            held *= self.decay ** (now - then)
+            if held:
+                log_p[place] = math.log(held) - math.log(total)
+            total, now = (total + 1) * self.decay, now + 1
+            mass[word] = (held + 1) * self.decay, now
+        return log_p
+
+    def log_distributions(self, sentences: Sentences) -> Tensor:
+        mass = torch.zeros(self.words, dtype=torch.float64)
+        rows = []
+        for word in sentences.ids.tolist():
+            rows.append(mass / mass.sum() if mass.any() else torch.full_like(mass, 1 / self.words))
+            if word != END:
+                mass = mass * self.decay
+                mass[word] += self.decay
+        return torch.stack(rows).log()
+
+
+NEAREST = 256  # states; four times as many are worth nothing (results/log/calibration.md)
+STATES_AT_ONCE = 512  # that are compared with all of the text
+MOST_NUMBERS = 1 << 30  # of the states of a text: 4 GiB
+
+
+class Neighbourhood(NamedTuple):
+    """The words that followed the states nearest to some others, x_i, and how near these are."""
+
+    words: np.ndarray  # (N × k)
+    distances: np.ndarray  # ‖h − h_i‖², the nearest first (N × k)
+
+    def log_p(self, words: np.ndarray, temperature: float) -> np.ndarray:
+        """log p of one word after each of the N states, which none may have followed: (N)."""
+        nearer = np.exp((self.distances[:, :1] - self.distances) / temperature)
+        of_word = np.where(self.words == words[:, None], nearer, 0).sum(axis=1)
+        with np.errstate(divide="ignore"):
+            return np.log(of_word) - np.log(nearer.sum(axis=1))
+
+
+class Neighbours:
+    """p(x | K) = Σ_i [x_i = x]·exp(−‖h − h_i‖²/T) / Σ_i exp(−‖h − h_i‖²/T)
+
+    h is a network's state after K, h_i are the states before the words x_i of a text, the nearest
+    ones alone (Khandelwal et al. 2020). Other words than theirs are impossible: neighbours are of
+    use as part of a mixture only.
+    """
+
+    def __init__(self, network: LanguageModel, text: Sentences):
+        self.network, self.text = network, text
+        self.h = _states(network, text)
+        self.squared = self.h.pow(2).sum(dim=1)  # ‖h_i‖²
+
+    @torch.inference_mode()
+    def after(self, sentences: Sentences) -> Neighbourhood:
+        """The words after the states nearest to those before each word of some sentences."""
+        k = min(NEAREST, len(self.h))
+        found = []
+        for h in _states(self.network, sentences).split(STATES_AT_ONCE):
+            # The nearest have the largest h·h_i − ‖h_i‖²/2, as ‖h‖² is the same for all.
+            nearest = (h @ self.h.T).sub_(self.squared / 2).topk(k, dim=1)
+            distances = (h.pow(2).sum(dim=1, keepdim=True) - 2 * nearest.values).clamp(min=0)
+            found.append((nearest.indices.cpu().numpy(), distances.cpu().numpy()))
+        indices, distances = (np.concatenate(each) for each in zip(*found, strict=True))
+        return Neighbourhood(self.text.ids[indices], distances)
+
+
+@torch.inference_mode()
+def _states(network: LanguageModel, text: Sentences) -> Tensor:
+    """The states before all words, in their order: (N × H)."""
+    h: Tensor | None = None
+    for read in states(network, text):
+        if h is None:
+            most = MOST_NUMBERS // read.h.shape[1]
+            if len(text.ids) > most:
+                raise ValueError(
+                    f"neighbours: expected a text of at most {most:,} words, whose states have "
+                    f"{MOST_NUMBERS:,} numbers; got {len(text.ids):,}"
+                )
+            h = read.h.new_empty(len(text.ids), read.h.shape[1])
+        h[read.positions] = read.h
+    if h is None:
+        raise ValueError("neighbours: expected a text with words, got none")
+    return h
+
+
+class Dynamic:
+    """Dynamic evaluation: the weights follow the text that is scored (Mikolov et al. 2010).
+
+        θ ← θ − η·∇_θ ℓ(sentence) + λ·(θ₀ − θ)
+
+    Every sentence is scored first and learned from afterwards, so that each probability is one of
+    words that come before; λ draws the weights back to those of the training (Krause et al. 2018).
+    Sentences are taken in their order, and the weights stay as they are after the last.
+    """
+
+    def __init__(self, network: LanguageModel, rate: float, back: float = 0.0):
+        self.network, self.rate, self.back = network.eval(), rate, back
+        self.weights = [each for each in network.parameters() if each.requires_grad]
+        self.first = [each.detach().clone() for each in self.weights]
+
+    def score(self, sentences: Sentences) -> np.ndarray:
+        """log p of every word of every sentence in order, END included, in nats."""
+        return self.score_beside(sentences, ())[:, 0]
+
+    def score_beside(self, sentences: Sentences, others: Sequence[int]) -> np.ndarray:
+        """log p of every word, in the first column, and of others at its position: (N × 1 + M)."""
+        sentences = self.network.as_read(sentences)
+        contexts = self.network.contexts(sentences)
+        firsts = {*sentences.texts()[0].tolist()}
+        found, state = np.zeros((len(sentences.ids), 1 + len(others))), None
+        for start, length in zip(
+            sentences.starts.tolist(), sentences.lengths.tolist(), strict=True
+        ):
+            here = slice(start, start + length)
+            if state is None or start in firsts:
+                state = self.network.encoder.initial_state(1)
+            found[here], state = self._read(sentences.ids[here], contexts[here], state, others)
+        return found
+
+    def _read(
+        self, ids: np.ndarray, contexts: np.ndarray, state: State, others: Sequence[int]
+    ) -> tuple[np.ndarray, State]:
+        """Score a sentence, then take a step on it."""
+        device = self.weights[0].device
+        targets = torch.from_numpy(ids.astype(np.int64)).to(device)
+        words = torch.cat([targets.new_full((1,), END), targets[:-1]]).unsqueeze(1)
+        context = torch.from_numpy(contexts).to(device)
+        with torch.enable_grad():
+            seen = self.network.loss(words, targets, state, context)
+            gradients = torch.autograd.grad(
+                seen.nats, self.weights, allow_unused=True, materialize_grads=True
+            )
+        with torch.no_grad():
+            asked = with_others(targets, others)
+            log_p = self.network.output.log_prob_of(seen.states, asked, context).double().cpu()
+            self._step([*gradients])
+        return log_p.numpy(), detached(seen.after)
+
+    def _step(self, gradients: list[Tensor]) -> None:
+        norm = nn.utils.get_total_norm(gradients)
+        scale = self.rate * min(1.0, self.network.recipe.max_grad_norm / max(float(norm), 1e-12))
+        for weight, gradient, first in zip(self.weights, gradients, self.first, strict=True):
+            weight.lerp_(first, self.back).sub_(gradient, alpha=scale)
+
+    def parameter_count(self) -> int:
+        return self.network.parameter_count()

@@ -1,0 +1,164 @@
+"""What the zoo adds to a run and to a mixture.
+
+Backgrounds: the n-grams of an ARPA file, b by label, an automaton over characters. Models that
+follow a text: a cache and neighbours in a mixture, dynamic evaluation. Cache and neighbours have a
+number to choose; the one that helps the others most on validation is taken.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from accord.models.common.files import load_json
+from accord.models.common.registry import parted
+from accord.models.data import Sentences
+from accord.models.inference.torch_model import TorchModel
+from accord.models.mixture import chunks
+from accord.models.model import LanguageModel
+from accord.models.phi import Features
+from accord.models.recipe import Recipe
+from accord.pipeline.ask.scorer import Scorer
+from accord.pipeline.base.messages import say, track
+from accord.pipeline.base.names import is_special
+from accord.pipeline.data.encoded import read_values
+from accord.pipeline.model.encoding import Encoding, FullEncoding
+from accord.pipeline.model.network import load_inference, load_trained, training_text
+from accord.pipeline.sections import BackgroundParams
+from accord.pipeline.study.combine import Candidates
+from accord.pipeline.study.scored_models import Scored
+from accord.zoo import arpa
+from accord.zoo.backgrounds import (
+    CharacterAutomaton,
+    LabelledUnigram,
+    counted_by_label,
+    weighed,
+    with_topics,
+)
+from accord.zoo.memory import Cache, Dynamic, Neighbourhood, Neighbours
+
+TOPICS = "topics.json"  # the words of each label, by number
+
+
+def prepare_arpa(
+    params: BackgroundParams, forms: list[str], mass: np.ndarray, out: Path
+) -> dict[str, Any]:
+    """Write the file's n-grams over the words of the vocabulary; their order is returned."""
+    return {"order": arpa.prepare(Path(params.arpa), forms, mass, out)}
+
+
+def of_arpa(
+    recipe: Recipe, encoding: Encoding, features: Features, folds: int
+) -> arpa.ArpaBackground:
+    """The n-grams that `prepare_arpa` wrote; not counted on the training text: no folds."""
+    _expect_words(encoding, "arpa")
+    return arpa.load(features, encoding.artefacts["background"], encoding.about["order"])
+
+
+def _expect_words(encoding: Encoding, kind: str) -> None:
+    if encoding.subwords:
+        raise ValueError(f"background.kind: {kind} is one of words; a model of subwords has none")
+
+
+def prepare_topics(
+    params: BackgroundParams, forms: list[str], mass: np.ndarray, out: Path
+) -> dict[str, Any]:
+    """Write the listed words of each label that the vocabulary has."""
+    _, settings = parted(params.kind)
+    topics: dict[str, list[int]] = {}
+    if settings["topics"] is not None:
+        path, number = Path(settings["topics"]), {form: place for place, form in enumerate(forms)}
+        for place, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            label, tab, word = line.partition("\t")
+            if not tab:
+                raise ValueError(f"{path}, line {place}: expected a label, a tab and a word")
+            if word in number:
+                topics.setdefault(label, []).append(number[word])
+    (out / TOPICS).write_text(json.dumps(topics, ensure_ascii=False), encoding="utf-8")
+    return {"settings": settings}
+
+
+def labelled(recipe: Recipe, encoding: Encoding, features: Features, folds: int) -> LabelledUnigram:
+    """b(C, x) of the first kind of labels, counted on the training text."""
+    _expect_words(encoding, "labelled")
+    inputs, settings = encoding.artefacts, encoding.about["settings"]
+    values = read_values(inputs["encode"])
+    if not values:
+        raise ValueError("background.kind: labelled expects labels; set corpus.labels")
+    labels = next(iter(values.values()))
+    text = training_text(recipe, inputs)
+    mass = counted_by_label(text, len(labels), encoding.mass(), settings["weight"])
+    topics = load_json(inputs["background"] / TOPICS, dict)
+    return LabelledUnigram(features, with_topics(mass, labels, topics, settings["boost"]))
+
+
+def prepare_characters(
+    params: BackgroundParams, forms: list[str], mass: np.ndarray, out: Path
+) -> dict[str, Any]:
+    """Replace b by the weights of an automaton: that of a file, or of letters of frequent words."""
+    _, settings = parted(params.kind)
+    special = np.array([is_special(form) for form in forms])
+    if settings["automaton"] is not None:
+        automaton = CharacterAutomaton.read(Path(settings["automaton"]))
+    else:
+        counts = mass / mass[mass > 0].min()
+        known = {f: c for f, c, s in zip(forms, counts, special, strict=True) if c and not s}
+        automaton = CharacterAutomaton.counted(known, settings["order"])
+    np.save(out / "b.npy", weighed(automaton, forms, mass, special))
+    return {"settings": settings}
+
+
+HALF_LIVES = (20, 50, 100, 200, 500, 1000, 2000, 5000)  # of the cache, in words
+# Of neighbours, in mean distances to the nearest one: how large states are depends on the network.
+TEMPERATURES = (0.05, 0.1, 0.2, 0.4, 0.8)
+
+
+def of_cache(model: Scored) -> Candidates:
+    """Caches of recent words, with several half-lives."""
+    texts = {split: model.told_apart(split) for split in model.splits}
+
+    def of(half_life: int) -> Callable[[str], np.ndarray]:
+        return lambda split: Cache(model.words, half_life).score(texts[split])
+
+    return {f"cache, half-life {each} words": of(each) for each in HALF_LIVES}
+
+
+def of_neighbours(model: Scored) -> Candidates:
+    """The words after a network's nearest states in its training text; nearer ones count more."""
+    network = load_trained(FullEncoding(model.folders))
+    if not isinstance(network, LanguageModel):
+        raise ValueError(
+            f"--neighbours: expected a network over words, whose states can be compared; "
+            f"'{model.name}' has no states of words: it is made of n-grams or of subwords"
+        )
+    text = model.sentences("train")
+    say(f"{model.name} reads its training text, {len(text.ids):,} words")
+    known = Neighbours(network, text)
+    followed = {split: _followed(known, model.sentences(split), split) for split in model.splits}
+    words = {split: model.told_apart(split).ids for split in model.splits}
+    nearest = followed["valid"].distances[:, 0].mean()
+
+    def of(temperature: float) -> Callable[[str], np.ndarray]:
+        return lambda split: followed[split].log_p(words[split], temperature * nearest)
+
+    return {f"neighbours of {model.name}, temperature {each}": of(each) for each in TEMPERATURES}
+
+
+def _followed(known: Neighbours, text: Sentences, split: str) -> Neighbourhood:
+    pieces = [*chunks(text)]
+    found = [known.after(each) for each in track(pieces, f"pieces of {split}", len(pieces))]
+    return Neighbourhood(*(np.concatenate(each) for each in zip(*found, strict=True)))
+
+
+def follow(scorer: Scorer, rate: float, back: float = 0.0) -> Scorer:
+    """The model with weights that follow the text which it scores (dynamic evaluation)."""
+    loaded = load_inference(scorer.parts.encoding)
+    if not isinstance(loaded, TorchModel):
+        raise ValueError(
+            f"--dynamic: expected a network over words that reads forwards, got "
+            f"{type(loaded).__name__}"
+        )
+    scorer.model = Dynamic(loaded.network, rate, back)
+    return scorer
